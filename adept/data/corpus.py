@@ -76,7 +76,7 @@ class Columns(ReadingOptions):
 
 @dataclass
 class DataConfig:
-    """Options of a data set: ``air_travel``, ``atis``, ``snips`` (Hub or path), ``files`` (path)."""
+    """Options of a data set: ``air_travel``, ``atis``, ``snips`` (Hub, path), ``files`` (path)."""
 
     name: str = "air_travel"
     """Name of the data set in reports and in the model's card."""
@@ -194,7 +194,7 @@ def load(config: DataConfig, columns: Columns | None = None) -> dict[str, Corpus
     If there is no validation split, a tenth of the training split is held out as validation split.
 
     Args:
-        columns: the names of the columns in the files of ``data.path``.
+        columns: names of the columns in the files of ``data.path``; None for the default names.
 
     Raises:
         DataError: a file is missing or unreadable, or the Hub cannot be reached.

@@ -57,7 +57,7 @@ class TooLong(Exception):
 
 @cache
 def _patterns(delimiter: str) -> tuple[re.Pattern[str], re.Pattern[str]]:
-    """Return a pattern of a quoted cell up to its closing quote, and one of any number of cells."""
+    """Return two patterns: one for a quoted cell up to its closing quote, one for whole cells."""
     d = re.escape(delimiter)
     quoted = '"[^"]*+(?:""[^"]*+)*+"'
     return re.compile(quoted), re.compile(f'(?:[^"{d}][^{d}]*+{d}|{d}|{quoted}[^{d}]*+{d})*+')

@@ -65,7 +65,8 @@ def label_set_of(labels: Iterable[Any]) -> tuple[str, ...]:
 def read_label_descriptions(location: str | None) -> dict[str, tuple[str, ...]]:
     """Read public sentences that describe labels; return the sentences for each label.
 
-    Each line of the file holds a label and one or more sentences, separated by tabs.
+    Each line of the file holds a label and one or more sentences, separated by tabs. If
+    ``location`` is None, there are no sentences.
     """
     found: dict[str, tuple[str, ...]] = {}
     options = ReadingOptions(format="txt")

@@ -114,8 +114,8 @@ def read_files(
 ) -> Iterator[Record]:
     """Yield the records of several files, one file after the other, as ``read_records`` does.
 
-    If there are several files, a csv file among them may be empty and have no header. ``sizes``
-    holds the size in bytes that each file must have at least.
+    If there are several files, a csv file among them may be empty and have no header. ``sizes`` may
+    hold the least size of each file in bytes; reading fails if a file is smaller.
     """
     number = 0
     for part, least in zip(parts, sizes or [0] * len(parts), strict=True):

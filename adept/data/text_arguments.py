@@ -1,8 +1,8 @@
 """Convert lists, arrays, columns, and data frames of one column to lists of texts.
 
 ``text_list`` accepts the types of columns of common libraries, and refuses anything else. No error
-message shows an element. Files of different formats may hold the same value as "1", as 1 or as 1.0,
-and ``plain_text`` returns the same text for each of these.
+message shows an element of a list or column. Files of different formats may hold the same value as
+"1", as 1 or as 1.0, and ``plain_text`` returns the same text for each of these.
 
 *Claim*: the text that ``plain_text`` returns for a value depends only on this value. The text does
 not depend on other rows, on the type of the column or on the format of the file. *Proof*: the value

@@ -175,7 +175,7 @@ def wider(model: Autoencoder, vocabulary_size: int, *, topics: int, training_dat
 
 @torch.no_grad()
 def translate(model: Autoencoder, new: Tensor, old: Tensor, *, source: Autoencoder) -> None:
-    """Change the decoder of ``model`` so that it reads new latents instead of old latents.
+    """Change the decoder of ``model`` so that it reads latents of new topics, not of the old ones.
 
     Row i of ``new`` (N, n') and row i of ``old`` (N, n) are the new latent z' and the old latent z
     of the same text. Least squares find the matrix A for which ``A z'`` is nearest to z over all
@@ -189,12 +189,12 @@ def translate(model: Autoencoder, new: Tensor, old: Tensor, *, source: Autoencod
 
 
 def codebooks_at(latents: Tensor, own: Tensor, *, most: int, seed: int) -> dict[int, Tensor]:
-    """Return codebooks for the latents (N, n) of many examples, by their numbers of codewords.
+    """Return codebooks for the latents (N, n) of many examples, keyed by number of codewords.
 
-    The smaller codebooks hold means of the examples' latents. If the examples have at most ``most``
-    distinct latents, one more codebook holds these latents. Then the largest codebook also holds
-    those of the model's latents ``own`` (M, n) that are nearest to them, up to ``most`` codewords
-    altogether.
+    The smallest codebooks hold means of the examples' latents. If the examples have at most
+    ``most`` distinct latents, one more codebook holds these latents. Then the largest codebook also
+    holds those of the model's latents ``own`` (M, n) that are nearest to the examples, up to
+    ``most`` codewords altogether.
     """
     distinct = torch.unique(latents.cpu(), dim=0)
     books = learn_codebooks(distinct, seed=seed, also=len(distinct) // 2)
@@ -206,12 +206,12 @@ def codebooks_at(latents: Tensor, own: Tensor, *, most: int, seed: int) -> dict[
 
 
 def codebooks_about(latents: Tensor, own: Tensor, others: Tensor, *, seed: int) -> dict[int, Tensor]:
-    """Return codebooks for the latents (N, n) of a few examples, by their numbers of codewords.
+    """Return codebooks for the latents (N, n) of a few examples, keyed by number of codewords.
 
-    The largest codebook holds, in random order, the latents of the examples, the nearest to them of
-    the model's latents ``own`` (M, n), and about equally many of its latents ``others`` (L, n).
-    Smaller codebooks hold the first codewords of the largest codebook, and the smallest codebooks
-    hold means of its first codewords.
+    The largest codebook holds, in random order, the latents of the examples, those of the model's
+    latents ``own`` (M, n) that are nearest to the examples, and about equally many of its latents
+    ``others`` (L, n). Smaller codebooks hold the first codewords of the largest codebook, and the
+    smallest codebooks hold means of its first codewords.
     """
     distinct, own, others = (normalize(some.cpu(), dim=1) for some in (torch.unique(latents.cpu(), dim=0), own, others))
     most = max(len(distinct), max(TEXT_CODEWORDS))
@@ -319,8 +319,8 @@ def nearest_first(
     """Divide a codec's sentences into three parts, by nearness in meaning to ``texts``.
 
     The first part holds the ``most`` sentences that are nearest to any of the texts. The second
-    part holds the first utterances that are not in the first part, at most ``besides`` of them. The
-    third part holds all other sentences.
+    part holds the first ``besides`` of the other utterances. The third part holds all other
+    sentences.
     """
     meanings, table = read_meanings(codec)
     nearness = np.full(len(table), -np.inf, dtype=np.float32)
@@ -348,7 +348,7 @@ def sentence_at(codec: Codec, place: int) -> Words:
 
 
 def _list_without(codec: Codec, table: Codes, places: NDArray[np.int64]) -> ListedTexts:
-    """Return all sentences of the codec as listed texts, apart from those at ``places``."""
+    """Return, as listed texts, all sentences of the codec that are not at ``places``."""
     said, listed = codec.utterances, codec.listed
     kept = np.ones(len(table), dtype=bool)
     kept[places] = False

@@ -1,4 +1,4 @@
-"""Options of models and of training. The module imports no PyTorch, because ``--help`` reads it."""
+"""Options of models and of training. This module imports no PyTorch: ``--help`` has to be quick."""
 
 import math
 from collections.abc import Callable

@@ -12,18 +12,19 @@ and the weights are added up in this order. A sentence enters the cell if its we
 running sum past a whole number plus one half.
 
 The meaning of a label is the mean meaning of the label's name and of public sentences about the
-label. If the lexicon knows no word of the name and of these sentences, the cell holds the codec's
+label. If the lexicon knows no word of the label's name and sentences, the cell holds the codec's
 first k sentences.
 
 *Claim*: the cell of c is a function of c, the sentences about c, the codec, k and n. The cell has
 exactly k different sentences. *Proof*. The inner product of a label (or a name) with a sentence is
-that of their meanings. Inner products are whole numbers that floats hold exactly, so those of one
-label do not depend on other labels. The weights of the later sentences, in units of ``1 / UNIT``,
-are whole numbers of at most UNIT. The weights sum to ``(k - n) * UNIT`` or more. Each weight is one
-step of the running sum. Each of the points ``(j + 1/2) * UNIT`` with j from 0 to k - n - 1 lies in
-the step of one sentence, and a step of at most UNIT holds at most one of these points. A cell that
-was dropped from memory is computed again from the same numbers. QED. Somebody who times the program
-can tell when a cell is computed; the privacy statements mention this.
+the inner product of their meanings. Inner products are whole numbers that floats hold exactly, so
+the inner products of one label do not depend on other labels. The weights of the later sentences,
+in units of ``1 / UNIT``, are whole numbers of at most UNIT. The weights sum to ``(k - n) * UNIT``
+or more. Each weight is one step of the running sum. Each of the points ``(j + 1/2) * UNIT`` with j
+from 0 to k - n - 1 lies in the step of one sentence, and a step of at most UNIT holds at most one
+of these points. A cell that was dropped from memory is computed again from the same numbers. QED.
+Somebody who times the program can tell when a cell is computed; the privacy statements mention
+this.
 """
 
 import re
@@ -143,7 +144,7 @@ def choose_tilt(products: NDArray[np.int16]) -> float:
 
 
 def choose_near(products: NDArray[np.int16], *, size: int, tilt: float) -> Places:
-    """Return sorted places of ``size`` sentences, given a label's inner products (N,) with all."""
+    """Return sorted places of ``size`` sentences, given inner products (N,) of a label with all."""
     levels = products.astype(np.int64) - int(products.min())
     weights = _weigh(np.bincount(levels), size=size, tilt=tilt / MEANING_LENGTH**2)
     order = np.argsort(-products, kind="stable")

@@ -122,7 +122,7 @@ class Adept(nn.Module):
         return hidden.contiguous(), cell.contiguous()
 
     def scale(self, latents: Tensor) -> Tensor:
-        """Multiply latents by a public constant that makes coordinates about 1 for any n and C."""
+        """Multiply latents by a constant that makes their coordinates about 1 for any n and C."""
         return latents * ((self.latent_dim if self.clip == "l1" else math.sqrt(self.latent_dim)) / self.clip_norm)
 
     # --- Release: one word at a time through the same weights, always ROWS rows
@@ -221,7 +221,7 @@ def multiply(layer: nn.Linear, rows: Tensor) -> Tensor:
 
 
 def fill_up(matrix: Tensor, *, dim: int, width: int = REGISTER_FLOATS) -> Tensor:
-    """Pad a dimension to a multiple of ``width``, so that all rows of a product round alike."""
+    """Pad a matrix in one dimension to a multiple of ``width``, so that all rows round alike."""
     missing = -matrix.shape[dim] % width
     padding = (0, missing) if dim == 1 else (0, 0, 0, missing)
     return nn.functional.pad(matrix, padding) if missing else matrix
@@ -250,7 +250,7 @@ def lightning_module(
     from pytorch_lightning import LightningModule  # takes two seconds
 
     class Training(LightningModule):
-        """Training by AdamW on the reconstruction loss; the learning rate falls linearly to zero."""
+        """Train by AdamW on the reconstruction loss; the learning rate falls linearly to zero."""
 
         def __init__(self) -> None:
             super().__init__()

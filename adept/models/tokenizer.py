@@ -196,7 +196,7 @@ def build(config: TokenizerConfig) -> tokenizers.Tokenizer:
 
 
 def is_writable(word: str) -> bool:
-    """Return True if a token or label has only printable characters, at most MAX_TOKEN_LENGTH."""
+    """Return True if a token or label is printable and has at most MAX_TOKEN_LENGTH characters."""
     if len(word) > MAX_TOKEN_LENGTH:
         return False
     if word.isascii():  # most are: of these only control characters are not printable
@@ -205,7 +205,7 @@ def is_writable(word: str) -> bool:
 
 
 def _load_backend(path: Path) -> tokenizers.Tokenizer:
-    """Load a tokenizer's backend, which may differ only in its words from those of ``build``.
+    """Load a tokenizer's backend, which may differ only in its words from what ``build`` makes.
 
     A backend with any other difference is refused, because its failures or its speed could reveal
     something about a record.

@@ -45,7 +45,7 @@ class TopicEncoder(nn.Module):
         self.register_buffer("offset", torch.zeros(dim))
 
     def forward(self, tokens: Tensor) -> Tensor:
-        """Return topics (B, n) of texts; a text without known words gets the first unit vector."""
+        """Return topics (B, n) of texts; the first unit vector if no word of a text has topics."""
         times = (tokens[:, :, None] == tokens[:, None, :]).sum(dim=2)  # (B, T)
         share = (1 + times.log()) * self.rarity[tokens] / times
         length = (share.square() * times).sum(dim=1, keepdim=True).sqrt()
@@ -104,8 +104,8 @@ class WordTopics:
     """A calculator of the topics of texts in whole numbers, which floats hold exactly.
 
     The vector of a text's first MAX_WHOLE_TOPICS topics is scaled to the Euclidean length
-    TOPIC_LENGTH and rounded. It depends neither on the order of the words nor on how often a word
-    occurs.
+    TOPIC_LENGTH and rounded. The result depends neither on the order of the words nor on how often
+    a word occurs.
     """
 
     def __init__(self, encoder: TopicEncoder, vocabulary: Mapping[str, int]) -> None:
@@ -115,7 +115,7 @@ class WordTopics:
         self._offset = _in_units(encoder.offset[:MAX_WHOLE_TOPICS])
 
     def of_table(self, words: Iterable[str], table: csr_array) -> NDArray[np.int8]:
-        """Return the topics (N, n) of N texts; a text without a known word gets zeros.
+        """Return the topics (N, n) of N texts; a text gets zeros if none of its words has topics.
 
         Entry (i, j) of ``table`` is 1 if text i contains word j of ``words``, and 0 otherwise.
         """

@@ -147,11 +147,11 @@ def origin_of(spec: TrainSpec, train: Corpus) -> dict[str, Any]:
 def resume_run(
     spec: TrainSpec, train: Corpus, checkpoint: Path | None, model: Autoencoder | None = None
 ) -> tuple[TrainSpec, int]:
-    """Return the specification of a run, and the number of epochs that ``checkpoint`` finished.
+    """Return the specification of a run, and the number of epochs that it has already finished.
 
     A resumed model is public only if every run that trained it was public. Raises DataError if the
     checkpoint is damaged or belongs to a run with another text, clip, label set or size. Raises
-    ConfigurationError if that run has already finished as many epochs as ``spec`` asks for.
+    ConfigurationError if the checkpoint's run already has as many epochs as ``spec`` asks for.
     """
     if checkpoint is None:
         return spec, 0

@@ -8,11 +8,11 @@ compression"). A point of the line stands for the text in whose interval the poi
 If K points were spread evenly over the line, many points would stand for the same likely texts. To
 avoid this, the numbers below K are divided into ranges, called *bands*, and each band is for texts
 of similar probability: the probabilities of the texts of a band differ by at most a factor of
-BAND_RATIO. Only the last band takes all texts that are too likely for the other bands. If K is at
-most PLAIN_SIZE, one band takes all texts. Each number has MAX_ATTEMPTS points on the line, one for
-each *attempt*. A number stands for the text at the first of its points whose text belongs to the
-number's band. If none of its points has such a text, the number stands for the text at its first
-point.
+BAND_RATIO. The last band is an exception: it takes all texts that are too likely for the other
+bands. If K is at most PLAIN_SIZE, one band takes all texts. Each number has MAX_ATTEMPTS points on
+the line, one for each *attempt*. A number stands for the text at the first of its points whose text
+belongs to the number's band. If none of its points has such a text, the number stands for the text
+at its first point.
 
 In each attempt, the line is cut into cells of equal width, one for each number of a band. A hash
 that everybody can compute chooses a number's point inside the number's cell. The method ``number``

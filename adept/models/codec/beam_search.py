@@ -37,7 +37,7 @@ TEXT, WORD, INSERTED, SEAMS, STATE_COLUMNS = range(WINDOW + CONTEXT_WORDS, WINDO
 
 
 class Found(NamedTuple):
-    """A text that the search found, with its distance, and its cost in units of 1 / UNIT bits."""
+    """A text that was found, with its distance from the record, and its cost in 1 / UNIT bits."""
 
     distance: int
     seams: int  # the part of the distance that left-out and inserted words add
@@ -228,9 +228,9 @@ def _twin(beam: Whole, row: int) -> int:
 def _thin_out(states: Whole, order: Whole, counts: Whole, kept: int) -> int:
     """Keep the nearest states for each whole number of bits; return the number of kept states.
 
-    A state is dropped if at least ``kept`` other states are nearer and cost no more bits. A state
-    is dropped, too, if a nearer state has the same last words and costs the same whole number of
-    bits.
+    A state is dropped if at least ``kept`` other states are nearer to the record and cost no more
+    bits. A state is dropped, too, if a nearer state has the same last words and costs the same
+    whole number of bits.
     """
     counts[:], count = 0, 0
     for row in order:

@@ -12,8 +12,8 @@ The *description* of a record is the number of a text near to the record: a stor
 release holds whichever text is chosen (``adept.mechanisms.description``).
 
 The codec keeps no cache from one batch of records to the next, because a faster answer would reveal
-a repeated record. Within a batch, similar records are processed faster; the privacy statements
-mention this difference in time.
+a repeated record. Within a batch, similar records take less time than different records; the
+privacy statements mention this difference in time.
 """
 
 import re
@@ -227,9 +227,9 @@ class _Sized:
     def describe(self, record: Words, place: int, distance: int) -> int:
         """Return the description of a record, whose nearest stored text is at ``place``.
 
-        ``distance`` is the distance of the stored text. If the arithmetic code has a number for the
-        record itself, or for a nearer text that the search finds, the method returns this number;
-        otherwise, it returns the number of the stored text.
+        ``distance`` is the distance of the stored text from the record. If the arithmetic code has
+        a number for the record itself, or for a nearer text that the search finds, the method
+        returns this number; otherwise, it returns the number of the stored text.
         """
         if self.searches and tuple(self.index[place]) != record:
             for words in chain([record], self._near(record, distance)):

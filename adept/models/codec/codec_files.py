@@ -91,7 +91,7 @@ def save_list(codec: Codec, path: Path) -> None:
 
 
 def load_list(codec: Codec, path: Path) -> Codec:
-    """Return a codec with the likely texts in a file; raise ModelError if the file is damaged."""
+    """Return a codec with the likely texts of a file; raise ModelError if the file is damaged."""
     tables = read_tensors(path, {LIKELY: ("int16", (None,))}, description=DESCRIPTION)
     words, flat = codec.model.vocabulary.words, tables[LIKELY].numpy()
     if len(flat) > MAX_LIKELY or (len(flat) and not _are_texts(flat, size=len(words))):

@@ -1,11 +1,11 @@
 """Listed texts: the stored texts of a codec that are not utterances.
 
-In a codec of broad text, the listed texts are sentences of this text. In other codecs, they are the
-texts that are likeliest under the codec's language model. A text of probability p costs -log2(p)
-bits. The search for texts that cost at most a given number of bits begins with the empty text, and
-extends each unfinished text by every word after which the text seems able to end within this limit.
-To estimate this, the rest of a text is assumed to cost as little as the cheapest rest of a training
-text after the same last word or two words.
+In a codec of broad text, the listed texts are sentences of this text. In any other codec, the
+listed texts are those that are likeliest under its language model. A text of probability p costs
+-log2(p) bits. The search for texts that cost at most a given number of bits begins with the empty
+text, and extends each unfinished text by every word after which the text seems able to end within
+this limit. To estimate this, the rest of a text is assumed to cost as little as the cheapest rest
+of a training text after the same last word or two words.
 """
 
 import math

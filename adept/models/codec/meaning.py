@@ -119,7 +119,7 @@ class Meanings:
         return self.of_table(*tabulate(list(texts), more))
 
     def mean_of(self, texts: Iterable[Collection[str]]) -> Codes:
-        """Return texts' mean meaning (d,), scaled to MEANING_LENGTH; 0 if no word is known."""
+        """Return texts' mean meaning (d,), scaled to MEANING_LENGTH; zeros if no word is known."""
         sums = self.of(texts).astype(np.float32).sum(axis=0, keepdims=True)
         return np.asarray(_at_length(sums)[0].astype(np.int8))
 
@@ -170,8 +170,8 @@ def _cut(groups: Tensor, most: int) -> Tensor:
 def join_groups(meanings: Codes, groups: Groups) -> Groups:
     """Return the group numbers (N,) of meanings, the last of which have the numbers ``groups``.
 
-    Each other meaning joins the group with the nearest centre. If ``groups`` is empty, or if there
-    are at most MAX_UNGROUPED meanings, all form one group.
+    A meaning without a number joins the group with the nearest centre. If ``groups`` is empty, or
+    if there are at most MAX_UNGROUPED meanings, all form one group.
     """
     if len(meanings) <= MAX_UNGROUPED or not len(groups):
         return np.zeros(len(meanings), dtype=np.int16)
@@ -231,5 +231,5 @@ class InvertedFile:
 
 
 def _keys(products: Tensor, places: Tensor) -> Tensor:
-    """Return distinct keys (B, N) that sort products (B, N), and equal products by their places."""
+    """Return keys (B, N) in the order of products (B, N); equal products get different keys."""
     return products.double().mul_(PLACE_UNIT).add_(PLACE_UNIT - 1 - places)

@@ -99,7 +99,7 @@ class NearestTextIndex(TextTable):
         return (text for text, seams in texts if self.weigh.distance(record, text) + seams < distance)
 
     def _nearest(self, wanted: set[str]) -> tuple[int, list[int]]:
-        """Return the least distance of a text from a record, and MAX_EQUALS texts at this distance.
+        """Return the least distance of a text from a record, and up to MAX_EQUALS such texts.
 
         The search looks at the texts that contain the record's heaviest word, then at those that
         contain the next heaviest word, and so on, until no other text can be nearer.
@@ -121,7 +121,7 @@ class NearestTextIndex(TextTable):
         return least, equal[:MAX_EQUALS].tolist()
 
     def _gains(self, wanted: set[str]) -> NDArray[np.int32]:
-        """Return, for each word, how it changes the distance of a text that contains the word."""
+        """Return, for each word, the change of a text's distance if the text contains the word."""
         gains = ADDED_COST * self._weights
         own = [self._columns[word] for word in wanted if word in self._columns]
         gains[own] -= (ADDED_COST + MISSING_COST) * self._weights[own]

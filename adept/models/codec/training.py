@@ -29,7 +29,7 @@ MAX_HELD_OUT = 200
 def learn_codec(train: Corpus, validation: Corpus, *, public: bool, seed: int, config: CodecConfig) -> Codec:
     """Learn the codec of a model from its training text.
 
-    If the text is public, the codec also stores validation texts, to estimate utility with.
+    If the text is public, the codec also stores validation texts, from which utility is estimated.
     """
     texts = train.texts
     if config.texts is not None and config.texts < len(texts):

@@ -49,7 +49,7 @@ def without_reference_counts(function: Function) -> Function:
 
 @cache
 def _directory() -> str | None:
-    """Return the directory of this version's machine code; None if it is not writable."""
+    """Return the directory for this adept version's machine code; None if it is not writable."""
     if (user := cache_directory()) is None:
         return None
     digest = hashlib.sha256()

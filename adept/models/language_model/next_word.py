@@ -1,9 +1,9 @@
 """Functions of machine code that compute the probability distribution of the next word of a text.
 
-All words of the vocabulary are numbered. The distribution is a function F of these numbers with
-whole values: ``F(w) / ONE`` is the probability that the next word has a number below w. So the word
-w has the share of [0, ONE) from F(w) to F(w + 1), which is never empty. No result is kept from one
-text to the next, so the time that a record takes does not depend on other records.
+All words of the vocabulary are numbered. The distribution is a function F from these numbers to
+whole numbers: ``F(w) / ONE`` is the probability that the next word has a number below w. So the
+word w has the share of [0, ONE) from F(w) to F(w + 1), which is never empty. No result is kept from
+one text to the next, so the time that a record takes does not depend on other records.
 """
 
 from typing import NamedTuple
@@ -156,7 +156,7 @@ def find(tables: ModelTables, after: NextWord, point: int) -> tuple[int, int, in
 
 @without_reference_counts
 def _edge(tables: ModelTables, after: NextWord, own: int, low: int, high: int, word: int, by_words: int) -> int:
-    """Return F(``word``), given its class's share (``low`` to ``high``) and F by words alone."""
+    """Return F(``word``), given the class's share (``low`` to ``high``) and F by words alone."""
     edge, size = _mix(tables, own, low, high, word, by_words), len(tables.class_of) - 1
     if not tables.spells:
         unknown = after.unknown[1] - after.unknown[0]
@@ -229,7 +229,7 @@ def _widen_search(tables: NgramTables, contexts: Whole) -> None:
 
 @without_reference_counts
 def first_at_least(rows: Whole, begins: int, ends: int, wanted: int) -> int:
-    """Return the first of sorted rows that begins with ``wanted`` or more, or else ``ends``."""
+    """Return the index of the first sorted row that begins with ``wanted`` or more, or ``ends``."""
     while begins < ends:
         middle = (begins + ends) // 2
         if rows[middle, 0] < wanted:

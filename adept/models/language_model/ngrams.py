@@ -47,7 +47,7 @@ class NgramTables(NamedTuple):
     are:
 
     - KEY: ``p * (V + 1) + s``, where s is the context's oldest symbol, and p is the place of the
-      context without s among the contexts of that length.
+      context without s among the contexts of its length.
     - FOLLOWERS: the row where the context's followers begin.
     - REST: the sum of the discounts on the counts of the context's followers.
     - LIKELIEST: the commonest of the followers with numbers above UNKNOWN's; V if there is none.
@@ -138,7 +138,7 @@ class Ngrams(Learned):
         return np.asarray(levels[min(1, len(levels) - 1)] + np.cumsum(below) - below)
 
     def _likeliest(self, symbols: Whole, counts: Whole, owner: Whole, contexts: int) -> Whole:
-        """Return the commonest follower of each context, or V; of equally common ones the first."""
+        """Return each context's commonest follower (V for none); of equals, the first."""
         found, words = np.full(contexts, self.size), np.flatnonzero(symbols > UNKNOWN_NUMBER)
         if len(words):
             begins = _begins(owner[None, words])
