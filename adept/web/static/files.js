@@ -35,7 +35,7 @@ async function take(file) {
 }
 
 function update() {
-  form.querySelector(".for-joint").hidden = form.labels.value !== "joint_response";
+  form.querySelector(".for-labels").hidden = form.labels.value === "drop";
   form.querySelector(".for-person").hidden = !form.person_column.value;
 }
 
