@@ -22,6 +22,8 @@ import torch
 from adept.data.corpus import Corpus
 from adept.data.formats import Record
 from adept.data.text_arguments import text_list
+from adept.mechanisms.base import SymbolRandomizer
+from adept.mechanisms.description import first_share
 from adept.mechanisms.guarantee import words
 from adept.models.codebooks import encode_public
 from adept.models.label_sentences import spell_names
@@ -113,8 +115,26 @@ def expected_lines(
         *(f"{budget}{line}" for line in lines[:1]),
         *lines[1:],
         *([unread] if unread else []),
+        *adaptation_lines(writer),
         *(floor_lines(writer, [writer.guarantee.epsilon], packaged=packaged) if labelled else []),
     ]
+
+
+def adaptation_lines(writer: Rewriter) -> list[str]:
+    """Return a sentence on how much the examples of an adapted model count for rewrites."""
+    model, mechanism = writer.model, writer.mechanism
+    examples = model.training_data.examples
+    if not examples or not model.codec or not isinstance(mechanism, SymbolRandomizer):
+        return []
+    near, possible = len(model.codec.utterances), mechanism.symbols(model.config.latent_dim)[0].size
+    if is_by_label(mechanism):
+        share = 1 - first_share(mechanism.epsilon)
+        how = f"these and the names of labels choose {share:.0%} of the {possible:,} sentences that a rewrite can be"
+    elif possible <= near:
+        how = f"these and public texts like them are many of the {possible:,} texts that a rewrite can be"
+    else:
+        how = f"they count little at this epsilon, as a rewrite can be one of more than {near:,} texts"
+    return [f"the model was adapted to {examples:,} examples: {how}"]
 
 
 def floor_lines(writer: Rewriter, epsilons: Sequence[float], *, packaged: bool) -> list[str]:

@@ -13,6 +13,8 @@ from adept.mechanisms import Codebook, Description, JointResponse, L1Laplace, Le
 from adept.mechanisms.base import Kind
 from adept.mechanisms.description import cell_size
 from adept.mechanisms.guarantee import Guarantee
+from adept.models.adapt import DOMAIN_EXAMPLES
+from adept.models.codec.codec import Codec
 from adept.models.codec.codec_files import DESCRIPTION, TABLES
 from adept.models.config import TrainingData
 from adept.models.saved_model import CODEBOOKS, CONFIG, WEIGHTS, Autoencoder, pad
@@ -24,8 +26,10 @@ PACKAGED_MODEL = "utterances"  # the name of the model that comes with the packa
 MODEL_FILES = (CONFIG, WEIGHTS, CODEBOOKS, Tokenizer.FILE, Tokenizer.SYNONYMS, DESCRIPTION, TABLES)
 DOMAIN_CODEWORDS = 1024  # codewords of a model of one domain; a model with more knows many domains
 Randomizer = TypeVar("Randomizer", bound=LocalRandomizer)
+MAX_EXAMPLES_EPSILON = 6.0  # epsilon below which many labelled examples choose the codewords by label
+# Least epsilon at which an adapted model writes all its sentences: with few examples, and with many
+ALL_SENTENCES_EPSILONS = 12.0, 14.0
 MIN_DESCRIPTION_EPSILON = 10.0  # least epsilon at which a description is the default
-MAX_EXAMPLES_EPSILON = 6.0  # epsilon below which labelled examples of an adapted model choose the codewords
 MIN_SENTENCE_EPSILON = 9.0  # the same least epsilon for broad text, whose descriptions are sentences
 
 
@@ -107,8 +111,24 @@ def _with_codewords(mechanism: Randomizer, model: Autoencoder, *, most: int | No
         wanted = most or mechanism.count
         used = model.codec.choose_size(wanted, joint=most is not None)
         if used != wanted:
-            return replace(mechanism, size=used) if most else mechanism.over_broad_text(used)
+            return (
+                replace(mechanism, size=used)
+                if most
+                else mechanism.over_broad_text(
+                    _near_examples(model.codec, model.training_data.examples, mechanism.epsilon)
+                )
+            )
     return mechanism
+
+
+def _near_examples(codec: Codec, examples: int, epsilon: float) -> int:
+    """Return the number of sentences that the rewrites of a broad model can be.
+
+    At a small epsilon, an adapted model writes only its utterances: its examples, the sentences
+    nearest to them and, for few examples, as many other sentences.
+    """
+    least = ALL_SENTENCES_EPSILONS[examples >= DOMAIN_EXAMPLES]
+    return len(codec.utterances) if examples and epsilon < least else codec.sentences
 
 
 def is_by_label(mechanism: LocalRandomizer) -> bool:
@@ -120,13 +140,13 @@ def label_mechanism(model: Autoencoder, *, epsilon: float) -> Description | None
     """Return the mechanism that releases public sentences by label; None for an unsuitable model.
 
     A suitable model is a model of broad text whose codec has more sentences than the cell of one
-    label. An adapted model is suitable only if it has labelled examples and epsilon is below
-    MAX_EXAMPLES_EPSILON.
+    label. An adapted model is suitable only if it has labelled examples. If it has DOMAIN_EXAMPLES
+    examples or more, epsilon must also be below MAX_EXAMPLES_EPSILON.
     """
-    sentences = model.codec.sentences if model.codec else 0
-    # Codewords of an adapted model are nearer to the records than sentences chosen by label names.
-    near = model.training_data.examples and not (model.label_examples and epsilon < MAX_EXAMPLES_EPSILON)
-    if sentences <= cell_size(epsilon) or near:
+    sentences, examples = model.codec.sentences if model.codec else 0, model.training_data.examples
+    # Codewords near many examples are nearer to the records than sentences chosen by label.
+    many = examples >= DOMAIN_EXAMPLES and epsilon >= MAX_EXAMPLES_EPSILON
+    if sentences <= cell_size(epsilon) or many or (examples and not model.label_examples):
         return None
     return Description(epsilon=epsilon, by_label=True).over_label_cells()
 

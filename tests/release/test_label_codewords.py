@@ -3,6 +3,7 @@
 import json
 import random
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +23,14 @@ from adept.release.local_release import open_release, release_file
 from adept.release.rewrite_options import ReleaseRequest
 from adept.release.statement import restate
 from adept.release.verify_statement import Refused, statement_sha256
-from adept.rewriting.expected_content import BY_LABEL, NO_LABEL_SET, expected_lines, floor_lines, rows_above_names
+from adept.rewriting.expected_content import (
+    BY_LABEL,
+    NO_LABEL_SET,
+    adaptation_lines,
+    expected_lines,
+    floor_lines,
+    rows_above_names,
+)
 from adept.rewriting.rewriter import Rewriter
 
 TEXTS = ["cheapest fare to boston", "is there a taxi downtown", "what meals do they serve", "zzqxv"]
@@ -148,6 +156,23 @@ def test_lines_say_from_how_many_rows_on_rewrites_teach_more_than_the_names_of_l
     lines = expected_lines(rewriter, packaged=False, labelled=True)
     assert line in lines
     assert line not in expected_lines(rewriter, packaged=False)
+
+
+def test_a_line_says_how_much_the_examples_of_an_adapted_model_count(
+    loaded: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rewriter, _ = open_release(ReleaseRequest(epsilon=4.0))
+    assert adaptation_lines(rewriter) == adaptation_lines(rewriter.by_label()) == []
+    monkeypatch.setattr(loaded[0], "training_data", replace(loaded[0].training_data, examples=48))
+    monkeypatch.setattr(loaded[0], "label_examples", {"X17": ["is there a taxi"]})
+    said = "the model was adapted to 48 examples: "
+    [by_label] = adaptation_lines(rewriter.by_label(label_set=broad.NAMES))
+    assert by_label.startswith(f"{said}these and the names of labels choose 50% of the ")
+    [near] = adaptation_lines(rewriter)
+    assert near.startswith(f"{said}these and public texts like them are many of the ")
+    assert near in expected_lines(rewriter, packaged=False)
+    [far] = adaptation_lines(open_release(ReleaseRequest(epsilon=24.0))[0])
+    assert far.startswith(f"{said}they count little at this epsilon, as a rewrite can be one of more than ")
 
 
 def test_a_release_has_the_cells_that_the_estimate_made(loaded: Any, given: Path) -> None:

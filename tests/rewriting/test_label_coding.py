@@ -23,7 +23,7 @@ from adept.models.tokenizer import join_words
 from adept.models.topics import WordTopics
 from adept.rewriting import label_coding
 from adept.rewriting.label_coding import CellCoding, CellSearch, LabelCoding
-from adept.rewriting.loading import label_mechanism
+from adept.rewriting.loading import fit_mechanism, label_mechanism
 from adept.rewriting.rewriter import Rewriter
 
 Loaded = tuple[Any, Any]
@@ -202,8 +202,28 @@ def test_a_model_of_examples_without_labels_keeps_its_codewords(
     monkeypatch.setattr(model, "training_data", replace(model.training_data, examples=48))
     assert label_mechanism(model, epsilon=EPSILON) is None
     monkeypatch.setattr(model, "label_examples", {"X17": ["is there a taxi"]})
-    assert label_mechanism(model, epsilon=EPSILON) is not None
-    assert label_mechanism(model, epsilon=8.0) is None
+    assert all(label_mechanism(model, epsilon=epsilon) for epsilon in (EPSILON, 8.0, 9.0))
+    monkeypatch.setattr(model, "training_data", replace(model.training_data, records=1000, examples=256))
+    assert [bool(label_mechanism(model, epsilon=epsilon)) for epsilon in (5.9, 6.0, 9.0)] == [True, False, False]
+
+
+@pytest.mark.parametrize(("examples", "least"), [(48, 12.0), (256, 14.0)])
+def test_an_adapted_model_writes_sentences_near_its_examples_at_small_budgets(
+    loaded: Loaded, monkeypatch: pytest.MonkeyPatch, examples: int, least: float
+) -> None:
+    """Of all sentences, most are about other subjects: at 10, they would cost accuracy, content and words."""
+    model = loaded[0]
+    codec = model.codec
+    assert codec
+    assert 0 < len(codec.utterances) < codec.sentences
+    monkeypatch.setattr(codec, "choose_size", lambda size, joint: codec.sentences)
+    sizes = {epsilon: fit_mechanism(Description(epsilon=epsilon), model)[1].count for epsilon in (10.0, least)}
+    assert set(sizes.values()) == {codec.sentences}
+    monkeypatch.setattr(model, "training_data", replace(model.training_data, records=1000, examples=examples))
+    sizes = {
+        epsilon: fit_mechanism(Description(epsilon=epsilon), model)[1].count for epsilon in (10.0, least - 0.1, least)
+    }
+    assert list(sizes.values()) == [len(codec.utterances)] * 2 + [codec.sentences]
 
 
 def test_a_pickled_rewriter_makes_the_same_cells(loaded: Loaded) -> None:
