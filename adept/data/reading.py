@@ -88,8 +88,8 @@ def read_records(
     jsonl and csv files are skipped.
 
     Args:
-        options: how to read the file; None if only the file's name decides.
-        tolerant: True to raise no error if a record is damaged or if the file is empty.
+        options: how to read the file; None to choose the format by the file's name alone.
+        tolerant: if True, damaged records and an empty file raise no error.
         columns: the columns to read from a Parquet file; None for all columns.
         required: columns that the header of a csv file or the schema of a Parquet file must name.
 

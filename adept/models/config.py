@@ -84,7 +84,7 @@ class TrainingData:
 
 @dataclass
 class TokenizerConfig:
-    """Options of the vocabulary: whole words, or parts of words found by byte-pair encoding."""
+    """Options of the vocabulary, which holds words, or parts of words (byte-pair encoding)."""
 
     kind: str = "word"
     """Kind of token: word | bpe (parts of words, down to single bytes, for any language)."""

@@ -11,8 +11,8 @@ it in meaning (``choose_tilt``). The later sentences are sorted by their cosine,
 and the weights are added up in this order. A sentence enters the cell if its weight takes this
 running sum past a whole number plus one half.
 
-The meaning of a label is the mean meaning of the label's name and of public sentences about the
-label. If the lexicon knows no word of the label's name and sentences, the cell holds the codec's
+The vector of a label's meaning is the average of the vectors of the label's name and of public
+sentences about the label. If the lexicon knows no word of the label's name and sentences, the cell holds the codec's
 first k sentences.
 
 *Claim*: the cell of c is a function of c, the sentences about c, the codec, k and n. The cell has

@@ -6,8 +6,8 @@ with the output's final name, or was written to standard output. Until a file ha
 only its owner can read it (mode 0600). A *release* of a record is one randomised output of the
 mechanism, together with the randomised label if labels are randomised.
 
-*Claim*: all visible rows of a record are written from a single release of this record, however
-often, and at whichever moments, the run is killed and resumed. So each record spends the budget in
+*Claim*: all visible rows of a record are written from a single release of this record, no matter
+how often or when the run is killed and resumed. So each record spends the budget in
 the statement exactly once.
 
 *Proof*.
@@ -32,8 +32,8 @@ the statement exactly once.
 *Damage*. The journal is an SQLite file. A batch is committed to SQLite's write-ahead log, which
 survives the death of the process. ``sync`` moves the log into the file itself, and waits until the
 file is on the disk. If a checksum in the log is wrong, SQLite ignores the rest of the log; this
-loses only entries that were never visible. The pages of the journal's file itself have no
-checksums. So each row of the file's table stores a digest of the row's number and content, and an
+loses only entries that were never visible. SQLite stores no checksums for the pages of the
+journal's file. So each row of the file's table stores a digest of the row's number and content, and an
 additional row stores the number of entries. A file is refused if one of its digests or its number
 of entries is wrong.
 

@@ -2,8 +2,8 @@
 
 To draw means to make the random choices for a batch of records.
 
-*Claim*: all visible rows of a record are written from a single release of this record, however
-often workers die and Ray repeats their work. *Proof*. A worker hands over its draws only as the
+*Claim*: all visible rows of a record are written from a single release of this record, no matter
+how often workers die and Ray repeats their work. *Proof*. A worker hands over its draws only as the
 result of a call. The process that made the call receives this result, and stores it in its journal.
 Ray returns exactly one result for each call, even if several workers attempted the call. If the
 result of an attempt is lost, the draws of this attempt were only in the memory of the cluster. So

@@ -169,7 +169,8 @@ class PromptSampling(InPositions):
     exponential mechanism over a public set of tokens (`exponential_choice`). The score of a token
     is ``(l - b1) / (b2 - b1)``, where l is the clipped logit. Each token may depend on the earlier
     tokens. The budgets of T such draws add up (adaptive composition, Dwork and Roth 2013, Theorem
-    3.16). T is public and the same for all records; cutting a text at its end is post-processing.
+    3.16). T is public and the same for all records. Cutting a text after its first end mark is
+    post-processing.
     """
 
     model: Autoencoder = field(repr=False)  # not trained on the records

@@ -77,6 +77,6 @@ def rewrite_examples(
 
 
 def short_texts(texts: Sequence[str], count: int) -> list[str]:
-    """Return ``count`` texts of EXAMPLE_WORDS words or, if these are too few, of any length."""
+    """Return ``count`` short texts or, if there are not enough short ones, texts of any length."""
     short = [text for text in texts if len(text.split()) in EXAMPLE_WORDS]
     return list((short if len(short) >= count else texts)[:count])

@@ -68,9 +68,9 @@ def counted_rule(first: Floats, second: Floats, *, gap: float, delta: float, alp
 def fitted_rule(first: Floats, second: Floats, *, rounds: int, gap: float, delta: float, alpha: float) -> Rule:
     """Return the rule for which a fitted curve predicts the largest certified epsilon.
 
-    The curve is a logistic function, fitted to the given values (`chance_of_first`). From this
-    curve, the numbers of right and wrong guesses in ``rounds`` rounds are predicted. All arguments
-    except ``rounds`` have the same meaning as in `counted_rule`.
+    The curve is a logistic function, fitted to the given values (`chance_of_first`). The
+    curve predicts how many guesses are right and how many are wrong in a game of ``rounds`` rounds.
+    All arguments except ``rounds`` have the same meaning as in `counted_rule`.
     """
     values, _ = _pooled(first, second)
     return _best_rule(values, chance_of_first(first, second), rounds=rounds, gap=gap, delta=delta, alpha=alpha)

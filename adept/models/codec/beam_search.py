@@ -81,7 +81,7 @@ class BeamSearch:
 def _spell_out(
     texts: Sequence[tuple[int, int, int]], record: Sequence[str], vocabulary: Sequence[str]
 ) -> list[tuple[str, ...]]:
-    """Return the words of each text in the table ``texts``, and then those of the empty text.
+    """Return the words of each text in the table ``texts``, then an empty tuple: the empty text.
 
     Each row of ``texts`` stands for a text that extends an earlier text by a word of the record.
     The row holds the index of the earlier text (-1 for the empty text), the place of the word in

@@ -145,7 +145,7 @@ def edge_among_others(own: int, edge: int) -> int:
 
 @without_reference_counts
 def edge_below(own: int, place: int) -> int:
-    """Return the largest ``edge`` for which ``edge_among_others`` is at most ``place``."""
+    """Return the largest whole number e for which ``edge_among_others(own, e)`` <= ``place``."""
     return own + (((place + 1) * (ONE - own) - 1) >> BITS)
 
 

@@ -215,7 +215,7 @@ def in_few_bits(numbers: Whole, much: int) -> Whole:
 
 
 def _discounts(counts: Whole) -> list[int]:
-    """Return the discounts for the counts 0, 1 and 2 and for all larger counts, in thousandths.
+    """Return the discounts, in thousandths, for the counts 0, 1, 2 and for all larger counts.
 
     The discount for the count c is ``D_c = c - (c + 1) * Y * n_(c+1) / n_c``, where
     ``Y = n_1 / (n_1 + 2 * n_2)`` and n_c is the number of n-grams with the count c. Each discount
