@@ -187,7 +187,7 @@ def declared_columns(location: str, options: ReadingOptions) -> list[str] | None
 
 
 def mismatch(location: str, options: ReadingOptions) -> str | None:
-    """Return a warning if the first bytes of a file contradict its name and the options, or None.
+    """Return a warning if the first bytes of a file contradict its name and the options, else None.
 
     Only the curator, who may see the records, may read the warning.
     """
@@ -207,7 +207,7 @@ def mismatch(location: str, options: ReadingOptions) -> str | None:
 
 
 def data_files(location: str, given: str | None) -> tuple[list[str], str | None]:
-    """Return the files at a location (a file, ``-`` or a directory), and their format or None."""
+    """Return the files at a location (a file, ``-`` or a directory), and their format, if known."""
     if location == STANDARD_STREAM or not os.path.isdir(location):  # noqa: PTH112 - Path.is_dir raises for a long name
         return [location], given
     return part_files(location), given or format_of_name(location.rstrip("/"))

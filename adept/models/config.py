@@ -226,7 +226,7 @@ class TrainingConfig(OptimiserConfig):
             return math.nan, math.nan
 
     def for_mechanism(self, kind: "Kind") -> "TrainingConfig":
-        """Return a copy in which ``topics`` or ``none`` replaces the kind of content ``auto``."""
+        """Return a copy with the kind of content that a mechanism needs in place of ``auto``."""
         from adept.mechanisms import Description, LearnedCodebook
 
         if self.content.kind != "auto":

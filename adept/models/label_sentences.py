@@ -16,7 +16,7 @@ sentences about the label. If the lexicon knows no word of the label's name and 
 first k sentences.
 
 *Claim*: the cell of c is a function of c, the sentences about c, the codec, k and n. The cell has
-exactly k different sentences. *Proof*. The inner product of a label (or a name) with a sentence is
+exactly k distinct sentences. *Proof*. The inner product of a label (or a name) with a sentence is
 the inner product of their meanings. Inner products are whole numbers that floats hold exactly, so
 the inner products of one label do not depend on other labels. The weights of the later sentences,
 in units of ``1 / UNIT``, are whole numbers of at most UNIT. The weights sum to ``(k - n) * UNIT``

@@ -1,4 +1,4 @@
-"""An encoder of texts into topics, which is linear in the words and is fitted to public text.
+"""An encoder of texts into topics, which is linear in a text's words and fitted to public text.
 
 The topics of a text are the components of its TF-IDF vector along the first singular directions of
 the TF-IDF vectors of public texts. Each topic is divided by the square root of its standard
@@ -103,7 +103,7 @@ class TopicEncoder(nn.Module):
 class WordTopics:
     """A calculator of the topics of texts in whole numbers, which floats hold exactly.
 
-    The vector of a text's first MAX_WHOLE_TOPICS topics is scaled to the Euclidean length
+    The vector of a text's first MAX_WHOLE_TOPICS topics is scaled to the Euclidean norm
     TOPIC_LENGTH and rounded. The result depends neither on the order of the words nor on how often
     a word occurs.
     """

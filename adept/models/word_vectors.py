@@ -83,7 +83,7 @@ class Lexicon:
 
 
 class TextVectors:
-    """A calculator of vectors of texts: weighted sums of the vectors of words, scaled to length 1.
+    """A calculator of vectors of texts: weighted sums of the vectors of words, scaled to norm 1.
 
     The weight of a word is its inverse document frequency in ``rarity``. A word that is not in
     ``rarity`` has the weight of the rarest word. If most words in ``rarity`` are not English,
@@ -132,7 +132,7 @@ class WordVectors:
         return " ".join(self.names[i] for i in indices)
 
     def encode(self, text: str) -> Floats:
-        """Return the latent (n,) of a text: the sum of its words' vectors, scaled to length 1."""
+        """Return the latent (n,) of a text: the sum of its words' vectors, scaled to norm 1."""
         total = self.vectors[self.indices(text)].sum(axis=0)
         return np.asarray(total / max(float(np.linalg.norm(total)), 1e-12))
 

@@ -12,7 +12,7 @@ The *description* of a record is the number of a text near to the record: a stor
 release holds whichever text is chosen (``adept.mechanisms.description``).
 
 The codec keeps no cache from one batch of records to the next, because a faster answer would reveal
-a repeated record. Within a batch, similar records take less time than different records; the
+a repeated record. Within a batch, similar records take less time than dissimilar records; the
 privacy statements mention this difference in time.
 """
 
@@ -201,7 +201,7 @@ class _Sized:
         return BeamSearch(self.model, weigh=self.index.weigh, seam=self.seam)
 
     def _prepare(self) -> None:
-        """Create in advance all tables and machine code that a record may need."""
+        """Create tables and machine code in advance, so that no record has to wait for them."""
         from adept.models.language_model.machine_code import telling
 
         with telling("making machine code, once for this version: about half a minute", compiles=True):

@@ -1,7 +1,7 @@
 """Save and load the two files of a codec, and its list of likely texts.
 
-A JSON file holds the words and the utterances. A second file holds the n-grams and, if they are
-already known, the listed texts. Both files are checked before the codec is built, so that a damaged
+A JSON file holds the words and the utterances. A second file holds the n-grams and, if the list was
+already made, the listed texts. Both files are checked before the codec is built, so that a damaged
 file causes an error at once, and not later for some records.
 """
 

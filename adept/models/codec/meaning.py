@@ -1,10 +1,10 @@
 """Meanings of texts, as vectors of whole numbers, and a search for texts with similar meanings.
 
 The *meaning* of a text is the sum of its words' vectors (``adept.models.word_vectors``), weighted
-by the words' rarity in public text. The sum is scaled to the length MEANING_LENGTH and rounded to
-whole numbers. The inner product of two meanings is about ``MEANING_LENGTH^2`` times their cosine.
-Inner products are whole numbers below ``2^24``, so 32-bit floats hold them exactly, in whatever
-order the terms of a product are added.
+by the words' rarity in public text. The sum is scaled to the Euclidean norm MEANING_LENGTH and
+rounded to whole numbers. The inner product of two meanings is about ``MEANING_LENGTH^2`` times
+their cosine. Inner products are whole numbers below ``2^24``, so 32-bit floats hold them exactly,
+in whatever order the terms of a product are added.
 
 An *inverted file* divides texts into groups with similar meanings, by k-means for directions
 (Dhillon and Modha 2001). A record is compared with the centres of all groups, and then only with
@@ -119,7 +119,7 @@ class Meanings:
         return self.of_table(*tabulate(list(texts), more))
 
     def mean_of(self, texts: Iterable[Collection[str]]) -> Codes:
-        """Return texts' mean meaning (d,), scaled to MEANING_LENGTH; zeros if no word is known."""
+        """Return texts' mean meaning (d,), with norm MEANING_LENGTH; zeros if no word is known."""
         sums = self.of(texts).astype(np.float32).sum(axis=0, keepdims=True)
         return np.asarray(_at_length(sums)[0].astype(np.int8))
 
@@ -182,7 +182,7 @@ def join_groups(meanings: Codes, groups: Groups) -> Groups:
 
 
 def _find_centres(table: Tensor, groups: Tensor, count: int) -> Tensor:
-    """Return the groups' centres (C, d), scaled to MEANING_LENGTH and rounded to whole numbers."""
+    """Return C groups' centres (C, d), with norm MEANING_LENGTH, rounded to whole numbers."""
     sums = torch.zeros(count, table.shape[1], dtype=torch.float64)
     for begin in range(0, len(table), CENTRE_BATCH):
         sums.index_add_(0, groups[begin : begin + CENTRE_BATCH], table[begin : begin + CENTRE_BATCH].double())

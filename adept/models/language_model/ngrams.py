@@ -43,7 +43,7 @@ class NgramTables(NamedTuple):
     """Tables of C contexts, and of the symbols that followed each context in the training texts.
 
     A *context* is a sequence of symbols before another symbol, which is a *follower* of the
-    context. Shorter contexts come first. There are V different symbols. The columns of a context
+    context. Shorter contexts come first. There are V distinct symbols. The columns of a context
     are:
 
     - KEY: ``p * (V + 1) + s``, where s is the context's oldest symbol, and p is the place of the
@@ -138,7 +138,7 @@ class Ngrams(Learned):
         return np.asarray(levels[min(1, len(levels) - 1)] + np.cumsum(below) - below)
 
     def _likeliest(self, symbols: Whole, counts: Whole, owner: Whole, contexts: int) -> Whole:
-        """Return each context's commonest follower (V for none); of equals, the first."""
+        """Return each context's commonest follower: the first of several, or V if there is none."""
         found, words = np.full(contexts, self.size), np.flatnonzero(symbols > UNKNOWN_NUMBER)
         if len(words):
             begins = _begins(owner[None, words])
