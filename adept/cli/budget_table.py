@@ -33,7 +33,7 @@ from adept.rewriting.expected_content import (
     choose_measured,
     floor_lines,
 )
-from adept.rewriting.loading import MAX_EXAMPLES_EPSILON, is_packaged, load_model
+from adept.rewriting.loading import MAX_EXAMPLES_EPSILON, is_packaged, label_mechanism, load_model
 from adept.rewriting.rewriter import Rewriter
 from adept.synthesis.draw_by_label_names import spell_label_set
 from adept.synthesis.synthesizer import share_standing_out
@@ -152,7 +152,8 @@ def _label_lines(config: RewriteConfig, header: Record, writer: Rewriter, public
     if not has_labels(config, header):
         return []
     packaged = is_packaged(config.model_dir)
-    below = f"below epsilon {MAX_EXAMPLES_EPSILON:g}, " if writer.model.label_examples else ""
+    always = label_mechanism(writer.model, epsilon=TABLE_BUDGETS[-1])
+    below = "" if always else f"below epsilon {MAX_EXAMPLES_EPSILON:g}, "
     lines = [f"{below}{line}" for line in by_label_lines(writer, public)]
     lines += [*floor_lines(writer, TABLE_BUDGETS, packaged=packaged)]
     if config.labels == "copy":
