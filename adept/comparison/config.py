@@ -85,9 +85,9 @@ class CompareConfig(Columns):
     """Number of rewrites of each record. All rewrites of a record are written from the same release
     of the record."""
     baselines: bool = False
-    """Also show two references: a look-up, which writes the public text nearest to each release,
-    and a classifier that is trained on labelled public text. Also measure the quality of the
-    rewrites."""
+    """Show two more baselines: a look-up, which writes the public text nearest to each released
+    vector, and a classifier that is trained on labelled public text. This option also measures
+    the quality of the rewrites."""
     alternatives: bool = False
     """Also show alternatives to a rewriter: mechanisms that replace each word of a text at random,
     DP-Prompt (which draws the words of a paraphrase) with our decoder, and redaction of words by

@@ -89,8 +89,8 @@ class DataConfig:
     hub_label_column: str = "intent"
     """Name of the column that holds the labels in the data set on the Hub."""
     seed: int = 0
-    """Seed of the random choice of data.most records, and of a validation split if the data have
-    none."""
+    """Seed with which training records are drawn if data.most limits their number, and with which
+    validation records are split off if the data have no validation split."""
     sizes: list[int] = field(default_factory=lambda: [6000, 600, 1000])
     """For data=air_travel: numbers of records in the training, validation and test split. The
     default numbers are those of the whole data set."""

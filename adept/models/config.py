@@ -43,7 +43,7 @@ class ModelConfig:
     word_dropout: float = 0.2
     """Share of the decoder's input words that training hides, so that the latent is needed."""
     precision: str = "float32"
-    """Precision of the saved weights, which are float32 in memory: float32 | float16."""
+    """Precision of the weights in the saved file: float32 | float16. Memory holds float32."""
     decoder: str = "lstm"
     """Way to write texts if decoding.strategy=auto: lstm | nearest (choose public texts)."""
     encoder: str = "lstm"

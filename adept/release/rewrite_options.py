@@ -85,7 +85,8 @@ class FileOptions(PersonOptions):
     # --- Persons
     excess: str = "refuse"
     """Treatment of persons with more than max_records_per_person records: refuse (the command stops
-    and releases nothing) | drop (only the first records of each person are released)."""
+    and releases nothing) | drop (only the first
+    max_records_per_person records of each person are released)."""
 
     # --- Shuffling, which hides who said what and gives a stronger guarantee for the whole file
     shuffle: bool = False
