@@ -4,6 +4,7 @@ import json
 import os
 import subprocess
 import sys
+from itertools import pairwise
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -19,12 +20,14 @@ from adept.cli.audit import AuditConfig, _audits_of_rewriter
 from adept.comparison.audits_and_attacks import _audit
 from adept.comparison.config import CompareConfig
 from adept.comparison.plan import Cell
+from adept.data.corpus import DataConfig, load
 from adept.mechanisms import Description, JointResponse, LearnedCodebook
 from adept.mechanisms.base import MechanismChoice
 from adept.models import adapt as examples
 from adept.models.adapt import sentences_about
 from adept.models.codebooks import encode_public
 from adept.models.codec.codec import words_of
+from adept.models.reconstruction_share import mean_word_f1
 from adept.models.saved_model import Autoencoder
 from adept.models.tokenizer import Tokenizer, join_words
 from adept.rewriting.loading import best_exact, load_model, packaged_directory
@@ -168,6 +171,36 @@ def test_few_examples_and_names_bring_sentences_about_them_and_every_size_of_cod
     held = {join_words(row) for row in few.codec.utterances[: len(about)]} if few.codec else set()
     assert len(held & set(about)) > 0.9 * len(about)
     assert max(many.codebooks) == examples.MAX_BROAD_CODEWORDS
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("many", [0, 48, 256])
+def test_no_larger_budget_keeps_fewer_words(packaged: tuple[Autoencoder, Tokenizer], many: int) -> None:
+    """Also after an adaptation, and for private labels; ``benchmarks/budgets.py`` measures accuracy and content too."""
+    model, tokenizer = packaged
+    rows = load(DataConfig(sizes=[many + 200, 1, 0]))["train"]
+    given, records = rows.take(range(many)), rows.take(range(many, many + 200))
+    if many:
+        model, tokenizer = examples.adapt(model, tokenizer, given.texts, source="a test")
+        for label, text in zip(given.labels or [], given.texts, strict=True):
+            model.label_examples.setdefault(label, []).append(text)
+    labels = records.labels or []
+    for treatment in ("off", "auto", "joint_response"):
+        kept = []
+        for epsilon in (4.0, 8.0, 10.0, 12.0, 14.0, 16.0):
+            mechanism = best_exact(model, epsilon=epsilon)(epsilon=epsilon)
+            joint = JointResponse.of(mechanism, sorted(set(labels))) if treatment == "joint_response" else None
+            rewriter = Rewriter.for_measurement(model, tokenizer, mechanism=joint or mechanism)
+            writer = rewriter.by_label() if treatment == "auto" else rewriter
+            pairs = writer.rewrite_pairs(records.texts, None if treatment == "off" else labels)
+            kept.append(
+                np.array([mean_word_f1([one], [text]) for one, (text, _) in zip(records.texts, pairs, strict=True)])
+            )
+        for less, more in pairwise(kept):
+            assert more.mean() > less.mean() - 2 * (more - less).std() / len(less) ** 0.5, (
+                treatment,
+                [*map(np.mean, kept)],
+            )
 
 
 def test_how_many_descriptions_are_used_at_a_budget(packaged: tuple[Autoencoder, Tokenizer]) -> None:

@@ -28,7 +28,7 @@ DOMAIN_CODEWORDS = 1024  # codewords of a model of one domain; a model with more
 Randomizer = TypeVar("Randomizer", bound=LocalRandomizer)
 MAX_EXAMPLES_EPSILON = 6.0  # epsilon below which many labelled examples choose the codewords by label
 # Least epsilon at which an adapted model writes all its sentences: with few examples, and with many
-ALL_SENTENCES_EPSILONS = 12.0, 14.0
+ALL_SENTENCES_EPSILONS = 12.5, 14.0
 MIN_DESCRIPTION_EPSILON = 10.0  # least epsilon at which a description is the default
 MIN_SENTENCE_EPSILON = 9.0  # the same least epsilon for broad text, whose descriptions are sentences
 

@@ -207,7 +207,7 @@ def test_a_model_of_examples_without_labels_keeps_its_codewords(
     assert [bool(label_mechanism(model, epsilon=epsilon)) for epsilon in (5.9, 6.0, 9.0)] == [True, False, False]
 
 
-@pytest.mark.parametrize(("examples", "least"), [(48, 12.0), (256, 14.0)])
+@pytest.mark.parametrize(("examples", "least"), [(48, 12.5), (256, 14.0)])
 def test_an_adapted_model_writes_sentences_near_its_examples_at_small_budgets(
     loaded: Loaded, monkeypatch: pytest.MonkeyPatch, examples: int, least: float
 ) -> None:
