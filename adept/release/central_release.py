@@ -1,9 +1,9 @@
 """The release of a file as synthetic records, made from noisy counts under a central guarantee.
 
-The public model divides all texts into *cells*. Each row of the file *votes* for the cell of its
-text and label. The release consists of the number of votes for each cell, with noise added, and
-synthetic records are written from these noisy counts. *Central* means that readers must trust
-whoever holds the file and runs this program, here called the *curator*.
+The *curator* is the person who holds the file and runs this program. Each row of the file *votes*
+for one *cell*, a public pair of codeword and label (``adept.synthesis.vote_cells``). Synthetic
+records are written from the noisy numbers of votes. The guarantee is *central*: it requires trust
+in the curator.
 
 *Claim*: output, statement, standard output and exit status are epsilon-DP for adding, removing or
 replacing a person's rows (``adept.mechanisms.central_counts``), however often a run is killed and
@@ -70,15 +70,12 @@ def synthesize_file(
     """Write synthetic records made from ``source`` into ``target``, with their privacy statement.
 
     Args:
-        synthesizer: object that counts votes, adds noise to the counts, and writes synthetic
-            records.
         source, target: names of input and output, as for ``release_file``.
         options: columns and treatment of labels; ``max_records_per_person`` must be the number of
             votes per person of the synthesizer.
         ledger: the ledger in which the release is listed. If it lists other releases, it must have
             been opened with ``again``.
-        resume, progress, tell: as for ``release``. If a resumed run has drawn its noisy counts
-            before, it writes records without reading the input.
+        resume, progress, tell: as for ``release``.
     """
     prepared = prepare_synthesis(synthesizer, source, target, options=options, ledger=ledger)
     return release(*prepared, resume=resume, ledger=ledger, progress=progress, tell=tell)
@@ -87,7 +84,7 @@ def synthesize_file(
 def prepare_synthesis(
     synthesizer: Synthesizer, source: str, target: str, *, options: CentralOptions, ledger: Ledger | None = None
 ) -> tuple[Publication, Callable[[], "CentralPlan"]]:
-    """Return the first two arguments of ``release``: the files, and a planning function."""
+    """Return the files of a release, and the function that plans it: arguments of ``release``."""
     inputs, publication = find_files(source, target, options, ledger=ledger)
     return publication, partial(plan_central, synthesizer, inputs, publication, options)
 
@@ -101,7 +98,7 @@ class TallyNotes:
 
     @property
     def lines(self) -> list[str]:
-        """Lines for the curator: exact numbers of rows that were read, counted and not counted."""
+        """Exact numbers of rows that were read, counted and not counted, and warnings."""
         notes = self.tally.notes
         parts = [
             (notes.no_text, "have no text (text_column= names its column)"),
@@ -149,10 +146,7 @@ class CentralPlan(Plan[CentralStatement]):
         return self.inputs.records(tolerant=True, columns=options.used_columns, required=options.required)
 
     def own_terms(self) -> dict[str, Any]:
-        """Return the options that a resumed run must share with its first run.
-
-        They reveal nothing about a record.
-        """
+        """Return the options that a resumed run must share with its first run; no record changes them."""
         votes = self.writer.votes
         return {
             "input": [name if name == STANDARD_STREAM else os.path.realpath(name) for name in self.inputs.locations],
@@ -169,7 +163,7 @@ class CentralPlan(Plan[CentralStatement]):
         }
 
     def expected_statement(self) -> CentralStatement:
-        """Return the statement with those fields that are known before the release."""
+        """Return the statement; ``size`` and ``codebook_sha256`` are None without codewords."""
         labels = tuple(label for label in self.writer.labels if label is not None)
         chosen = self.writer.has_codewords
         return CentralStatement(
@@ -200,10 +194,7 @@ class CentralPlan(Plan[CentralStatement]):
         return tally
 
     def vote(self, batch: Sequence[Record]) -> Entry:
-        """Return for each record of a batch the cell for which it votes; nothing here is random.
-
-        If a cluster is used, a worker returns only these cells, and nothing else about the records.
-        """
+        """Return the cell of each record of a batch: all that a worker of a cluster returns."""
         texts = [record.get(self.options.text_column) for record in batch]
         labels = [record.get(self.options.label) for record in batch] if self.options.label else None
         return {"votes": self.writer.vote(texts, labels)}
@@ -296,7 +287,7 @@ def plan_central(
 
 
 def check_label_set(options: CentralOptions, given: bool) -> None:
-    """Refuse labels=vote without a public label set, and a label set without labels=vote."""
+    """Raise ConfigurationError if labels are counted without a label set, or not counted with one."""
     if (options.labels == "vote") != given:
         raise ConfigurationError(
             "label_set must name the public labels, or be left out with labels=drop: a set taken from private data would leak"

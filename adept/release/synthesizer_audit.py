@@ -1,9 +1,9 @@
 """Audit of a central release: search for traces of a record outside the noisy counts.
 
-A central release publishes noisy counts, and everything else must follow from them. The audit
-releases several files that differ by one person's rows, or by the content of a row. In each release
-it replaces the noisy counts by the same fixed counts. Then statement, output and error must be the
-same for all files, byte by byte.
+Everything that a central release shows must follow from its noisy number of votes and its noisy
+counts. The audit releases files that differ by one person's rows, or by the content of a row, and
+replaces these noisy numbers by the same fixed numbers in each release. Then the statement, the
+output and the error must be the same for all files, byte by byte.
 """
 
 import tempfile
@@ -43,7 +43,7 @@ class _Frozen(Votes):
 
 
 def replay(files: NeighbouringFiles) -> AuditResult:
-    """Release all files with the same counts, and compare everything else that each release shows.
+    """Release all files with the same noisy numbers, and compare everything that they show.
 
     Raise NotJudged if no file can be released.
     """

@@ -17,11 +17,11 @@ the noisy counts. Here the cosine compares features (``adept.synthesis.vote_cell
 
 *Claim*: the use of names costs no budget, and a released file is as private with names as without.
 *Proof*: the names come from the label set, and the sentences from the model. Both are fixed before
-any record is read, so the density, the codewords, and the rule that sends a record to a cell (a
-pair of codeword and label) are fixed as well. The proof of ``adept.mechanisms.central_counts``
-needs no more than this, and its sensitivity and noise are the same for any cells. The output is a
-function of the released counts and of these public things. QED. A label set that was collected from
-private records is not public, with or without names.
+any record is read. So the density is fixed, and so are, for each number of codewords, the codewords
+and the rule that sends a record to a cell (a pair of codeword and label). The proof of
+``adept.mechanisms.central_counts`` needs no more than this, and its sensitivity and noise are the
+same for any cells. The output is a function of the released numbers and of these public things.
+QED. A label set that was collected from private records is not public, with or without names.
 """
 
 from collections.abc import Sequence
