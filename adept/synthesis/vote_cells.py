@@ -34,7 +34,7 @@ from adept.models.word_vectors import TextVectors
 
 GRID = 4096  # whole numbers to a unit of features
 MIN_CODEWORDS, MAX_CODEWORDS, MAX_NAMED_CODEWORDS = 4, 512, 2048
-CODEWORDS_PER_VOTE = 2.0  # for each vote of a label, where the noise has a scale of 1
+CODEWORDS_PER_VOTE, LABEL_POWER = 0.7, 0.75  # with L labels and noise of scale 1: for each L^0.75 votes
 NAMED_FACTOR = 2  # times as many, where names of labels place them: some lie where no record is
 TEXTS_PER_CODEWORD = 4  # public texts, on average, at least
 MAX_CELLS = 1 << 24
@@ -134,14 +134,14 @@ def largest_size(*, labels: int, texts: int, named: bool) -> int:
 def choose_size(number: int, votes: Votes, *, labels: int, most: int, named: bool) -> int:
     """Return the number of codewords for a number of votes, which may be noisy; at most ``most``.
 
-    It grows with the number of votes for each label, divided by the size of a count's noise.
+    It grows with the number of votes, and falls with the number of labels and the size of the noise.
     """
     decay = math.exp(-1 / votes.scale)
     noise = math.sqrt(decay) / (
         1 - decay
     )  # standard deviation over the square root of 2: near the scale if that is large
-    per_label = max(number, 0) / labels / noise
-    return min(max(round(CODEWORDS_PER_VOTE * (NAMED_FACTOR if named else 1) * per_label), MIN_CODEWORDS), most)
+    votes_heard = max(number, 0) / labels**LABEL_POWER / noise
+    return min(max(round(CODEWORDS_PER_VOTE * (NAMED_FACTOR if named else 1) * votes_heard), MIN_CODEWORDS), most)
 
 
 def _centres(features: Features, weights: NDArray[np.float64], size: int) -> Features:

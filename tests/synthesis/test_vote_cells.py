@@ -73,7 +73,7 @@ def size_of(number: int, epsilon: float, *, votes: int = 1, labels: int = 10, na
 def test_the_number_of_codewords_grows_with_records_of_a_label_and_with_the_budget() -> None:
     whole = size_of(10_000, 1.0)
     assert size_of(20_000, 1.0) == pytest.approx(2 * whole, rel=0.01)
-    assert size_of(10_000, 1.0, labels=20) == pytest.approx(whole / 2, rel=0.01)
+    assert size_of(10_000, 1.0, labels=160) == pytest.approx(whole / 8, rel=0.01)
     assert size_of(10_000, 1.0, named=True) == pytest.approx(2 * whole, rel=0.01)
     assert size_of(10_000, 2.0, votes=2) == whole  # the same noise
     assert size_of(10_000, 2.0) > 2 * whole
