@@ -140,7 +140,7 @@ def choose_size(number: int, votes: Votes, *, labels: int, most: int, named: boo
     noise = math.sqrt(decay) / (
         1 - decay
     )  # standard deviation over the square root of 2: near the scale if that is large
-    votes_heard = max(number, 0) / labels**LABEL_POWER / noise
+    votes_heard = max(number, 0) / math.pow(labels, LABEL_POWER) / noise
     return min(max(round(CODEWORDS_PER_VOTE * (NAMED_FACTOR if named else 1) * votes_heard), MIN_CODEWORDS), most)
 
 
