@@ -91,6 +91,12 @@ VOTES = tests(
     "test_every_cell_has_the_noise_of_the_scale_voted_for_or_not",
     "test_the_sensitivity_is_the_distance_of_the_worst_neighbours",
 )
+ROUNDS = tests(
+    "test_central_counts",
+    "test_the_number_of_all_votes_has_the_noise_of_its_own_scale",
+    "test_the_budgets_of_two_rounds_add_up_exactly",
+    "test_two_rounds_lose_no_more_than_the_budget_and_defects_do",
+)
 TALLY = tests(
     "test_vote_counting",
     "test_a_person_moves_the_counts_by_at_most_m_whatever_the_others_do",
@@ -195,7 +201,10 @@ TARGETS = {
     "discrete_laplace._decays": DECAYS,
     "discrete_laplace._fraction": ENDS,
     "central_counts.Votes.sensitivity": VOTES[-1:],
-    "central_counts.Votes.privatize": VOTES,
+    "central_counts.Votes.number_epsilon": ROUNDS,
+    "central_counts.Votes.counts_epsilon": ROUNDS,
+    "central_counts.Votes.privatize_number": ROUNDS,
+    "central_counts._add_noise": VOTES,
     "central_counts._check": VOTES,
     "vote_counting.Tally.add": TALLY,
     "vote_counting.Tally._may_vote": TALLY,
@@ -251,7 +260,7 @@ EQUIVALENT = {
     "discrete_laplace._magnitudes: wholes < -(-MAX_MAGNITUDE // t) -> wholes <= -(-MAX_MAGNITUDE // t)": CUT,
     "discrete_laplace._magnitudes: -MAX_MAGNITUDE // t -> -MAX_MAGNITUDE / t": CUT,
     "discrete_laplace._magnitudes: np.where(fits, wholes, 0) -> np.where(fits, wholes, 1)": "the other `where` leaves it out",
-    "central_counts.Votes.privatize: counts.reshape(-1) -> counts.reshape(-2)": "NumPy takes any negative number for the rest",
+    "central_counts._add_noise: counts.reshape(-1) -> counts.reshape(-2)": "NumPy takes any negative number for the rest",
     "laplace._Laplace._true_epsilon: Fraction(ratio) * Fraction(self._scale(dim)) < self._true_diameter(dim) -> "
     "Fraction(ratio) * Fraction(self._scale(dim)) <= self._true_diameter(dim)": (
         "no smaller than D / b either: one float more where it was exact"

@@ -1,6 +1,6 @@
 """Claims about counted votes: the sensitivity by enumeration, exact noise in every cell, and defects that a bound finds.
 
-Statistical tests use p-values with the limit 1e-10 (six, share of false alarms 6e-10), and Clopper-Pearson bounds of which each
+Statistical tests use p-values with the limit 1e-10 (eight, share of false alarms 8e-10), and Clopper-Pearson bounds of which each
 errs with probability 1e-10 (four).
 """
 
@@ -18,7 +18,7 @@ from adept.errors import ConfigurationError
 from adept.mechanisms import BY_NAME, Votes, central_counts
 from adept.synthesis.vote_counting import Tally
 
-P_LIMIT, DRAWS = 1e-10, 200_000
+P_LIMIT, DRAWS, NUMBERS = 1e-10, 200_000, 8_000
 RELATIONS = ("add_or_remove", "replace")
 
 
@@ -128,11 +128,30 @@ def test_one_vote_is_not_seen_beyond_the_budget_and_defects_are(
 # --- Two rounds
 
 
+def parts_of(votes: Votes) -> tuple[Fraction, Fraction]:
+    return votes.number_epsilon, votes.counts_epsilon
+
+
+@pytest.mark.parametrize("relation", RELATIONS)
+def test_the_number_of_all_votes_has_the_noise_of_its_own_scale(relation: str) -> None:
+    votes = Votes(epsilon=64.0, neighbours=relation, rounds=2)  # of which the number has 2
+    apart = np.abs([votes.privatize_number(10**6) - 10**6 for _ in range(NUMBERS)])
+    a = math.exp(-2.0 / (1 if relation == "add_or_remove" else 2))
+    expected = [(1 - a) / (1 + a), *(2 * a**k * (1 - a) / (1 + a) for k in (1, 2))]
+    found = [int((apart == k).sum()) for k in range(3)]
+    pairs = [*zip(found, expected, strict=True), (NUMBERS - sum(found), 1 - sum(expected))]
+    statistic = sum((count - NUMBERS * share) ** 2 / (NUMBERS * share) for count, share in pairs)
+    assert stats.chi2.sf(statistic, len(pairs) - 1) > P_LIMIT
+
+
 @pytest.mark.parametrize("epsilon", [1e-3, 0.1, 0.7, 1.0, math.pi, 600.0])
 @pytest.mark.parametrize("relation", RELATIONS)
 def test_the_budgets_of_two_rounds_add_up_exactly(epsilon: float, relation: str) -> None:
     votes = Votes(epsilon=epsilon, neighbours=relation, votes_per_person=3, rounds=2)
     assert votes.number_epsilon + votes.counts_epsilon == Fraction(epsilon)
+    assert all(
+        isinstance(v, Fraction) for one in (votes, Votes(epsilon=epsilon)) for v in parts_of(one)
+    )  # floats round
     for budget, scale in ((votes.number_epsilon, votes.number_scale), (votes.counts_epsilon, votes.scale)):
         assert budget * (1 - Fraction(1, 2**22)) < votes.sensitivity / Fraction(scale) <= budget
     assert Votes(epsilon=epsilon).counts_epsilon == Fraction(epsilon)
