@@ -7,17 +7,17 @@ in the curator.
 
 *Claim*: output, statement, standard output and exit status are epsilon-DP for adding, removing or
 replacing a person's rows (``adept.mechanisms.central_counts``), however often a run is killed and
-resumed. *Proof*. (1) A run keeps nothing of the rows but their votes, counted by
+resumed. *Proof*. (1) A release depends on the rows only through their votes, counted by
 ``adept.synthesis.vote_counting``, whose proof bounds the effect of a person on the counts. No
 content of a row raises an error: a damaged row has no vote, a file may be empty, and the ledger
-refuses a release because of other releases, never because of a row. (2) There are two
-draws: the noisy number of votes, from which the codewords follow, and the noisy counts. If an
-option gives the number of codewords, only counts are drawn. Each draw is stored in the journal
-before the run goes on, and no error removes it. A run that finds a draw in the journal does not
-repeat it. Draws that were lost before they were stored had no effect that anybody can see. (3)
-Codewords are functions of the noisy number and of options. Rows, statement and standard output are
-functions of the two draws and of options. QED. Notes for the curator are passed to the function ``tell``, and are not part of the
-release.
+refuses a release because of other releases, never because of a row. (2) There are two draws: the
+noisy number of votes, from which the codewords follow, and the noisy counts. If an option gives the
+number of codewords, only counts are drawn. Each draw is stored in the journal before the run goes
+on, and no error removes it. A run that finds a draw in the journal does not repeat it. Draws that
+were lost before they were stored had no effect that anybody can see. (3) Codewords are functions of
+the noisy number and of options. Rows, statement and standard output are functions of the two draws
+and of options. QED. Notes for the curator are passed to the function ``tell``, and are not part of
+the release.
 
 The file's format decides which bytes form a *row*; ``adept.data.reading`` proves that a row affects
 only its own record. If a quote in a csv file is never closed, everything after the quote belongs to
