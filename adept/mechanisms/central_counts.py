@@ -1,16 +1,16 @@
 r"""Central DP by counting: records vote for public cells, and exact noise is added to each count.
 
-A *curator* holds all records and publishes counts once. A *cell* is a public category; there are M
-cells. A public rule v assigns to each record at most one cell, which is the *vote* of the record.
-For a collection D of records, h(D) holds the number of votes for each cell. The release is y =
-h(D) + X, where X holds M independent random integers with the discrete Laplace distribution: P(x)
-is proportional to exp(-|x| / b).
+A *curator* holds all records and publishes noisy counts once. A *cell* is a public category; there
+are M cells. A public rule v assigns to each record at most one cell, which is the *vote* of the
+record. For a collection D of records, h(D) holds the number of counted votes for each cell. The
+release is y = h(D) + X, where X holds M independent random integers with the discrete Laplace
+distribution: P(x) is proportional to exp(-|x| / b).
 
 *Neighbours*. Under ``add_or_remove``, two collections are neighbours if one of them has all rows of
 the other and the rows of one more *person*. Under ``replace``, two collections are neighbours if
 only the rows of one person differ; the number of records is then public. At most m votes of each
-person are counted, and a rule that reads only the rows of this person chooses these votes. If the
-data name no persons, each record counts as a person, and m = 1.
+person are counted. A rule that reads only the rows of a person chooses which of this person's votes
+are counted. If the data name no persons, each record counts as a person, and m = 1.
 
 *Claim*. Let s = m for ``add_or_remove`` and s = 2 m for ``replace``. If b >= s / eps, the release
 is eps-DP (pure): P(y(D) in S) <= e^eps P(y(D') in S) for all neighbours D, D' and every set S of
@@ -36,12 +36,12 @@ is at most 2 eps / s for adding or removing it, and at most 4 eps / s for replac
 
 *Proof*. Let v_1, .., v_n be the votes of a person's rows in order, of which the first m are
 counted. Removing a row without a vote, or a row whose vote comes after the first m, changes
-nothing. If v_i with i <= m is removed, the other counted votes are still counted, because each
-counted vote keeps its place or moves forward. If there is a vote v_(m+1), it is counted instead of
-v_i. So one count falls by one, and at most one count rises by one. Adding a row is the reverse of
-removing a row. Replacing a row means removing one row and adding another row, so the changes sum to
-at most 2 + 2. By step 2 above, the ratio of probabilities is at most e^(2 / b) or e^(4 / b), and 1
-/ b <= eps / s. QED.
+nothing. If v_i with i <= m is removed, the other counted votes are still counted, because the place
+of each of them stays the same or becomes smaller. If there is a vote v_(m+1), it is counted instead
+of v_i. So one count falls by one, and at most one count rises by one. Adding a row is the reverse
+of removing a row. Replacing a row means removing one row and adding another row, so the changes sum
+to at most 2 + 2. By step 2 above, the ratio of probabilities is at most e^(2 / b) or e^(4 / b), and
+1 / b <= eps / s. QED.
 
 *Claim for two rounds*. Let s be as above, and let eps_1 + eps_2 = eps. In the first round, all votes
 are for one cell: the number n(D) of counted votes is released as y_1 = n(D) + X_1, where the scale
@@ -49,18 +49,20 @@ of X_1 is at least s / eps_1. Then y_1 and public data decide the rule v and the
 round. The second round releases the counts of these cells as y_2, with independent noise of a scale
 of at least s / eps_2. The pair (y_1, y_2) is eps-DP.
 
-*Proof*. Both rounds count votes as above. The second round depends on D only through its counts and
-through y_1, so for every y_1, its rule and cells are the same for D and D'. By the first claim,
-P(y_1 | D) <= e^eps_1 P(y_1 | D') and P(y_2 | y_1, D) <= e^eps_2 P(y_2 | y_1, D'), for all y_1 and
-y_2. The probability of the pair is the product of the two probabilities. So it changes by at most a
-factor of e^(eps_1 + eps_2), and so does the sum over any set of pairs. QED. The proof also holds if
-a file changes between the rounds, as long as each version has a neighbour that differs from it in
-the rows of the same person. By the same product, the bounds for one row hold for two rounds: one
-row changes n by at most 1 if it is added or removed, and by at most 2 if it is replaced.
+*Proof*. Both rounds count at most m votes of each person, as above. The second round depends on D
+only through its counts and through y_1, so for every y_1, its rule and cells are the same for D and
+D'. By the first claim, P(y_1 | D) <= e^eps_1 P(y_1 | D') and P(y_2 | y_1, D) <= e^eps_2 P(y_2 |
+y_1, D'), for all y_1 and y_2. The probability of the pair is the product of the two probabilities.
+So the probability of a pair changes between D and D' by at most a factor of e^(eps_1 + eps_2), and
+so does the sum of the probabilities over any set of pairs. QED. The proof also holds if a file
+changes between the rounds, as long as each version has a neighbour that differs from it in the rows
+of the same person. The bounds for one row also hold for two rounds, by the same product of
+probabilities: one row changes n by at most 1 if it is added or removed, and by at most 2 if it is
+replaced.
 
-Apart from this, the rule v, the cells, m, eps and the neighbouring relation must be fixed before
-anyone looks at the records. Noise is added to *every* cell, also to a cell without votes, because a
-missing cell would reveal that nobody voted for this cell.
+Apart from this choice by y_1, the rule v, the cells, m, eps and the neighbouring relation must be
+fixed before anyone looks at the records. Noise is added to *every* cell, also to a cell without
+votes, because a missing cell would reveal that nobody voted for this cell.
 
 Source: Dwork, McSherry, Nissim and Smith 2006, "Calibrating noise to sensitivity in private data
 analysis", section 3.1 (histograms); Ghosh, Roughgarden and Sundararajan 2009, "Universally
@@ -100,11 +102,12 @@ class Votes:
     """A pure eps-DP release of the number of votes for each cell, in exact arithmetic.
 
     Attributes:
-        epsilon: the budget of each person, or of each record if the data name no persons, in nats,
-            from 1e-3 to 600.
+        epsilon: the budget, in nats, of each person or, if the data name no persons, of each
+            record; from 1e-3 to 600.
         neighbours: the relation between neighbours, "add_or_remove" or "replace".
         votes_per_person: the largest number m of votes that are counted for a person, at least 1.
-        rounds: 1 for the counts alone, 2 for the number of all votes and then the counts.
+        rounds: 1 to release the counts alone; 2 to release first the number of all votes, and then
+            the counts.
     """
 
     epsilon: float
@@ -127,45 +130,45 @@ class Votes:
 
     @property
     def number_epsilon(self) -> Fraction:
-        """The part of epsilon that the number of all votes costs; 0 if it is not released."""
+        """The part of epsilon that is spent on the number of all votes; 0 if there is one round."""
         return Fraction(self.epsilon * NUMBER_SHARE) if self.rounds == 2 else Fraction(0)
 
     @property
     def counts_epsilon(self) -> Fraction:
-        """The part of epsilon that the counts cost; the two parts add up to epsilon exactly."""
+        """The part of epsilon that is spent on the counts: epsilon minus ``number_epsilon``."""
         return Fraction(self.epsilon) - self.number_epsilon
 
     @property
     def scale(self) -> float:
-        """The scale b of the counts' noise: sensitivity / counts_epsilon, rounded up."""
+        """The scale b of the counts' noise: ``sensitivity / counts_epsilon``, rounded up."""
         return smallest_scale(self.sensitivity, epsilon=self.counts_epsilon)
 
     @property
     def number_scale(self) -> float:
-        """The scale of the noise of the number of all votes, if there are two rounds."""
+        """The scale of the noise that is added to the number of all votes in a first round."""
         return smallest_scale(self.sensitivity, epsilon=self.number_epsilon)
 
     def privatize_number(self, number: int) -> int:
-        """Add exact noise to the number of all votes, in the first of two rounds."""
+        """Return the number of all votes plus exact noise, in the first of two rounds."""
         return int(_add_noise(np.array([number], dtype=np.int64), self.number_scale)[0])
 
     def privatize(self, counts: Counts) -> Counts:
-        """Add noise, drawn exactly from the operating system's entropy, to counts (int64)."""
+        """Return counts (int64) plus noise, drawn exactly from the operating system's entropy."""
         return _add_noise(counts, self.scale)
 
     def record_epsilon(self, moved: int) -> float:
         """Return the epsilon of one row of a person.
 
-        ``moved`` is the l1 change of the counts: 2 for adding or removing the row, 4 for replacing
-        it.
+        ``moved`` bounds the l1 change of the counts: 2 if a row is added or removed, 4 if it is
+        replaced.
         """
         return total(Fraction(self.epsilon) * moved / self.sensitivity)
 
     def guarantee(self, *, persons: bool | None = None) -> Guarantee:
         """Return the guarantee of one release.
 
-        ``persons`` says if the data name the person of each record; None means that this is
-        unknown.
+        ``persons`` is True if the data name the person of each record, False if not, and None if
+        this is unknown.
         """
         return Guarantee.pure(
             epsilon=self.epsilon,

@@ -1,28 +1,29 @@
-"""The release of a file as synthetic records, made from noisy counts under a central guarantee.
+"""The release of a file as synthetic records, written from noisy counts.
 
 The *curator* is the person who holds the file and runs this program. Each row of the file *votes*
 for one *cell*, a public pair of codeword and label (``adept.synthesis.vote_cells``). Synthetic
-records are written from the noisy numbers of votes. The guarantee is *central*: it requires trust
-in the curator.
+records are written from the noisy numbers of votes for the cells. The guarantee is *central*: it
+requires trust in the curator.
 
 *Claim*: output, statement, standard output and exit status are epsilon-DP for adding, removing or
 replacing a person's rows (``adept.mechanisms.central_counts``), however often a run is killed and
-resumed. *Proof*. (1) A release depends on the rows only through their votes, counted by
-``adept.synthesis.vote_counting``, whose proof bounds the effect of a person on the counts. No
-content of a row raises an error: a damaged row has no vote, a file may be empty, and the ledger
-refuses a release because of other releases, never because of a row. (2) There are two draws: the
-noisy number of votes, from which the codewords follow, and the noisy counts. If an option gives the
-number of codewords, only counts are drawn. Each draw is stored in the journal before the run goes
-on, and no error removes it. A run that finds a draw in the journal does not repeat it. Draws that
-were lost before they were stored had no effect that anybody can see. (3) Codewords are functions of
-the noisy number and of options. Rows, statement and standard output are functions of the two draws
-and of options. QED. Notes for the curator are passed to the function ``tell``, and are not part of
-the release.
+resumed. *Proof*. (1) A release depends on the rows only through their counted votes, and the proof
+of ``adept.synthesis.vote_counting`` bounds the effect of a person on the counts. No content of a
+row raises an error: a damaged row has no vote, and a file may be empty. The ledger may refuse a
+release because of other releases, but never because of a row. (2) A release draws the noisy number
+of votes, which decides the codewords, and then the noisy counts. If an option gives the number of
+codewords, a release draws only the counts. Each draw is stored in the journal before the run goes
+on, and no error removes a stored draw. A run that finds a draw in the journal does not repeat the
+draw. A draw that was lost before it was stored had no effect that anybody can see. (3) The
+codewords are a function of the noisy number and of options. The output's rows, the statement and
+standard output are functions of the two draws and of options. QED. Notes for the curator are passed
+to the function ``tell``, and are not part of the release.
 
-The file's format decides which bytes form a *row*; ``adept.data.reading`` proves that a row affects
-only its own record. If a quote in a csv file is never closed, everything after the quote belongs to
-that row, so write such files with a program that produces valid csv. A parquet or compressed file
-is read either completely or not at all. The names of columns in a header or schema are public.
+The file's format decides which bytes form a *row*. ``adept.data.reading`` proves that a row affects
+only the record that is read from this row. If a quote in a csv file is never closed, everything
+after the quote belongs to one row, so write csv files with a program that closes all quotes. A
+parquet or compressed file is read either completely or not at all. The names of columns in a header
+or schema are public.
 """
 
 import hashlib
@@ -67,14 +68,14 @@ def synthesize_file(
     progress: Progress | None = None,
     tell: Callable[["TallyNotes"], None] = ignore,
 ) -> CentralStatement:
-    """Write synthetic records made from ``source`` into ``target``, with their privacy statement.
+    """Write synthetic records for the file ``source`` into ``target``, with a privacy statement.
 
     Args:
         source, target: names of input and output, as for ``release_file``.
-        options: columns and treatment of labels; ``max_records_per_person`` must be the number of
-            votes per person of the synthesizer.
-        ledger: the ledger in which the release is listed. If it lists other releases, it must have
-            been opened with ``again``.
+        options: columns and treatment of labels; ``max_records_per_person`` must be the
+            synthesizer's number of votes per person.
+        ledger: the ledger in which the release is listed, or None. A ledger that already lists
+            other releases must have been opened with ``again=True``.
         resume, progress, tell: as for ``release``.
     """
     prepared = prepare_synthesis(synthesizer, source, target, options=options, ledger=ledger)
@@ -84,21 +85,21 @@ def synthesize_file(
 def prepare_synthesis(
     synthesizer: Synthesizer, source: str, target: str, *, options: CentralOptions, ledger: Ledger | None = None
 ) -> tuple[Publication, Callable[[], "CentralPlan"]]:
-    """Return the files of a release, and the function that plans it: arguments of ``release``."""
+    """Return the first two arguments of ``release``: the files, and the function that plans."""
     inputs, publication = find_files(source, target, options, ledger=ledger)
     return publication, partial(plan_central, synthesizer, inputs, publication, options)
 
 
 @dataclass(frozen=True)
 class TallyNotes:
-    """Exact numbers of rows, and warnings about file formats, which only the curator may see."""
+    """Exact numbers of rows, and warnings about file formats. Only the curator may see them."""
 
     tally: Tally
     mismatches: tuple[str, ...] = ()
 
     @property
     def lines(self) -> list[str]:
-        """Exact numbers of rows that were read, counted and not counted, and warnings."""
+        """Lines that say how many rows were read, counted and not counted; then the warnings."""
         notes = self.tally.notes
         parts = [
             (notes.no_text, "have no text (text_column= names its column)"),
@@ -113,7 +114,7 @@ class TallyNotes:
 
 @dataclass(frozen=True, kw_only=True)
 class CentralPlan(Plan[CentralStatement]):
-    """The plan of a central release, with the day on which the release begins."""
+    """The plan of a central release; ``date`` is the day on which the release begins."""
 
     same = (
         "label_set", "labels", "epsilon", "neighbours", "unit", "max_records_per_person", "mechanism_options", "size",
@@ -129,12 +130,11 @@ class CentralPlan(Plan[CentralStatement]):
 
     @property
     def columns(self) -> list[str]:
-        """Names of the output's columns."""
         return list(filter(None, (self.options.text_column, self.options.label)))
 
     @cached_property
     def codebook_sha256(self) -> str:
-        """SHA-256 digest of the codewords, if they are chosen already, and of the public texts."""
+        """SHA-256 digest of the public texts and, if they are already chosen, of the codewords."""
         cells = self.writer.cells
         digest = hashlib.sha256(cells.codewords.astype("<i4").tobytes())
         for text in cells.texts:
@@ -146,7 +146,7 @@ class CentralPlan(Plan[CentralStatement]):
         return self.inputs.records(tolerant=True, columns=options.used_columns, required=options.required)
 
     def own_terms(self) -> dict[str, Any]:
-        """Return the options that a resumed run must share with its first run; no record changes them."""
+        """Return the public options and digests that a resumed run shares with the first run."""
         votes = self.writer.votes
         return {
             "input": [name if name == STANDARD_STREAM else os.path.realpath(name) for name in self.inputs.locations],
@@ -163,7 +163,7 @@ class CentralPlan(Plan[CentralStatement]):
         }
 
     def expected_statement(self) -> CentralStatement:
-        """Return the statement; ``size`` and ``codebook_sha256`` are None without codewords."""
+        """Return the statement; size and digest of codewords are None until these are chosen."""
         labels = tuple(label for label in self.writer.labels if label is not None)
         chosen = self.writer.has_codewords
         return CentralStatement(
@@ -194,13 +194,13 @@ class CentralPlan(Plan[CentralStatement]):
         return tally
 
     def vote(self, batch: Sequence[Record]) -> Entry:
-        """Return the cell of each record of a batch: all that a worker of a cluster returns."""
+        """Return only the votes of a batch of records; a cluster's workers call this method."""
         texts = [record.get(self.options.text_column) for record in batch]
         labels = [record.get(self.options.label) for record in batch] if self.options.label else None
         return {"votes": self.writer.vote(texts, labels)}
 
     def draw(self, run: Run[CentralStatement]) -> tuple[CentralStatement, None]:
-        """Make those draws that no earlier run has made; then write all rows."""
+        """Make the draws that no earlier run has stored; then write all rows of the output."""
         plan, release = _draw_counts(self, run)
         rows, written = plan.writer.write(release, rows=self.options.rows), 0
         with open_output(self.publication, format=self.format, columns=self.columns) as output:
@@ -213,12 +213,12 @@ class CentralPlan(Plan[CentralStatement]):
 
 
 def _draw_counts(plan: CentralPlan, run: Run[CentralStatement]) -> tuple[CentralPlan, Counts]:
-    """Return a plan that has codewords, and the noisy counts (K, L)."""
+    """Return a plan whose codewords are chosen, and the noisy counts (K, L) of its cells."""
     stored: Entry = {}
     for entry in run.journal.entries():
         stored |= entry
     records = iter(()) if "counts" in stored else plan.records()
-    # A header of a pipe without a needed column is refused before any claim.
+    # Reads the header of a pipe, so that a missing column is refused before the ledger makes a claim
     begun: Iterator[Record] = chain(list(islice(records, 1)), records)
     _claim(plan, run)
     if not plan.writer.has_codewords:
@@ -244,8 +244,7 @@ def _choose_codewords(
 ) -> tuple[CentralPlan, Iterator[Record]]:
     """Return a plan with codewords for the noisy number of votes, and the records to count again.
 
-    The number is drawn and stored if no earlier run did so. The records of standard input stay in
-    memory, because they cannot be read twice.
+    Records from standard input stay in memory, because they cannot be read twice.
     """
     if number is None:
         held = None if plan.inputs.repeatable else list(records)
@@ -287,7 +286,7 @@ def plan_central(
 
 
 def check_label_set(options: CentralOptions, given: bool) -> None:
-    """Raise ConfigurationError if labels are counted without a label set, or not counted with one."""
+    """Raise ConfigurationError if labels are counted without a label set, or a set is not used."""
     if (options.labels == "vote") != given:
         raise ConfigurationError(
             "label_set must name the public labels, or be left out with labels=drop: a set taken from private data would leak"

@@ -1,8 +1,8 @@
 """Privacy statements: the fields of ``OUTPUT.privacy.json``, computed from a release.
 
-A certificate is a list of the public numbers from which the guarantee can be computed again. In a
-local release each record is randomised on its own. In a central release, noise is added to the
-counts of *cells*, groups of similar texts, and synthetic records are written from the noisy counts.
+A *certificate* is a list of public numbers from which anybody can compute the guarantee again. In a
+*local* release, each record is randomised on its own. In a *central* release, noise is added to
+counts of records, and synthetic records are written from the noisy counts.
 """
 
 import math
@@ -44,17 +44,16 @@ SHARED_FIELDS = (
     "records", "text_column", "label_column", "training_data", "versions", "model_sha256", "model_files", "output_sha256", "date",
 )  # fmt: skip
 LOCAL_FIELDS = ("samples", "labels", "kept_columns", "max_records_per_person")
-"""Fields whose values are attributes: of all statements (``SHARED_FIELDS``), or of local ones."""
+"""Fields that are attributes of all statements (``SHARED_FIELDS``), or of local ones only."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Statement(ABC):
-    """A privacy statement, which describes one release.
+    """The privacy statement of one release.
 
     Attributes:
-        records: number of records that are written; None while this number is unknown.
-        date: the time (UTC) at which a local release ended, or the day on which a central one
-            began.
+        records: number of written records; None while this number is unknown.
+        date: the end of a local release (UTC), or the day on which a central release began.
     """
 
     lacks: ClassVar[str]  # the field that only the other kind of statement has
@@ -72,16 +71,16 @@ class Statement(ABC):
     @property
     @abstractmethod
     def text(self) -> str:
-        """The statement in words."""
+        """The statement in English sentences."""
 
     @abstractmethod
     def values(self) -> dict[str, Any]:
-        """Return the JSON values of those fields that are computed, not stored as attributes."""
+        """Return JSON values by field name; every other field is the attribute of the same name."""
 
     @property
     @abstractmethod
     def certificate(self) -> list[Part] | None:
-        """Public numbers from which the guarantee follows; None if no proof covers it."""
+        """Public numbers from which the guarantee follows; None for a mechanism without them."""
 
     def fields(self) -> dict[str, Any]:
         """Return the statement's fields as JSON values, without a certificate."""
@@ -94,7 +93,7 @@ class Statement(ABC):
         return {name: json_number(value) if isinstance(value, float) else value for name, value in found.items()}
 
     def to_json(self) -> dict[str, Any]:
-        """Return the fields as JSON values, and a certificate with the digest of these fields."""
+        """Return the fields as JSON values, and a certificate with a digest of these fields."""
         described: dict[str, Any] = {"statement_version": STATEMENT_VERSION, **self.fields(), "certificate": None}
         if parts := self.certificate:
             described["certificate"] = {"parts": parts}
@@ -114,12 +113,9 @@ class PrivacyStatement(Statement):
     """The privacy statement of a local release.
 
     Attributes:
-        mechanism: the mechanism that randomises each text.
-        latent_dim: the number of dimensions of the model's latents, the vectors that represent
-            texts.
-        labels: treatment of labels; None if the input has none.
-        label_response: the mechanism that randomises labels, either alone or together with the
-            text.
+        latent_dim: number of dimensions of the model's latents, the vectors that represent texts.
+        labels: treatment of labels; None if the input has no labels.
+        label_response: the mechanism that randomises labels, alone or together with the text.
     """
 
     lacks = "stands_out"
@@ -138,7 +134,7 @@ class PrivacyStatement(Statement):
 
     @cached_property
     def guarantee(self) -> Guarantee:
-        """Guarantee of the mechanism that releases a text or, in a joint response, also a label."""
+        """Guarantee for the released text or, in a joint response, for text and label together."""
         joint = self.label_response if isinstance(self.label_response, JointResponse) else None
         return (joint or self.mechanism).guarantee(self.latent_dim)
 
@@ -152,19 +148,19 @@ class PrivacyStatement(Statement):
 
     @property
     def label_epsilon(self) -> float | None:
-        """True epsilon of the written label alone; None if labels are not randomised."""
+        """Actual epsilon of the released label alone; None if labels are not randomised."""
         response = self.label_response
         return response.label_epsilon if isinstance(response, JointResponse) else self.label_budget or None
 
     @property
     def label_budget(self) -> float:
-        """Epsilon that labels spend in addition to the guarantee; 0 if they spend none."""
+        """Epsilon that labels spend in addition to that of ``guarantee``; 0 if they spend none."""
         response = self.label_response
         return response.guarantee().epsilon if response and not isinstance(response, JointResponse) else 0.0
 
     @property
     def epsilon(self) -> float:
-        """True total epsilon of a record, for the pairs of records that ``neighbours`` names."""
+        """Actual total epsilon of a record, for the pairs of records in ``neighbours``."""
         return total(self.guarantee.epsilon, self.label_budget)
 
     @property
@@ -174,12 +170,12 @@ class PrivacyStatement(Statement):
 
     @property
     def by_label(self) -> bool:
-        """True if a rewrite is chosen among sentences for its label, and so can reveal it."""
+        """True if the label of a record selects the sentences that can replace its text."""
         return getattr(self.mechanism, "by_label", False) is True
 
     @property
     def text_epsilon(self) -> float | None:
-        """True epsilon of the text alone, for any two records; None if it can reveal its label."""
+        """Actual epsilon of a text alone, for any two records; None if a text can reveal its label."""
         response = self.label_response
         if self.by_label:
             return None
@@ -187,25 +183,23 @@ class PrivacyStatement(Statement):
 
     @property
     def person_epsilon(self) -> float | None:
-        """True total epsilon of a person, summed exactly and rounded up once.
-
-        None if no persons are named.
-        """
+        """Actual epsilon of all records of a person together; None if no persons are named."""
         people = self.max_records_per_person
         return total(self.guarantee.epsilon, self.label_budget, times=people) if people else None
 
     @property
     def person_delta(self) -> float | None:
-        """Total delta of a person; None if no persons are named."""
+        """Delta of all records of a person together; None if no persons are named."""
         people = self.max_records_per_person
         return total(self.guarantee.delta, times=people) if people else None
 
     @property
     def neighbours(self) -> str:
-        """Pairs of records that the guarantee compares: they agree in everything that is copied.
+        """Description of the pairs of records that the guarantee compares.
 
-        With excess=drop, the records beyond a person's bound are left out. Then a person's other
-        records decide if a record is written, so only two records of the same person are compared.
+        The two records of a pair agree in everything that is copied. With ``excess=drop``, records
+        beyond a person's bound are left out. Then the person's other records decide if a record is
+        written, so only two records of the same person are compared.
         """
         copied = [*(["label"] if self.labels == "copy" else []), *self.kept_columns]
         whose = "any two records of the same person" if self.excess == "drop" else "any two records"
@@ -242,12 +236,12 @@ class PrivacyStatement(Statement):
 class CentralStatement(Statement):
     """The privacy statement of a central release.
 
-    Every field is a public option, or follows from the noisy counts.
+    Every field is a public option, or is computed from public data and released noisy numbers.
 
     Attributes:
         label_set: public labels; None if labels were left out.
-        size, codebook_sha256: the number of cells, and the digest of their codewords and texts;
-            None before they are chosen.
+        size, codebook_sha256: number of cells, and digest of their codewords and texts; None before
+            codewords are chosen.
         stands_out: True if at least one noisy count is larger than noise alone would make it.
     """
 
@@ -272,24 +266,24 @@ class CentralStatement(Statement):
 
     @property
     def unit(self) -> str:
-        """Unit that the guarantee protects: a person or a record."""
+        """Unit that the guarantee protects: "person" or "record"."""
         return "person" if self.persons else "record"
 
     @property
     def times_counted(self) -> int:
-        """Factor by which this release's epsilon is multiplied in a total for replacing one record.
+        """Factor by which this release's epsilon counts in a total for replacing one record.
 
         If persons are named, the factor is also large enough for replacing all records of one
-        person. If one record of a person is replaced, the person's next record may be counted
-        instead. So up to 4 counts change (``adept.mechanisms.central_counts``), and one epsilon
-        covers a change of at most ``sensitivity`` counts.
+        person. If one record of a person is replaced, another one may be counted instead. So the
+        counts change by up to 4, and one epsilon covers ``sensitivity``
+        (``adept.mechanisms.central_counts``).
         """
         person = 2 // COUNTS_MOVED[self.votes.neighbours]
         return max(person, -(-4 // self.votes.sensitivity)) if self.persons else person
 
     @property
     def certificate(self) -> list[Part]:
-        """Sensitivity of the counts and scale of their noise, from which epsilon follows."""
+        """Sensitivity, scale and epsilon of each noise; they imply the release's epsilon."""
         votes = self.votes
         draws = [("counts", votes.counts_epsilon, votes.scale)]
         if votes.rounds == 2:
@@ -326,10 +320,10 @@ class CentralStatement(Statement):
 
 
 def restate(said: Json) -> Json | None:
-    """Recompute sentences and numbers of a statement; return None if another version wrote it.
+    """Compute sentences and numbers of a statement again; return None for another version of adept.
 
     Raises:
-        Refused: no release can have these fields.
+        Refused: no release can have the statement's fields.
     """
     if not is_ours(said) or said["versions"].get("adept-dp") != version("adept-dp"):
         return None

@@ -1,4 +1,4 @@
-"""A statement's fields about mechanism, model and programs: certificate, digests, versions."""
+"""Fields of a statement about its mechanism, its model and the versions of programs."""
 
 import hashlib
 import importlib.metadata
@@ -24,9 +24,9 @@ MAX_NAME_LENGTH = 100
 
 
 def mechanism_options(mechanism: LocalRandomizer) -> dict[str, Any]:
-    """Return those options of a mechanism that JSON can hold; infinity becomes "inf".
+    """Return the options of a mechanism that are numbers, strings, True or None, as JSON values.
 
-    Options that are False are left out.
+    Infinity becomes "inf". All other options are left out, among them those that are False.
     """
     values = {field.name: getattr(mechanism, field.name) for field in fields(mechanism)}
     plain = {
@@ -40,13 +40,14 @@ def mechanism_options(mechanism: LocalRandomizer) -> dict[str, Any]:
 def codebook_facts(
     mechanism: LocalRandomizer, dim: int, codec: Codec | None = None, *, about: Mapping[str, Any] | None = None
 ) -> dict[str, Any]:
-    """Return the number k of codewords, the number t of heavy ones, and the codewords' digest.
+    """Return the fields ``size``, ``top`` and ``codebook_sha256``: None if there are no codewords.
 
-    Codewords are the public texts or vectors among which the mechanism chooses. The t heavy ones,
-    which are near the record, have a larger probability. If a record takes several draws, k and t
+    Codewords are the public texts or vectors among which the mechanism chooses. ``size`` is the
+    number of codewords. ``top`` is the number of heavy codewords, which are near the record and
+    have a larger probability than the others. If a record takes several draws, ``size`` and ``top``
     are lists with one number for each draw. The digest covers the codewords as little-endian
-    float32 rows. If the mechanism has a codec (a numbering of texts) instead, the digest covers the
-    codec together with ``about``, the public sentences that explain labels.
+    float32 rows. If codewords are texts of a codec, the digest covers the codec and ``about``, the
+    public sentences that explain labels.
     """
     if not (symbols := mechanism.symbols(dim)):
         return {"size": None, "top": None, "codebook_sha256": None}
@@ -72,14 +73,14 @@ def label_facts(response: RandomizedResponse | JointResponse | None) -> dict[str
 
 
 def model_sha256(model: Autoencoder) -> str:
-    """Return the digest of the model's weights, as ``sha256sum model.safetensors`` gives it."""
+    """Return the digest of the model's weights that ``sha256sum model.safetensors`` gives."""
     precision = getattr(torch, model.config.precision)
     weights = {name: tensor.cpu().to(precision).contiguous() for name, tensor in model.state_dict().items()}
     return hashlib.sha256(save(weights)).hexdigest()
 
 
 def has_packaged_weights(model: Autoencoder, sha256: str) -> bool:
-    """Return True if the weights are those of the model that comes with the package."""
+    """Return True if the model's weights, with digest ``sha256``, are those of adept's model."""
     weights = packaged_directory() / WEIGHTS
     if model.training_data.name != PACKAGED_MODEL or not weights.is_file():
         return False
@@ -118,7 +119,7 @@ def plain_name(name: object) -> str:
 
 
 def drawing_versions() -> dict[str, str]:
-    """Return the versions of those programs on which the distribution of a release depends."""
+    """Return the versions of the packages on which the random draws of a release depend."""
     return {name: importlib.metadata.version(name) for name in ("adept-dp", "torch", "opendp", "tokenizers")}
 
 

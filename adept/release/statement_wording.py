@@ -1,10 +1,9 @@
-"""Statements in words, and the data set card.
+"""The sentences of privacy statements, and the data set card.
 
 Every epsilon and delta in the sentences is rounded up (``guarantee.words``). A probability is
 written as a number of times out of a total, and never rounded to "always" (``guarantee.often``). A
-stranger may have chosen the name of the text on which the model was trained. So the name is reduced
-to plain characters (``statement_provenance.plain_name``) and quoted, and cannot add a sentence or a
-line.
+stranger may have chosen the name of the model's training text. So this name is reduced to plain
+characters (``statement_provenance.plain_name``) and quoted: it cannot add a sentence or a line.
 """
 
 import math
@@ -247,7 +246,7 @@ def central_composition(statement: "CentralStatement") -> str:
 
 
 def card(statement: "Statement", title: str) -> str:
-    """Return a data set card in Markdown with the statement; ``title`` is the file's name."""
+    """Return a data set card (Markdown) with the statement; ``title`` is the file's name."""
     described = statement.to_json()
     kind = "description" if described["dim"] is None else "latent"
     fields = {

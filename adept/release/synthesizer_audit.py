@@ -1,9 +1,9 @@
 """Audit of a central release: search for traces of a record outside the noisy counts.
 
 Everything that a central release shows must follow from its noisy number of votes and its noisy
-counts. The audit releases files that differ by one person's rows, or by the content of a row, and
-replaces these noisy numbers by the same fixed numbers in each release. Then the statement, the
-output and the error must be the same for all files, byte by byte.
+counts. The audit releases several files, which differ in the rows of persons. In each release, it
+replaces the noisy numbers by the same fixed numbers. Then the statement, the output and the error
+must be the same for all files, byte by byte.
 """
 
 import tempfile
@@ -33,8 +33,6 @@ FIXED_NUMBER = 5
 
 @dataclass(frozen=True, kw_only=True)
 class _Frozen(Votes):
-    """A mechanism for counts that returns fixed numbers instead of noisy ones."""
-
     def privatize_number(self, number: int) -> int:
         return FIXED_NUMBER
 
@@ -43,7 +41,7 @@ class _Frozen(Votes):
 
 
 def replay(files: NeighbouringFiles) -> AuditResult:
-    """Release all files with the same noisy numbers, and compare everything that they show.
+    """Release all files with the same fixed numbers in place of noisy ones; compare what they show.
 
     Raise NotJudged if no file can be released.
     """

@@ -1,11 +1,11 @@
-"""Verify a stranger's statement: its certificate must imply its guarantee; files must match.
+"""Verify a stranger's statement: the certificate must imply the guarantee, and files must match.
 
 Standard library only: ``python verify_statement.py OUTPUT.privacy.json [output=OUTPUT] [model_dir=DIR]``.
 
-Each *part* of a certificate describes one random draw of a release. If all draws are as described,
-an output changes the odds between any two records at most e^epsilon-fold, up to delta. This is
-checked in integers and fractions, for Gaussian noise in decimals of 700 digits. Other fields are
-computed again and compared, or listed as not checked; ``adept verify`` also compares sentences.
+Each *part* of a certificate describes one random draw of a release. The draws must imply that an
+output changes the odds between two records at most e^epsilon-fold, up to delta. The arithmetic uses
+integers and fractions, for Gaussian noise decimals of 700 digits. Other fields are compared with
+computed values or listed as not checked; ``adept verify`` also compares sentences.
 """
 
 import hashlib
@@ -39,7 +39,7 @@ DECLARED = (
     "mechanism", "mechanism_options", "claimed_epsilon", "max_records_per_person", "labels", "label_set", "kept_columns",
     "codebook_sha256", "records", "samples", "training_data", "date", "versions", "text_column", "label_column",
 )  # fmt: skip
-"""Fields that no certificate can prove: not checked, but others are checked against them."""
+"""Fields that no certificate can prove. They are not checked; other fields are checked against them."""
 DERIVED = (
     "statement_version", "epsilon", "text_epsilon", "label_epsilon", "delta", "person_epsilon", "person_delta", "holds", "exact",
     "private_model", "sensitivity", "scale", "dim", "clip", "clip_norm", "size", "top", "label_keep_probability", "unit",
@@ -54,13 +54,14 @@ LIMITS = (
 
 
 class Refused(Exception):
-    """The error for a statement that must not be trusted; its message says what is wrong."""
+    """The error for a statement that must not be trusted; the error's message says why."""
 
 
 def check(statement: str, output: Name = None, model_dir: Name = None, *, restate: Any = None) -> list[str]:
     """Check a statement, the output that it describes (default: the file beside it), and the model.
 
-    ``restate`` is None, or a function that computes fields of a statement again, as adept does.
+    ``restate`` may be a function that returns the fields that adept would write into such a
+    statement, or None. Each of these fields is compared with the statement.
 
     Raises:
         Refused: the statement contradicts itself or a file. (OSError: a file cannot be read.)
@@ -98,7 +99,7 @@ def _read(statement: str) -> Json:
 
 
 def is_ours(said: Json) -> bool:
-    """Return True if a statement has the fields of this version."""
+    """Return True if a statement's version is the version of this module."""
     return type(said.get("statement_version")) is int and said["statement_version"] == STATEMENT_VERSION
 
 
@@ -108,7 +109,7 @@ def _once(pairs: list[tuple[str, Any]]) -> Json:
 
 
 def statement_sha256(said: Json) -> str:
-    """Return the digest of all of a statement except the digest that it contains."""
+    """Return the digest of a statement, computed without the digest that the statement holds."""
     rest = {key: value for key, value in said.items() if key != "certificate"} | {"": said["certificate"]["parts"]}
     return hashlib.sha256(json.dumps(rest, sort_keys=True, separators=(",", ":")).encode("ascii")).hexdigest()
 
@@ -152,7 +153,7 @@ def _check_kind(said: Json, of: list[str]) -> bool:
 
 
 def _budgets(said: Json, last: Fraction, central: bool, whole: dict[str, Fraction], *, by_label: bool) -> None:
-    """Compare epsilons and deltas with exact sums; ``last`` is the epsilon of the last draw."""
+    """Compare stated epsilons and deltas with exact sums; ``last`` is the last draw's epsilon."""
     people, labels = said["max_records_per_person"], said["labels"]
     label, stated = last if labels == "randomized_response" else None, dict[str, Any](whole)
     if labels != "joint_response":  # there ``_symbols`` compares them
@@ -173,7 +174,6 @@ def _budgets(said: Json, last: Fraction, central: bool, whole: dict[str, Fractio
 
 
 def _draws(said: Json, drawn: list[Json], symbols: bool, central: bool) -> None:
-    """Check fields about draws that ``_symbols``, ``_laplace`` and ``_gaussian`` do not check."""
     if symbols:
         labels = [part["labels"] or 1 for part in drawn]
         sizes = [_whole(part["size"]) // count for part, count in zip(drawn, labels, strict=True)]
@@ -217,7 +217,7 @@ def _shuffling(said: Json, symbols: bool) -> None:
 
 
 def _symbols(said: Json, part: Json) -> None:
-    """Check symbols' weights: heavy / light <= e^epsilon, and the epsilons of text and label alone.
+    """Check heavy / light <= e^epsilon for the symbols' weights, and text's and label's epsilons.
 
     Checked proof: ``proofs/Checker.v``, ``accepted_symbols_are_private``.
     """
@@ -242,7 +242,7 @@ def _symbols(said: Json, part: Json) -> None:
 
 
 def _at_most_e_to(epsilon: Fraction, ratio: Fraction, terms: int, name: str) -> None:
-    """Check ratio <= e^epsilon: sum the first terms of its series (all > 0), each rounded down."""
+    """Check ratio <= e^epsilon by the first terms of the series of e^epsilon, rounded down."""
     term = total = 1 << SERIES_BITS
     for count in range(1, min(terms, MAX_TERMS) + 1):
         term = term * epsilon.numerator // (epsilon.denominator * count)
@@ -252,7 +252,7 @@ def _at_most_e_to(epsilon: Fraction, ratio: Fraction, terms: int, name: str) -> 
 
 
 def _laplace(said: Json, part: Json) -> None:
-    """Check D / b <= epsilon: b is the noise's scale, D the largest l1 distance of two inputs."""
+    """Check D / b <= epsilon for the noise's scale b and the largest l1 distance D of inputs."""
     scale, distance = _number(part["scale"]), _whole(part["sensitivity"])
     if part["of"] in ("number", "counts"):
         step = Fraction(1)
@@ -323,7 +323,6 @@ def _same(found: Any, expected: Any, wrong: str) -> None:
 
 
 def _is(said: Json, name: str, value: Any) -> None:
-    """Check that a field has this value and this type, so that true is not 1."""
     if type(said[name]) is not type(value) or said[name] != value:
         raise Refused(f"{name} is {quoted(said[name])}, which is not what certificate and declared facts imply")
 
@@ -335,7 +334,7 @@ def _float(said: Json, name: str) -> float:
 
 
 def quoted(value: Any) -> str:
-    """Return a statement's value in quotes: ASCII, on one line, escaped, shortened if too long."""
+    """Return a statement's value in quotes, as escaped ASCII on one line, shortened if too long."""
     if isinstance(value, list | dict):
         value = f"a {type(value).__name__}"
     elif isinstance(value, int) and abs(value) >= 10**MAX_SHOWN:

@@ -1,1 +1,1 @@
-"""Synthetic text for a whole file under central differential privacy, from noisy counts."""
+"""Synthetic records for a whole file, from noisy counts under central differential privacy."""

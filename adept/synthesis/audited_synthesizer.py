@@ -1,4 +1,4 @@
-"""A synthesizer as a mechanism on files, which ``adept.audit.run`` can audit."""
+"""A synthesizer in the form of a mechanism on files, so that ``adept.audit.run`` can audit it."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -16,10 +16,11 @@ BASE_ROWS, EXCESS_ROWS = 3, 5  # rows of either file; rows of a person beyond th
 
 
 class NeighbouringFiles:
-    """A synthesizer as a mechanism whose inputs are a few small files, each given by its name.
+    """A synthesizer as a mechanism whose inputs are the names of a few small files.
 
-    ``pairs`` lists the pairs of neighbouring files, which differ in the rows of one person. The
-    synthesizer must have at least two codewords and two labels.
+    ``files`` holds the records of each file by the file's name. ``pairs`` lists pairs of names of
+    neighbouring files, which differ in the rows of one person. The synthesizer must have at least
+    two labels, and two or more codewords in the second round.
     """
 
     name, delta = "synthesizer", 0.0
@@ -31,7 +32,7 @@ class NeighbouringFiles:
 
     @classmethod
     def from_pretrained(cls, model_dir: str | None, *, epsilon: float, **options: Any) -> "NeighbouringFiles":
-        """Load a synthesizer with few codewords and labels, so that a change of one count shows."""
+        """Load a model, and return files for a synthesizer with few labels and few codewords."""
         few: dict[str, Any] = {"label_set": LABEL_SET, "accept_private_model": True}
         synthesizer = Synthesizer.from_pretrained(model_dir, epsilon=epsilon, **few, **options)
         synthesizer.largest_size = min(synthesizer.largest_size, MOST_CODEWORDS)
@@ -42,10 +43,10 @@ class NeighbouringFiles:
         return self.synthesizer.votes.epsilon
 
     def privatize(self, names: Sequence[str]) -> NDArray[np.float64]:
-        """Release the file of each of B names once; return what each release shows (B, M).
+        """Release each of the B named files once; return the noisy counts of each release (B, M).
 
-        In two rounds, this is the noisy number of votes and the noisy counts. Zeros fill the rows
-        of releases with fewer cells.
+        In two rounds, the first number of a row is the noisy number of votes, and zeros fill the
+        rows of releases with fewer counts.
         """
         releases = [self._release(name) for name in names]
         width = max(map(len, releases), default=0)
@@ -54,10 +55,7 @@ class NeighbouringFiles:
         return np.array([release + [0] * (width - len(release)) for release in releases], dtype=np.float64)
 
     def supports(self, released: object, name: str) -> float:
-        """Return the log-likelihood of a release, given a file, in nats up to a constant.
-
-        The constant is the same for all files.
-        """
+        """Return the log-likelihood (nats) of a release of the named file, up to a constant."""
         shown, votes = np.ravel(np.asarray(released)), self.synthesizer.votes
         if self.synthesizer.has_codewords:
             return -self._distance(self.synthesizer, shown, name) / votes.scale

@@ -1,27 +1,31 @@
-r"""Names of labels as public knowledge: public sentences that are likely to be records of a label.
+r"""Choose public sentences, and find their labels, by the public names of labels.
 
-The names of a label set say in words what its labels are about ("card_payment_failed",
-"PlayMusic"). So a label's records lie near its name. This module gives each public sentence s a
-prior probability of being a record of label c, in proportion to ``exp(TILT * cos(name of c, s))``.
-If a name is near to no sentence, all sentences have similar probabilities; if it has no known word,
-they are equal. The prior probabilities have two uses.
+The names of labels, such as "card_payment_failed" or "PlayMusic", say in words what the records
+with these labels are about. So the texts of these records are likely to be near the label's name in
+meaning. This module gives each public sentence s a prior probability of being the text of a record
+with label c. The probability is proportional to ``exp(TILT * cos(c, s))``, where ``cos(c, s)`` is
+the cosine of two vectors, one for the name of c and one for s. If the lexicon knows no word of the
+name, all sentences have the same probability. The prior probabilities have two uses.
 
-*Texts and codewords*: the *density* says how common each public sentence should be in the file. It
-is the mean of the distributions of all labels, mixed with a uniform distribution. Sentences chosen
-by this density join the model's own texts. Codewords, the centres of groups of texts, are placed
-where the density is high (``adept.synthesis.vote_cells``). Here the cosine compares meanings, which
-are computed from the lexicon's vectors of words.
+*Texts and codewords*: the *density* of a public sentence says how common the sentence should be
+among the file's texts. The density is the mean of the prior probabilities for all labels, mixed
+with a uniform distribution. Sentences that are chosen by their density are added to the utterances
+of the model's codec. Codewords, the centres of groups of texts, are placed where the density is
+high (``adept.synthesis.vote_cells``). Here the two vectors are *meanings*, which are computed from
+the lexicon's vectors of words.
 
-*Labels*: the names give log odds of the labels of each text, which ``label_estimate`` corrects by
-the noisy counts. Here the cosine compares features (``adept.synthesis.vote_cells``).
+*Labels*: ``score_labels`` computes log odds of the labels of each text from the labels' names.
+``adept.synthesis.label_estimate`` corrects these log odds by the noisy counts. Here the two vectors
+are features (``adept.synthesis.vote_cells``).
 
 *Claim*: the use of names costs no budget, and a released file is as private with names as without.
-*Proof*: the names come from the label set, and the sentences from the model. Both are fixed before
-any record is read. So the density is fixed, and so are, for each number of codewords, the codewords
-and the rule that sends a record to a cell (a pair of codeword and label). The proof of
-``adept.mechanisms.central_counts`` needs no more than this, and its sensitivity and noise are the
-same for any cells. The output is a function of the released numbers and of these public things.
-QED. A label set that was collected from private records is not public, with or without names.
+*Proof*: the names come from the label set, and the sentences come from the model. Both are fixed
+before any record is read, so the density is fixed. For each number of codewords, the codewords are
+fixed, and so is the rule that sends a record to a cell (a pair of codeword and label). The proof of
+``adept.mechanisms.central_counts`` needs no more than this, because its sensitivity and noise are
+the same for any cells. The output is a function of the released numbers, of the label set, of the
+model and of public options. QED. The claim does not cover a label set that was collected from
+private records, because this set is not public.
 """
 
 from collections.abc import Sequence
@@ -47,14 +51,14 @@ Scores = NDArray[np.float32]
 
 
 def spell_label_set(codec: Codec | None, labels: Sequence[str | None]) -> list[tuple[str, ...]]:
-    """Return the words of each label's name; () for all labels without a lexicon, or if there are many."""
+    """Return the words of each label's name; () for all labels if the codec has no lexicon."""
     if codec is None or codec.lexicon is None or len(labels) > MAX_NAMED_LABELS:
         return [()] * len(labels)
     return spell_names(codec, [label or "" for label in labels])
 
 
 def choose_texts(codec: Codec, spelled: Sequence[tuple[str, ...]]) -> PublicTexts:
-    """Return a codec's utterances, and sentences chosen by their density, without random numbers.
+    """Return all utterances of a codec, and other sentences of the codec, chosen by their density.
 
     ``spelled`` holds the words of each label's name.
     """
@@ -85,10 +89,7 @@ def _count_sentences(codec: Codec) -> int:
 
 
 def _spread(density: Floats, count: int) -> Floats:
-    """Return the chance of each of N sentences to be among ``count`` chosen ones on average.
-
-    Chances below one are proportional to the density.
-    """
+    """Return chances (N,) in proportion to the density, at most 1; they sum to about ``count``."""
     factor, chances = float(count), np.minimum(1.0, count * density)
     while count < len(density) and chances.sum() < count - 0.5:
         factor *= count / chances.sum()
@@ -97,11 +98,12 @@ def _spread(density: Floats, count: int) -> Floats:
 
 
 def score_labels(cells: PublicCells, spelled: Sequence[tuple[str, ...]]) -> Scores:
-    """Return the log odds (n, L) of the labels of each text, according to the labels' names.
+    """Return the log odds (n, L) of L labels for each of n texts, computed from the labels' names.
 
-    All L labels count as equally common. A label whose name has no known word gets zeros. Each
-    label's distribution is normalised over all sentences: a text that was chosen with chance p
-    stands for 1 / p sentences.
+    The computation treats the labels as equally common. If the lexicon knows no word of a label's
+    name, the log odds of this label are zero; if it knows no word of any name, the shape is (1, L).
+    For each label, probabilities are normalised over all sentences: a text that was chosen with
+    probability p stands for 1 / p sentences.
     """
     if not any(spelled):
         return np.zeros((1, len(spelled)), dtype=np.float32)
@@ -114,9 +116,9 @@ def score_labels(cells: PublicCells, spelled: Sequence[tuple[str, ...]]) -> Scor
 
 
 def draw_by_names(codec: Codec, labels: Sequence[str], *, seed: int) -> list[str]:
-    """Return for each label (n,) one of the codec's NAMED_SENTENCES sentences nearest to its name.
+    """Draw for each label one of the codec's NAMED_SENTENCES sentences nearest to the label's name.
 
-    If a name has no known word, the sentence is drawn from all sentences of the codec.
+    If the lexicon knows no word of a name, the sentence is drawn from all sentences of the codec.
     """
     generator, names = np.random.default_rng(seed), list(dict.fromkeys(labels))
     wanted = np.array([names.index(label) for label in labels])
@@ -128,7 +130,7 @@ def draw_by_names(codec: Codec, labels: Sequence[str], *, seed: int) -> list[str
 
 
 def label_by_names(codec: Codec, names: Sequence[str], texts: Sequence[str]) -> list[str]:
-    """Return for each text the name nearest in meaning; the first name if none has a known word."""
+    """Return for each text the name that is nearest to the text in meaning."""
     spelled = spell_names(codec, names)
     meanings, _ = read_meanings(codec)
     products = multiply_all(meanings.of(map(words_of, texts)), meanings.of(spelled))

@@ -1,35 +1,38 @@
-r"""Estimates of each public text's commonness and label from noisy counts.
+r"""Estimate, from noisy counts, how many records resemble each public text, and the text's label.
 
-A *cell* is a pair of a codeword and a label; a *codeword* is the centre of a group of public texts
-(``adept.synthesis.vote_cells``). Each record votes for one cell, and only the noisy numbers of
-votes are known.
+A *codeword* is the centre of a group of similar public texts, and a *cell* is a pair of a codeword
+and a label (``adept.synthesis.vote_cells``). Each record votes for one cell, and only the noisy
+numbers of votes for the cells are known.
 
-One model of *texts*, which all cells share, explains these counts. A text with features z has the
-label c with probability ``p(c|z) = softmax(W z + s)_c``. The scores s follow from the public names
-of labels (``adept.synthesis.draw_by_label_names``) or are zero. The weight ``w_t`` of a text t is
-the estimated number of records like it, so it has ``w_t * p(c|z_t)`` votes for label c on average.
-The expected count of a cell is the sum of these numbers over the texts of its codeword. This method
-is called learning from proportions (Quadrianto, Smola, Caetano and Le 2009, "Estimating labels from
-label proportions").
+One model of the public texts explains the counts of all cells. A text with features z has the label
+c with probability ``p(c|z) = softmax(W z + s)_c``, where W is a fitted matrix. The text's scores s
+are computed from the names of the labels (``adept.synthesis.draw_by_label_names``); they are zero
+if the names have no known words. The *weight* ``w_t`` of a text t is the estimated number of
+records that resemble t. So ``w_t * p(c|z_t)`` of these records are expected to vote for label c.
+The expected count of a cell with label c is the sum of these products over all texts of the cell's
+codeword. This method is called learning from proportions (Quadrianto, Smola, Caetano and Le 2009,
+"Estimating labels from label proportions").
 
-*Weights*: there are two estimates of the number of votes for a codeword. One is its noisy total,
-whose noise has variance ``v``. The other is its expected share of all votes, by the public texts,
-with mean squared error ``m``. The best average of the two gives the first one the weight ``m / (m +
-v)``. The error ``m`` is estimated from the differences between the two estimates over all codewords
-(empirical Bayes). The votes for a codeword are divided among its texts by their expected shares.
+*Weights*: there are two estimates of the number of votes for a codeword. The first estimate is the
+sum of the codeword's noisy counts, whose noise has variance ``v``. The second estimate is the noisy
+number of all votes, times the share of votes that the codeword's public texts are expected to get.
+The mean squared error ``m`` of the second estimate is estimated from the differences between the
+two estimates over all codewords (empirical Bayes). In the best average of the two, the first
+estimate has the weight ``m / (m + v)``. This average is divided among the codeword's texts in
+proportion to their expected shares.
 
 *Labels*: W is fitted by expectation maximisation, which alternates two steps. The first step
-computes the mean of each true count, given the noisy counts (``expected_counts``), and divides it
-among the codeword's texts in proportion to ``w_t * p(c|z_t)``. The second step fits W to these
-numbers of votes by regularised logistic regression. With few votes, the scores s decide; with many
-votes, the votes decide. The fewer records there are per label, the stronger is the regularisation.
-The label of a text is the one with the largest ``log p(c|z) - log(p(c)) / 4``, where ``p(c)`` is
-the mean of ``p(c|z)`` over all texts. Without the second term, a rare label would never have the
-largest value. With more than MAX_SCORES pairs of text and label, a text has the label of its
-codeword's largest count instead.
+computes the mean of each cell's true count, given the cell's noisy count (``expected_counts``). It
+divides this mean among the texts of the cell's codeword, in proportion to ``w_t * p(c|z_t)``. The
+second step fits W to these numbers of votes by regularised logistic regression. The regularisation
+is stronger if there are fewer records per label: then the labels depend more on the scores s, and
+less on the counts. A text gets the label c with the largest ``log p(c|z) - log(p(c)) / 4``, where
+``p(c)`` is the weighted mean of ``p(c|z)`` over all texts. Without the second term, a rare label
+would hardly ever have the largest value. If there are more than MAX_SCORES pairs of a text and a
+label, each text gets the label that has the largest noisy count for the text's codeword.
 
-*Claim*: all of this costs no budget. *Proof*: it reads released counts, public texts and public
-knowledge about these texts, and draws no random numbers. QED.
+*Claim*: these estimates cost no privacy budget. *Proof*: they are computed from the released
+counts, from public texts and from public knowledge about these texts, without random numbers. QED.
 """
 
 import math
@@ -55,18 +58,17 @@ Numbers = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Estimate:
-    """Estimated commonness and label of each of n public texts."""
+    """For each of n public texts, the estimated number of records that resemble it, and a label."""
 
-    weights: Numbers  # number of records like it (n,)
-    labels: NDArray[np.int64]  # place in the label set (n,)
-    total: float  # of the weights: the noisy number of votes, at least 0
+    weights: Numbers  # number of records that resemble each text (n,)
+    labels: NDArray[np.int64]  # index of each text's label in the label set (n,)
+    total: float  # sum of the weights: the noisy number of all votes, but at least 0
 
 
 def estimate(released: NDArray[np.int64], writable: WritableTexts, *, decay: float) -> Estimate:
     """Estimate the weight and the label of each public text from noisy counts (K, L) of cells.
 
-    There are K codewords and L labels. ``decay`` is the number a in the distribution of the noise,
-    where P(x) is proportional to ``a^|x|``.
+    The noise has the value x with a probability proportional to ``decay^|x|``.
     """
     counts, places = released.astype(np.float64), writable.places
     shares = np.bincount(places, weights=writable.shares, minlength=len(counts))
@@ -108,7 +110,7 @@ def _strength(counts: Numbers, decay: float) -> float:
 
 
 def _share_out(counts: Numbers, means: Numbers, places: NDArray[np.int64], decay: float) -> Numbers:
-    """Divide the expected count of each cell among its texts, in proportion to ``means`` (n, L)."""
+    """Divide each cell's expected true count among its texts, in proportion to ``means`` (n, L)."""
     sums = np.zeros_like(counts)
     np.add.at(sums, places, means)
     sums = np.maximum(sums, 1e-9)
@@ -118,17 +120,16 @@ def _share_out(counts: Numbers, means: Numbers, places: NDArray[np.int64], decay
 def expected_counts(released: Numbers, means: Numbers, *, decay: float) -> Numbers:
     r"""Return the mean E[h | y] of each true count h, given its released count y.
 
-    Before the release, the count h of a cell is assumed to be geometric with one of the given
-    ``means``, g: P(h) = (1 - r) r^h with r = g / (1 + g). This is the distribution of largest
-    entropy. The released count is y = h + X with P(X = x) proportional to a^|x|, where a is
-    ``decay``. Then P(h | y) is proportional to r^h a^|y - h|. This consists of two geometric
-    series, and the mean is a quotient of their sums. With u = r / a, x = r a and y >= 0,
+    Before the release, the true count h of a cell is assumed to have a geometric distribution: P(h)
+    = (1 - r) r^h with r = g / (1 + g), where g is the cell's mean in ``means``. The released count
+    is y = h + X, where P(X = k) is proportional to a^|k|, and a is ``decay``. So P(h | y) is
+    proportional to r^h a^|y - h|. Let u = r / a and x = r a. If y >= 0, the sum of these terms over
+    all h consists of two geometric series:
 
-        sum_{h <= y} r^h a^(y-h) = a^y sum_{h <= y} u^h,        sum_{h > y} r^h a^(h-y) = r^y x / (1 - x),
+        sum_{h <= y} r^h a^(y-h) = a^y sum_{h <= y} u^h,        sum_{h > y} r^h a^(h-y) = r^y x / (1 - x).
 
-    and the numerator has the same sums with each term multiplied by h. For y < 0 there is only the
-    series of x, from h = 0 on. The code divides numerator and denominator by the larger of a^y and
-    r^y.
+    The mean is this sum with each term multiplied by h, divided by this sum. If y < 0, only the
+    second series is left, and it starts at h = 0.
     """
     ratio = means / (1 + means)  # r
     step = ratio * decay  # x
@@ -144,7 +145,7 @@ def expected_counts(released: Numbers, means: Numbers, *, decay: float) -> Numbe
 
 
 def _series(ratio: Numbers, last: Numbers) -> tuple[Numbers, Numbers]:
-    """Return the sums of s^j and of j s^j over j from 0 to ``last``, for ratios 0 < s <= 1."""
+    """Return the sums of s^j and j s^j over j from 0 to ``last``, for each ratio s in (0, 1]."""
     gap = np.maximum(1 - ratio, MIN_GAP)
     whole = -np.expm1((last + 1) * np.log1p(-gap)) / gap
     moment = (whole - 1 - last * (1 - gap) ** (last + 1)) / gap

@@ -1,12 +1,11 @@
-"""Synthetic text from the counts of a whole collection, if nobody needs its rows one by one.
+"""Synthetic records for a whole collection of records, written from noisy counts.
 
-A *cell* is a pair of a codeword (the centre of a group of public texts) and a label. Every record
-votes once, for the cell of its text and its label. The program adds noise, in exact arithmetic, to
-the number of votes for each cell. Synthetic records are public texts and labels; the noisy counts
-determine how often each of them occurs.
+Every record votes for a *cell*, a pair of a codeword and a label (``adept.synthesis.vote_cells``).
+Noise is added, in exact arithmetic, to the number of votes for each cell. The noisy counts
+determine how often each public text is written, and with which label.
 
-There are two rounds, unless an option gives the number of codewords. In the first round, all
-records vote for one cell, and the noisy number of votes decides how many codewords the second round
+If no option gives the number of codewords, the votes are counted in two rounds. In the first round,
+all records vote for one cell. The noisy number of votes decides how many codewords the second round
 has. Claim and proof: ``adept.mechanisms.central_counts``.
 """
 
@@ -41,22 +40,24 @@ FALSE_ALARM = 0.05  # probability that noise alone makes a cell stand out
 
 
 class Synthesizer:
-    """A writer of synthetic records for a collection of records, with one model and one budget.
+    """A generator of synthetic records, which are written from the noisy counts of a collection.
 
     Args:
-        model, tokenizer: a model and its tokenizer, saved together.
+        model, tokenizer: a model and the tokenizer that was saved with the model.
         votes: the budget, the neighbouring relation, and the largest number of votes of a person.
-        label_set: two or more public labels; if it is empty, synthetic records have no labels. A
-            label set collected from private records would leak information.
-        cells: the number K of codewords; by default, a first round of votes decides it
+        label_set: two or more public labels. If ``label_set`` is empty, synthetic records have no
+            labels. Labels that were collected from private records are not public.
+        cells: the number K of codewords; if None, a first round of votes decides this number
             (``adept.synthesis.vote_cells.choose_size``).
-        texts: public texts that synthetic records can have; by default those of the model.
+        texts: public texts from which the texts of synthetic records are chosen; if None, these
+            public texts come from the model.
         accept_private_model: True to use a model even if its training text is not declared public.
 
     Raises:
         ModelError: there are no public texts.
         ConfigurationError: the label set is not valid, or ``cells`` is too large.
-        ReleaseRefused: the model's training text is private, and this was not accepted.
+        ReleaseRefused: the model's training text is not declared public, and
+            ``accept_private_model`` is False.
     """
 
     def __init__(
@@ -108,10 +109,10 @@ class Synthesizer:
         max_records_per_person: int = 1,
         **options: Any,
     ) -> "Synthesizer":
-        """Return a synthesizer with a saved model; by default the model of this package.
+        """Load a model and return a synthesizer; by default, load the model that comes with adept.
 
         The budget ``epsilon``, in nats, covers all rows of a person or, if no persons are given,
-        one record. ``neighbours`` is "add_or_remove" or "replace". The ``options`` are further
+        one record. ``neighbours`` is "add_or_remove" or "replace". ``options`` are keyword
         arguments of the constructor.
         """
         votes = Votes(epsilon=epsilon, neighbours=neighbours, votes_per_person=max_records_per_person)
@@ -119,7 +120,7 @@ class Synthesizer:
 
     @property
     def guarantee(self) -> Guarantee:
-        """The guarantee of a release for a person, or for a record if there are no persons."""
+        """The guarantee of a release for each person or, if no persons are given, each record."""
         return self.votes.guarantee()
 
     @property
@@ -128,12 +129,11 @@ class Synthesizer:
 
     @property
     def has_codewords(self) -> bool:
-        """True if the number of codewords is chosen, False if the first round must choose it."""
+        """True if codewords are chosen; False if the first round must still decide their number."""
         return self.cells.size > 0
 
     @property
     def least_standing_out(self) -> int:
-        """The smallest count that noise alone would hardly reach in any cell."""
         return least_standing_out(self.votes, self.cells.size * len(self.labels))
 
     @property
@@ -141,14 +141,15 @@ class Synthesizer:
         return math.exp(-1 / self.votes.scale)
 
     def synthesize(self, texts: Any, labels: Any = None, persons: Any = None, *, rows: int | None = None) -> list[Pair]:
-        """Release a collection's counts once, and write synthetic records from them.
+        """Release the noisy counts of a collection once, and write synthetic records from them.
 
-        Without ``persons``, each record counts as the record of a different person. Without
-        ``rows``, the noisy counts determine the number of synthetic records.
+        If ``persons`` is None, each record counts as the record of a different person. If ``rows``
+        is None, the noisy counts determine the number of synthetic records.
 
         Raises:
-            DataError: an argument is not a list, a text is not a string, or the lengths differ.
-            ConfigurationError: labels are given without a label set, or missing with one.
+            DataError: an argument is not a list, a text is not a string, or the lists differ in
+                length.
+            ConfigurationError: labels are given without a label set, or a label set without labels.
         """
         given = text_list(texts)
         beside = None if labels is None else value_list(labels, len(given), "labels")
@@ -168,10 +169,11 @@ class Synthesizer:
         return Tally(size, votes_per_person=self.votes.votes_per_person)
 
     def vote(self, texts: Sequence[object], labels: Sequence[object] | None = None) -> list[int]:
-        """Return the number of each record's cell: ``L * codeword + label``, for L labels.
+        """Return the index of the cell for which each record votes.
 
-        Before codewords are chosen, there is one cell, with the number 0. For a record without a
-        cell, the result is the reason: NO_TEXT or OUTSIDE.
+        For L labels, the index is ``L * codeword + label``. Before codewords are chosen, there is
+        only one cell, with the index 0. If a record cannot vote, NO_TEXT or OUTSIDE stands in the
+        place of the index and says why.
         """
         if (labels is None) != (self.labels == (None,)):
             raise ConfigurationError("labels must be given with a label set, and only then")
@@ -194,11 +196,11 @@ class Synthesizer:
             return [NO_TEXT] if len(texts) < 2 else [place for text in texts for place in self._codewords([text])]
 
     def release_number(self, tally: Tally) -> int:
-        """Return the noisy number of votes; each call spends the budget of the first round."""
+        """Return the noisy number of all votes; each call spends the budget of the first round."""
         return self.votes.privatize_number(int(tally.counts.sum()))
 
     def choose_codewords(self, number: int) -> "Synthesizer":
-        """Return a copy for the second round, with codewords for a noisy number of votes."""
+        """Return a copy with codewords for the second round; ``number`` of votes may be noisy."""
         size = choose_size(number, self.votes, labels=len(self.labels), most=self.largest_size, named=self._named)
         if size not in self._chosen:
             self._chosen[size] = self.cells.choose_codewords(size)
@@ -213,16 +215,19 @@ class Synthesizer:
         return self.votes.privatize(tally.counts).reshape(self.cells.size, len(self.labels))
 
     def stands_out(self, released: Counts) -> bool:
-        """Return True if some count is larger than noise alone would make it."""
+        """Return True if at least one released count is larger than noise alone would make it."""
         return bool(released.max() >= self.least_standing_out)
 
     @cached_property
     def writable(self) -> WritableTexts:
-        """The public texts with their codewords, and with scores of labels by their names."""
+        """The public texts with their codewords, and with log odds of labels (``score_labels``)."""
         return self.cells.writable(score_labels(self.cells, self._spelled))
 
     def write(self, released: Counts, *, rows: int | None = None) -> Iterator[Pair]:
-        """Yield synthetic records; they are a function of the noisy counts (K, L) and ``rows``."""
+        """Return ``rows`` synthetic records; they depend only on noisy counts (K, L) and ``rows``.
+
+        If ``rows`` is None, the counts determine the number of records.
+        """
         if rows is not None:
             check_integer(0, MAX_ROWS, rows=rows)
         found = estimate(released, self.writable, decay=self._decay)
@@ -232,22 +237,21 @@ class Synthesizer:
 
 
 def least_standing_out(votes: Votes, cells: int) -> int:
-    """Return the smallest count that noise alone hardly ever reaches in any cell.
+    """Return the smallest count that noise alone hardly ever reaches in any of M cells (``cells``).
 
-    For M ``cells``, noise reaches a count T in some cell with a probability of at most ``M * a^T /
-    (1 + a)``, where P(x) of the noise is proportional to ``a^|x|``. The result is the smallest T
-    for which this bound is at most FALSE_ALARM.
+    The noise of a cell has the value x with a probability proportional to ``a^|x|``. So the noise
+    of at least one cell reaches a count T with a probability of at most ``M * a^T / (1 + a)``. The
+    result is the smallest T for which this bound is at most FALSE_ALARM.
     """
     decay = math.exp(-1 / votes.scale)
     return max(1, math.ceil(math.log(FALSE_ALARM * (1 + decay) / cells) / math.log(decay)))
 
 
 def share_standing_out(votes: Votes, rows: int, *, texts: int, labels: int, named: bool = False) -> float | None:
-    """Return the smallest share of all rows with which a cell stands out of the noise.
+    """Return the smallest share of a file's rows with which a cell stands out of the noise.
 
-    The result is None if no cell of a file of ``rows`` rows can stand out (``least_standing_out``).
-    ``texts`` and ``labels`` are numbers of public texts and labels; ``named`` is True if a name of
-    a label has a known word.
+    The result is None if even a cell with all ``rows`` rows of the file would not stand out.
+    ``named`` is True if the lexicon knows a word of at least one label's name.
     """
     votes, most = replace(votes, rounds=2), largest_size(labels=labels, texts=texts, named=named)
     size = choose_size(rows, votes, labels=labels, most=most, named=named)
@@ -256,10 +260,7 @@ def share_standing_out(votes: Votes, rows: int, *, texts: int, labels: int, name
 
 
 def _apportion(found: Estimate, places: NDArray[np.int64], rows: int) -> Iterator[int]:
-    """Yield the index of the text of each synthetic record, in proportion to the texts' weights.
-
-    Rounding changes the number of records of a codeword by at most one.
-    """
+    """Yield the index of each synthetic record's text, in proportion to the texts' weights."""
     order = np.lexsort((found.labels, places))
     weights = found.weights[order] if found.weights.sum() > 0 else np.ones(len(order))
     ends = np.floor(np.cumsum(weights) * (rows / weights.sum()) + 0.5).astype(np.int64)

@@ -1,20 +1,23 @@
-r"""Public cells: pairs of codeword and label, and the function that sends a record to one of them.
+r"""Cells, which are pairs of a codeword and a label, and the rule that sends each record to a cell.
 
-A text's *features* are its latent and the mean of its words' vectors in the public lexicon, each
-scaled to length 1 and put side by side. *Codewords* are the centres that k-means finds for the
-features of public texts; each text is weighted by its expected commonness. A record votes for the
-cell of its own label and of the codeword nearest to its text.
+The *features* of a text are two vectors, each scaled to norm 1 and put side by side: the text's
+latent, and a weighted sum of the public lexicon's vectors of the text's words. *Codewords* are the
+centres that k-means finds for the features of public texts. In k-means, each public text has a
+weight, which says how common the text is expected to be in the file. A record votes for the cell
+that has the record's label and the codeword nearest to the record's text.
 
-*Cells do not depend on any record*: the texts and their expected commonness depend only on the
-model and the label set. k-means has a fixed seed, and the number of codewords is an option, or
-depends on the noisy number of all votes (``adept.mechanisms.central_counts``, two rounds).
+*Cells depend on records only through the noisy number of all votes*. The public texts and their
+weights depend only on the model and on options, such as the label set. k-means has a fixed seed.
+The number of codewords is an option, or is computed from the noisy number of all votes
+(``adept.mechanisms.central_counts``, claim for two rounds).
 
-*The vote of a record depends on this record alone*, which the proof of
-``adept.mechanisms.central_counts`` needs. The latent of a text depends on this text alone, to the
-last bit (``adept.models.lstm_autoencoder``), and so does the sum of its words' vectors. Rounding
-errors of matrix products could depend on the number of rows. So features and codewords are whole
-multiples of 1 / GRID, stored as whole numbers in floats. Every partial sum of a product stays below
-``2 * GRID^2 < 2^53``, where floats are exact, in any order of additions.
+*The vote of a record depends on this record alone*. The proof of
+``adept.mechanisms.central_counts`` needs this. Each bit of a text's latent depends on this text
+alone (``adept.models.lstm_autoencoder``), and so does each bit of the sum of its words' vectors.
+But rounding errors of a matrix product could depend on the number of rows of the matrix. So each
+coordinate of features and codewords is a whole multiple of 1 / GRID; the multiplier, a whole
+number, is stored in a float. Every partial sum in a product of these multipliers stays below ``2 *
+GRID^2 < 2^53``. Floats hold such whole numbers exactly, in any order of additions.
 """
 
 import math
@@ -48,38 +51,38 @@ Places = NDArray[np.int64]
 
 @dataclass(frozen=True)
 class PublicTexts:
-    """Public texts that synthetic records can have, chosen from N sentences without any record."""
+    """Public texts for synthetic records, chosen from public sentences without any record."""
 
     texts: list[str]  # all different (n,)
-    density: NDArray[np.float64]  # expected commonness of each, up to a factor (n,)
-    chances: NDArray[np.float64]  # probability of each to be among the texts (n,)
+    density: NDArray[np.float64]  # expected share of each sentence like the text among the records, up to a factor (n,)
+    chances: NDArray[np.float64]  # probability with which each text was chosen from all sentences (n,)
 
     @classmethod
     def alike(cls, texts: Sequence[str]) -> "PublicTexts":
-        """Return all given texts, with equal expected commonness."""
+        """Return the given texts as public texts that are expected to be equally common."""
         return cls(list(texts), np.ones(len(texts)), np.ones(len(texts)))
 
     @property
     def shares(self) -> NDArray[np.float64]:
-        """Expected commonness (n,) of all sentences that each text stands for, up to a factor."""
+        """Expected share (n,) of records for each text, up to a factor that all texts share."""
         return self.density / self.chances
 
 
 @dataclass(frozen=True)
 class WritableTexts:
-    """Public texts with their codewords and scores of labels, known before records are read."""
+    """Features, codewords, expected shares and label scores of n public texts."""
 
     features: Features  # (n, d)
-    places: Places  # codeword of each (n,)
-    shares: NDArray[np.float64]  # commonness of each, up to a factor (n,)
+    places: Places  # index of each text's codeword (n,)
+    shares: NDArray[np.float64]  # expected share of each text among the records, up to a factor (n,)
     scores: NDArray[np.float32]  # log odds of labels, in nats (n, L), or the same for all texts (1, L)
 
 
 class PublicCells:
     """Codewords (K, d) for n public texts with features (n, d).
 
-    ``places`` (n,) holds the index of the codeword nearest to each text. There are no codewords
-    before their number is chosen (``choose_codewords``).
+    ``places`` (n,) holds the index of the codeword nearest to each public text. A new object has no
+    codewords; ``choose_codewords`` returns a copy with codewords.
     """
 
     def __init__(self, model: Autoencoder, tokenizer: Tokenizer, public: PublicTexts) -> None:
@@ -90,7 +93,7 @@ class PublicCells:
         self.codewords, self.places = self.features[:0], np.empty(0, np.int64)
 
     def choose_codewords(self, size: int) -> "PublicCells":
-        """Return a copy that has ``size`` codewords; the same size always gives the same ones."""
+        """Return a copy of this object that has ``size`` codewords, the same in every call."""
         chosen = copy(self)
         chosen.codewords = _centres(self.features, self.public.shares, size)
         batches = range(0, len(self.texts), BATCH_TEXTS)
@@ -107,11 +110,11 @@ class PublicCells:
         return WritableTexts(self.features, self.places, self.public.shares, scores)
 
     def vote(self, texts: Sequence[str]) -> Places:
-        """Return the index of the codeword nearest to each of N texts, from that text alone."""
+        """Return for each of N texts the index of the nearest codeword, from this text alone."""
         return np.concatenate([np.empty(0, np.int64), *(self.nearest(self.of(part)) for part in _batches(texts))])
 
     def of(self, texts: Sequence[str]) -> Features:
-        """Return the features (N, d) of texts, as whole numbers: in units of 1 / GRID."""
+        """Return the features (N, d) of N texts as whole numbers, in units of 1 / GRID."""
         rows = self._tokenizer.encode(texts, max_length=self._model.config.max_length)
         latents = self._model.encode_records(rows).cpu().to(torch.float64).numpy()
         both = np.hstack([_unit(latents), _unit(self._meaning.of(texts).astype(np.float64))])
@@ -126,15 +129,15 @@ def _batches(texts: Sequence[str]) -> list[Sequence[str]]:
 
 
 def largest_size(*, labels: int, texts: int, named: bool) -> int:
-    """Return the largest number of codewords that a first round of votes can choose."""
+    """Return the largest number of codewords that the first round of votes can choose."""
     most = MAX_NAMED_CODEWORDS if named else MAX_CODEWORDS
     return max(1, min(most, texts // TEXTS_PER_CODEWORD, MAX_CELLS // labels))
 
 
 def choose_size(number: int, votes: Votes, *, labels: int, most: int, named: bool) -> int:
-    """Return the number of codewords for a number of votes, which may be noisy; at most ``most``.
+    """Return the number of codewords for a file with ``number`` votes; at most ``most``.
 
-    It grows with the number of votes, and falls with the number of labels and the size of the noise.
+    ``number`` may be noisy. More votes give more codewords; more labels or more noise give fewer.
     """
     decay = math.exp(-1 / votes.scale)
     noise = math.sqrt(decay) / (

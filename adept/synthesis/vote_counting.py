@@ -1,17 +1,17 @@
-"""Counting of votes: at most m rows of a person are counted; notes tell how many others are not.
+"""Count votes, at most m of each person, and note for the curator which rows are not counted.
 
 *Claim*: adding or removing all rows of one person changes the counts by at most m in l1 norm.
-*Proof*: a row's vote, or the fact that it has none, is a function of that row
-(``adept.synthesis.vote_cells``). A person's first m votes are counted. Which votes these are
-depends on that person's rows and on their order, and on no other rows: from one row to the next,
-the program remembers only the number of each person's votes. So the other people's votes are
-counted as before, and the person has at most m votes, each of which adds one to one count. QED. If
-no persons are given, each row counts as one record.
+*Proof*: the vote of a row, or the fact that the row has no vote, is a function of that row
+(``adept.synthesis.vote_cells``). The first m votes of each person are counted. Which votes these
+are depends only on the person's rows and on their order, because the program remembers from one row
+to the next only how many votes of each person it has counted. So if one person's rows are added or
+removed, the other people's votes are counted as before. At most m votes of this person are counted,
+and each of them adds one to one count. QED. If no persons are given, each row counts as one record.
 
 A *person* is a value in the column of persons. The value is read as text (``plain_text``),
-normalised (NFKC), and stripped of spaces around it; the result is a function of the row alone. A
-row that names no person has no vote; otherwise one person could have any number of votes through
-such rows. Counting raises no error for any row.
+normalised (NFKC), and stripped of spaces around it; the result is a function of the row alone. If a
+row names no person, its vote is not counted; otherwise one person could have any number of votes
+through such rows. Counting raises no error for any row.
 """
 
 import hashlib
@@ -31,17 +31,17 @@ DIGEST_BYTES = 16
 
 @dataclass
 class Notes:
-    """Exact numbers of rows, for the curator only: they are not part of the release."""
+    """Exact numbers of rows, which only the curator may see: they are not part of the release."""
 
     rows: int = 0
     no_text: int = 0
-    outside: int = 0  # with a label outside the public set
-    nobody: int = 0  # that name no person
-    excess: int = 0  # beyond a person's votes
+    outside: int = 0  # rows whose label is not in the public label set
+    nobody: int = 0  # rows that name no person
+    excess: int = 0  # rows beyond the votes that are counted for their person
 
 
 class Tally:
-    """Counts of votes for M cells, at most m votes per person, and notes for the curator."""
+    """Counts (M,) of votes for M cells, at most m votes per person, and notes for the curator."""
 
     def __init__(self, cells: int, *, votes_per_person: int = 1) -> None:
         self.counts: Counts = np.zeros(cells, dtype=np.int64)
@@ -49,10 +49,11 @@ class Tally:
         self._most, self._had = votes_per_person, Counter[bytes]()
 
     def add(self, votes: Sequence[int], persons: Sequence[object] | None = None) -> None:
-        """Count the votes of rows.
+        """Add the votes of rows to the counts.
 
-        ``votes`` holds the cell of each row, or the reason why it has none. ``persons`` names each
-        row's person.
+        ``votes`` holds the index of the cell of each row; if a row has no vote, it holds NO_TEXT or
+        OUTSIDE. ``persons`` names the person of each row; if ``persons`` is None, all votes are
+        counted.
         """
         self.notes.rows += len(votes)
         self.notes.no_text += sum(vote == NO_TEXT for vote in votes)
@@ -76,7 +77,7 @@ class Tally:
 
 
 def person_name(person: object) -> str | None:
-    """Return a person's normalised name; None if it is neither text nor a whole number."""
+    """Return a person's normalised name; None if ``person`` is neither text nor a whole number."""
     name = None if isinstance(person, bool | np.bool_) else plain_text(person)
     # Compatible letters can spell "1.0" too, so the rule is applied after they are normalised.
     return plain_text(unicodedata.normalize("NFKC", name)) if name else None
