@@ -102,12 +102,11 @@ class Votes:
     """A pure eps-DP release of the number of votes for each cell, in exact arithmetic.
 
     Attributes:
-        epsilon: the budget, in nats, of each person or, if the data name no persons, of each
-            record; from 1e-3 to 600.
+        epsilon: the budget of each person, or of each record without persons, in nats, 1e-3 to 600.
         neighbours: the relation between neighbours, "add_or_remove" or "replace".
         votes_per_person: the largest number m of votes that are counted for a person, at least 1.
-        rounds: 1 to release the counts alone; 2 to release first the number of all votes, and then
-            the counts.
+        rounds: 1 to release the counts alone; 2 to release the number of all votes before the
+            counts.
     """
 
     epsilon: float
@@ -145,7 +144,7 @@ class Votes:
 
     @property
     def number_scale(self) -> float:
-        """The scale of the noise that is added to the number of all votes in a first round."""
+        """The scale of the noise of the number of all votes; there must be two rounds."""
         return smallest_scale(self.sensitivity, epsilon=self.number_epsilon)
 
     def privatize_number(self, number: int) -> int:
@@ -167,8 +166,7 @@ class Votes:
     def guarantee(self, *, persons: bool | None = None) -> Guarantee:
         """Return the guarantee of one release.
 
-        ``persons`` is True if the data name the person of each record, False if not, and None if
-        this is unknown.
+        ``persons`` is True if the data name the person of each record, and None if this is unknown.
         """
         return Guarantee.pure(
             epsilon=self.epsilon,

@@ -85,7 +85,7 @@ def synthesize_file(
 def prepare_synthesis(
     synthesizer: Synthesizer, source: str, target: str, *, options: CentralOptions, ledger: Ledger | None = None
 ) -> tuple[Publication, Callable[[], "CentralPlan"]]:
-    """Return the first two arguments of ``release``: the files, and the function that plans."""
+    """Return the first two arguments of ``release``: the files, and a planning function."""
     inputs, publication = find_files(source, target, options, ledger=ledger)
     return publication, partial(plan_central, synthesizer, inputs, publication, options)
 
@@ -99,7 +99,6 @@ class TallyNotes:
 
     @property
     def lines(self) -> list[str]:
-        """Lines that say how many rows were read, counted and not counted; then the warnings."""
         notes = self.tally.notes
         parts = [
             (notes.no_text, "have no text (text_column= names its column)"),
@@ -146,7 +145,6 @@ class CentralPlan(Plan[CentralStatement]):
         return self.inputs.records(tolerant=True, columns=options.used_columns, required=options.required)
 
     def own_terms(self) -> dict[str, Any]:
-        """Return the public options and digests that a resumed run shares with the first run."""
         votes = self.writer.votes
         return {
             "input": [name if name == STANDARD_STREAM else os.path.realpath(name) for name in self.inputs.locations],
@@ -163,7 +161,7 @@ class CentralPlan(Plan[CentralStatement]):
         }
 
     def expected_statement(self) -> CentralStatement:
-        """Return the statement; size and digest of codewords are None until these are chosen."""
+        """Return the statement; its facts about codewords are None until codewords are chosen."""
         labels = tuple(label for label in self.writer.labels if label is not None)
         chosen = self.writer.has_codewords
         return CentralStatement(
@@ -200,7 +198,6 @@ class CentralPlan(Plan[CentralStatement]):
         return {"votes": self.writer.vote(texts, labels)}
 
     def draw(self, run: Run[CentralStatement]) -> tuple[CentralStatement, None]:
-        """Make the draws that no earlier run has stored; then write all rows of the output."""
         plan, release = _draw_counts(self, run)
         rows, written = plan.writer.write(release, rows=self.options.rows), 0
         with open_output(self.publication, format=self.format, columns=self.columns) as output:
@@ -213,7 +210,6 @@ class CentralPlan(Plan[CentralStatement]):
 
 
 def _draw_counts(plan: CentralPlan, run: Run[CentralStatement]) -> tuple[CentralPlan, Counts]:
-    """Return a plan whose codewords are chosen, and the noisy counts (K, L) of its cells."""
     stored: Entry = {}
     for entry in run.journal.entries():
         stored |= entry
@@ -242,11 +238,8 @@ def _draw_counts(plan: CentralPlan, run: Run[CentralStatement]) -> tuple[Central
 def _choose_codewords(
     plan: CentralPlan, run: Run[CentralStatement], number: int | None, records: Iterator[Record]
 ) -> tuple[CentralPlan, Iterator[Record]]:
-    """Return a plan with codewords for the noisy number of votes, and the records to count again.
-
-    Records from standard input stay in memory, because they cannot be read twice.
-    """
     if number is None:
+        # Standard input cannot be read twice, so its records stay in memory for the second round
         held = None if plan.inputs.repeatable else list(records)
         number = plan.writer.release_number(plan.count(records if held is None else iter(held)))
         run.journal.append({"records": 1, "number": number}, durable=True)
@@ -286,7 +279,7 @@ def plan_central(
 
 
 def check_label_set(options: CentralOptions, given: bool) -> None:
-    """Raise ConfigurationError if labels are counted without a label set, or a set is not used."""
+    """Raise ConfigurationError if only one of ``labels=vote`` and a label set is given."""
     if (options.labels == "vote") != given:
         raise ConfigurationError(
             "label_set must name the public labels, or be left out with labels=drop: a set taken from private data would leak"

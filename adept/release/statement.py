@@ -75,12 +75,12 @@ class Statement(ABC):
 
     @abstractmethod
     def values(self) -> dict[str, Any]:
-        """Return JSON values by field name; every other field is the attribute of the same name."""
+        """Return JSON values by field name; fields that are missing here are attributes."""
 
     @property
     @abstractmethod
     def certificate(self) -> list[Part] | None:
-        """Public numbers from which the guarantee follows; None for a mechanism without them."""
+        """Public numbers that imply the guarantee; None if the mechanism has no certificate."""
 
     def fields(self) -> dict[str, Any]:
         """Return the statement's fields as JSON values, without a certificate."""
@@ -170,12 +170,12 @@ class PrivacyStatement(Statement):
 
     @property
     def by_label(self) -> bool:
-        """True if the label of a record selects the sentences that can replace its text."""
+        """True if a record's label selects the sentences that can replace the record's text."""
         return getattr(self.mechanism, "by_label", False) is True
 
     @property
     def text_epsilon(self) -> float | None:
-        """Actual epsilon of a text alone, for any two records; None if a text can reveal its label."""
+        """Actual epsilon of the text alone, for all pairs of records; None with ``by_label``."""
         response = self.label_response
         if self.by_label:
             return None
@@ -242,7 +242,7 @@ class CentralStatement(Statement):
         label_set: public labels; None if labels were left out.
         size, codebook_sha256: number of cells, and digest of their codewords and texts; None before
             codewords are chosen.
-        stands_out: True if at least one noisy count is larger than noise alone would make it.
+        stands_out: True if noise alone would hardly ever reach the largest noisy count.
     """
 
     lacks = "excess"
@@ -261,7 +261,6 @@ class CentralStatement(Statement):
 
     @property
     def epsilon(self) -> float:
-        """Epsilon of a person or, if no persons are named, of a record."""
         return self.votes.epsilon
 
     @property
@@ -271,19 +270,19 @@ class CentralStatement(Statement):
 
     @property
     def times_counted(self) -> int:
-        """Factor by which this release's epsilon counts in a total for replacing one record.
+        """Factor of this release's epsilon in a sum over releases, for replacing one record.
 
         If persons are named, the factor is also large enough for replacing all records of one
-        person. If one record of a person is replaced, another one may be counted instead. So the
-        counts change by up to 4, and one epsilon covers ``sensitivity``
-        (``adept.mechanisms.central_counts``).
+        person. If one record of a person is replaced, another record of this person may be counted
+        instead. So the counts change by up to 4 in l1 norm; a change of ``sensitivity`` costs one
+        epsilon.
         """
         person = 2 // COUNTS_MOVED[self.votes.neighbours]
         return max(person, -(-4 // self.votes.sensitivity)) if self.persons else person
 
     @property
     def certificate(self) -> list[Part]:
-        """Sensitivity, scale and epsilon of each noise; they imply the release's epsilon."""
+        """Sensitivity, noise scale and epsilon of each draw; they imply the release's epsilon."""
         votes = self.votes
         draws = [("counts", votes.counts_epsilon, votes.scale)]
         if votes.rounds == 2:
@@ -320,7 +319,7 @@ class CentralStatement(Statement):
 
 
 def restate(said: Json) -> Json | None:
-    """Compute sentences and numbers of a statement again; return None for another version of adept.
+    """Compute sentences and numbers of a statement again; None if another version wrote it.
 
     Raises:
         Refused: no release can have the statement's fields.

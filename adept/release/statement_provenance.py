@@ -42,12 +42,11 @@ def codebook_facts(
 ) -> dict[str, Any]:
     """Return the fields ``size``, ``top`` and ``codebook_sha256``: None if there are no codewords.
 
-    Codewords are the public texts or vectors among which the mechanism chooses. ``size`` is the
-    number of codewords. ``top`` is the number of heavy codewords, which are near the record and
-    have a larger probability than the others. If a record takes several draws, ``size`` and ``top``
-    are lists with one number for each draw. The digest covers the codewords as little-endian
-    float32 rows. If codewords are texts of a codec, the digest covers the codec and ``about``, the
-    public sentences that explain labels.
+    Codewords are the ``size`` public texts or vectors among which the mechanism chooses. The
+    ``top`` codewords that are near a record have a larger probability than the others. If a record
+    takes several draws, ``size`` and ``top`` are lists with one number for each draw. The digest
+    covers the codewords as little-endian float32 rows. If codewords are texts of a codec, the
+    digest covers the codec and ``about``, the public sentences that explain labels.
     """
     if not (symbols := mechanism.symbols(dim)):
         return {"size": None, "top": None, "codebook_sha256": None}
@@ -80,7 +79,7 @@ def model_sha256(model: Autoencoder) -> str:
 
 
 def has_packaged_weights(model: Autoencoder, sha256: str) -> bool:
-    """Return True if the model's weights, with digest ``sha256``, are those of adept's model."""
+    """Return True if the model's weights (digest ``sha256``) are those of the packaged model."""
     weights = packaged_directory() / WEIGHTS
     if model.training_data.name != PACKAGED_MODEL or not weights.is_file():
         return False

@@ -1,9 +1,9 @@
 """Audit of a central release: search for traces of a record outside the noisy counts.
 
 Everything that a central release shows must follow from its noisy number of votes and its noisy
-counts. The audit releases several files, which differ in the rows of persons. In each release, it
-replaces the noisy numbers by the same fixed numbers. Then the statement, the output and the error
-must be the same for all files, byte by byte.
+counts. The audit releases several files, which differ in the rows of some persons, and replaces the
+noisy numbers by the same fixed numbers in each release. Then the statement, the output and the
+error must be the same for all files, byte by byte.
 """
 
 import tempfile

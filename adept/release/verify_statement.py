@@ -4,8 +4,8 @@ Standard library only: ``python verify_statement.py OUTPUT.privacy.json [output=
 
 Each *part* of a certificate describes one random draw of a release. The draws must imply that an
 output changes the odds between two records at most e^epsilon-fold, up to delta. The arithmetic uses
-integers and fractions, for Gaussian noise decimals of 700 digits. Other fields are compared with
-computed values or listed as not checked; ``adept verify`` also compares sentences.
+integers and fractions, and decimals of 700 digits for Gaussian noise. Other fields are compared
+with computed values or listed as not checked; ``adept verify`` also compares sentences.
 """
 
 import hashlib
@@ -60,8 +60,8 @@ class Refused(Exception):
 def check(statement: str, output: Name = None, model_dir: Name = None, *, restate: Any = None) -> list[str]:
     """Check a statement, the output that it describes (default: the file beside it), and the model.
 
-    ``restate`` may be a function that returns the fields that adept would write into such a
-    statement, or None. Each of these fields is compared with the statement.
+    ``restate`` may be None, or a function that returns the fields that adept would write into such
+    a statement. Each of these fields is compared with the statement.
 
     Raises:
         Refused: the statement contradicts itself or a file. (OSError: a file cannot be read.)
@@ -153,7 +153,6 @@ def _check_kind(said: Json, of: list[str]) -> bool:
 
 
 def _budgets(said: Json, last: Fraction, central: bool, whole: dict[str, Fraction], *, by_label: bool) -> None:
-    """Compare stated epsilons and deltas with exact sums; ``last`` is the last draw's epsilon."""
     people, labels = said["max_records_per_person"], said["labels"]
     label, stated = last if labels == "randomized_response" else None, dict[str, Any](whole)
     if labels != "joint_response":  # there ``_symbols`` compares them
@@ -217,7 +216,7 @@ def _shuffling(said: Json, symbols: bool) -> None:
 
 
 def _symbols(said: Json, part: Json) -> None:
-    """Check heavy / light <= e^epsilon for the symbols' weights, and text's and label's epsilons.
+    """Check the weights of symbols (heavy / light <= e^epsilon), text_epsilon and label_epsilon.
 
     Checked proof: ``proofs/Checker.v``, ``accepted_symbols_are_private``.
     """
@@ -252,7 +251,7 @@ def _at_most_e_to(epsilon: Fraction, ratio: Fraction, terms: int, name: str) -> 
 
 
 def _laplace(said: Json, part: Json) -> None:
-    """Check D / b <= epsilon for the noise's scale b and the largest l1 distance D of inputs."""
+    """Check D / b <= epsilon for noise of scale b, and inputs at l1 distances of at most D."""
     scale, distance = _number(part["scale"]), _whole(part["sensitivity"])
     if part["of"] in ("number", "counts"):
         step = Fraction(1)

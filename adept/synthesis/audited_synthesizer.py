@@ -18,7 +18,7 @@ BASE_ROWS, EXCESS_ROWS = 3, 5  # rows of either file; rows of a person beyond th
 class NeighbouringFiles:
     """A synthesizer as a mechanism whose inputs are the names of a few small files.
 
-    ``files`` holds the records of each file by the file's name. ``pairs`` lists pairs of names of
+    ``files`` maps the name of each file to the file's records. ``pairs`` lists pairs of names of
     neighbouring files, which differ in the rows of one person. The synthesizer must have at least
     two labels, and two or more codewords in the second round.
     """
@@ -45,8 +45,8 @@ class NeighbouringFiles:
     def privatize(self, names: Sequence[str]) -> NDArray[np.float64]:
         """Release each of the B named files once; return the noisy counts of each release (B, M).
 
-        In two rounds, the first number of a row is the noisy number of votes, and zeros fill the
-        rows of releases with fewer counts.
+        In two rounds, each row starts with the noisy number of votes. Rows with fewer than M
+        numbers are filled with zeros.
         """
         releases = [self._release(name) for name in names]
         width = max(map(len, releases), default=0)

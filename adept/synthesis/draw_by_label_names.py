@@ -7,25 +7,26 @@ with label c. The probability is proportional to ``exp(TILT * cos(c, s))``, wher
 the cosine of two vectors, one for the name of c and one for s. If the lexicon knows no word of the
 name, all sentences have the same probability. The prior probabilities have two uses.
 
-*Texts and codewords*: the *density* of a public sentence says how common the sentence should be
-among the file's texts. The density is the mean of the prior probabilities for all labels, mixed
-with a uniform distribution. Sentences that are chosen by their density are added to the utterances
-of the model's codec. Codewords, the centres of groups of texts, are placed where the density is
-high (``adept.synthesis.vote_cells``). Here the two vectors are *meanings*, which are computed from
-the lexicon's vectors of words.
+*Texts and codewords*: the *density* of a public sentence says how common the sentence is expected
+to be among the file's texts. The density is the mean of the prior probabilities for all labels,
+mixed with a uniform distribution. Sentences that are chosen by their density are added to the
+utterances of the model's codec. Codewords, the centres of groups of texts, are placed where the
+density is high (``adept.synthesis.vote_cells``). For the density, the two vectors in the cosine are
+*meanings*, which are computed from the lexicon's vectors of words.
 
 *Labels*: ``score_labels`` computes log odds of the labels of each text from the labels' names.
-``adept.synthesis.label_estimate`` corrects these log odds by the noisy counts. Here the two vectors
-are features (``adept.synthesis.vote_cells``).
+``adept.synthesis.label_estimate`` corrects these log odds by the noisy counts. For these log odds,
+the two vectors in the cosine are features (``adept.synthesis.vote_cells``).
 
-*Claim*: the use of names costs no budget, and a released file is as private with names as without.
-*Proof*: the names come from the label set, and the sentences come from the model. Both are fixed
-before any record is read, so the density is fixed. For each number of codewords, the codewords are
-fixed, and so is the rule that sends a record to a cell (a pair of codeword and label). The proof of
-``adept.mechanisms.central_counts`` needs no more than this, because its sensitivity and noise are
-the same for any cells. The output is a function of the released numbers, of the label set, of the
-model and of public options. QED. The claim does not cover a label set that was collected from
-private records, because this set is not public.
+*Claim*: the use of names costs no privacy budget: a released file is as private with names as
+without names. *Proof*: the names come from the label set, and the sentences come from the model.
+The label set and the model are fixed before any record is read, so the density is fixed. For each
+number of codewords, the codewords are fixed, and so is the rule that sends a record to a cell (a
+pair of codeword and label). The proof of ``adept.mechanisms.central_counts`` needs no more than
+this, because the sensitivity and the noise of counts are the same for any cells. The output is a
+function of the released numbers, of the label set, of the model and of public options. QED. The
+claim does not cover a label set that was collected from private records, because this set is not
+public.
 """
 
 from collections.abc import Sequence
@@ -58,10 +59,7 @@ def spell_label_set(codec: Codec | None, labels: Sequence[str | None]) -> list[t
 
 
 def choose_texts(codec: Codec, spelled: Sequence[tuple[str, ...]]) -> PublicTexts:
-    """Return all utterances of a codec, and other sentences of the codec, chosen by their density.
-
-    ``spelled`` holds the words of each label's name.
-    """
+    """Return all utterances of a codec, and other sentences that are chosen by their density."""
     density, own = _read_density(codec, spelled), len(codec.utterances)
     drawn = _spread(density, MAX_ADDED_TEXTS)
     taken = np.diff(np.floor(np.cumsum(drawn) + 0.5), prepend=0.0) > 0
@@ -89,7 +87,7 @@ def _count_sentences(codec: Codec) -> int:
 
 
 def _spread(density: Floats, count: int) -> Floats:
-    """Return chances (N,) in proportion to the density, at most 1; they sum to about ``count``."""
+    """Return each sentence's chance (N,) to be chosen: in proportion to its density, at most 1."""
     factor, chances = float(count), np.minimum(1.0, count * density)
     while count < len(density) and chances.sum() < count - 0.5:
         factor *= count / chances.sum()

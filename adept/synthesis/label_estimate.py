@@ -18,18 +18,18 @@ sum of the codeword's noisy counts, whose noise has variance ``v``. The second e
 number of all votes, times the share of votes that the codeword's public texts are expected to get.
 The mean squared error ``m`` of the second estimate is estimated from the differences between the
 two estimates over all codewords (empirical Bayes). In the best average of the two, the first
-estimate has the weight ``m / (m + v)``. This average is divided among the codeword's texts in
-proportion to their expected shares.
+estimate has the weight ``m / (m + v)``. The averaged number of votes is divided among the
+codeword's texts in proportion to the texts' expected shares.
 
 *Labels*: W is fitted by expectation maximisation, which alternates two steps. The first step
 computes the mean of each cell's true count, given the cell's noisy count (``expected_counts``). It
 divides this mean among the texts of the cell's codeword, in proportion to ``w_t * p(c|z_t)``. The
-second step fits W to these numbers of votes by regularised logistic regression. The regularisation
-is stronger if there are fewer records per label: then the labels depend more on the scores s, and
-less on the counts. A text gets the label c with the largest ``log p(c|z) - log(p(c)) / 4``, where
-``p(c)`` is the weighted mean of ``p(c|z)`` over all texts. Without the second term, a rare label
-would hardly ever have the largest value. If there are more than MAX_SCORES pairs of a text and a
-label, each text gets the label that has the largest noisy count for the text's codeword.
+second step fits W to these numbers of votes by regularised logistic regression. If there are few
+records per label, the regularisation is strong, and the labels depend more on the scores s than on
+the counts. A text gets the label c with the largest ``log p(c|z) - log(p(c)) / 4``, where ``p(c)``
+is the weighted mean of ``p(c|z)`` over all texts. Without the second term, a rare label would
+hardly ever have the largest value. If there are more than MAX_SCORES pairs of a text and a label,
+each text gets the label that has the largest noisy count for the text's codeword.
 
 *Claim*: these estimates cost no privacy budget. *Proof*: they are computed from the released
 counts, from public texts and from public knowledge about these texts, without random numbers. QED.
@@ -58,7 +58,7 @@ Numbers = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Estimate:
-    """For each of n public texts, the estimated number of records that resemble it, and a label."""
+    """Estimates for n public texts: the number of records that resemble each text, and a label."""
 
     weights: Numbers  # number of records that resemble each text (n,)
     labels: NDArray[np.int64]  # index of each text's label in the label set (n,)
@@ -128,8 +128,8 @@ def expected_counts(released: Numbers, means: Numbers, *, decay: float) -> Numbe
 
         sum_{h <= y} r^h a^(y-h) = a^y sum_{h <= y} u^h,        sum_{h > y} r^h a^(h-y) = r^y x / (1 - x).
 
-    The mean is this sum with each term multiplied by h, divided by this sum. If y < 0, only the
-    second series is left, and it starts at h = 0.
+    The mean is a quotient: the same sum with each term multiplied by h, divided by the sum itself.
+    If y < 0, only the second series is left, and it starts at h = 0.
     """
     ratio = means / (1 + means)  # r
     step = ratio * decay  # x

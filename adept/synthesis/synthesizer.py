@@ -200,7 +200,7 @@ class Synthesizer:
         return self.votes.privatize_number(int(tally.counts.sum()))
 
     def choose_codewords(self, number: int) -> "Synthesizer":
-        """Return a copy with codewords for the second round; ``number`` of votes may be noisy."""
+        """Return a copy whose codewords fit ``number``, the noisy number of all votes."""
         size = choose_size(number, self.votes, labels=len(self.labels), most=self.largest_size, named=self._named)
         if size not in self._chosen:
             self._chosen[size] = self.cells.choose_codewords(size)
@@ -215,7 +215,7 @@ class Synthesizer:
         return self.votes.privatize(tally.counts).reshape(self.cells.size, len(self.labels))
 
     def stands_out(self, released: Counts) -> bool:
-        """Return True if at least one released count is larger than noise alone would make it."""
+        """Return True if noise alone hardly ever reaches the largest of the released counts."""
         return bool(released.max() >= self.least_standing_out)
 
     @cached_property
@@ -260,7 +260,6 @@ def share_standing_out(votes: Votes, rows: int, *, texts: int, labels: int, name
 
 
 def _apportion(found: Estimate, places: NDArray[np.int64], rows: int) -> Iterator[int]:
-    """Yield the index of each synthetic record's text, in proportion to the texts' weights."""
     order = np.lexsort((found.labels, places))
     weights = found.weights[order] if found.weights.sum() > 0 else np.ones(len(order))
     ends = np.floor(np.cumsum(weights) * (rows / weights.sum()) + 0.5).astype(np.int64)

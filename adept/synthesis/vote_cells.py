@@ -51,7 +51,7 @@ Places = NDArray[np.int64]
 
 @dataclass(frozen=True)
 class PublicTexts:
-    """Public texts for synthetic records, chosen from public sentences without any record."""
+    """Public texts for synthetic records, chosen from public sentences before records are read."""
 
     texts: list[str]  # all different (n,)
     density: NDArray[np.float64]  # expected share of each sentence like the text among the records, up to a factor (n,)
@@ -64,7 +64,7 @@ class PublicTexts:
 
     @property
     def shares(self) -> NDArray[np.float64]:
-        """Expected share (n,) of records for each text, up to a factor that all texts share."""
+        """Expected share (n,) of the records that resemble each text, up to a common factor."""
         return self.density / self.chances
 
 

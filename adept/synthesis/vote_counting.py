@@ -6,7 +6,8 @@
 are depends only on the person's rows and on their order, because the program remembers from one row
 to the next only how many votes of each person it has counted. So if one person's rows are added or
 removed, the other people's votes are counted as before. At most m votes of this person are counted,
-and each of them adds one to one count. QED. If no persons are given, each row counts as one record.
+and each of them adds one to one count. QED. If no persons are given, each row counts as the row of
+a different person.
 
 A *person* is a value in the column of persons. The value is read as text (``plain_text``),
 normalised (NFKC), and stripped of spaces around it; the result is a function of the row alone. If a
