@@ -36,12 +36,12 @@ is at most 2 eps / s for adding or removing it, and at most 4 eps / s for replac
 
 *Proof*. Let v_1, .., v_n be the votes of a person's rows in order, of which the first m are
 counted. Removing a row without a vote, or a row whose vote comes after the first m, changes
-nothing. If v_i with i <= m is removed, the other counted votes are still counted, because the place
-of each of them stays the same or becomes smaller. If there is a vote v_(m+1), it is counted instead
-of v_i. So one count falls by one, and at most one count rises by one. Adding a row is the reverse
-of removing a row. Replacing a row means removing one row and adding another row, so the changes sum
-to at most 2 + 2. By step 2 above, the ratio of probabilities is at most e^(2 / b) or e^(4 / b), and
-1 / b <= eps / s. QED.
+nothing. If v_i with i <= m is removed, the other counted votes are still counted, because each of
+them keeps its place among the votes or moves forward. If there is a vote v_(m+1), it is counted
+instead of v_i. So one count falls by one, and at most one count rises by one. Adding a row is the
+reverse of removing a row. Replacing a row means removing one row and adding another row, so the
+changes sum to at most 2 + 2. By step 2 above, the ratio of probabilities is at most e^(2 / b) or
+e^(4 / b), and 1 / b <= eps / s. QED.
 
 *Claim for two rounds*. Let s be as above, and let eps_1 + eps_2 = eps. In the first round, all votes
 are for one cell: the number n(D) of counted votes is released as y_1 = n(D) + X_1, where the scale
@@ -102,7 +102,7 @@ class Votes:
     """A pure eps-DP release of the number of votes for each cell, in exact arithmetic.
 
     Attributes:
-        epsilon: the budget of each person, or of each record without persons, in nats, 1e-3 to 600.
+        epsilon: the budget of a person, or of a record if no persons are named: 1e-3 to 600 nats.
         neighbours: the relation between neighbours, "add_or_remove" or "replace".
         votes_per_person: the largest number m of votes that are counted for a person, at least 1.
         rounds: 1 to release the counts alone; 2 to release the number of all votes before the
@@ -144,7 +144,7 @@ class Votes:
 
     @property
     def number_scale(self) -> float:
-        """The scale of the noise of the number of all votes; there must be two rounds."""
+        """The scale of the noise of the number of all votes, which exists only in two rounds."""
         return smallest_scale(self.sensitivity, epsilon=self.number_epsilon)
 
     def privatize_number(self, number: int) -> int:

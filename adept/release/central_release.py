@@ -85,14 +85,14 @@ def synthesize_file(
 def prepare_synthesis(
     synthesizer: Synthesizer, source: str, target: str, *, options: CentralOptions, ledger: Ledger | None = None
 ) -> tuple[Publication, Callable[[], "CentralPlan"]]:
-    """Return the first two arguments of ``release``: the files, and a planning function."""
+    """Return the files of a release and its planning function, as arguments for ``release``."""
     inputs, publication = find_files(source, target, options, ledger=ledger)
     return publication, partial(plan_central, synthesizer, inputs, publication, options)
 
 
 @dataclass(frozen=True)
 class TallyNotes:
-    """Exact numbers of rows, and warnings about file formats. Only the curator may see them."""
+    """Exact numbers of rows, and warnings about file formats, which only the curator may see."""
 
     tally: Tally
     mismatches: tuple[str, ...] = ()

@@ -75,7 +75,7 @@ class Statement(ABC):
 
     @abstractmethod
     def values(self) -> dict[str, Any]:
-        """Return JSON values by field name; fields that are missing here are attributes."""
+        """Return JSON values by field name; the values of other fields are attributes."""
 
     @property
     @abstractmethod
@@ -175,7 +175,7 @@ class PrivacyStatement(Statement):
 
     @property
     def text_epsilon(self) -> float | None:
-        """Actual epsilon of the text alone, for all pairs of records; None with ``by_label``."""
+        """Actual epsilon of the text alone, for all pairs of records; None if ``by_label``."""
         response = self.label_response
         if self.by_label:
             return None
@@ -270,9 +270,9 @@ class CentralStatement(Statement):
 
     @property
     def times_counted(self) -> int:
-        """Factor of this release's epsilon in a sum over releases, for replacing one record.
+        """Number of times that a total for replacing one record counts this release's epsilon.
 
-        If persons are named, the factor is also large enough for replacing all records of one
+        If persons are named, the number is also large enough for replacing all records of one
         person. If one record of a person is replaced, another record of this person may be counted
         instead. So the counts change by up to 4 in l1 norm; a change of ``sensitivity`` costs one
         epsilon.

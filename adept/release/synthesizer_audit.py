@@ -41,7 +41,7 @@ class _Frozen(Votes):
 
 
 def replay(files: NeighbouringFiles) -> AuditResult:
-    """Release all files with the same fixed numbers in place of noisy ones; compare what they show.
+    """Release all files with fixed numbers instead of noisy ones; compare what the releases show.
 
     Raise NotJudged if no file can be released.
     """

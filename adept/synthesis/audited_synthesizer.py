@@ -12,7 +12,7 @@ from adept.synthesis.synthesizer import Synthesizer
 from adept.synthesis.vote_counting import Tally
 
 LABEL_SET, MOST_CODEWORDS = ("one", "other"), 8  # few, so that a difference in one of them shows
-BASE_ROWS, EXCESS_ROWS = 3, 5  # rows of either file; rows of a person beyond those that count
+BASE_ROWS, EXCESS_ROWS = 3, 5  # rows of other people; a person's rows beyond those that are counted
 
 
 class NeighbouringFiles:

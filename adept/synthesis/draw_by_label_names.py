@@ -41,18 +41,18 @@ from adept.models.label_sentences import compare_names, spell_names
 from adept.models.tokenizer import join_words
 from adept.synthesis.vote_cells import GRID, PublicCells, PublicTexts
 
-MAX_NAMED_LABELS = 512  # above, names are not read: regression has a column for each label
+MAX_NAMED_LABELS = 512  # with more labels, names are not read, because the regression has a column for each label
 TILT = 10.0  # nats of prior probability for a cosine of one
-EVEN_SHARE = 0.2  # of the density, on all sentences alike
-MAX_ADDED_TEXTS = 16_000  # that join a model's own texts
-NAMED_SENTENCES = 300  # nearest to a name, from which the reference row draws its texts
+EVEN_SHARE = 0.2  # of the density, spread evenly over all sentences
+MAX_ADDED_TEXTS = 16_000  # sentences that are added to a codec's utterances
+NAMED_SENTENCES = 300  # sentences nearest to a name, from which ``draw_by_names`` draws
 
 Floats = NDArray[np.float64]
 Scores = NDArray[np.float32]
 
 
 def spell_label_set(codec: Codec | None, labels: Sequence[str | None]) -> list[tuple[str, ...]]:
-    """Return the words of each label's name; () for all labels if the codec has no lexicon."""
+    """Return the words of each label's name; () without a lexicon, or with too many labels."""
     if codec is None or codec.lexicon is None or len(labels) > MAX_NAMED_LABELS:
         return [()] * len(labels)
     return spell_names(codec, [label or "" for label in labels])

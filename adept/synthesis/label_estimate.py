@@ -22,14 +22,14 @@ estimate has the weight ``m / (m + v)``. The averaged number of votes is divided
 codeword's texts in proportion to the texts' expected shares.
 
 *Labels*: W is fitted by expectation maximisation, which alternates two steps. The first step
-computes the mean of each cell's true count, given the cell's noisy count (``expected_counts``). It
-divides this mean among the texts of the cell's codeword, in proportion to ``w_t * p(c|z_t)``. The
-second step fits W to these numbers of votes by regularised logistic regression. If there are few
-records per label, the regularisation is strong, and the labels depend more on the scores s than on
-the counts. A text gets the label c with the largest ``log p(c|z) - log(p(c)) / 4``, where ``p(c)``
-is the weighted mean of ``p(c|z)`` over all texts. Without the second term, a rare label would
-hardly ever have the largest value. If there are more than MAX_SCORES pairs of a text and a label,
-each text gets the label that has the largest noisy count for the text's codeword.
+computes the mean of each cell's true count, given the cell's noisy count (``expected_counts``).
+This step then divides the mean among the texts of the cell's codeword, in proportion to ``w_t *
+p(c|z_t)``. The second step fits W to these numbers of votes by regularised logistic regression. If
+there are few records per label, the regularisation is strong, and the labels depend more on the
+scores s than on the counts. A text gets the label c with the largest ``log p(c|z) - log(p(c)) /
+4``, where ``p(c)`` is the weighted mean of ``p(c|z)`` over all texts. Without the second term, a
+rare label would hardly ever have the largest value. If there are more than MAX_SCORES pairs of a
+text and a label, each text gets the label that has the largest noisy count for the text's codeword.
 
 *Claim*: these estimates cost no privacy budget. *Proof*: they are computed from the released
 counts, from public texts and from public knowledge about these texts, without random numbers. QED.
@@ -45,13 +45,13 @@ from numpy.typing import NDArray
 from adept.evaluation.softmax_regression import Features, softmax_regression
 from adept.synthesis.vote_cells import GRID, WritableTexts
 
-STRENGTH = 4.0  # C of logistic regression: the smaller, the simpler
-FULL_RECORDS = 64.0  # records of a label, in scales of the noise, from which it is so; fewer teach in proportion
+STRENGTH = 4.0  # C of logistic regression; a smaller C regularises more
+FULL_RECORDS = 64.0  # records per label, in units of the noise's scale, from which on C is STRENGTH; fewer reduce C
 EM_STEPS, REGRESSION_STEPS = 12, 8  # of expectation maximisation, and of the regression within each
 DISCOUNT = 0.25  # share of log p(c) that is taken from a label's score
-MAX_SCORES = 1 << 26  # texts times labels, up to which there is a model of texts: 3 GB, and minutes
-MIN_WEIGHT = 1e-3  # of a codeword, in shares of the mean one: an estimate of nothing would never be corrected
-MIN_GAP = 1e-6  # a ratio that is nearer to one counts as one
+MAX_SCORES = 1 << 26  # largest number of texts times labels for a model of texts, which takes 3 GB and minutes
+MIN_WEIGHT = 1e-3  # of a codeword, in shares of the mean weight; a weight of 0 would never be corrected
+MIN_GAP = 1e-6  # a ratio that is nearer to 1 than this counts as 1
 
 Numbers = NDArray[np.float64]
 

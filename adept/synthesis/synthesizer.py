@@ -169,7 +169,7 @@ class Synthesizer:
         return Tally(size, votes_per_person=self.votes.votes_per_person)
 
     def vote(self, texts: Sequence[object], labels: Sequence[object] | None = None) -> list[int]:
-        """Return the index of the cell for which each record votes.
+        """Return, for each record, the index of the cell for which the record votes.
 
         For L labels, the index is ``L * codeword + label``. Before codewords are chosen, there is
         only one cell, with the index 0. If a record cannot vote, NO_TEXT or OUTSIDE stands in the
@@ -200,7 +200,7 @@ class Synthesizer:
         return self.votes.privatize_number(int(tally.counts.sum()))
 
     def choose_codewords(self, number: int) -> "Synthesizer":
-        """Return a copy whose codewords fit ``number``, the noisy number of all votes."""
+        """Return a copy with codewords; the noisy ``number`` of all votes decides how many."""
         size = choose_size(number, self.votes, labels=len(self.labels), most=self.largest_size, named=self._named)
         if size not in self._chosen:
             self._chosen[size] = self.cells.choose_codewords(size)
@@ -248,7 +248,7 @@ def least_standing_out(votes: Votes, cells: int) -> int:
 
 
 def share_standing_out(votes: Votes, rows: int, *, texts: int, labels: int, named: bool = False) -> float | None:
-    """Return the smallest share of a file's rows with which a cell stands out of the noise.
+    """Return the smallest share of a file's rows that a cell must have to stand out of the noise.
 
     The result is None if even a cell with all ``rows`` rows of the file would not stand out.
     ``named`` is True if the lexicon knows a word of at least one label's name.

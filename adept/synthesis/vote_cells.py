@@ -11,13 +11,14 @@ weights depend only on the model and on options, such as the label set. k-means 
 The number of codewords is an option, or is computed from the noisy number of all votes
 (``adept.mechanisms.central_counts``, claim for two rounds).
 
-*The vote of a record depends on this record alone*. The proof of
-``adept.mechanisms.central_counts`` needs this. Each bit of a text's latent depends on this text
-alone (``adept.models.lstm_autoencoder``), and so does each bit of the sum of its words' vectors.
-But rounding errors of a matrix product could depend on the number of rows of the matrix. So each
+*The vote of a record depends on this record alone*, as the proof of
+``adept.mechanisms.central_counts`` requires. Each bit of a text's latent depends on this text alone
+(``adept.models.lstm_autoencoder``), and so does each bit of the sum of its words' vectors. But
+rounding errors of a matrix product could depend on the number of rows of the matrix. So each
 coordinate of features and codewords is a whole multiple of 1 / GRID; the multiplier, a whole
 number, is stored in a float. Every partial sum in a product of these multipliers stays below ``2 *
-GRID^2 < 2^53``. Floats hold such whole numbers exactly, in any order of additions.
+GRID^2 < 2^53``. Floats hold whole numbers of this size exactly, so the order of additions does not
+matter.
 """
 
 import math
@@ -35,11 +36,11 @@ from adept.models.saved_model import Autoencoder
 from adept.models.tokenizer import Tokenizer
 from adept.models.word_vectors import TextVectors
 
-GRID = 4096  # whole numbers to a unit of features
+GRID = 4096  # steps to a unit of features
 MIN_CODEWORDS, MAX_CODEWORDS, MAX_NAMED_CODEWORDS = 4, 512, 2048
-CODEWORDS_PER_VOTE, LABEL_POWER = 0.7, 0.75  # with L labels and noise of scale 1: for each L^0.75 votes
-NAMED_FACTOR = 2  # times as many, where names of labels place them: some lie where no record is
-TEXTS_PER_CODEWORD = 4  # public texts, on average, at least
+CODEWORDS_PER_VOTE, LABEL_POWER = 0.7, 0.75  # codewords for each L^0.75 votes, with L labels and noise of scale 1
+NAMED_FACTOR = 2  # times as many codewords if label names place them, because some lie where no record is
+TEXTS_PER_CODEWORD = 4  # smallest mean number of public texts for a codeword
 MAX_CELLS = 1 << 24
 MAX_KMEANS_PRODUCTS = 10**7  # texts times codewords; above, k-means reads texts in batches
 KMEANS_STEPS = 30
@@ -110,7 +111,7 @@ class PublicCells:
         return WritableTexts(self.features, self.places, self.public.shares, scores)
 
     def vote(self, texts: Sequence[str]) -> Places:
-        """Return for each of N texts the index of the nearest codeword, from this text alone."""
+        """Return the index (N,) of the codeword nearest to each text, from this text alone."""
         return np.concatenate([np.empty(0, np.int64), *(self.nearest(self.of(part)) for part in _batches(texts))])
 
     def of(self, texts: Sequence[str]) -> Features:

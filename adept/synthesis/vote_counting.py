@@ -1,4 +1,4 @@
-"""Count votes, at most m of each person, and note for the curator which rows are not counted.
+"""Count votes, at most m of each person, and note how many rows are not counted.
 
 *Claim*: adding or removing all rows of one person changes the counts by at most m in l1 norm.
 *Proof*: the vote of a row, or the fact that the row has no vote, is a function of that row
@@ -52,8 +52,8 @@ class Tally:
     def add(self, votes: Sequence[int], persons: Sequence[object] | None = None) -> None:
         """Add the votes of rows to the counts.
 
-        ``votes`` holds the index of the cell of each row; if a row has no vote, it holds NO_TEXT or
-        OUTSIDE. ``persons`` names the person of each row; if ``persons`` is None, all votes are
+        ``votes`` holds the index of the cell of each row, or NO_TEXT or OUTSIDE for a row without a
+        vote. ``persons`` names the person of each row; if ``persons`` is None, all votes are
         counted.
         """
         self.notes.rows += len(votes)
