@@ -29,12 +29,20 @@ class Gaussian(Own):
 
 
 def test_noise_that_looks_gaussian_stands_in_the_verdict_of_a_pure_claim() -> None:
-    """The textbook's sigma for delta 1e-5: no test of so few releases can refute it."""
+    """The textbook's sigma for delta 1e-5: no test of so few releases can refute it.
+
+    Gaussian noise does not look Gaussian in up to one of fifty audits (NOT_GAUSSIAN_P), so up to six audits are made.
+    """
+    assert any(
+        "the noise looks Gaussian" in first and "trials would certify" in first
+        for first in (verdict_of_a_pure_claim() for _ in range(6))
+    )
+
+
+def verdict_of_a_pure_claim() -> str:
     result = judged(Gaussian(2.42), "event", "Gaussian noise", dim=8, trials=3_000)
     assert not result.violated
-    first = result.sentence.partition("strongest evidence")[0]
-    assert "the noise looks Gaussian" in first
-    assert "trials would certify" in first
+    return result.sentence.partition("strongest evidence")[0]
 
 
 def test_gaussian_noise_under_a_pure_claim_is_refuted_in_its_tails_where_the_trials_show_it() -> None:
