@@ -164,10 +164,7 @@ class Votes:
         return total(Fraction(self.epsilon) * moved / self.sensitivity)
 
     def guarantee(self, *, persons: bool | None = None) -> Guarantee:
-        """Return the guarantee of one release.
-
-        ``persons`` is True if the data name the person of each record, and None if this is unknown.
-        """
+        """Return the guarantee; ``persons`` is True if the data name persons, None if unknown."""
         return Guarantee.pure(
             epsilon=self.epsilon,
             exact=True,

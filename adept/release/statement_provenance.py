@@ -24,9 +24,9 @@ MAX_NAME_LENGTH = 100
 
 
 def mechanism_options(mechanism: LocalRandomizer) -> dict[str, Any]:
-    """Return the options of a mechanism that are numbers, strings, True or None, as JSON values.
+    """Return those options of a mechanism that are numbers, strings, True or None, as JSON values.
 
-    Infinity becomes "inf". All other options are left out, among them those that are False.
+    Infinity becomes "inf".
     """
     values = {field.name: getattr(mechanism, field.name) for field in fields(mechanism)}
     plain = {

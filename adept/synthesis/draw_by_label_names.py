@@ -5,7 +5,7 @@ with these labels are about. So the texts of these records are likely to be near
 meaning. This module gives each public sentence s a prior probability of being the text of a record
 with label c. The probability is proportional to ``exp(TILT * cos(c, s))``, where ``cos(c, s)`` is
 the cosine of two vectors, one for the name of c and one for s. If the lexicon knows no word of the
-name, all sentences have the same probability. The prior probabilities have two uses.
+name, all sentences have the same probability.
 
 *Texts and codewords*: the *density* of a public sentence says how common the sentence is expected
 to be among the file's texts. The density is the mean of the prior probabilities for all labels,

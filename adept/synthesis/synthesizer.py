@@ -1,12 +1,10 @@
 """Synthetic records for a whole collection of records, written from noisy counts.
 
 Every record votes for a *cell*, a pair of a codeword and a label (``adept.synthesis.vote_cells``).
-Noise is added, in exact arithmetic, to the number of votes for each cell. The noisy counts
-determine how often each public text is written, and with which label.
-
-If no option gives the number of codewords, the votes are counted in two rounds. In the first round,
-all records vote for one cell. The noisy number of votes decides how many codewords the second round
-has. Claim and proof: ``adept.mechanisms.central_counts``.
+Exact noise is added to the number of votes for each cell. The noisy counts determine how often each
+public text is written, and with which label. If no option gives the number of codewords, there is
+an earlier round of votes, in which all records vote for one cell. The noisy number of these votes
+decides how many codewords there are. Claim and proof: ``adept.mechanisms.central_counts``.
 """
 
 import math

@@ -136,10 +136,7 @@ def largest_size(*, labels: int, texts: int, named: bool) -> int:
 
 
 def choose_size(number: int, votes: Votes, *, labels: int, most: int, named: bool) -> int:
-    """Return the number of codewords for a file with ``number`` votes; at most ``most``.
-
-    ``number`` may be noisy. More votes give more codewords; more labels or more noise give fewer.
-    """
+    """Return the number of codewords for ``number`` votes, exact or noisy; at most ``most``."""
     decay = math.exp(-1 / votes.scale)
     noise = math.sqrt(decay) / (
         1 - decay
