@@ -193,7 +193,7 @@ class AuditConfig:
     output_dir: str | None = None
     """A new directory for result.json. With null, the result is only printed."""
     verbose: bool = False
-    """Also print the table of all checks, and the defects that the audit did not look for."""
+    """Also print the table of all checks, and the kinds of defect that the audit did not look for."""
 
     def __post_init__(self) -> None:
         check_choice(("mechanism", "rewriter", SYNTHESIZER), target=self.target)

@@ -38,7 +38,7 @@ def main(config: StudyConfig) -> None:
 
 
 def study_rows(config: StudyConfig) -> Iterator[Any]:
-    """Yield the rows of a study's table and, if a model is given, rows about its latents."""
+    """Yield the rows of a study's table and, if a model is given, rows about the model's latents."""
     study, options = STUDIES[config.study], _options(config)
     with progress(config.study, lambda: study.cells(options)) as advance:
         for done, row in enumerate(study.module.run(**options), start=1):

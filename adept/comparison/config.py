@@ -49,8 +49,8 @@ class CompareConfig(Columns):
     with fresh noise."""
     model_dir: str | None = None
     """Directory of a model. The word utterances means the model that comes with the package. With
-    null, the comparison trains a model for each seed, and for each set into which latents are
-    clipped."""
+    null, the comparison trains its own models: for each seed, one model for each ball or sphere
+    into which the compared mechanisms clip latents."""
     label_codewords: str = "off"
     """Use of the labels' names if labels are copied and the model was trained on text of many
     domains: off (names are not used) | auto (a further row by_label is for rewrites that are public

@@ -144,7 +144,7 @@ class Votes:
 
     @property
     def number_scale(self) -> float:
-        """The scale of the noise of the number of all votes, which exists only in two rounds."""
+        """The scale of the noise that is added to the number of all votes, if there are two rounds."""
         return smallest_scale(self.sensitivity, epsilon=self.number_epsilon)
 
     def privatize_number(self, number: int) -> int:

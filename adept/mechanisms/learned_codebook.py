@@ -196,7 +196,7 @@ def joint_codewords(epsilon: float, labels: int) -> int:
 
 
 def _without_gap(sizes: Iterable[int], *, most: int) -> int:
-    """Return the size of the codebook that a model of broad text uses.
+    """Return the size of the codebook for a model that was trained on text of many domains.
 
     The search starts with the largest size that is at most ``most``. It goes on to the next larger
     size if this size is at most twice the size before, and so on.

@@ -78,9 +78,9 @@ def exact_ranks(records: int, *, near: int, far: int, odds: tuple[int, int]) -> 
 
     The ranks stand for the possible outputs, in an order that depends on the record. Each of the
     first ``near`` ranks has the weight A, and each other rank has the weight B, where (A, B) =
-    ``odds``. So each output has probability A/W or B/W, with W = near A + far B for every record.
-    The probabilities of an output under two records differ by a factor of at most A/B, exactly (the
-    counting lemma of `adept.mechanisms.random_bits`).
+    ``odds``. So each output has probability A/W or B/W, where W = near * A + far * B for
+    every record. The probabilities of an output under two records differ by a factor of at most
+    A/B, exactly (the counting lemma of `adept.mechanisms.random_bits`).
     """
     heavy, light = odds
     border = near * heavy

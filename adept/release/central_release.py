@@ -92,7 +92,7 @@ def prepare_synthesis(
 
 @dataclass(frozen=True)
 class TallyNotes:
-    """Exact numbers of rows, and warnings about file formats, which only the curator may see."""
+    """Notes for the curator only: exact numbers of rows, and warnings about file formats."""
 
     tally: Tally
     mismatches: tuple[str, ...] = ()

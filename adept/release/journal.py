@@ -104,7 +104,7 @@ class Database(sqlite3.Connection):
 
     @contextmanager
     def reported(self) -> Iterator[None]:
-        """Raise errors of SQLite in the body of the context as OSError or DataError."""
+        """Turn errors that SQLite raises inside the ``with`` block into OSError or DataError."""
         try:
             yield
         except sqlite3.Error as error:

@@ -59,8 +59,9 @@ def grid(experiment: Experiment[VectorTarget], alpha: float) -> Check:
     multiples of a step.
 
     Claim: with exact additive noise, all releases lie on a grid ``z = k * step``, with every ``|k|
-    <= 2^53``, because a float cannot hold every integer above 2^53. Floating-point noise has 53
-    bits at every magnitude, so its largest output exceeds 2^53 times the finest bit of all outputs.
+    <= 2^53``, because a float cannot hold every integer above 2^53. A float has 53
+    significant bits whatever its magnitude. So with floating-point noise, the largest output is
+    more than 2^53 times as large as the smallest bit that occurs in any output.
     If the step is not a power of two (for example 0.01), the bits of the outputs do not show the
     grid. In this case, the check tests that all outputs are whole multiples of one number.
     """
