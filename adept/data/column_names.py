@@ -72,7 +72,7 @@ def _usual_clause(names: Sequence[str]) -> str:
 
 
 def _advice(names: Sequence[str], column: str, option: str, *, central: bool = False, header: bool = False) -> str:
-    """Return advice to set ``option`` to a column whose name is usual or similar to ``column``."""
+    """Return advice to set ``option`` to a column whose name is common or resembles ``column``."""
     others = {name for other, usual in USUAL_NAMES.items() if other != option for name in usual}
     candidates = [name for name in names if (name in ALL_USUAL_NAMES if central else COLUMN_NAME.fullmatch(name))]
     near = get_close_matches(column, [name for name in candidates if name not in others], n=1, cutoff=0.7)

@@ -83,7 +83,7 @@ def plain(text: str) -> str:
 
 
 def slot_share(values: Sequence[Sequence[str]], rewrites: Sequence[str]) -> float | None:
-    """Return the share of slot values found in the rewrite of their record; None without values."""
+    """Return the share of slot values found in the rewrite of their record; None for no values."""
     kept = [
         f" {plain(value)} " in f" {plain(rewrite)} "
         for own, rewrite in zip(values, rewrites, strict=True)
@@ -98,7 +98,7 @@ def exact(records: Sequence[str], rewrites: Sequence[str]) -> float:
 
 
 def deal_to_others(rewrites: Sequence[str]) -> list[str] | None:
-    """Return for each record the rewrite of another record; None if there is only one record."""
+    """Return, for each record, the rewrite of another record; None if there is only one record."""
     if len(rewrites) < 2:
         return None
     circle = np.random.default_rng(0).permutation(len(rewrites))

@@ -192,8 +192,8 @@ def codebooks_at(latents: Tensor, own: Tensor, *, most: int, seed: int) -> dict[
     """Return codebooks for the latents (N, n) of many examples, keyed by number of codewords.
 
     The smallest codebooks hold means of the examples' latents. If the examples have at most
-    ``most`` distinct latents, one more codebook holds these latents. Then the largest codebook also
-    holds those of the model's latents ``own`` (M, n) that are nearest to the examples, up to
+    ``most`` distinct latents, one more codebook holds these latents, and the largest codebook holds
+    these and those of the model's latents ``own`` (M, n) that are nearest to the examples, up to
     ``most`` codewords altogether.
     """
     distinct = torch.unique(latents.cpu(), dim=0)
@@ -209,9 +209,9 @@ def codebooks_about(latents: Tensor, own: Tensor, others: Tensor, *, seed: int) 
     """Return codebooks for the latents (N, n) of a few examples, keyed by number of codewords.
 
     The largest codebook holds, in random order, the latents of the examples, those of the model's
-    latents ``own`` (M, n) that are nearest to the examples, and about equally many of its latents
-    ``others`` (L, n). Smaller codebooks hold the first codewords of the largest codebook, and the
-    smallest codebooks hold means of its first codewords.
+    latents ``own`` (M, n) that are nearest to the examples, and about as many of the model's
+    latents ``others`` (L, n). Smaller codebooks hold the first codewords of the largest codebook,
+    and the smallest codebooks hold means of its first codewords.
     """
     distinct, own, others = (normalize(some.cpu(), dim=1) for some in (torch.unique(latents.cpu(), dim=0), own, others))
     most = max(len(distinct), max(TEXT_CODEWORDS))

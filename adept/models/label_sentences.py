@@ -144,7 +144,7 @@ def choose_tilt(products: NDArray[np.int16]) -> float:
 
 
 def choose_near(products: NDArray[np.int16], *, size: int, tilt: float) -> Places:
-    """Return sorted places of ``size`` sentences, given inner products (N,) of a label with all."""
+    """Choose ``size`` sentences by a label's inner products with all (N,); return sorted places."""
     levels = products.astype(np.int64) - int(products.min())
     weights = _weigh(np.bincount(levels), size=size, tilt=tilt / MEANING_LENGTH**2)
     order = np.argsort(-products, kind="stable")
@@ -187,7 +187,7 @@ def spell_names(codec: Codec, names: Sequence[str]) -> list[tuple[str, ...]]:
 
 
 def compare_names(codec: Codec, spelled: Sequence[tuple[str, ...]]) -> Iterator[tuple[int, NDArray[np.float32]]]:
-    """Yield the index of each name with words, and its inner products (N,) with all sentences."""
+    """Yield, for each name with words, its index and its inner products (N,) with all sentences."""
     meanings, table = read_meanings(codec)
     named = [place for place, words in enumerate(spelled) if words]
     for start in range(0, len(named), BATCH_NAMES):

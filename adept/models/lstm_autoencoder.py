@@ -113,7 +113,7 @@ class Adept(nn.Module):
         return latents
 
     def autocast(self) -> torch.autocast:
-        """Return a context that trains with bfloat16 if the processor has AMX units."""
+        """Return a context in which training uses bfloat16 if the processor has AMX units."""
         fast = bool(torch.cpu.get_capabilities().get("amx_bf16", False))
         return torch.autocast("cpu", torch.bfloat16, enabled=self.training and fast)
 
@@ -221,7 +221,7 @@ def multiply(layer: nn.Linear, rows: Tensor) -> Tensor:
 
 
 def fill_up(matrix: Tensor, *, dim: int, width: int = REGISTER_FLOATS) -> Tensor:
-    """Pad a matrix in one dimension to a multiple of ``width``, so that all rows round alike."""
+    """Pad a matrix in one dimension to a multiple of ``width``, so all rows are rounded alike."""
     missing = -matrix.shape[dim] % width
     padding = (0, missing) if dim == 1 else (0, 0, 0, missing)
     return nn.functional.pad(matrix, padding) if missing else matrix

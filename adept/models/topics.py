@@ -140,7 +140,7 @@ def _in_units(values: Tensor) -> NDArray[np.float64]:
 
 
 def supported_topics(texts: int, *, most: int) -> int:
-    """Return the number of topics to fit, from 2 to ``most``: one for TEXTS_PER_TOPIC texts."""
+    """Return the number of topics to fit, 2 to ``most``: one for every TEXTS_PER_TOPIC texts."""
     return max(2, min(most, texts // TEXTS_PER_TOPIC))
 
 

@@ -68,8 +68,8 @@ class WordByWord(InPositions):
 
     The symbols of a record stand for its first T words; if the record has fewer words, the last
     symbols stand for padding. One symbol stands for all words outside the public vocabulary. A
-    subclass defines ``_release_symbols``, which maps the N T symbols of N records, in one array, to
-    an array of N T released symbols.
+    subclass defines ``_release_symbols``, which maps the N * T symbols of N records, in one array,
+    to an array of N * T released symbols.
 
     Claim: if each position is released by an (eps / T)-LDP mechanism on the set of all symbols,
     with fresh random numbers, the T released symbols are eps-LDP for any two records. Proof: two

@@ -121,7 +121,7 @@ def expected_lines(
 
 
 def adaptation_lines(writer: Rewriter) -> list[str]:
-    """Return a sentence on how much the examples of an adapted model count for rewrites."""
+    """Return a sentence on how much an adapted model's examples shape its rewrites, or []."""
     model, mechanism = writer.model, writer.mechanism
     examples = model.training_data.examples
     if not examples or not model.codec or not isinstance(mechanism, SymbolRandomizer):
@@ -155,7 +155,7 @@ def floor_lines(writer: Rewriter, epsilons: Sequence[float], *, packaged: bool) 
 def above_names_line(output: str, needed: str, rows: Mapping[float, float]) -> str:
     """Return a sentence on how many rows of ``output`` teach more than the names of labels.
 
-    ``rows`` maps an epsilon to the number of rows that ``needed`` ("each label") must have.
+    ``rows`` maps an epsilon to the number of rows for ``needed``, such as "each label".
     """
     counts = [f"{round(float(f'{count:.2g}')):,} rows at epsilon {words(epsilon)}" for epsilon, count in rows.items()]
     return (
@@ -183,7 +183,7 @@ def rows_above_names(writer: Rewriter, epsilon: float) -> float:
 
 
 def by_label_lines(writer: Rewriter, public: Corpus | None) -> list[str]:
-    """Return sentences on the labels and estimates of a release by label, otherwise []."""
+    """Return sentences on the labels and estimates of a release by label; [] for other releases."""
     if not is_by_label(writer.mechanism):
         return []
     return [BY_LABEL, *([] if _knows_labels(writer, public) else [NO_LABEL_SET])]
@@ -220,8 +220,8 @@ def choose_probes(rewriter: Rewriter, public: Corpus | None = None) -> Corpus:
 def expectation(rewriter: Rewriter, public: Corpus | None = None) -> Expectation | None:
     """Estimate how much a rewriter keeps of a record; None if ``choose_probes`` finds no texts.
 
-    Each text is also compared with the rewrite of another text. In a release by label, the other
-    text is rewritten with the label of the first text.
+    Each text is also compared with the rewrite of another text. In a release by label, this other
+    text is rewritten with the label of the text with which it is compared.
     """
     probes = choose_probes(rewriter, public)
     if not probes.texts:
@@ -267,7 +267,7 @@ class Survival(NamedTuple):
 
 @cache
 def unseen_figures() -> dict[str, dict[float, Survival]]:
-    """Return shares measured on subjects that the model had not read, by subject and epsilon."""
+    """Return measured shares that rewrites keep of text on new subjects, by subject and epsilon."""
     table = json.loads((packaged_directory() / UNSEEN_FILE).read_text("utf-8"))
     return {
         subject: {float(epsilon): Survival(*shares) for epsilon, shares in row.items()}

@@ -122,7 +122,7 @@ def _with_codewords(mechanism: Randomizer, model: Autoencoder, *, most: int | No
 
 
 def _near_examples(codec: Codec, examples: int, epsilon: float) -> int:
-    """Return the number of sentences that the rewrites of a broad model can be.
+    """Return the number of sentences that a broad model can write as rewrites.
 
     At a small epsilon, an adapted model writes only its utterances: its examples, the sentences
     nearest to them and, for few examples, as many other sentences.
@@ -140,8 +140,8 @@ def label_mechanism(model: Autoencoder, *, epsilon: float) -> Description | None
     """Return the mechanism that releases public sentences by label; None for an unsuitable model.
 
     A suitable model is a model of broad text whose codec has more sentences than the cell of one
-    label. An adapted model is suitable only if it has labelled examples. If it has DOMAIN_EXAMPLES
-    examples or more, epsilon must also be below MAX_EXAMPLES_EPSILON.
+    label. An adapted model is suitable only if it has labelled examples. If an adapted model has
+    DOMAIN_EXAMPLES examples or more, epsilon must also be below MAX_EXAMPLES_EPSILON.
     """
     sentences, examples = model.codec.sentences if model.codec else 0, model.training_data.examples
     # Codewords near many examples are nearer to the records than sentences chosen by label.
@@ -166,7 +166,7 @@ def packaged_directory() -> Path:
 
 
 def is_packaged(directory: str | Path | None) -> bool:
-    """Return True for None, and for the name PACKAGED_MODEL unless it names a directory here."""
+    """Return True for None, and for PACKAGED_MODEL if no file or directory here has this name."""
     return directory is None or (str(directory) == PACKAGED_MODEL and not Path(PACKAGED_MODEL).exists())
 
 

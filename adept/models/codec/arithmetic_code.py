@@ -54,7 +54,7 @@ class Band(NamedTuple):
 
 
 class Interval(NamedTuple):
-    """The interval that its band gives to a text, and the probability of the text.
+    """The interval that a text has in its band, and the probability of the text.
 
     ``low``, ``width`` and ``probability`` are in units of ``2^-precision`` (see ``Band``).
     """
@@ -160,7 +160,7 @@ class ArithmeticCode:
         return self._read([self._point(band, place, attempt) for attempt in range(attempts)], self._limits(band))
 
     def _read(self, points: Sequence[int], limits: Limits) -> tuple[int, list[str]]:
-        """Return the index of the first point whose text is within the limits, and this text.
+        """Return the index of the first point whose text is within a band's limits, and this text.
 
         If there is no such point, return the number of points, and the last point's text.
         """

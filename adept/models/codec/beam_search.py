@@ -37,7 +37,7 @@ TEXT, WORD, INSERTED, SEAMS, STATE_COLUMNS = range(WINDOW + CONTEXT_WORDS, WINDO
 
 
 class Found(NamedTuple):
-    """A text that was found, with its distance from the record, and its cost in 1 / UNIT bits."""
+    """A found text, with its distance from the record, and its cost in units of 1 / UNIT bits."""
 
     distance: int
     seams: int  # the part of the distance that left-out and inserted words add
@@ -49,7 +49,7 @@ class BeamSearch:
     """A beam search for texts that are near to a record and likely under a language model.
 
     The function ``weigh`` returns the weight of a word in distances. ``seam`` is the distance that
-    is added for each extra bit which a word costs after a seam.
+    each extra bit of the word after a seam adds.
     """
 
     def __init__(self, model: LanguageModel, *, weigh: Callable[[str], int], seam: int = 0) -> None:
@@ -167,7 +167,7 @@ def _extend(beam: Whole, steps: Whole, own: Whole, added: Whole, seam: int, most
 
 @without_reference_counts
 def _sort(states: Whole, within: int, order: Whole) -> int:
-    """Store in ``order`` the rows of states nearer than ``within``, the nearest first."""
+    """Store in ``order`` the rows of states whose distance is below ``within``, nearest first."""
     count = 0
     for row in range(len(states)):
         if states[row, DISTANCE] >= within:

@@ -167,7 +167,7 @@ class Codec(Learned):
 
 
 class _Sized:
-    """The parts of a codec that depend on the number K of descriptions, and on no record."""
+    """The parts of a codec that depend on the number K of descriptions, but not on any record."""
 
     def __init__(self, codec: Codec, size: int) -> None:
         utterances, broad = codec.utterances[:size], codec.lexicon is not None

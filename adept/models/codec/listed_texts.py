@@ -140,8 +140,8 @@ class _Search:
     def _learn_rests(self, texts: Sequence[Sequence[int]]) -> tuple[Tensor, Tensor, Tensor]:
         """Return the least cost of the rest of a training text after each word and each word pair.
 
-        The results are the costs (V,) after each word, the keys (P,) of the pairs of neighbouring
-        words in the texts, and the costs (P,) after each pair.
+        The results are the least costs (V,) of a rest after each word, the keys (P,) of the pairs
+        of neighbouring words in the texts, and the least costs (P,) after each pair.
         """
         by_length: dict[int, list[Sequence[int]]] = {}
         for text in dict.fromkeys(map(tuple, texts)):
@@ -153,7 +153,7 @@ class _Search:
         return after_word, pairs, torch.zeros(len(pairs)).scatter_reduce(0, index, rests, "amin", include_self=False)
 
     def _weigh_rests(self, rows: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-        """Return arrays (B * L,): the word before each word, the word, and the cost of the rest."""
+        """Return arrays (B * L,): the word before each word, the word, the cost of later words."""
         costs = [torch.zeros(len(rows))]
         for place in range(rows.shape[1]):
             shares = next_shares(self.model, rows[:, :place])

@@ -119,7 +119,7 @@ class Meanings:
         return self.of_table(*tabulate(list(texts), more))
 
     def mean_of(self, texts: Iterable[Collection[str]]) -> Codes:
-        """Return texts' mean meaning (d,), with norm MEANING_LENGTH; zeros if no word is known."""
+        """Return the average (d,) of texts' meanings, scaled (unless zero) to MEANING_LENGTH."""
         sums = self.of(texts).astype(np.float32).sum(axis=0, keepdims=True)
         return np.asarray(_at_length(sums)[0].astype(np.int8))
 
@@ -168,10 +168,10 @@ def _cut(groups: Tensor, most: int) -> Tensor:
 
 
 def join_groups(meanings: Codes, groups: Groups) -> Groups:
-    """Return the group numbers (N,) of meanings, the last of which have the numbers ``groups``.
+    """Return the group numbers (N,) of meanings; the last meanings keep their numbers ``groups``.
 
-    A meaning without a number joins the group with the nearest centre. If ``groups`` is empty, or
-    if there are at most MAX_UNGROUPED meanings, all form one group.
+    A meaning without a group number joins the group with the nearest centre. If ``groups`` is
+    empty, or if there are at most MAX_UNGROUPED meanings, all meanings form one group.
     """
     if len(meanings) <= MAX_UNGROUPED or not len(groups):
         return np.zeros(len(meanings), dtype=np.int16)
@@ -182,7 +182,7 @@ def join_groups(meanings: Codes, groups: Groups) -> Groups:
 
 
 def _find_centres(table: Tensor, groups: Tensor, count: int) -> Tensor:
-    """Return C groups' centres (C, d), with norm MEANING_LENGTH, rounded to whole numbers."""
+    """Return the centres (C, d) of C groups, with norm MEANING_LENGTH, rounded to whole numbers."""
     sums = torch.zeros(count, table.shape[1], dtype=torch.float64)
     for begin in range(0, len(table), CENTRE_BATCH):
         sums.index_add_(0, groups[begin : begin + CENTRE_BATCH], table[begin : begin + CENTRE_BATCH].double())
@@ -231,5 +231,5 @@ class InvertedFile:
 
 
 def _keys(products: Tensor, places: Tensor) -> Tensor:
-    """Return keys (B, N) in the order of products (B, N); equal products get different keys."""
+    """Return keys (B, N) that sort like products (B, N); equal products get different keys."""
     return products.double().mul_(PLACE_UNIT).add_(PLACE_UNIT - 1 - places)

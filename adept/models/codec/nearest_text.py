@@ -4,9 +4,9 @@ The distance by words has two terms. The first term is the total weight of those
 that are not in the text. The second term is ADDED_COST / MISSING_COST times the total weight of
 those words of the text that are not in the record. The distance by meaning has a third term, which
 is a product: one minus the cosine of the meanings of record and text, times the total weight of the
-record's words, times a constant. The constant is smaller in an index of MANY_TEXTS texts or more
-than in a smaller index. In distances by meaning, words that negate, such as "not", weigh
-NEGATION_FACTOR times as much as other words of the same rarity.
+record's words, times a constant. The constant is smaller if the index has MANY_TEXTS texts or more.
+In distances by meaning, words that negate, such as "not", weigh NEGATION_FACTOR times as much as
+other words of the same rarity.
 """
 
 import random
@@ -99,7 +99,7 @@ class NearestTextIndex(TextTable):
         return (text for text, seams in texts if self.weigh.distance(record, text) + seams < distance)
 
     def _nearest(self, wanted: set[str]) -> tuple[int, list[int]]:
-        """Return the least distance of a text from a record, and up to MAX_EQUALS such texts.
+        """Return a record's distance from the nearest texts, and up to MAX_EQUALS of these texts.
 
         The search looks at the texts that contain the record's heaviest word, then at those that
         contain the next heaviest word, and so on, until no other text can be nearer.
@@ -135,8 +135,8 @@ class NearestTextIndex(TextTable):
         """Order the texts so that, for every k, the first k texts represent all texts well.
 
         Each of the first ORDERED_TEXTS places gets the one of TRIED_TEXTS random candidates that
-        most reduces the distances of TARGET_TEXTS texts to the nearest chosen text (Mirzasoleiman
-        et al. 2015).
+        most reduces the sum of the distances of TARGET_TEXTS texts to the nearest chosen text
+        (Mirzasoleiman et al. 2015).
         """
         rng = random.Random(seed)
         left = list(range(len(self.texts)))
@@ -206,10 +206,11 @@ class MeaningIndex(TextTable):
     ) -> NDArray[np.int64]:
         """Return the distances (B, S) of S texts from each of B records, by words and by meaning.
 
-        ``numbers`` holds the numbers of the texts, and ``apart`` their distances in meaning. The
-        distance is the distance by words, plus f times the weight of the record's words, where f is
-        ``apart / (2 * MEANING_LENGTH^2)`` and at most ``most``. A text with too few words to be a
-        sentence gets an extra distance of ``1 + most`` times the weight of the record's words.
+        ``numbers`` holds the numbers of the texts, and ``apart`` their distances in meaning from
+        the records. The distance is the distance by words, plus f times the weight of the record's
+        words, where f is ``apart / (2 * MEANING_LENGTH^2)`` and at most ``most``. A text with too
+        few words to be a sentence gets an extra distance of ``1 + most`` times the weight of the
+        record's words.
         """
         wanted = [set(record) for record in records]
         weights = np.array([self._weigh_all(words) for words in wanted])[:, None]

@@ -72,7 +72,7 @@ def _load(codec: Codec, path: Path) -> Codec:
 
 
 def _keep(listed: Codec, path: Path) -> bool:
-    """Save a codec's list; return True if its file exists afterwards, whoever wrote the file."""
+    """Save a codec's list; return True if the list's file exists afterwards, whoever wrote it."""
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(dir=path.parent, prefix=".codec-") as directory:

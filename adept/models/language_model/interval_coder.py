@@ -123,8 +123,8 @@ def _narrower(width: int, depth: int, other_width: int, other_depth: int) -> boo
 def end_share(band: Limits, text: WidthAndDepth, own: int) -> int:
     """Return the share, out of ONE, that a band gives to the end of an unfinished text.
 
-    ``own`` is the share that the model gives to the end. The result is 0 if the text, finished
-    here, does not belong to the band.
+    ``own`` is the share that the model gives to the end. The result is 0 if the text does not
+    belong to the band when it ends here.
     """
     _, width, more = _share(text[0], 0, own)
     if own < band[4] or not _is_inside(band, width, text[1] + more):
@@ -232,8 +232,8 @@ def decode(
     """Return the index of the first of P points whose text belongs to the band, and this text.
 
     If there is no such point, return P and the text of the last point. A text ends at END, after
-    ``most`` words, when it is too unlikely for the band, or when its interval is too narrow. It is
-    returned as the numbers of its words, and the spellings of words outside the vocabulary.
+    ``most`` words, when it is too unlikely for the band, or when its interval is too narrow. The
+    text is returned as the numbers of its words, and the spellings of words outside the vocabulary.
     """
     after, words, spelled = start(tables), np.empty(most, np.int64), np.empty((most, MAX_WORD_LETTERS), np.int64)
     found, length = 0, 0
@@ -324,7 +324,7 @@ def _find_letter(tables: NgramTables, contexts: Whole, wanted: int) -> int:
 
 @compiled
 def spell(tables: NgramTables, letters: Whole) -> Whole:
-    """Return the shares (M, 2) of the M letters of a word, each after the letters before it."""
+    """Return the shares (M, 2) of the M letters of a word, each given the letters before it."""
     context, contexts = _before_letters(tables)
     spans = np.empty((len(letters), 2), np.int64)
     for number, letter in enumerate(letters):

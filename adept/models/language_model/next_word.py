@@ -156,7 +156,7 @@ def find(tables: ModelTables, after: NextWord, point: int) -> tuple[int, int, in
 
 @without_reference_counts
 def _edge(tables: ModelTables, after: NextWord, own: int, low: int, high: int, word: int, by_words: int) -> int:
-    """Return F(``word``), given the class's share (``low`` to ``high``) and F by words alone."""
+    """Return F(``word``), given its class's share (``low`` to ``high``) and F by word n-grams."""
     edge, size = _mix(tables, own, low, high, word, by_words), len(tables.class_of) - 1
     if not tables.spells:
         unknown = after.unknown[1] - after.unknown[0]
@@ -229,7 +229,7 @@ def _widen_search(tables: NgramTables, contexts: Whole) -> None:
 
 @without_reference_counts
 def first_at_least(rows: Whole, begins: int, ends: int, wanted: int) -> int:
-    """Return the index of the first sorted row that begins with ``wanted`` or more, or ``ends``."""
+    """Return the index of the first sorted row beginning with ``wanted`` or more; else ``ends``."""
     while begins < ends:
         middle = (begins + ends) // 2
         if rows[middle, 0] < wanted:

@@ -25,7 +25,7 @@ NEIGHBOUR_COLUMNS, CONTEXT_DIMS = 300, 40  # words counted as neighbours; dimens
 
 
 class Learned:
-    """A base class of dataclasses, which leaves derived tables out of their copies and pickles."""
+    """A base class for dataclasses whose copies and pickles leave out derived tables."""
 
     def __reduce__(self) -> tuple[Any, ...]:
         return type(self), tuple(getattr(self, field.name) for field in fields(self))  # type: ignore[arg-type]
