@@ -65,8 +65,8 @@ def _audits(config: AuditConfig, advance: Advance) -> list[Audited]:
 def load_foreign(config: AuditConfig) -> Claim:
     """Import the mechanism that the option ``foreign`` names (MODULE:ATTRIBUTE); return its claim.
 
-    If the attribute is a class, the option ``epsilon`` is the argument with which an object is
-    created. Otherwise, the option gives the claimed epsilon.
+    If the attribute is a class, an object is created with the option ``epsilon`` as its argument.
+    Otherwise, the option gives the claimed epsilon.
     """
     name, here = config.foreign or "", str(Path.cwd())
     sys.path.insert(0, here)

@@ -100,7 +100,7 @@ def synthetic_floor(config: SynthesizeConfig, model: Autoencoder, epsilons: Sequ
     """Return a sentence that says how many rows a file needs for useful synthetic records.
 
     If the file has at least this number of rows, the synthetic records are expected to teach a
-    classifier more than the labels' names do. Return [] if the names cannot be used.
+    classifier more than the labels' names do. Return [] if the labels' names cannot be used.
     """
     labels = config.label_set or ()
     if config.labels == "drop" or not is_packaged(config.model_dir) or not any(spell_label_set(model.codec, labels)):
@@ -166,7 +166,7 @@ def _label_lines(config: RewriteConfig, header: Record, writer: Rewriter, public
 def _read_header(config: RewriteConfig, inputs: Inputs) -> Record:
     """Return a record whose keys are the names of the input's columns; all values are None.
 
-    If no name can be read, the only key is a label column, and only if a label set is given.
+    If no name can be read, the only key is a label column; without a label set, there is none.
     """
     names = declared_columns(inputs.locations[0], inputs.options) if inputs.repeatable else None
     return dict.fromkeys(names if names is not None else [config.label_column or "intent"] if config.label_set else [])
@@ -179,7 +179,7 @@ def has_labels(config: RewriteConfig, first: Record) -> bool:
 
 
 def choose_writer(config: RewriteConfig, first: Record, rewriter: Rewriter, options: ReleaseOptions) -> Rewriter:
-    """Return ``rewriter`` or, if the release may use codewords by label, ``rewriter.by_label``."""
+    """Return ``rewriter`` or, if each label may have its own codewords, ``rewriter.by_label``."""
     if not (options.by_label and has_labels(config, first)):
         return rewriter
     return rewriter.by_label(options.label_descriptions, label_set=options.label_set)

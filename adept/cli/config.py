@@ -34,7 +34,7 @@ HARD_TEXTS = (
 
 @dataclass
 class FineTuningConfig(TrainerConfig):
-    """Training of the adapted model's decoder on the model's own public texts and the examples."""
+    """Options for training the adapted decoder on the examples and the model's own public texts."""
 
     min_epochs: ClassVar[int] = 0
     max_epochs: int = 0

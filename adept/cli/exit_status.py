@@ -146,7 +146,7 @@ class _Lossy(io.FileIO):
 
 
 def keep_streams() -> None:
-    """Ignore errors of writing to stdout and stderr, which would change the exit status."""
+    """Ignore errors when stdout or stderr is written, because they would change the exit status."""
     for number, mode in enumerate((os.O_RDONLY, os.O_RDONLY, os.O_WRONLY)):
         try:
             os.fstat(number)

@@ -134,7 +134,7 @@ def config_directory() -> Path:
 
 
 def write_out(command: str, arguments: list[str]) -> list[str]:
-    """Write short forms in full; for example, add a missing ``statement=`` to a first argument."""
+    """Return the arguments without short forms; for example, FILE becomes ``statement=FILE``."""
     if command in BARE_WORDS and arguments and "=" not in arguments[0] and not arguments[0].startswith("-"):
         return [f"{BARE_WORDS[command]}={arguments[0]}", *arguments[1:]]
     if command == "audit":  # Hydra would look for a file of that name in conf/mechanism

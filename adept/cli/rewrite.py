@@ -129,7 +129,7 @@ def _same(one: str, other: str) -> bool:
 
 
 def summary(statement: PrivacyStatement, *, output: str, place: str | None) -> list[str]:
-    """Summarise the release in lines; ``place`` is the statement's file, or None in a dry run."""
+    """Return lines about the release; ``place`` is the statement's file, or None in a dry run."""
     samples = f", {statement.samples} texts each" if statement.samples > 1 else ""
     by = f"by {statement.mechanism.name}{samples}"
     done = f"rewritten {by}: {output}" if place else f"would be rewritten {by}: dry run, nothing was released"
@@ -198,8 +198,8 @@ def run_release(
 ) -> Stated:
     """Call ``release`` with an open ledger and a progress bar, and return the statement.
 
-    ``release`` is called with the arguments ``resume``, ``ledger`` and ``progress``. The function
-    ``begin`` is called before each step of the progress bar, whose caption is ``title``.
+    ``release`` is called with the arguments ``resume``, ``ledger`` and ``progress``. The progress
+    bar has the caption ``title``, and ``begin`` is called before each of its steps.
     """
 
     def advance(count: int) -> None:

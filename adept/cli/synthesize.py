@@ -67,7 +67,7 @@ def run(config: SynthesizeConfig, inputs: Inputs) -> CentralStatement:
 
 
 def summary(statement: CentralStatement, *, output: str, place: str | None) -> list[str]:
-    """Summarise the release in lines; ``place`` is the statement's file, or None in a dry run."""
+    """Return lines about the release; ``place`` is the statement's file, or None in a dry run."""
     protected = f"epsilon {words(statement.epsilon)} for each {statement.unit}"
     most = statement.votes.votes_per_person
     persons = f", of whom at most {most} record{'s' * (most > 1)} counted" if statement.persons else ""

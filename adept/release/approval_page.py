@@ -107,7 +107,7 @@ def _state_central(said: Json, epsilon: float) -> list[str]:
 
 
 def _list_exposed(said: Json) -> list[str]:
-    """Return phrases for all that the guarantee does not cover, with the most serious one first."""
+    """Return a phrase for each thing that the guarantee does not cover, the most serious first."""
     broken = [] if said["holds"] else ["the claim of the mechanism, which is false: the numbers here are the true ones"]
     inexact = [] if said["exact"] else ["rounding errors: the noise is floating point"]
     private = ["the text that the model was trained on, which is PRIVATE"] if said["private_model"] else []

@@ -58,7 +58,7 @@ class PlainBatches:
         return self.rewriter.release(texts, self._labels(batch) if with_labels else None)
 
     def randomise_labels(self, batch: Sequence[Record]) -> list[Any] | None:
-        """Return a batch's labels, randomised, or None if the labels have no separate budget."""
+        """Return a batch's randomised labels, or None if the labels have no separate budget."""
         labels, response = self._labels(batch), self.options.response
         return response.privatize(labels) if labels is not None and isinstance(response, RandomizedResponse) else None
 
@@ -155,7 +155,7 @@ def _repeat(values: Sequence[Any], times: int) -> list[Any]:
 
 
 class Drawing:
-    """The release of all records in one run, which draws and writes one batch after the other."""
+    """An object that draws for all records of one run, and writes their rows, batch by batch."""
 
     def __init__(self, plan: "LocalPlan", run: "Run[PrivacyStatement]") -> None:
         self._plan, self._run = plan, run

@@ -10,11 +10,11 @@ drawn for the record's batch and, if the input can be read twice, before anythin
 record.
 
 *Proof*. If input and output are Parquet, Arrow copies each value with the type of its column. A
-file is refused if its schema gives the column a different type. If the input or the output is not
-Parquet, each value is converted to its written form as soon as it is read. For a Parquet output,
-the written form is also converted back to a value, which must be equal to the original value. A
-batch is read completely before anything is drawn for its records. An input that can be read twice
-is read and checked once before the first draw. QED.
+file is refused if its schema gives the column a different type than the other files do. If the
+input or the output is not Parquet, each value is converted to its written form as soon as it is
+read. For a Parquet output, the written form is also converted back to a value, which must be equal
+to the original value. A batch is read completely before anything is drawn for its records. An input
+that can be read twice is read and checked once before the first draw. QED.
 """
 
 import hashlib

@@ -48,7 +48,7 @@ def default_location(key: bytes) -> Path:
 
 
 def _guard(method: Callable[..., Any]) -> Callable[..., Any]:
-    """Wrap a method of the ledger, so that ``_lose`` is called with the reason if it fails."""
+    """Wrap a method of the ledger: if the method fails, call ``_lose`` with the reason."""
 
     def guarded(ledger: "DefaultLedger", *args: Any) -> Any:
         try:
@@ -185,13 +185,13 @@ def claim_records(
     text_column: str = "text",
     person_column: str | None = None,
 ) -> Iterator[None]:
-    """List records in a ledger while the body of the context releases them.
+    """List records in a ledger before the ``with`` block releases them.
 
     *Claim*: a call that fails leaves the ledger as it was, and after a call that returns, the
-    ledger lists its records. *Proof*. All records are listed in one transaction before the body
-    begins. No caller returns a rewrite to anybody before the context ends. If anything fails before
-    the context ends, nobody has read any of the rewrites, and the records are removed from the
-    ledger again. QED.
+    ledger lists its records. *Proof*. All records are listed in one transaction before the block
+    begins. No caller returns a rewrite to anybody before the block ends. If anything fails before
+    the block ends, nobody has read any of the rewrites, and the records are removed from the ledger
+    again. QED.
     """
     run = secrets.token_hex(8)
     with open_ledger(options, None if options.ledger == NO_LEDGER else find_key(options)) as ledger:

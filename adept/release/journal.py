@@ -117,7 +117,7 @@ class Database(sqlite3.Connection):
 
     @contextmanager
     def transaction(self, begin: str = "BEGIN IMMEDIATE") -> Iterator[None]:
-        """Run the body of the context in one transaction; meanwhile, no other process can write."""
+        """Run the ``with`` block in one transaction; meanwhile, no other process can write."""
         with self.reported():
             self.execute(begin)
             try:

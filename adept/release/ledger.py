@@ -21,7 +21,7 @@ on which the release began, and the fact that it ended. The ledger does not stor
 central release has, the digests of these records, or how long the release took. The budget of a
 central release is added to the totals of all records and persons, whether they are in the release
 or not. QED. A ledger that refuses a local run reveals that a record was in an earlier local
-release. The field ``not_hidden`` of a local release's statement says so.
+release. A local release's statement says this in its field ``not_hidden``.
 
 *What adds up*. A release with epsilon e adds these amounts to the total of a record and of a
 person:
@@ -105,7 +105,7 @@ ON CONFLICT DO UPDATE SET times = MAX(times, excluded.times)
 
 @dataclass
 class Overlap:
-    """Earlier releases of the records of this run.
+    """Numbers about earlier releases of the records that this run releases.
 
     Attributes:
         records: number of records that were released before.
@@ -317,11 +317,11 @@ class Ledger(LedgerFile):
     # --- Records that somebody may have read
 
     def show(self, run: str, records: int) -> None:
-        """Store how many records of a release somebody may have read."""
+        """Store the number of a release's records that somebody may have read."""
         self._database.run("UPDATE releases SET shown = MAX(shown, ?) WHERE run = ?", records, run)
 
     def count_shown(self, run: str) -> int:
-        """Return how many records of a release somebody may have read."""
+        """Return the number of a release's records that somebody may have read."""
         return int(self._database.row("SELECT COALESCE(MAX(shown), 0) FROM releases WHERE run = ?", run)[0])
 
     def forget(self, run: str) -> None:
@@ -334,7 +334,7 @@ class Ledger(LedgerFile):
             self._database.execute("UPDATE asked SET claimed = 0")
 
     def finish(self, run: str) -> None:
-        """Store when a release ended: now or, for a central release, the day on which it began."""
+        """Store a release's end: the current time or, for a central release, the day it began."""
         ended = f"CASE scope WHEN '{EVERYWHERE}' THEN started ELSE ? END"
         self._database.run(f"UPDATE releases SET finished = {ended} WHERE run = ?", _now(), run)
 

@@ -302,7 +302,7 @@ class LedgerFile:
     def _everywhere(self, kind: int) -> Budget:
         """Return the epsilon that central releases of other runs add to every total.
 
-        The totals are those of records or those of persons, depending on ``kind``.
+        ``kind`` says whether these are the totals of records or of persons.
         """
         factor = "per_row" if kind == ROW_KIND else "per_person"
         rows = self._database.run(
@@ -341,7 +341,7 @@ def _own_definitions(*, approvals: bool) -> dict[str, list[str]]:
 
 
 def group_claims(rows: Iterable[tuple[int, int, int, str | None, int]]) -> Counter[Asked]:
-    """Count the digests for each combination of kind, use in this run, and earlier claims."""
+    """Group digests by kind, use in this run, and earlier claims; return the groups' sizes."""
     groups: Counter[Asked] = Counter()
     for kind, first, times, found, count in rows:
         pairs = (claim.split(":") for claim in found.split(",")) if found else ()

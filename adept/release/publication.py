@@ -35,10 +35,10 @@ Each state is on the disk before the next state begins.
 (c) ``complete`` reads only the files under their final names. The data file counts as published if
     the statement beside it holds the digest of the data file. The steps after publication are
     repeated by each resumed run until they are done.
-(d) If the journal is whole and up to date, (d) is the claim of ``adept.release.journal``. The
+(d) This is the claim of ``adept.release.journal`` if the journal is whole and up to date. The
     ledger detects a journal that was replaced by an older copy or has lost its end. Before anybody
     can read records, the ledger stores the number of these records. A run does not resume from a
-    journal that holds draws for fewer records than the stored number. So the ledger removes only
+    journal that holds draws for fewer records than the ledger's number. So the ledger removes only
     claims of records that nobody can have read. QED.
 
 On standard output, rows become visible batch by batch. The records of a batch are drawn, stored in
@@ -211,7 +211,7 @@ class Publication:
         return described if found else None
 
     def withdraw(self, *, all_ours: bool = False) -> None:
-        """Remove the final names that this release gave; with ``all_ours``, remove all of them."""
+        """Remove the final names that this release gave; ``all_ours`` if it gave all that exist."""
         for name in self.names:
             if all_ours or _ours(name):
                 Path(name).unlink(missing_ok=True)

@@ -127,7 +127,7 @@ def _environment() -> Iterator[None]:
 
 @contextmanager
 def _own_signals() -> Iterator[None]:
-    """Restore adept's signal handlers after the body of the context, because Ray replaces them."""
+    """Restore adept's signal handlers after the ``with`` block, because Ray replaces them."""
     before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
     try:
         yield

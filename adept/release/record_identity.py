@@ -92,9 +92,9 @@ class Identity:
 
     @classmethod
     def of(cls, key: bytes, roles: Sequence[Role], *, text_column: str, person_column: str | None) -> "Identity":
-        """Return the columns with the given roles.
+        """Return the identity: the key, and the columns with the given roles.
 
-        Raise ConfigurationError if persons have a role, but no column names them.
+        Raise ConfigurationError if the roles include the person, but no column names persons.
         """
         if PERSON_ROLE in roles and person_column is None:
             raise ConfigurationError(

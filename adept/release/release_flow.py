@@ -36,7 +36,7 @@ Stated = TypeVar("Stated", bound=Statement)
 
 
 def ignore(notes: Any) -> None:
-    """Do nothing with the given notes."""
+    """Ignore the given notes."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -57,7 +57,7 @@ class PersonOptions(Columns):
 
 @dataclass(kw_only=True)
 class FileOptions(PersonOptions):
-    """Options of a local release that are about its input, its output and its records."""
+    """Options of a local release for its input, its output and its records."""
 
     # --- Files
     card: bool = False
@@ -119,7 +119,7 @@ class FileOptions(PersonOptions):
 
 @dataclass(kw_only=True)
 class CentralOptions(PersonOptions):
-    """Options of a central release that are about its input, its output and its rows."""
+    """Options of a central release for its input, its output and its rows."""
 
     # --- Labels
     labels: str = "vote"

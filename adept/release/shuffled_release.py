@@ -1,4 +1,4 @@
-"""The shuffling of a file's records, by this run or others, and what the statement says of it.
+"""The guarantee for a file whose records are shuffled, by this run or by somebody else.
 
 A *release* is the randomised value from which the texts of a record are written. A shuffled file
 hides from which record each row comes. So the guarantee for the file as a whole (the *central*
@@ -7,8 +7,8 @@ proves the central guarantee for every function of the *unordered* releases and 
 choices) that nobody can guess.
 
 *Claim*: a shuffled file is a function of the unordered releases and of coins that nobody can guess.
-If labels are copied, the file is a function of the unordered pairs of release and label, and of
-coins that nobody can guess.
+If labels are copied, the file is a function of the pairs (release, label), without their order, and
+of coins that nobody can guess.
 
 *Proof*, for ``shuffle=true``. Every record is released before any text is written. Then the
 releases, each together with its label, are permuted at random with the operating system's entropy.
@@ -24,7 +24,7 @@ possible value of a release). All records that release the same codeword take th
 pool of this codeword. (1) Words, and places in pools, are drawn from the operating system's
 entropy, and not by a generator with a seed or a state (``adept.models.decoding``,
 ``adept.rewriting.encode_release_write``). (2) Numbers that decide which text is written are rounded
-in the same way whatever the place of the record in its batch (``adept.models.lstm_autoencoder``).
+in the same way, regardless of the record's place in its batch (``adept.models.lstm_autoencoder``).
 The only exceptions are the numbers that decide which of several candidates for a text fits best;
 releases with several candidates are refused. (3) The texts of a pool do not depend on the rows that
 take texts from this pool. So moving the rows has the same result as moving the releases before

@@ -75,7 +75,7 @@ class Statement(ABC):
 
     @abstractmethod
     def values(self) -> dict[str, Any]:
-        """Return JSON values by field name; the values of other fields are attributes."""
+        """Return a dict with the JSON values of those fields that are not attributes."""
 
     @property
     @abstractmethod
@@ -134,7 +134,7 @@ class PrivacyStatement(Statement):
 
     @cached_property
     def guarantee(self) -> Guarantee:
-        """Guarantee for the released text or, in a joint response, for text and label together."""
+        """Guarantee for the text or, if text and label are randomised together, for both."""
         joint = self.label_response if isinstance(self.label_response, JointResponse) else None
         return (joint or self.mechanism).guarantee(self.latent_dim)
 
@@ -154,7 +154,7 @@ class PrivacyStatement(Statement):
 
     @property
     def label_budget(self) -> float:
-        """Epsilon that labels spend in addition to that of ``guarantee``; 0 if they spend none."""
+        """Epsilon that labels spend in addition to ``guarantee.epsilon``; 0 if they spend none."""
         response = self.label_response
         return response.guarantee().epsilon if response and not isinstance(response, JointResponse) else 0.0
 
@@ -197,9 +197,9 @@ class PrivacyStatement(Statement):
     def neighbours(self) -> str:
         """Description of the pairs of records that the guarantee compares.
 
-        The two records of a pair agree in everything that is copied. With ``excess=drop``, records
-        beyond a person's bound are left out. Then the person's other records decide if a record is
-        written, so only two records of the same person are compared.
+        The two records of a pair agree in everything that is copied. With ``excess=drop``, a
+        person's records beyond the allowed number are left out. Then the person's other records
+        decide if a record is written, so only two records of the same person are compared.
         """
         copied = [*(["label"] if self.labels == "copy" else []), *self.kept_columns]
         whose = "any two records of the same person" if self.excess == "drop" else "any two records"
@@ -270,12 +270,12 @@ class CentralStatement(Statement):
 
     @property
     def times_counted(self) -> int:
-        """Number of times that a total for replacing one record counts this release's epsilon.
+        """Number of times that this release's epsilon counts in a total for replacing one record.
 
         If persons are named, the number is also large enough for replacing all records of one
         person. If one record of a person is replaced, another record of this person may be counted
-        instead. So the counts change by up to 4 in l1 norm; a change of ``sensitivity`` costs one
-        epsilon.
+        instead. So the counts change by up to 4 in l1 norm, and each change by ``sensitivity``
+        costs one epsilon.
         """
         person = 2 // COUNTS_MOVED[self.votes.neighbours]
         return max(person, -(-4 // self.votes.sensitivity)) if self.persons else person
@@ -319,7 +319,7 @@ class CentralStatement(Statement):
 
 
 def restate(said: Json) -> Json | None:
-    """Compute sentences and numbers of a statement again; None if another version wrote it.
+    """Compute a statement's sentences and numbers again; return None if another version wrote it.
 
     Raises:
         Refused: no release can have the statement's fields.

@@ -40,13 +40,13 @@ def mechanism_options(mechanism: LocalRandomizer) -> dict[str, Any]:
 def codebook_facts(
     mechanism: LocalRandomizer, dim: int, codec: Codec | None = None, *, about: Mapping[str, Any] | None = None
 ) -> dict[str, Any]:
-    """Return the fields ``size``, ``top`` and ``codebook_sha256``: None if there are no codewords.
+    """Return the fields ``size``, ``top``, ``codebook_sha256``; all are None without codewords.
 
-    Codewords are the ``size`` public texts or vectors among which the mechanism chooses. The
-    ``top`` codewords that are near a record have a larger probability than the others. If a record
-    takes several draws, ``size`` and ``top`` are lists with one number for each draw. The digest
-    covers the codewords as little-endian float32 rows. If codewords are texts of a codec, the
-    digest covers the codec and ``about``, the public sentences that explain labels.
+    Codewords are the ``size`` public texts or vectors among which the mechanism chooses. For each
+    record, ``top`` codewords near the record have a larger probability than the others. If a
+    release makes several draws for each record, ``size`` and ``top`` are lists with one number for
+    each draw. The digest covers the codewords as little-endian float32 rows. If codewords are texts
+    of a codec, the digest covers the codec and ``about``, the public sentences that explain labels.
     """
     if not (symbols := mechanism.symbols(dim)):
         return {"size": None, "top": None, "codebook_sha256": None}

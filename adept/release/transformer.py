@@ -1,8 +1,8 @@
 """A scikit-learn transformer that releases texts, and this process's memory of released texts.
 
 The memory belongs to the process and not to a transformer, because cross-validation clones the
-transformer. The memory holds digests of texts under a random secret key, with the epsilon of each
-release. A forked process begins with a copy of this memory.
+transformer. The memory holds keyed digests of texts (the key is random and secret), with the
+epsilon of each release. A forked process begins with a copy of this memory.
 """
 
 import os
@@ -86,8 +86,8 @@ def _remember(texts: Sequence[str], epsilon: float, *, again: bool) -> Iterator[
     A text that occurs several times in one call is counted once. *Claim*: if two calls of one
     process both release a text, the later call has ``again=True``; a call that fails spends
     nothing. *Proof*. One lock is held while the texts are looked up and their epsilons are added,
-    before the body of the context draws. If the body of the context fails, the added epsilons are
-    removed again, because nobody has read the rewrites. QED.
+    before the ``with`` block draws. If the ``with`` block fails, the added epsilons are removed
+    again, because nobody has read the rewrites. QED.
     """
     digests = {text_digest(_KEY, text) for text in texts}
     with _LOCK:

@@ -3,9 +3,9 @@
 Standard library only: ``python verify_statement.py OUTPUT.privacy.json [output=OUTPUT] [model_dir=DIR]``.
 
 Each *part* of a certificate describes one random draw of a release. The draws must imply that an
-output changes the odds between two records at most e^epsilon-fold, up to delta. The arithmetic uses
-integers and fractions, and decimals of 700 digits for Gaussian noise. Other fields are compared
-with computed values or listed as not checked; ``adept verify`` also compares sentences.
+output changes the odds between two records by at most the factor e^epsilon, up to delta. The
+arithmetic uses integers and fractions, and decimals of 700 digits for Gaussian noise. Other fields
+are compared with computed values or listed as unchecked; ``adept verify`` also compares sentences.
 """
 
 import hashlib
@@ -251,7 +251,7 @@ def _at_most_e_to(epsilon: Fraction, ratio: Fraction, terms: int, name: str) -> 
 
 
 def _laplace(said: Json, part: Json) -> None:
-    """Check D / b <= epsilon for noise of scale b, and inputs at l1 distances of at most D."""
+    """Check D / b <= epsilon; b is the scale of the noise, D the largest l1 distance of inputs."""
     scale, distance = _number(part["scale"]), _whole(part["sensitivity"])
     if part["of"] in ("number", "counts"):
         step = Fraction(1)

@@ -63,7 +63,7 @@ def crowd_of(model: Autoencoder) -> list[str]:
 
 
 class Reader:
-    """A reader of one mechanism's releases; encoding the crowd stops when ``ended`` is set."""
+    """A reader of one mechanism's releases; if ``ended`` is set, it stops encoding the crowd."""
 
     def __init__(self, rewriter: Rewriter, crowd: Sequence[str], ended: threading.Event) -> None:
         self._rewriter, self._crowd, self._ended = rewriter, crowd, ended
@@ -89,7 +89,7 @@ class Reader:
         return self._rewriter.encode(self._crowd[begin : begin + BATCH_PEOPLE])
 
     def view(self, encoded: Tensor, released: Tensor) -> View:
-        """Return a reader's beliefs after the release ``released`` of your sentence ``encoded``."""
+        """Return a reader's beliefs if your sentence ``encoded`` was released as ``released``."""
         crowd = read_candidates(self._rewriter.mechanism, encoded).before(self.prepare())
         beliefs = torch.softmax(crowd.log_likelihood(released)[0].double(), dim=0)
         after, rest = float(beliefs[0]), beliefs[1:]
@@ -127,7 +127,7 @@ def bound(epsilon: float) -> float:
 
 
 def guesses(probability: float) -> str:
-    """Write the largest probability of a correct guess, rounded up, as "N guesses in M"."""
+    """Return the largest probability of a correct guess, rounded up, as "N guesses in M"."""
     if probability > 0.5:
         most = 100 if probability <= 0.99 else 1000
         return f"{math.ceil(most * probability):,} guesses in {most:,}"

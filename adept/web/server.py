@@ -154,7 +154,7 @@ class Play:
         return JSONResponse({"claimed": epsilon, "true": epsilon * dim**0.5, "odds": odds})
 
     async def budgets(self, request: Request) -> Response:
-        """Answer how well each epsilon protects a text, and how it rewrites public sentences."""
+        """Answer with the protection at each epsilon, and with rewrites of public sentences."""
         return JSONResponse(await self._work(self.sentences.budgets))
 
     async def drop(self, request: Request) -> Response:
@@ -270,7 +270,7 @@ def _refusal(request: Request, error: Exception) -> Response:
 
 
 def _failure(request: Request, error: Exception) -> Response:
-    """Write to stderr where an error arose, without its message, which may quote typed text."""
+    """Write to stderr the place of an error, but not its message, which may quote typed text."""
     *_, place = traceback.extract_tb(error.__traceback__)
     sys.stderr.write(f"adept: an internal error: {type(error).__name__} in {place.name}, line {place.lineno}\n")
     return JSONResponse({"error": "an internal error: the terminal of adept play shows where"}, 500)

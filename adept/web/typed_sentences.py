@@ -94,7 +94,7 @@ class Sentences:
         return [self._release(text, name, epsilon) for name in dict.fromkeys(mechanisms)]
 
     def budgets(self) -> dict[str, Any]:
-        """Return two tables, by epsilon: how well it protects, and how it rewrites public texts."""
+        """Return a table of each epsilon's protection, and a table of rewrites of public texts."""
         rows = list(preview_budgets(lambda epsilon: self._at(OURS, epsilon)[0]))
         lines = [[f"{row.epsilon:g}", risk(row.epsilon), *row.shares] for row in rows]
         rewrites = [[f"{row.epsilon:g}", *(rewrite for _, rewrite in row.examples)] for row in rows]
