@@ -49,7 +49,7 @@ def progress(title: str, estimate: Callable[[], int | None] = lambda: None) -> I
     """Show a progress bar, but only if stderr is a terminal.
 
     Yield a function that moves the progress bar. The arguments of the function are the number of
-    finished steps and the total number of steps; leave the total out if ``estimate`` returns it.
+    finished steps and the total number of steps; leave out the total if ``estimate`` returns it.
     """
     if not sys.stderr.isatty():
         yield lambda done, total=None: None

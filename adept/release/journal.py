@@ -40,8 +40,8 @@ of entries is wrong.
 *Lost draws*. If draws were lost before they were on the disk, nobody has seen them. Lost draws cost
 no budget if the moment at which the run dies does not depend on the drawn values. Nothing in this
 program lets a drawn value decide when the run dies. If the moment did depend on the drawn values,
-an outcome could be more likely because other outcomes end the run and are drawn again. At worst,
-this selection could double the epsilon of the records whose draws were lost.
+values that end the run would be drawn again, so other values would be more likely. At worst, this
+selection could double the epsilon of the records whose draws were lost.
 
 An entry holds only drawn values: texts that were written, and labels that were randomised or
 written. If this run shuffles the records, an entry holds the releases instead of texts. Copied

@@ -200,7 +200,7 @@ class Publication:
 
     @property
     def complete(self) -> dict[str, Any] | None:
-        """The statement's fields, or None unless all files of the release are published."""
+        """The statement's fields if all files of the release are published, else None."""
         if self.streaming or not all(map(os.path.isfile, self.names)):
             return None
         try:

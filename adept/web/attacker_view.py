@@ -122,7 +122,7 @@ def worst_pair(*, epsilon: float, dim: int) -> list[float]:
 
 
 def bound(epsilon: float) -> float:
-    """Return the largest belief in you that a reader can have if the crowd has PEOPLE people."""
+    """Return a reader's largest belief that you wrote the sentence, in a crowd of PEOPLE people."""
     return good_enough(1 / PEOPLE, epsilon=epsilon)
 
 
