@@ -230,7 +230,7 @@ class LocalPlan(Plan[PrivacyStatement]):
         return CheckedRecords(self.kept.check(records), self.label_column, self.options, labels=self.labels or None)
 
     def records(self) -> Iterator[Record]:
-        """Return all records: read the input again if this is possible; otherwise, use ``begun``."""
+        """Return all records: read the input again if that is possible, or else use ``begun``."""
         return self.inputs.records(columns=self.options.used_columns) if self.inputs.repeatable else self.begun
 
     def own_terms(self) -> dict[str, Any]:

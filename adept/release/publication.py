@@ -38,8 +38,8 @@ Each state is on the disk before the next state begins.
 (d) This is the claim of ``adept.release.journal`` if the journal is whole and up to date. The
     ledger detects a journal that was replaced by an older copy or has lost its end. Before anybody
     can read records, the ledger stores the number of these records. A run does not resume from a
-    journal that holds draws for fewer records than the ledger's number. So the ledger removes only
-    claims of records that nobody can have read. QED.
+    journal that holds draws for fewer records than the number in the ledger. So the ledger removes
+    only claims of records that nobody can have read. QED.
 
 On standard output, rows become visible batch by batch. The records of a batch are drawn, stored in
 the journal, and marked as readable in the ledger; only then are their rows written. If a default

@@ -54,7 +54,7 @@ MAX_DELTA, MAX_DELTA_SHARE = 1e-6, 0.1  # the usual central delta: at most this,
 
 @dataclass(frozen=True, kw_only=True)
 class Shuffled:
-    """The guarantee of a shuffled file for readers who see only the new order of its records.
+    """The guarantee of a shuffled file for readers who see its records only in their new order.
 
     Attributes:
         here: True if this run shuffled the file; False if somebody else shuffles it.

@@ -115,7 +115,7 @@ def statement_sha256(said: Json) -> str:
 
 
 def _implied(said: Json, parts: list[Json]) -> tuple[list[str], list[str]]:
-    """Check fields against the certificate; return its guarantee, and the unchecked fields."""
+    """Check fields against the certificate; return the implied guarantee and unchecked fields."""
     central = _check_kind(said, [part["of"] for part in parts])
     whole = {name: sum((_number(part.get(name, "0")) for part in parts), Fraction(0)) for name in ("epsilon", "delta")}
     _budgets(said, _number(parts[-1]["epsilon"]), central, whole, by_label=parts[0]["of"] == BY_LABEL)
