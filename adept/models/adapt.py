@@ -192,9 +192,9 @@ def codebooks_at(latents: Tensor, own: Tensor, *, most: int, seed: int) -> dict[
     """Return codebooks for the latents (N, n) of many examples, keyed by number of codewords.
 
     The smallest codebooks hold means of the examples' latents. If the examples have at most
-    ``most`` distinct latents, one more codebook holds these latents, and the largest codebook holds
-    these and those of the model's latents ``own`` (M, n) that are nearest to the examples, up to
-    ``most`` codewords altogether.
+    ``most`` distinct latents, there are two more codebooks. The first holds these latents; the
+    second also holds those of the model's latents ``own`` (M, n) that are nearest to the examples,
+    up to ``most`` codewords altogether.
     """
     distinct = torch.unique(latents.cpu(), dim=0)
     books = learn_codebooks(distinct, seed=seed, also=len(distinct) // 2)

@@ -12,8 +12,8 @@ and the weights are added up in this order. A sentence enters the cell if its we
 running sum past a whole number plus one half.
 
 The vector of a label's meaning is the average of the vectors of the label's name and of public
-sentences about the label. If the lexicon knows no word of the label's name and sentences, the cell holds the codec's
-first k sentences.
+sentences about the label. If the lexicon knows no word of the label's name and sentences, the cell
+holds the codec's first k sentences.
 
 *Claim*: the cell of c is a function of c, the sentences about c, the codec, k and n. The cell has
 exactly k distinct sentences. *Proof*. The inner product of a label (or a name) with a sentence is

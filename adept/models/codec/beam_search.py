@@ -2,8 +2,8 @@
 
 A word to which the language model gives the probability p costs -log2(p) bits, and a text costs the
 sum of its words' costs. The search reads the record word by word, and builds texts that keep each
-word or leave it out, and that may contain an inserted word, the likeliest one, before each kept
-word. Each word that is left out or inserted adds to the distance of the text from the record. The
+word or leave it out. Before a kept word, a text may contain one inserted word, namely the likeliest
+one. Each word that is left out or inserted adds to the distance of the text from the record. The
 place of a left-out or inserted word in the text is called a *seam*. If the word after a seam costs
 more bits in the text than in the record, each extra bit adds to the distance, too. After each word
 of the record, the search keeps a few texts, the *beam*: for every whole number of bits, the nearest

@@ -115,8 +115,9 @@ class Codec(Learned):
     def choose_size(self, size: int, *, joint: bool = False) -> int:
         """Return the number K of descriptions to use if a user asks for ``size`` descriptions.
 
-        For a codec with n sentences of broad text, K is n if ``size`` is above MAX_PART_SIZE (above
-        n if ``joint`` is True) and at most MIN_SEARCH_RATIO * n. In all other cases, K is ``size``.
+        Let n be the number of the codec's sentences of broad text. If ``size`` is above
+        MAX_PART_SIZE (with ``joint``, above n) and at most MIN_SEARCH_RATIO * n, K is n; otherwise,
+        K is ``size``.
         """
         most = MIN_SEARCH_RATIO * self.sentences
         return self.sentences if (self.sentences if joint else MAX_PART_SIZE) < size <= most else size

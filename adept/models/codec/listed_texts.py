@@ -140,7 +140,7 @@ class _Search:
     def _learn_rests(self, texts: Sequence[Sequence[int]]) -> tuple[Tensor, Tensor, Tensor]:
         """Return the least cost of the rest of a training text after each word and each word pair.
 
-        The results are the least costs (V,) of a rest after each word, the keys (P,) of the pairs
+        The results are the least costs (V,) of the rest after each word, the keys (P,) of the pairs
         of neighbouring words in the texts, and the least costs (P,) after each pair.
         """
         by_length: dict[int, list[Sequence[int]]] = {}
