@@ -203,6 +203,9 @@ def workplace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     ]
     for name in ("in.jsonl", "utterances.jsonl", "test.jsonl", "train.jsonl", "validation.jsonl"):
         (tmp_path / name).write_text("".join(json.dumps(row) + "\n" for row in rows), "utf-8")
+    table = "".join(f"{row['text']},{row['intent']}\n" for row in rows)
+    for name in ("examples.csv", "heldout.csv", "in.csv"):
+        (tmp_path / name).write_text(f"text,intent\n{table}", "utf-8")
     for name in ("tickets.csv", "new.csv"):
         shutil.copy(ROOT / "examples" / name, tmp_path)
     (tmp_path / "examples").mkdir()
