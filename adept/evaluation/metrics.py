@@ -39,7 +39,7 @@ def accuracy(truth: Labels, predicted: Labels) -> float:
 
 
 def macro_f1(truth: Labels, predicted: Labels) -> float:
-    """Return the mean F1 score of the labels in ``truth``; labels never predicted have score 0."""
+    """Return the mean F1 score of the labels in ``truth``; a label never predicted has score 0."""
     size = int(max(truth.max(), predicted.max())) + 1
     hits = np.bincount(truth[truth == predicted], minlength=size)
     occurrences, predictions = np.bincount(truth, minlength=size), np.bincount(predicted, minlength=size)

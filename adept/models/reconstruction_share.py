@@ -34,7 +34,7 @@ class Reconstruction:
 
 
 def reconstruction(model: Autoencoder, tokenizer: Tokenizer, texts: Sequence[str]) -> Reconstruction | None:
-    """Compare up to 200 held-out texts with their rewrites; return None for a single text."""
+    """Compare up to 200 held-out texts with their rewrites; return None if there is only one."""
     chosen = texts[:: max(1, len(texts) // MAX_MEASURED_TEXTS)][:MAX_MEASURED_TEXTS]
     if len(chosen) < 2:
         return None
