@@ -138,7 +138,7 @@ class Ngrams(Learned):
         return np.asarray(levels[min(1, len(levels) - 1)] + np.cumsum(below) - below)
 
     def _likeliest(self, symbols: Whole, counts: Whole, owner: Whole, contexts: int) -> Whole:
-        """Return each context's commonest follower, in case of ties the first; V if there is none."""
+        """Return each context's commonest follower, the first if several tie; V if there is none."""
         found, words = np.full(contexts, self.size), np.flatnonzero(symbols > UNKNOWN_NUMBER)
         if len(words):
             begins = _begins(owner[None, words])
