@@ -83,7 +83,7 @@ def drawing(rows: int, columns: int, *, size: tuple[float, float], share_rows: b
 
 
 def colours(count: int) -> list[str]:
-    """Return ``count`` colours of PALETTE; if ``count`` is above its size, colours repeat."""
+    """Return ``count`` colours of PALETTE; if PALETTE has fewer colours, they repeat."""
     return [PALETTE[index % len(PALETTE)] for index in range(count)]
 
 
@@ -109,7 +109,7 @@ def log_axis(axis: Any, ticks: Sequence[float], label: str) -> None:
 
 
 def legend(figure: Any, *axes: Any, columns: int) -> None:
-    """Draw one legend below the figure, for all that was drawn with a label on the given axes."""
+    """Draw one legend below the figure, for everything that has a label on the given axes."""
     handles: dict[str, Any] = {}
     for axis in reversed(axes):
         handles.update({label: handle for handle, label in zip(*axis.get_legend_handles_labels(), strict=True)})

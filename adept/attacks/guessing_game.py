@@ -40,12 +40,12 @@ class AttackRow:
 
     @property
     def refutes_claim(self) -> bool:
-        """True if the whole interval of the rate lies above the bound of the claimed epsilon."""
+        """True if the success rate's whole interval lies above the bound for the claimed epsilon."""
         return self.rate.low > self.claimed_bound
 
     @property
     def beyond_bound(self) -> bool:
-        """True if the whole interval of the rate lies above the bound of the true epsilon."""
+        """True if the success rate's whole interval lies above the bound for the true epsilon."""
         return self.rate.low > self.bound
 
     @property

@@ -34,10 +34,10 @@ MAX_SCORES = 2**24  # scores of releases under candidates in memory at a time: 6
 class Candidates:
     """The candidates for the record behind a release, in the form that the mechanism reads.
 
-    ``views`` holds one tensor with the clipped latents (j, n) of the j candidates; or, for each
-    block of a codebook, one tensor with the indices (j, t) of each candidate's heavy codewords; or
-    one tensor with each candidate's heavy descriptions (j, 2 t), where two numbers store a
-    description.
+    ``views`` holds tensors. For latents, there is one tensor with the clipped latents (j, n) of the
+    j candidates. For a codebook, there is one tensor for each block, with the indices (j, t) of
+    each candidate's heavy codewords. For descriptions, there is one tensor with each candidate's
+    heavy descriptions (j, 2 t), where two numbers store a description.
     """
 
     mechanism: LocalRandomizer

@@ -97,7 +97,7 @@ def _train_shadows(
 
 
 def play_file(files: NeighbouringFiles, *, rounds: int, confidence: float = 0.999) -> list[AttackRow]:
-    """Attack ``rounds`` releases each of two files, one with and one without a person's rows."""
+    """Attack two files, with and without a person's rows, in ``rounds`` releases of each file."""
     without, among = files.pairs[0]
     outside, inside = (
         np.array(

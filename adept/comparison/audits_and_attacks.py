@@ -5,8 +5,8 @@ are not public, every rewrite on a page is a release to all readers of the page.
 shown only on request (``examples=true``), and never with ``protocol=paper``, where the models are
 trained on the private records. Even if examples are shown, the page omits the original records, the
 texts of the look-up (a baseline), and the texts of any mechanism whose claim is false. The page
-also omits rewrites that repeat a text of the model's training. The page does not mark rewrites that
-equal their record, because the mark would reveal the record.
+also omits rewrites that repeat a text on which the model was trained. The page does not mark
+rewrites that equal their record, because the mark would reveal the record.
 """
 
 import re
@@ -50,9 +50,9 @@ def _audit(trial: Trial, cell: Cell) -> tuple[AuditResult, str]:
 
 
 def _audit_text(trial: Trial, cell: Cell) -> tuple[AuditResult, str]:
-    """Audit a mechanism that changes text; its two inputs are the shortest and longest public text.
+    """Audit a mechanism that turns text into text, on the shortest and the longest public text.
 
-    The choice of inputs skips texts that are too long for the mechanism, unless all are too long.
+    Texts that are too long for the mechanism are skipped, unless all texts are too long.
     """
     mechanism = build_alternative(trial, cell)
     lengths = {text: len(text.split()) for text in trial.public.texts}
@@ -84,7 +84,7 @@ def attack(trial: Trial, cell: Cell) -> AttackedRelease:
 
 
 def choose_examples(trial: Trial, rows: list[tuple[Cell, ResultRow]]) -> list[Example]:
-    """Return some private records with their rewrites, chosen by their positions alone."""
+    """Return some private records with their rewrites; only positions decide which are chosen."""
     config, records, public = trial.config, trial.private.texts, trial.config.data.public
     if not (public or (config.examples and config.protocol != PAPER)):
         return []
@@ -109,13 +109,13 @@ def bare(text: str) -> str:
 
 
 def spread(total: int, count: int) -> list[int]:
-    """Return ``count`` indices below ``total`` at equal distances from each other."""
+    """Return up to ``count`` indices below ``total``, at nearly equal distances."""
     count = min(count, total)
     return [(2 * part + 1) * total // (2 * count) for part in range(count)]
 
 
 def _choose_shown(rows: list[tuple[Cell, ResultRow]], *, public: bool) -> list[tuple[Cell, ResultRow]]:
-    """Return rows for examples: those of ``random``, and of the smallest and largest epsilon."""
+    """Return the rows that examples show: of ``random``, and of the smallest and largest epsilon."""
     budgets = {row.claimed_epsilon for _, row in rows if row.claimed_epsilon is not None}
     outermost = {min(budgets), max(budgets)} if budgets else set()
     first = rows[0][1]

@@ -155,7 +155,7 @@ def build_alternative(trial: Trial, cell: Cell) -> TextMechanism:
 
 
 def _open_look_up(trial: Trial, cell: Cell) -> Source:
-    """Return columns of the row, and a function that writes public texts nearest to releases."""
+    """Return values for columns of the row, and a function that looks up texts near releases."""
 
     def write() -> list[Pair]:
         encode = fit_linear_encoder(trial.public, seed=trial.seed)

@@ -197,7 +197,7 @@ class CompareConfig(Columns):
         return MechanismChoice(BY_NAME[name]).build(epsilon=epsilon, clip_norm=self.model.clip_norm)
 
     def label_part(self, epsilon: float | None) -> float | None:
-        """Return the part of a claimed epsilon that the label spends, or None if it spends none."""
+        """Return the part of a claimed epsilon that is spent on the label, or None if no part is."""
         if self.label_share is None:
             return self.label_epsilon
         return None if epsilon is None else self.label_share * epsilon

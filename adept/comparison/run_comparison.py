@@ -72,7 +72,7 @@ class Comparison:
         yield from in_processes(jobs, processes=self.config.processes)
 
     def collect(self) -> Results:
-        """Return all results, and write the rows and the attacks into csv files."""
+        """Return all results, and write the rows and the results of attacks into csv files."""
         trials, directory = list(self._trials()), self.store.directory
         rows = [(cell, obtain_row(trial, cell)) for trial in trials for cell in self.schedule.cells]
         write_table([row for _, row in rows], directory / "results.csv")

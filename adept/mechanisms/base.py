@@ -78,7 +78,7 @@ class LocalRandomizer(ABC):
         return None
 
     def symbols(self, dim: int) -> tuple[Symbols, ...]:
-        """Return a ``Symbols`` for each random draw of a release.
+        """Return the alphabet, a ``Symbols``, of each random draw of a release.
 
         The tuple is empty if the releases do not come from a finite alphabet.
         """
@@ -189,7 +189,7 @@ class SymbolRandomizer(LocalRandomizer):
     def choose_symbols(self, numbers: Sequence[int], ranks: Sequence[int]) -> list[int]:
         """Return, for each record, the number of the symbol that has the given rank.
 
-        Here the records are themselves symbols, and ``numbers`` holds the number of each record.
+        Here, each record is a symbol, and ``numbers`` holds the numbers of these symbols.
         """
 
     @abstractmethod

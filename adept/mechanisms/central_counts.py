@@ -156,7 +156,7 @@ class Votes:
         return _add_noise(counts, self.scale)
 
     def record_epsilon(self, moved: int) -> float:
-        """Return the epsilon of one row of a person.
+        """Return the epsilon for a change of only one row of a person.
 
         ``moved`` bounds the l1 change of the counts: 2 if a row is added or removed, 4 if it is
         replaced.
@@ -164,7 +164,7 @@ class Votes:
         return total(Fraction(self.epsilon) * moved / self.sensitivity)
 
     def guarantee(self, *, persons: bool | None = None) -> Guarantee:
-        """Return the guarantee; ``persons`` is True if the data name persons, None if unknown."""
+        """Return the guarantee; ``persons`` says if the data name persons; None if this is unknown."""
         return Guarantee.pure(
             epsilon=self.epsilon,
             exact=True,

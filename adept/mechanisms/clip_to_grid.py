@@ -52,7 +52,7 @@ def grid_step(clip_norm: float) -> float:
 
 
 def grid_radius(clip_norm: float, *, clip: str) -> int:
-    """Return the bound on sum |z_i| ("l1") or else on sum z_i^2 for a latent z in grid steps."""
+    """Return the largest sum |z_i| ("l1") or sum z_i^2 (else) of a clipped latent z in grid steps."""
     radius = Fraction(clip_norm) / Fraction(grid_step(clip_norm))
     return math.floor(radius ** NORM_ORDER[clip])
 

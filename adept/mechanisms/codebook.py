@@ -116,12 +116,12 @@ class Block:
 
 @dataclass(frozen=True, kw_only=True)
 class Codebook(Mechanism):
-    """A mechanism that releases a public codeword, likely one near the latent's direction.
+    """A mechanism that releases a public codeword; those nearest to the latent are likeliest.
 
-    The release is pure eps-LDP for any two records, in exact arithmetic. The release is a codeword,
-    scaled to the l2 norm C. The mean of the release is not the latent. The probabilities of the
-    codewords depend only on the direction of the latent. A zero or non-finite latent counts as the
-    unit vector along the first axis.
+    The release is pure eps-LDP for any two records, in exact arithmetic. The release consists of
+    one codeword for each block; its l2 norm is C. The release is biased: its mean is not the
+    latent. The probabilities of the codewords depend only on the direction of the latent. A zero or
+    non-finite latent counts as the unit vector along the first axis.
 
     Attributes:
         size: the number k of codewords in the codebook of each block, from 2 to 2^20; by default,

@@ -42,10 +42,11 @@ one certificate covers all labels. Nothing is claimed for two records with diffe
 cells differ, so a released text can reveal its label with certainty.
 
 A cell has K = LABEL_CELL sentences if epsilon lies between the two numbers CELL_EPSILONS. For every
-two nats by which epsilon is below the smaller number, K is halved. For every two nats by which
-epsilon is above the larger number, K is doubled, until every cell holds all sentences of the codec.
-In cells, t is K s / (e^eps + s) with s = max(4/3, min(eps - 2, eps/2 + 2), eps - 4). All cells
-begin with the same sentences, the first sentences of the codec (``first_share``).
+two nats by which epsilon is below the smaller of the two numbers, K is halved. For every two nats
+by which epsilon is above the larger of the two numbers, K is doubled, until every cell holds all
+sentences of the codec. In cells, t is K s / (e^eps + s) with s = max(4/3, min(eps - 2, eps/2 + 2),
+eps - 4). All cells begin with the same sentences, the first sentences of the codec
+(``first_share``).
 
 Checked proof: ``proofs/Symbols.v``, ``descriptions_are_private``, and for labels
 ``same_label_is_private``.
@@ -158,7 +159,7 @@ class Description(SymbolRandomizer):
         return replace(self, size=sentences, top=top)
 
     def over_label_cells(self) -> Self:
-        """Return a copy whose descriptions are the sentences of a label's cell."""
+        """Return a copy whose descriptions are the sentences in the cell of the record's label."""
         odds = max(CELL_ODDS, min(self.epsilon - 2, self.epsilon / 2 + 2), self.epsilon - ODDS_BELOW_EPSILON)
         top = self.top or max(1, round(self.count * odds / (math.exp(self.epsilon) + odds)))
         return replace(self, size=self.count, top=top, by_label=True)

@@ -101,7 +101,7 @@ def laplace_noise(count: int, *, t: int, shift: int) -> Integers:
 
 
 def _magnitudes(count: int, *, t: int, shift: int) -> Integers:
-    """Draw integers y >= 0 with P(y) proportional to exp(-2^shift y / t), by step 3 above."""
+    """Draw integers y >= 0 with P(y) proportional to exp(-2^shift y / t), by step 3 of the proof."""
     parts = np.empty(0, dtype=np.int64)
     while len(parts) < count:  # the first so many that are kept
         drawn = below_each(t, _plenty(count - len(parts)))
@@ -124,12 +124,12 @@ def _wholes(count: int) -> Integers:
 
 
 def _plenty(count: int) -> int:
-    """Return a number of draws that usually includes ``count`` events of probability 1 - 1/e."""
+    """Return a number of draws that usually yields ``count`` events, each of probability 1 - 1/e."""
     return count + 3 * count // 4 + 8
 
 
 def _decays(numerators: Integers, t: int) -> NDArray[np.bool_]:
-    """Return True with probability exp(-u / t) for each numerator u <= t, by step 2 above."""
+    """Return True with probability exp(-u / t) for each numerator u <= t, by step 2 of the proof."""
     odd = np.ones(len(numerators), dtype=bool)
     going, trial = np.arange(len(numerators)), 1
     while len(going):

@@ -15,7 +15,7 @@ MIN_COUNT = 2  # least count of such cases: 1 of 100 may be far above the bound
 
 
 def odds_change(epsilon: float) -> str:
-    """Return words for the most that a pure eps-DP release can change an attacker's odds."""
+    """Say by what factor, at most, a pure eps-DP release can change an attacker's odds."""
     if epsilon >= MAX_STATED_EPSILON:
         return "may change more than 10^21-fold, so that next to nothing is guaranteed"
     most = Decimal(math.nextafter(math.exp(epsilon), math.inf))
@@ -31,8 +31,8 @@ def good_enough(kappa: float, *, epsilon: float, delta: float = 0.0) -> float:
     r"""Return a bound on the probability that an attacker's guess about a record is right.
 
     The attacker sees a release before guessing. A guess is right for some records and wrong for the
-    others. ``kappa`` is the largest prior probability that a guess is right if the guess does not
-    depend on the release.
+    others. For each guess, add up the prior probabilities of the records for which it is right;
+    ``kappa`` is the largest of these sums.
 
     Claim: P[success] <= (kappa e^eps + delta) / (kappa e^eps + 1 - kappa).
 
@@ -65,7 +65,7 @@ def risk(epsilon: float, delta: float = 0.0) -> str:
 
 
 def cases(probability: float) -> str:
-    """Express a bound on a probability in cases, such as "75 of 100 cases"; round the number up."""
+    """Return a bound on a probability in words, such as "75 of 100 cases", rounded up."""
     for times in CASES:
         count = math.ceil(probability * times)
         if MIN_COUNT <= count < times:

@@ -203,7 +203,7 @@ def analytic_scale(epsilon: float, *, delta: float) -> float:
 def discrete_log_delta(scale: float, *, distance: float, dim: int, epsilon: float, tail: float) -> float:
     """Return ln of the first term of (**) for s = ``scale`` and D = ``distance``.
 
-    T is so large that the bound on *tail* is ``tail``.
+    The radius T is chosen so that the module's bound on *tail* equals ``tail``.
     """
     near = dim / (8 * scale**2)
     reach = distance + 2 * scale * math.sqrt(dim * math.log(1.5) - math.log(tail))

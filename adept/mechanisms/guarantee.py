@@ -7,7 +7,7 @@ part has one of three kinds:
 
 - ``symbols``: subset selection, which draws one of k symbols. For each record, t symbols have the
   integer weight A, and the other symbols have the integer weight B. The program draws one integer
-  below W = t A + (k - t) B from random words of b bits. The probabilities of a symbol under two
+  below W = t A + (k - t) B from random integers of b bits. The probabilities of a symbol under two
   records differ by a factor of at most A / B. The comparison A s <= B S of two integers shows that
   A / B <= e^eps. Here s = 2^128, and S is the sum of the first m terms of the series of s e^eps,
   where each term is rounded down. So S <= s e^eps, because all omitted terms are positive.
@@ -87,7 +87,7 @@ def often(probability: Fraction) -> str:
 
 
 def total(*epsilons: float | Fraction, times: int = 1) -> float:
-    """Return the sum of budgets, each of which is spent ``times`` times, rounded up to a float."""
+    """Return the total of budgets that are spent ``times`` times each, rounded up to a float."""
     if not all(map(math.isfinite, epsilons)):
         return math.inf
     exact = times * sum((Fraction(epsilon) for epsilon in epsilons), Fraction(0))

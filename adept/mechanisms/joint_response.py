@@ -176,7 +176,7 @@ class JointResponse:
         return self._log(Fraction(self.top * heavy + (count - self.top) * light, count * light))
 
     def _log(self, ratio: Fraction) -> float:
-        """Return the logarithm of a ratio, rounded up, but at most the epsilon of the pair."""
+        """Return the logarithm of a ratio, rounded up, but at most the epsilon of text and label."""
         found = math.log(ratio.numerator) - math.log(ratio.denominator)
         return min(self.epsilon, found * (1 + 1e-12) + 1e-12)
 

@@ -168,11 +168,11 @@ class LearnedCodebook(Codebook, SymbolRandomizer):
 
     @property
     def _own(self) -> Tensor:
-        """The codewords (k, n); without a model, random ones of STAND_IN_DIM dimensions."""
+        """The codewords (k, n); without a model, random codewords of STAND_IN_DIM dimensions."""
         return random_codewords(STAND_IN_DIM, self.count, 0) if self.codewords is None else self.codewords
 
     def mean_cosine(self, dim: int) -> float:
-        """Return the mean cosine between a randomly chosen codeword and its release."""
+        """Return the mean cosine between a random codeword, used as the record, and its release."""
         if self.codewords is None:
             return super().mean_cosine(dim)
         self.layout(dim)  # refuses another dimension
@@ -224,9 +224,9 @@ def learn_codebooks(latents: Tensor, *, seed: int = 0, also: int = 0) -> dict[in
     """Learn codebooks of 32, 64, ... 1024 unit codewords (k, n) from public latents (N, n).
 
     The method is k-means on the sphere. A codebook has at most N / 2 codewords, and at most as many
-    codewords as there are distinct latents. If this limit is below 32, the function learns one
-    smaller codebook or none. The function also learns a codebook of ``also`` codewords, unless this
-    number exceeds the limit.
+    codewords as there are distinct latents. If the smaller of these limits is below 32, the
+    function learns one smaller codebook or none. The function also learns a codebook of ``also``
+    codewords, unless this number exceeds one of the limits.
     """
     points = _unit_codewords(latents).to(torch.float64) if len(latents) else latents
     distinct = len(torch.unique(points, dim=0)) if len(latents) else 0

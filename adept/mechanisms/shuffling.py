@@ -125,8 +125,8 @@ class Draw:
         The heavy sets of x and x' overlap as little as possible.
 
         Each group has three entries: the probability that a record is a blanket and releases a
-        symbol of the group, and the logarithms of the weight under x and under x'. An empty tuple
-        stands for the weight 1.
+        symbol of the group, and the logarithms of the weight under x and under x'. A logarithm is
+        given as a tuple of its terms, which is empty for the weight 1.
         """
         heavy, light = (self.epsilon,), ()
         shared, rest = self.top - self.own, self.size - self.top - self.own

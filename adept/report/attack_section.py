@@ -12,7 +12,7 @@ Attack = tuple[AttackedRelease, AttackRow]
 
 
 def describe_attacks(found: Sequence[AttackedRelease]) -> dict[str, Any]:
-    """Return the table's lines, sentences on false claims, and warnings of defective mechanisms."""
+    """Return lines of the table, sentences on refuted claims, and warnings of defective mechanisms."""
     found = sorted(found, key=lambda one: one.claimed_epsilon)
     attacks = [(attacked, row) for attacked in found for row in attacked.rows]
     groups: dict[str, list[tuple[list[str], bool]]] = {}

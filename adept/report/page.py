@@ -158,7 +158,7 @@ def _spent(row: ResultRow) -> str:
 
 
 def settings(config: CompareConfig) -> str:
-    """Return a YAML file for ``conf/experiment`` with which anyone can repeat the comparison."""
+    """Return the text of a file for ``conf/experiment`` that lets anyone repeat the comparison."""
     values = {name: value for name, value in asdict(config).items() if name != "output_dir"}
     return "# @package _global_\n" + yaml.safe_dump(values, sort_keys=False, default_flow_style=None, width=100)
 
@@ -178,7 +178,7 @@ def budget_grid(table: ComparisonTable, metric: str) -> Grid:
 
 
 def fair_grid(table: ComparisonTable, classifier: str) -> Grid:
-    """Return the table of results with one classifier, a row for each mechanism and epsilon."""
+    """Return a table of the results with one classifier: a row for each mechanism and epsilon."""
     chosen = [line for line in table.lines if line.row.classifier == classifier]
     quality = [name for name in QUALITY if any(line.measures[name] is not None for line in chosen)]
     found: dict[str, list[list[str]]] = {"without a model": []}
@@ -273,12 +273,12 @@ def warn_of_short_training(config: CompareConfig, table: ComparisonTable) -> lis
 
 
 def _error(line: Line) -> float:
-    """Return twice the standard error of a line's accuracy, given its number of test records."""
+    """Return twice the standard error of a line's accuracy, from the number of test records."""
     return 2 * math.sqrt(line.accuracy.mean * (1 - line.accuracy.mean) / line.row.test_records)
 
 
 def warn_of_losses(table: ComparisonTable) -> list[str]:
-    """Return a warning if rewriting without any noise already reduces the accuracy by much."""
+    """Return a warning if rewriting reduces the accuracy a lot even without any noise."""
     [text] = _means(table, "none")
     identity = [line for line in table.texts if line.row.mechanism == "identity"]
     lost = [f"{line.accuracy} ({line.model})" for line in identity if line.accuracy.mean < GOOD_REWRITER * text]

@@ -67,7 +67,7 @@ class Line:
 
 @dataclass(frozen=True)
 class Curve:
-    """The lines of one mechanism, model, decoder and classifier, one for each claimed epsilon."""
+    """The lines of one mechanism, model, decoder and classifier: a line for each claimed epsilon."""
 
     mechanism: str
     title: str
@@ -80,8 +80,8 @@ class Curve:
 class ComparisonTable:
     """All results of a comparison, averaged over seeds.
 
-    A line is a row of the results. A curve holds the lines of one mechanism, one for each epsilon.
-    A level is the result of a reference, which has no epsilon.
+    A line averages the rows of the results that differ only in the seed. A curve holds the lines of
+    one mechanism, one for each epsilon. A level is the result of a reference, which has no epsilon.
     """
 
     lines: list[Line]  # in the order of the rows
@@ -133,7 +133,7 @@ def _line(own: list[ResultRow], floors: list[list[ResultRow]]) -> Line:
 
 
 def _find_floor(row: ResultRow, floors: list[list[ResultRow]]) -> list[ResultRow]:
-    """Return the rows of the best floor, a reference that reads no record; [] without a floor."""
+    """Return the rows of the best floor, a reference that reads no record; [] if there is none."""
     fit = [own for own in floors if _reader(own[0]) == _reader(row) or own[0].mechanism in NO_RECORDS]
     fit = [own for own in fit if own[0].classifier == row.classifier]
     return max(fit, key=lambda own: mean(row.accuracy for row in own), default=[])

@@ -32,7 +32,7 @@ class NeighbouringFiles:
 
     @classmethod
     def from_pretrained(cls, model_dir: str | None, *, epsilon: float, **options: Any) -> "NeighbouringFiles":
-        """Load a model, and return files for a synthesizer with few labels and few codewords."""
+        """Load a model, and return the files and a synthesizer with few labels and few codewords."""
         few: dict[str, Any] = {"label_set": LABEL_SET, "accept_private_model": True}
         synthesizer = Synthesizer.from_pretrained(model_dir, epsilon=epsilon, **few, **options)
         synthesizer.largest_size = min(synthesizer.largest_size, MOST_CODEWORDS)
@@ -45,8 +45,8 @@ class NeighbouringFiles:
     def privatize(self, names: Sequence[str]) -> NDArray[np.float64]:
         """Release each of the B named files once; return the noisy counts of each release (B, M).
 
-        In two rounds, each row starts with the noisy number of votes. Rows with fewer than M
-        numbers are filled with zeros.
+        If there are two rounds, each row starts with the noisy number of all votes. Rows with fewer
+        than M numbers are filled with zeros.
         """
         releases = [self._release(name) for name in names]
         width = max(map(len, releases), default=0)
@@ -55,7 +55,7 @@ class NeighbouringFiles:
         return np.array([release + [0] * (width - len(release)) for release in releases], dtype=np.float64)
 
     def supports(self, released: object, name: str) -> float:
-        """Return the log-likelihood (nats) of a release of the named file, up to a constant."""
+        """Return the log-likelihood (nats) of the named file given a release, up to a constant."""
         shown, votes = np.ravel(np.asarray(released)), self.synthesizer.votes
         if self.synthesizer.has_codewords:
             return -self._distance(self.synthesizer, shown, name) / votes.scale

@@ -15,18 +15,18 @@ density is high (``adept.synthesis.vote_cells``). For the density, the two vecto
 *meanings*, which are computed from the lexicon's vectors of words.
 
 *Labels*: ``score_labels`` computes log odds of the labels of each text from the labels' names.
-``adept.synthesis.label_estimate`` corrects these log odds by the noisy counts. For these log odds,
-the two vectors in the cosine are features (``adept.synthesis.vote_cells``).
+``adept.synthesis.label_estimate`` corrects these log odds with the help of the noisy counts. For
+these log odds, the two vectors in the cosine are features (``adept.synthesis.vote_cells``).
 
 *Claim*: the use of names costs no privacy budget: a released file is as private with names as
 without names. *Proof*: the names come from the label set, and the sentences come from the model.
 The label set and the model are fixed before any record is read, so the density is fixed. For each
 number of codewords, the codewords are fixed, and so is the rule that sends a record to a cell (a
-pair of codeword and label). The proof of ``adept.mechanisms.central_counts`` needs no more than
-this, because the sensitivity and the noise of counts are the same for any cells. The output is a
-function of the released numbers, of the label set, of the model and of public options. QED. The
-claim does not cover a label set that was collected from private records, because this set is not
-public.
+pair of codeword and label). The proof of ``adept.mechanisms.central_counts`` only needs this rule
+to be fixed, because the sensitivity and the noise of counts are the same for any cells. The output
+is a function of the released numbers, of the label set, of the model and of public options. QED.
+The claim does not cover a label set that was collected from private records, because this set is
+not public.
 """
 
 from collections.abc import Sequence
@@ -52,7 +52,7 @@ Scores = NDArray[np.float32]
 
 
 def spell_label_set(codec: Codec | None, labels: Sequence[str | None]) -> list[tuple[str, ...]]:
-    """Return the words of each label's name; () without a lexicon, or with too many labels."""
+    """Return the words of each label's name: () if there is no lexicon, or too many labels."""
     if codec is None or codec.lexicon is None or len(labels) > MAX_NAMED_LABELS:
         return [()] * len(labels)
     return spell_names(codec, [label or "" for label in labels])
@@ -99,9 +99,9 @@ def score_labels(cells: PublicCells, spelled: Sequence[tuple[str, ...]]) -> Scor
     """Return the log odds (n, L) of L labels for each of n texts, computed from the labels' names.
 
     The computation treats the labels as equally common. If the lexicon knows no word of a label's
-    name, the log odds of this label are zero; if it knows no word of any name, the shape is (1, L).
-    For each label, probabilities are normalised over all sentences: a text that was chosen with
-    probability p stands for 1 / p sentences.
+    name, the log odds of this label are zero; if it knows no word of any name, the result has the
+    shape (1, L). For each label, probabilities are normalised over all sentences: a text that was
+    chosen with probability p stands for 1 / p sentences.
     """
     if not any(spelled):
         return np.zeros((1, len(spelled)), dtype=np.float32)

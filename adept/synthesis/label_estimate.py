@@ -7,8 +7,8 @@ numbers of votes for the cells are known.
 One model of the public texts explains the counts of all cells. A text with features z has the label
 c with probability ``p(c|z) = softmax(W z + s)_c``, where W is a fitted matrix. The text's scores s
 are computed from the names of the labels (``adept.synthesis.draw_by_label_names``); they are zero
-if the names have no known words. The *weight* ``w_t`` of a text t is the estimated number of
-records that resemble t. So ``w_t * p(c|z_t)`` of these records are expected to vote for label c.
+if the lexicon knows no word of any name. The *weight* ``w_t`` of a text t is the estimated number
+of records that resemble t. So ``w_t * p(c|z_t)`` of these records are expected to vote for label c.
 The expected count of a cell with label c is the sum of these products over all texts of the cell's
 codeword. This method is called learning from proportions (Quadrianto, Smola, Caetano and Le 2009,
 "Estimating labels from label proportions").
@@ -17,9 +17,9 @@ codeword. This method is called learning from proportions (Quadrianto, Smola, Ca
 sum of the codeword's noisy counts, whose noise has variance ``v``. The second estimate is the noisy
 number of all votes, times the share of votes that the codeword's public texts are expected to get.
 The mean squared error ``m`` of the second estimate is estimated from the differences between the
-two estimates over all codewords (empirical Bayes). In the best average of the two, the first
-estimate has the weight ``m / (m + v)``. The averaged number of votes is divided among the
-codeword's texts in proportion to the texts' expected shares.
+two estimates over all codewords (empirical Bayes). In the best weighted average of the two
+estimates, the first estimate has the weight ``m / (m + v)``. The averaged number of votes is
+divided among the codeword's texts in proportion to the texts' expected shares.
 
 *Labels*: W is fitted by expectation maximisation, which alternates two steps. The first step
 computes the mean of each cell's true count, given the cell's noisy count (``expected_counts``).
@@ -128,8 +128,8 @@ def expected_counts(released: Numbers, means: Numbers, *, decay: float) -> Numbe
 
         sum_{h <= y} r^h a^(y-h) = a^y sum_{h <= y} u^h,        sum_{h > y} r^h a^(h-y) = r^y x / (1 - x).
 
-    The mean is a quotient: the same sum with each term multiplied by h, divided by the sum itself.
-    If y < 0, only the second series is left, and it starts at h = 0.
+    The mean is the sum of all h r^h a^|y - h|, divided by the sum of all r^h a^|y - h|. If y < 0,
+    only the second series is left, and it starts at h = 0.
     """
     ratio = means / (1 + means)  # r
     step = ratio * decay  # x

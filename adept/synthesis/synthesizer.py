@@ -235,7 +235,7 @@ class Synthesizer:
 
 
 def least_standing_out(votes: Votes, cells: int) -> int:
-    """Return the smallest count that noise alone hardly ever reaches in any of M cells (``cells``).
+    """Return the smallest count that noise alone hardly ever reaches in any of M = ``cells`` cells.
 
     The noise of a cell has the value x with a probability proportional to ``a^|x|``. So the noise
     of at least one cell reaches a count T with a probability of at most ``M * a^T / (1 + a)``. The
@@ -246,7 +246,7 @@ def least_standing_out(votes: Votes, cells: int) -> int:
 
 
 def share_standing_out(votes: Votes, rows: int, *, texts: int, labels: int, named: bool = False) -> float | None:
-    """Return the smallest share of a file's rows that a cell must have to stand out of the noise.
+    """Return the smallest share of a file's rows that a cell must have to stand out from noise.
 
     The result is None if even a cell with all ``rows`` rows of the file would not stand out.
     ``named`` is True if the lexicon knows a word of at least one label's name.

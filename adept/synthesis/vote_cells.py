@@ -16,9 +16,9 @@ The number of codewords is an option, or is computed from the noisy number of al
 (``adept.models.lstm_autoencoder``), and so does each bit of the sum of its words' vectors. But
 rounding errors of a matrix product could depend on the number of rows of the matrix. So each
 coordinate of features and codewords is a whole multiple of 1 / GRID; the multiplier, a whole
-number, is stored in a float. Every partial sum in a product of these multipliers stays below ``2 *
-GRID^2 < 2^53``. Floats hold whole numbers of this size exactly, so the order of additions does not
-matter.
+number, is stored in a float. Every partial sum in a matrix product of these whole numbers stays
+below ``2 * GRID^2 < 2^53``. Floats hold whole numbers of this size exactly, so the order of
+additions does not matter.
 """
 
 import math

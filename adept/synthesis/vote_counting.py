@@ -12,7 +12,7 @@ a different person.
 A *person* is a value in the column of persons. The value is read as text (``plain_text``),
 normalised (NFKC), and stripped of spaces around it; the result is a function of the row alone. If a
 row names no person, its vote is not counted; otherwise one person could have any number of votes
-through such rows. Counting raises no error for any row.
+through such rows. The count never raises an error, whatever a row holds.
 """
 
 import hashlib
@@ -32,7 +32,7 @@ DIGEST_BYTES = 16
 
 @dataclass
 class Notes:
-    """Exact numbers of rows, which only the curator may see: they are not part of the release."""
+    """Notes for the curator only: exact numbers of rows, which are not part of the release."""
 
     rows: int = 0
     no_text: int = 0
