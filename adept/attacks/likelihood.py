@@ -54,7 +54,7 @@ class Candidates:
     def log_likelihood(self, released: Tensor) -> Tensor:
         """Return ln p(z|x) for releases z (rows) and candidates x (columns).
 
-        All entries of a row may be shifted by the same number.
+        A constant may have been added to all entries of a row.
         """
         score = _score(self)
         return torch.cat([score(part) for part in torch.split(released, COMPARED_RELEASES)])

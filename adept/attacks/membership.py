@@ -1,12 +1,12 @@
-r"""Membership: was a record rewritten to train a classifier, or is it in a file of released counts?
+r"""Membership: was a record rewritten to train a classifier, or is it part of released counts?
 
 *Among rewrites.* Private records with the same label are paired. For each pair, a coin decides
 which of the two records is rewritten. A classifier is trained on all rewrites with their labels.
 The attacker sees the classifier, knows both texts of a pair, and guesses which text was rewritten.
 The attacker uses the offline attack of LiRA (Carlini et al. 2022), and trains *shadow classifiers*
-on rewrites of public text. The score of a text is the classifier's confidence in the text's label
-minus the mean confidence of the shadow classifiers, divided by the standard deviation of the shadow
-classifiers' confidence. Of each pair, the attacker names the text with the larger score.
+on rewrites of public text. To compute a text's score, take the classifier's confidence in the
+text's label, subtract the shadow classifiers' mean confidence, and divide by the standard deviation
+of their confidence. Of each pair, the attacker names the text with the larger score.
 
 *Claim*: consider the number of right answers to "which of the two", over all N pairs of all
 classifiers. If the claim of pure eps-LDP is true, this number is stochastically at most Binomial(N,
@@ -56,7 +56,7 @@ def pair_records(labels: Sequence[str], draw: random.Random) -> Pairs:
 
 
 def play(game: AttackGame, *, models: int) -> list[AttackRow]:
-    """Attack ``models`` classifiers of rewrites with the same number of shadow classifiers."""
+    """Attack ``models`` classifiers of rewrites, with the help of as many shadow classifiers."""
     private, draw = game.private, random.Random(game.seed)
     if private.labels is None or game.public.labels is None:
         raise DataError("attack=membership needs labels: name their column with label_column=")

@@ -86,7 +86,7 @@ class Round:
         self.guesses = guess(self.candidates, self.released, prior=pool.prior, classes=pool.classes)
 
     def exact_row(self, knows: str) -> AttackRow:
-        """Return the row of the attack that names the text of the largest posterior probability."""
+        """Return the row of the attack that names the text with the largest posterior probability."""
         optimum = best_success(self.candidates, self.pool.prior, torch.arange(len(self.pool.texts)))
         promise, odds = self.game.rewriter.guarantee, self.guesses.odds
         detail = {"largest_odds": float(odds.max())}

@@ -190,7 +190,7 @@ class CompareConfig(Columns):
                     JointResponse.of(built, STAND_INS)
 
     def mechanism(self, name: str, epsilon: float) -> "LocalRandomizer":
-        """Return the mechanism of this name; ``epsilon`` is the budget of the text alone."""
+        """Return the mechanism called ``name``; ``epsilon`` is the budget of the text alone."""
         from adept.mechanisms import BY_NAME
         from adept.mechanisms.base import MechanismChoice
 

@@ -1,12 +1,12 @@
 """The directory of a comparison. Only this module knows the names of the files in the directory.
 
-A directory belongs to one comparison. The file ``comparison.json`` holds its settings. Settings in
-``GROWING`` may change between two runs; all other settings must stay the same.
+A directory belongs to one comparison. The file ``comparison.json`` holds the comparison's settings.
+Settings in ``GROWING`` may change between two runs; all other settings must stay the same.
 
 The content of a file depends on the settings and on other facts, such as the mechanism, the epsilon
-and the seed. The name of a stored file contains all these facts, but not the settings. Each file is
-written whole or not at all. If a file is damaged later, the program stops with an error that names
-the file.
+and the seed. The name of a stored file contains all these other facts, but not the settings. Each
+file is written whole or not at all. If a file is damaged later, the program stops with an error
+that names the file.
 
     models/        a training run for each model and seed
     labels/        every record's released label, drawn once for all rows that use it

@@ -13,10 +13,10 @@ record's nearest codeword with a probability below .9, then t is also at least k
 
 A model of *broad* text, which covers many subjects instead of one domain, uses its largest
 codebook. If a model of broad text was adapted to a domain, its smaller codebooks are made from
-texts of the domain. Then a codebook that is more than twice as large as the next smaller codebook
-is used only if it has at most 4 k codewords, with the k of the rule above. For broad text, t is k s
-/ (e^eps + s), where s is eps - 2, but at least 4/3. Then the odds of releasing a heavy codeword are
-s to one (``docs/decisions.md``, "Heavy codewords of broad text").
+texts of the domain. Then, if a codebook is more than twice as large as the next smaller one, it is
+used only if it has at most 4 k codewords, with the k of the rule above. For broad text, t is k s /
+(e^eps + s), where s is eps - 2, but at least 4/3. Then the odds of releasing a heavy codeword are s
+to one (``docs/decisions.md``, "Heavy codewords of broad text").
 
 Checked proof: ``proofs/Symbols.v``, ``descriptions_are_private``, and for labels
 ``same_label_is_private``.

@@ -115,7 +115,7 @@ class Draw:
 
     @property
     def kept(self) -> float:
-        """The logarithm of the probability t' A / W of the symbols that are heavy for x alone."""
+        """The logarithm of t' A / W, the probability that x releases a symbol heavy for x alone."""
         heavy = self.own * math.exp(self.epsilon)
         return -math.log1p(((self.top - self.own) * math.exp(self.epsilon) + (self.size - self.top)) / heavy)
 

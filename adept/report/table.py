@@ -140,7 +140,7 @@ def _find_floor(row: ResultRow, floors: list[list[ResultRow]]) -> list[ResultRow
 
 
 def estimate(values: Iterable[float], *, least: float = 0.0) -> SeedMean:
-    """Return the mean over seeds with its 95 % interval, clipped to the range [``least``, 1]."""
+    """Return the mean of ``values`` (one a seed), and its 95 % interval, clipped to [``least``, 1]."""
     values = list(values)
     centre, seeds = mean(values), len(values)
     half = float(student.ppf(0.975, seeds - 1)) * stdev(values) / math.sqrt(seeds) if seeds > 1 else 0.0

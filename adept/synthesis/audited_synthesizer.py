@@ -18,7 +18,7 @@ BASE_ROWS, EXCESS_ROWS = 3, 5  # rows of other people; a person's rows beyond th
 class NeighbouringFiles:
     """A synthesizer as a mechanism whose inputs are the names of a few small files.
 
-    ``files`` maps the name of each file to the file's records. ``pairs`` lists pairs of names of
+    ``files`` maps the name of each file to the file's records. Each of ``pairs`` names two
     neighbouring files, which differ in the rows of one person. The synthesizer must have at least
     two labels, and two or more codewords in the second round.
     """

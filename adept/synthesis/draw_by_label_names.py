@@ -1,4 +1,4 @@
-r"""Choose public sentences, and find their labels, by the public names of labels.
+r"""Use the public names of labels to choose public sentences, and to find the sentences' labels.
 
 The names of labels, such as "card_payment_failed" or "PlayMusic", say in words what the records
 with these labels are about. So the texts of these records are likely to be near the label's name in
@@ -52,7 +52,7 @@ Scores = NDArray[np.float32]
 
 
 def spell_label_set(codec: Codec | None, labels: Sequence[str | None]) -> list[tuple[str, ...]]:
-    """Return the words of each label's name: () if there is no lexicon, or too many labels."""
+    """Return the words of each label's name, or () without a lexicon or with too many labels."""
     if codec is None or codec.lexicon is None or len(labels) > MAX_NAMED_LABELS:
         return [()] * len(labels)
     return spell_names(codec, [label or "" for label in labels])

@@ -27,7 +27,7 @@ This step then divides the mean among the texts of the cell's codeword, in propo
 p(c|z_t)``. The second step fits W to these numbers of votes by regularised logistic regression. If
 there are few records per label, the regularisation is strong, and the labels depend more on the
 scores s than on the counts. A text gets the label c with the largest ``log p(c|z) - log(p(c)) /
-4``, where ``p(c)`` is the weighted mean of ``p(c|z)`` over all texts. Without the second term, a
+4``, where ``p(c)`` is the weighted mean of ``p(c|z)`` over all texts. If nothing were subtracted, a
 rare label would hardly ever have the largest value. If there are more than MAX_SCORES pairs of a
 text and a label, each text gets the label that has the largest noisy count for the text's codeword.
 

@@ -2,8 +2,8 @@
 
 Every record votes for a *cell*, a pair of a codeword and a label (``adept.synthesis.vote_cells``).
 Exact noise is added to the number of votes for each cell. The noisy counts determine how often each
-public text is written, and with which label. If no option gives the number of codewords, there is
-an earlier round of votes, in which all records vote for one cell. The noisy number of these votes
+public text is written, and with which label. If no option gives the number of codewords, there is a
+first round of votes, in which all records vote for the same cell. The noisy number of these votes
 decides how many codewords there are. Claim and proof: ``adept.mechanisms.central_counts``.
 """
 

@@ -136,7 +136,7 @@ def largest_size(*, labels: int, texts: int, named: bool) -> int:
 
 
 def choose_size(number: int, votes: Votes, *, labels: int, most: int, named: bool) -> int:
-    """Return the number of codewords for ``number`` votes, exact or noisy; at most ``most``."""
+    """Return the number of codewords, at most ``most``, for ``number`` votes (exact or noisy)."""
     decay = math.exp(-1 / votes.scale)
     noise = math.sqrt(decay) / (
         1 - decay

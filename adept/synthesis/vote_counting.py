@@ -2,17 +2,17 @@
 
 *Claim*: adding or removing all rows of one person changes the counts by at most m in l1 norm.
 *Proof*: the vote of a row, or the fact that the row has no vote, is a function of that row
-(``adept.synthesis.vote_cells``). The first m votes of each person are counted. Which votes these
-are depends only on the person's rows and on their order, because the program remembers from one row
-to the next only how many votes of each person it has counted. So if one person's rows are added or
-removed, the other people's votes are counted as before. At most m votes of this person are counted,
-and each of them adds one to one count. QED. If no persons are given, each row counts as the row of
-a different person.
+(``adept.synthesis.vote_cells``). The first m votes of each person are counted. Only the person's
+rows and their order decide which votes these are: from one row to the next, the program remembers
+only how many votes of each person it has counted. So if one person's rows are added or removed, the
+other people's votes are counted as before. At most m votes of this person are counted, and each of
+them adds one to one count. QED. If no persons are given, each row counts as the row of a different
+person.
 
-A *person* is a value in the column of persons. The value is read as text (``plain_text``),
-normalised (NFKC), and stripped of spaces around it; the result is a function of the row alone. If a
-row names no person, its vote is not counted; otherwise one person could have any number of votes
-through such rows. The count never raises an error, whatever a row holds.
+Here, a *person* is a value in the column that names persons. The value is read as text
+(``plain_text``), normalised (NFKC), and stripped of spaces around it; the result is a function of
+the row alone. If a row names no person, its vote is not counted; otherwise one person could have
+any number of votes through such rows. The count never raises an error, whatever a row holds.
 """
 
 import hashlib
