@@ -162,7 +162,7 @@ class Codebook(Mechanism):
         return self._join(chosen, like=latents)
 
     def simulate(self, latents: Tensor, generator: torch.Generator | None) -> Tensor:
-        """Simulate a seeded, non-private release with the gradient of the expected release."""
+        """Simulate a seeded, non-private release; its gradient is that of the expected release."""
         centres = self.clip_as_floats(latents)
         chosen = [
             block.choose(part, simulated_ranks(part, block.shape, generator))

@@ -198,8 +198,8 @@ def joint_codewords(epsilon: float, labels: int) -> int:
 def _without_gap(sizes: Iterable[int], *, most: int) -> int:
     """Return the size of the codebook for a model that was trained on text of many domains.
 
-    The search starts with the largest size that is at most ``most``. It goes on to the next larger
-    size if this size is at most twice the size before, and so on.
+    The search starts with the largest size that is at most ``most``. The search goes on to the next
+    larger size if it is at most twice the size before, and so on.
     """
     ordered = sorted(sizes)
     found = max((size for size in ordered if size <= most), default=ordered[0])

@@ -45,9 +45,9 @@ class RandomizedResponse:
     Attributes:
         epsilon: the budget in nats, from 1e-3 to 600.
         labels: the public label set, two or more labels, all different.
-        theta: the rule for P(keep), the probability that the true label is released. "tight" spends
-            the whole budget. "lecture", for two labels only, sets P(keep) = (eps + 1) / (eps + 2),
-            which spends only ln(1 + eps).
+        theta: the rule for P(keep), the probability that the true label is released. The rule
+            "tight" spends the whole budget. The rule "lecture", for two labels only, sets P(keep) =
+            (eps + 1) / (eps + 2), which spends only ln(1 + eps).
     """
 
     epsilon: float
