@@ -30,7 +30,7 @@ WITHHELD = "(withheld: the model was trained on it)"
 
 
 def judge(trial: Trial, cell: Cell) -> AuditVerdict:
-    """Audit the privacy claim of the mechanism of one row of the table."""
+    """Audit the privacy claim of the mechanism in one row of the table."""
     result, guarantee = (_audit_text if cell.mechanism in ALTERNATIVES else _audit)(trial, cell)
     strongest = result.strongest if result.violated else None
     evidence = f"{strongest.evidence} ({strongest.kind})" if strongest else ""
@@ -62,7 +62,7 @@ def _audit_text(trial: Trial, cell: Cell) -> tuple[AuditResult, str]:
 
 
 def attack(trial: Trial, cell: Cell) -> AttackedRelease:
-    """Attack releases that are made by the mechanism of one row of the table."""
+    """Attack releases that the mechanism in one row of the table makes for the attacks."""
     rewriter = trial.rewriter(cell)
     game = AttackGame(
         rewriter=rewriter,

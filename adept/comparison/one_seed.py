@@ -72,7 +72,7 @@ class Trial:
         return Rewriter.for_measurement(model, tokenizer, mechanism=mechanism, decoding=decoding)
 
     def model(self, cell: Cell) -> tuple[Autoencoder, Tokenizer]:
-        """Return model and tokenizer for a row of the table; train the model if necessary."""
+        """Return the model and the tokenizer for a row of the table; train the model if necessary."""
         kind = model_kind(cell)
         if kind not in self._models:
             run = self.store.model(self.seed, kind)

@@ -17,11 +17,11 @@ most A / B <= e^eps. Rounding errors, ties, equal codewords and the size of the 
 change *which* t codewords are heavy, and this choice does not depend on the draw. The proof uses no
 norm and no sensitivity. QED.
 
-Blocks: a codebook has at most 2^20 codewords, too few for budgets above about eps = 12. For a
-larger budget, the program cuts the n coordinates of a latent into m blocks. Block j has n_j
-coordinates, and a separate draw with the budget eps n_j / n releases this block. The draws for the
-blocks are independent given x, so their budgets add up. The program computes the budgets as
-fractions, so their sum is exactly eps.
+Blocks: a codebook has at most 2^20 codewords, too few for budgets above about eps = 12. For large
+budgets, the program cuts the n coordinates of a latent into m blocks. Block j has n_j coordinates,
+and a separate draw with the budget eps n_j / n releases this block. The draws for the blocks are
+independent given x, so their budgets add up. The program computes the budgets as fractions, so
+their sum is exactly eps.
 
 By default, k is the smallest power of two from 2^12 to 2^14 that is at least 10 / q, or 2^14 if all
 these powers are smaller. Here q is the probability of PrivUnit's cap. By default, m is the power of

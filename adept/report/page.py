@@ -40,7 +40,7 @@ FAIR_HEADINGS = ("text by", "claimed eps", "true eps", "accuracy", "macro-F1", "
 
 @dataclass(frozen=True)
 class Grid:
-    """A table of the page: headings of columns, and rows of cells in one section for each model."""
+    """A table of the page: column headings, and a section with rows of cells for each model."""
 
     title: str
     headings: list[str]
