@@ -47,8 +47,7 @@ class Question:
     def at(self, *dims: int, share: float, **changes: Any) -> "list[Question]":
         """Return copies of this question, one for each dimension in ``dims``.
 
-        Each copy has the share ``share`` of alpha, and ``changes`` sets further fields of the
-        copies.
+        Each copy gets the share ``share`` of alpha. ``changes`` holds new values of other fields.
         """
         return [replace(self, name=f"{self.name}, dimension {dim}", dim=dim, share=share, **changes) for dim in dims]
 

@@ -121,7 +121,7 @@ class AuditResult:
         return failed[0] if failed else _most_certain(self._with(Verdict.PASSED))
 
     def _with(self, verdict: Verdict) -> list[Check]:
-        """Return the strongest check per kind with this verdict; for PASSED, all such checks."""
+        """Return the strongest check of each kind with this verdict; for PASSED, all such checks."""
         checks = [check for check in self.checks if check.verdict is verdict]
         if verdict is Verdict.PASSED:
             return checks
@@ -130,7 +130,7 @@ class AuditResult:
 
     @property
     def sentence(self) -> str:
-        """The audit's verdict in words, with its strongest evidence and violated or noted kinds."""
+        """The verdict in words, with the strongest evidence and the violated and noted kinds."""
         claim = f"the claim of {self.mechanism}, epsilon {self.claimed_epsilon:g}"
         if not self.judged or self.strongest is None:
             return f"Not judged: nothing could be looked at to judge {claim}."
@@ -216,8 +216,8 @@ def judged(result: AuditResult) -> AuditResult:
 def judge(name: str, question: Callable[[], Check], *, sees: str, kind: Kind = Kind.DISTRIBUTION) -> Check:
     """Ask a question and return its check, which is UNJUDGED if a MechanismFailure is raised.
 
-    ``kind`` is the kind of violation that the question looks for. If the check itself found a kind
-    other than DISTRIBUTION, the check keeps that kind.
+    ``kind`` is the kind of violation that the question looks for. This becomes the kind of the
+    returned check, unless the check itself found a kind other than DISTRIBUTION.
     """
     try:
         found = question()

@@ -41,7 +41,7 @@ def receive(stream: BinaryIO) -> Any:
 
 
 def plain(release: Any) -> Any:
-    """Convert a release to plain types; any other object becomes (name of its type, its items)."""
+    """Convert a release to plain types; other objects become tuples (name of the type, items)."""
     if type(release) in PLAIN:
         return release
     for kind in PLAIN[1:-1]:

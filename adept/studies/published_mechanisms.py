@@ -138,7 +138,7 @@ def _normalise(weights: Floats) -> Floats:
 
 @dataclass
 class WordByWord:
-    """A mechanism that replaces each word; a subclass's method ``release`` replaces m words."""
+    """A mechanism that replaces words one by one; subclasses define ``release``, for m words."""
 
     epsilon: float
 

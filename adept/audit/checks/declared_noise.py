@@ -141,7 +141,7 @@ def undeclared_gaussian(experiment: Experiment[VectorTarget], alpha: float) -> C
     Claim: for inputs at distance d, Gaussian noise of standard deviation s is (epsilon, delta)-LDP
     (local differential privacy) if and only if ``delta >= f(d / s, epsilon)``. The function f is
     positive (Balle and Wang 2018). So noise that meets a claim without delta is not Gaussian, but
-    it may differ from Gaussian noise only in outputs with the total probability f(d / s, epsilon).
+    it may differ from Gaussian noise only in outputs whose total probability is f(d / s, epsilon).
     A test needs about 1 / f(d / s, epsilon) releases to detect this difference. If
     Kolmogorov-Smirnov tests do not reject Gaussian noise, and there is no time for the game, the
     check cannot judge the claim.
@@ -183,8 +183,7 @@ class Tails:
 
 
 def find_tails(ratio: float, *, epsilon: float, alpha: float) -> Tails:
-    """Return the rule that needs the fewest rounds to refute a claim with delta = 0 for Gaussian
-    noise.
+    """Return the rule that refutes a claim with delta = 0 for Gaussian noise in the fewest rounds.
 
     ``ratio`` is the distance of the two inputs divided by the standard deviation of the noise. A
     release lies more than s standard deviations from the middle between the inputs, on the side of

@@ -1,4 +1,4 @@
-"""Checks that a stated discrete distribution meets the claim, and that the program follows it.
+"""Checks that a stated discrete distribution meets the claim, and that the program draws from it.
 
 K-ary response releases one of K numbers. Each of the record's t *own* numbers has probability A /
 W, and each of the K - t other numbers has probability B / W. W is the number for which all

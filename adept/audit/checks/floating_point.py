@@ -212,9 +212,9 @@ def coarse_step(values: Floats) -> float | None:
 
 
 def _bit_span(values: Floats) -> tuple[int, int]:
-    """Return the exponents e and f of the largest and the finest bit that the values use.
+    """Return the exponents e, of the largest value, and f, of the finest bit of all values.
 
-    All absolute values are below 2^e, and all values are multiples of 2^f.
+    All absolute values are below 2^e, and all values are whole multiples of 2^f.
     """
     mantissa, exponent = np.frexp(values[values != 0])
     integers = (mantissa * 2.0**MANTISSA_BITS).astype(np.int64)

@@ -57,7 +57,8 @@ def three(experiment: Experiment[VectorTarget], alpha: float) -> Check:
 def _play(experiment: Experiment[VectorTarget], pairs: Sequence[InputPair], most: int, alpha: float) -> Check:
     """Play a guessing game with a separate call for each release.
 
-    If the claimed epsilon is too large for a refutation, the game has one pair and few trials.
+    If the claimed epsilon is so large that no affordable number of trials could refute it, the game
+    has one pair and few trials.
     """
     target, needed = experiment.target, rounds_needed(experiment.target.epsilon, alpha=alpha)
     if needed > 2 * MAX_LARGER * most:

@@ -4,9 +4,9 @@ Claim: if all releases of one record are independent, then all pairs of its rele
 distribution, whether the two releases come from one call or from two calls. Then every function of
 a pair, such as the angle between its releases, also has the same distribution for all pairs. Exact
 two-sample tests (`stats.exact_tests`) compare pairs from two sources, for example pairs within one
-call with pairs from two calls. In each test, a release belongs to at most one pair. The smallest
-p-value is multiplied by the number of tests (Bonferroni), which differ in the function, in its
-threshold and in the number of rows between the two releases of a pair.
+call with pairs from two calls. In each test, a release belongs to at most one pair. The tests
+differ in the function, in its threshold and in the number of rows between the two releases of a
+pair. The smallest p-value is multiplied by the number of tests (Bonferroni).
 """
 
 import math

@@ -169,7 +169,7 @@ def _nearest(z: Floats, places: Floats) -> tuple[Integers, Floats]:
 
 
 def _far_enough(sides: Integers, owner: Integers, lead: Floats, *, epsilon: float) -> float:
-    """Choose the least lead at which *near* names a record; infinity if it should name none."""
+    """Choose the smallest lead at which *near* names a record; infinity if it never should."""
     order = np.argsort(-lead)
     right = np.cumsum((owner == sides)[order])
     wrong = np.arange(1, len(order) + 1) - right

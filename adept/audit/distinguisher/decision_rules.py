@@ -121,12 +121,12 @@ def promising(
     """Return three arrays (S,): the score, the number of wrong guesses and the hope of each
     statistic.
 
-    The score is a cautious estimate of the largest epsilon that a rule on the statistic certifies:
-    the estimate of ``ln((p - delta) / q)``, with `PROMISING_SDS` standard deviations more wrong
-    guesses than were counted. Here p and q are the probabilities of a right and of a wrong guess.
-    The number of wrong guesses is that of the rule that attains the score. The hope is an estimate
-    of the epsilon that `rare_rule` would certify in ``rounds`` rounds; it is minus infinity if
-    ``rounds`` is 0.
+    The score is a cautious estimate of the largest epsilon that a rule on the statistic certifies,
+    ``ln((p - delta) / q)``, where p and q are the probabilities of a right and of a wrong guess.
+    For caution, the number of wrong guesses is first increased by `PROMISING_SDS` standard
+    deviations. The returned number of wrong guesses is the counted one of the rule with this score.
+    The hope is an estimate of the epsilon that `rare_rule` would certify in ``rounds`` rounds; it
+    is minus infinity if ``rounds`` is 0.
 
     Args:
         values: array (S, N): the values of S statistics on the same N releases.
@@ -177,7 +177,7 @@ class _Tried:
 
 
 def _try_rules(values: Floats, chance: Floats, *, gap: float, most: int) -> _Tried:
-    """Count the right and wrong guesses of rules with up to ``most`` thresholds per statistic."""
+    """Count right and wrong guesses of rules; for each statistic, try up to ``most`` thresholds."""
     order = np.argsort(values, axis=1)
     statistics, cuts = np.nonzero(np.diff(np.take_along_axis(values, order, axis=1), axis=1) > gap)
     found = np.bincount(statistics, minlength=len(values))

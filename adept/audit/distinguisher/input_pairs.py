@@ -52,7 +52,7 @@ class InputPair:
 
     @property
     def plain(self) -> bool:
-        """True if both records are finite float64 latents (n,), and ``alone`` is false."""
+        """True if both records are finite float64 latents (n,), released in calls of many rows."""
         records = (self.first, self.second)
         return not self.alone and all(x.ndim == 1 and x.dtype == torch.float64 and x.isfinite().all() for x in records)
 
@@ -216,7 +216,7 @@ def _spread(releases: Floats) -> Floats:
 
 
 def pairs_of_batches(given: Sequence[InputPair], *, dim: int, clip_norm: float) -> list[InputPair]:
-    """Return pairs of batches of three records, whose first, middle or last record differs."""
+    """Return pairs of batches of three records; only the first, middle or last record differs."""
     _, axis, random = _directions(dim, clip_norm)
     others = torch.stack([0.2 * random.roll(1), -0.3 * random, 0.25 * axis])
     records = {"opposite": (-random, random), "zero and far": (torch.zeros_like(random), FAR_FACTOR * random)}
@@ -307,7 +307,7 @@ class PairSample:
 def additive_samples(samples: list[PairSample]) -> list[PairSample]:
     """Return the samples in which each release may be the sum of a finite float64 latent and noise.
 
-    Raise MechanismFailure if there are no samples of this kind.
+    Raise MechanismFailure if no sample meets this condition.
     """
     plain = [sample for sample in samples if sample.pair.plain and sample.additive]
     if not plain:
@@ -317,7 +317,7 @@ def additive_samples(samples: list[PairSample]) -> list[PairSample]:
 
 @dataclass
 class Sampler:
-    """A sampler that draws releases of an input only once, even if several pairs contain it."""
+    """A sampler that draws releases of each input once, even if several pairs contain the input."""
 
     target: AnyTarget
     rows: int

@@ -87,7 +87,7 @@ def _of_objects(ours: Array, theirs: Array, first: Any, second: Any) -> Iterator
 
 
 def parts(outcome: Any) -> set[Hashable]:
-    """Return the parts of an outcome; the frequency of each part is compared between two inputs.
+    """Return the parts of an outcome; a part's frequency is compared between two inputs.
 
     The parts of a text are its words, its pairs of neighbouring words, the whole text, the pattern
     of equal words, and three counts: of words, of different words and of characters. The parts of a

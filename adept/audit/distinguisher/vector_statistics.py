@@ -92,7 +92,7 @@ def _of_release(unit: float) -> Iterator[tuple[str, Statistic]]:
 
 
 def lowest_bits(z: Floats) -> Floats:
-    """Return, for each release, the number of its coordinates whose lowest bit is set."""
+    """Return, for each release, the number of coordinates whose last mantissa bit is 1."""
     bits = np.ascontiguousarray(z).view(np.int64) & 1
     return np.asarray(bits.sum(axis=1).astype(np.float64))
 
@@ -200,11 +200,10 @@ def _remembered(statistic: Statistic) -> Statistic:
 
 
 def _binned(statistic: Statistic, first: Floats, second: Floats) -> Statistic:
-    """Return a new statistic: the log ratio of the two samples' shares of values in a release's
-    bin.
+    """Return a new statistic: the log ratio of the two samples' shares in the bin of a release.
 
-    The bins are intervals of values of ``statistic``. So a rule with one threshold on the new
-    statistic can also use a difference between the samples in middle values of ``statistic``.
+    The bins are intervals of values of ``statistic``. So one threshold on the new statistic
+    suffices even if the samples differ only in the frequency of middle values of ``statistic``.
     """
     values = [statistic(first), statistic(second)]
     edges = np.unique(np.quantile(np.concatenate(values), np.linspace(0, 1, MAX_BINS + 1)[1:-1]))

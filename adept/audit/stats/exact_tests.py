@@ -63,7 +63,7 @@ def differences(first: Floats, second: Floats, *, what: str) -> list[Difference]
 
 
 def binomial_p_value(count: int, of: int, p: float) -> float:
-    """Return the p-value of a count under Binomial(of, p): twice the smaller tail, at most 1."""
+    """Return the two-sided p-value of ``count`` under Binomial(of, p): twice the smaller tail."""
     if p <= 0 or p >= 1:
         return 1.0 if count == of * p else 0.0
     lower, upper = float(bdtr(count, of, p)), float(bdtrc(count - 1, of, p)) if count else 1.0
@@ -96,7 +96,7 @@ def combined(p_values: Sequence[float], evidence: str, *, alpha: float, statisti
 
 
 def least_probable(found: Sequence[Difference], what: str, *, alpha: float) -> Check:
-    """Return one check for several comparisons; its evidence is the one with the least p-value."""
+    """Return one check for several comparisons; it cites the one with the smallest p-value."""
     least = min(found, key=lambda difference: difference.p_value)
     evidence, share = f"{what}; least probable: {least}", least.ours / max(1, least.ours_of)
     return combined([each.p_value for each in found], evidence, alpha=alpha, statistic=share)

@@ -1,4 +1,4 @@
-"""Distributions of noise that a mechanism may declare, and tests that noise follows one of them.
+"""Distributions of noise that a mechanism may declare, and tests whether noise follows one of them.
 
 The distance of two inputs is measured in the lp norm, where p is the distribution's ``order``. A
 *pivot* is a function of the noise whose distribution is known exactly if the declaration is true.
@@ -27,10 +27,10 @@ class PureNoise:
     """Noise whose largest privacy loss for two inputs is their distance divided by the scale."""
 
     def holds(self, distance: float, *, scale: float, epsilon: float, delta: float) -> tuple[bool, str]:
-        """Return two values: False if the privacy loss exceeds ``epsilon`` although delta is 0, and
-        the loss in words.
+        """Return two values: False if delta is 0 and the largest privacy loss exceeds ``epsilon``,
+        otherwise True; and this loss in words.
 
-        The largest privacy loss is ``distance / scale`` (Habernal 2021, Appendix A).
+        The loss is ``distance / scale`` (Habernal 2021, Appendix A).
         """
         loss = distance / scale
         # A claimed delta may cover a loss beyond epsilon: only pure claims are refuted.
@@ -59,8 +59,8 @@ class GaussianNoise:
     order = 2
 
     def holds(self, distance: float, *, scale: float, epsilon: float, delta: float) -> tuple[bool, str]:
-        """Return two values: True if the delta of the noise is at most the claimed ``delta``, and
-        the delta of the noise in words.
+        """Return two values: True if the delta that the noise needs is at most the claimed
+        ``delta``, otherwise False; and this needed delta in words.
         """
         needed = gaussian_delta(distance, sigma=scale, epsilon=epsilon)
         return needed <= delta * (1 + 1e-6), f"delta {needed:.4g}"

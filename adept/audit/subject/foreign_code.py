@@ -165,7 +165,7 @@ class Target:
         return np.concatenate(chunks)
 
     def centres(self, first: Any, second: Any) -> tuple[Floats, Floats]:
-        """Return the two inputs after clipping as flat arrays, which are empty for values."""
+        """Return the two inputs after clipping as flat arrays; for values, return empty arrays."""
         return np.zeros(0), np.zeros(0)
 
     def is_silent(self, releases: Any) -> bool:

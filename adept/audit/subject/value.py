@@ -164,7 +164,7 @@ def alphabet_of(mechanism: Any) -> list[Any] | None:
 
 
 def response_of(mechanism: Any) -> tuple[int, int] | None:
-    """Return the integers K and t if a mechanism declares k-ary response, otherwise None.
+    """Return the integers K and t if a mechanism declares k-ary response; otherwise return None.
 
     K-ary response releases one of K numbers, and it prefers the t numbers that belong to the
     record. The mechanism declares ``count`` (K), ``heavy`` (t, by default 1) and ``odds``. The odds

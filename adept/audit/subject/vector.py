@@ -46,7 +46,7 @@ class VectorTarget(Target):
         return replace(self, dim=dim, _widths={})
 
     def asked_as(self, mechanism: Any, *, memoised: bool | None = None) -> "VectorTarget":
-        """Return a copy of this target in which the given mechanism replaces the target's own."""
+        """Return a copy of this target with the given mechanism instead of the target's own."""
         memoised = self.memoised if memoised is None else memoised
         return replace(self, mechanism=mechanism, given=mechanism, memoised=memoised, _widths={})
 
