@@ -32,9 +32,9 @@ from adept.errors import ConfigurationError
 from adept.ranges import check_positive
 
 MAX_SMALL_DIM = 8
-OTHER_DIM_FACTOR = 8  # of the trials at a small dimension, of the numbers of an input at a large one
+OTHER_DIM_FACTOR = 8  # factor of the trials at a small dimension, and of all released numbers at a large one
 LARGE_DIM_PAIRS = ("diagonal", "zero and random", "first and last axis")
-CERTIFYING_SHARE = 0.85  # of the trials, about
+CERTIFYING_SHARE = 0.85  # approximate share of the trials that certify a bound
 ONE_REPORT = (
     "one report was judged of a mechanism with a memory: to judge several reports together, add reports=3 (in Python, \
 audit.JointReports(mechanism, reports=3))"

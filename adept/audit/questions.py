@@ -33,11 +33,11 @@ class Question:
     name: str
     share: float  # share of alpha that this question gets
     check: Callable[[Any, float], Check]  # called with an experiment and its part of alpha
-    dim: int | None = None  # dimension of the latents; None: that of the audit
-    of_releases: bool = False  # if no such question is answered, the releases were not judged
+    dim: int | None = None  # dimension of the latents; None: the audit's dimension
+    of_releases: bool = False  # True if its check judges releases; at least one such check must succeed
     of_responses: bool = False  # asked only about k-ary response
     kind: Kind = Kind.DISTRIBUTION  # of the violation that the check looks for
-    of_seeding: bool = False  # a mechanism may leave the finding to its caller
+    of_seeding: bool = False  # True if the caller may be responsible for what the check finds
 
     @property
     def sees(self) -> str:

@@ -28,9 +28,9 @@ class Kind(StrEnum):
     """The kinds of violations, in the order in which a verdict names them."""
 
     DISTRIBUTION = "distribution"  # the outputs' probabilities contradict the claim
-    RANDOMNESS = "randomness"  # noise is missing, or repeated by whoever sets a seed, forks or copies
-    STATE = "state"  # earlier calls or other records show in outputs
-    METADATA = "metadata"  # type, length or error tells
+    RANDOMNESS = "randomness"  # noise is missing, or a seed, a fork or a copy repeats it
+    STATE = "state"  # outputs depend on earlier calls or on other records
+    METADATA = "metadata"  # the type, the length or an error of a release reveals the record
     FLOATING_POINT = "floating point"  # the claim fails in low bits, NaN or infinity
 
 
@@ -121,7 +121,7 @@ class AuditResult:
         return failed[0] if failed else _most_certain(self._with(Verdict.PASSED))
 
     def _with(self, verdict: Verdict) -> list[Check]:
-        """Return the strongest check of each kind with this verdict; for PASSED, all such checks."""
+        """Return each kind's strongest check with this verdict; for PASSED, all such checks."""
         checks = [check for check in self.checks if check.verdict is verdict]
         if verdict is Verdict.PASSED:
             return checks

@@ -33,7 +33,7 @@ Installs = Sequence[Sequence[str]]  # what each call of pip is given
 
 
 class NotInstalled(AdeptError):
-    """The error raised if pip cannot install a package, for example because pip reaches no index."""
+    """The error raised if pip cannot install a package, for example because it reaches no index."""
 
 
 def build_environment(name: str, installs: Installs, directory: str | Path | None = None) -> Path:

@@ -25,11 +25,11 @@ from adept.audit.stats.noise_tests import NOISES, Noise, cap_p_value, kolmogorov
 from adept.audit.subject.vector import VectorTarget
 
 MAX_SHAPE_VALUES = 200_000  # numbers in one Kolmogorov-Smirnov test
-# Of a game in the tails; by which its counts are marked down
+# Largest threshold and number of thresholds in the tails; assumed bad luck of the game's counts
 MAX_TAIL_SDS, TAIL_THRESHOLDS, LUCK_SDS = 12.0, 241, 1.0
 MIN_TAIL_ROUNDS, MAX_TAIL_ROUNDS = 200, 1e14
-MAX_TAIL_FACTOR, TAIL_SHARE = 10.0, 0.5  # of the trials, of the seconds of a check
-MIN_GAUSSIAN_NUMBERS, NOT_GAUSSIAN_P = 1000, 0.01  # of noise; the p-value below which it is not Gaussian
+MAX_TAIL_FACTOR, TAIL_SHARE = 10.0, 0.5  # multiple of the trials; share of the seconds of a check
+MIN_GAUSSIAN_NUMBERS, NOT_GAUSSIAN_P = 1000, 0.01  # noise values needed; p-value that rules out Gaussian noise
 
 
 def sensitivity(experiment: Experiment[VectorTarget], alpha: float) -> Check:

@@ -22,8 +22,8 @@ from adept.audit.stats.exact_tests import binomial_p_value, combined
 from adept.audit.subject.value import ValueTarget, outcome_key, response_of
 from adept.mechanisms.random_draws import exact_odds
 
-MAX_BINS, MIN_BIN_COUNT = 16, 5  # of the numbers other than the true one
-SLACK = Fraction(1, 1 << 58)  # by how much the best odds that integers reach may be missed
+MAX_BINS, MIN_BIN_COUNT = 16, 5  # bins for the numbers that do not belong to the record
+SLACK = Fraction(1, 1 << 58)  # by how much the odds may exceed the best integer odds
 
 
 def stated(experiment: Experiment[ValueTarget], alpha: float) -> Check:

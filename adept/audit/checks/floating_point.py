@@ -20,9 +20,9 @@ from adept.audit.subject.vector import VectorTarget
 from adept.mechanisms.clip_to_grid import NORM_ORDER
 
 MANTISSA_BITS = 53
-MIN_ODD_SHARE = 0.4  # of exact noise whose scale is at least MIN_SCALE_STEPS steps of its grid
+MIN_ODD_SHARE = 0.4  # least share of odd multiples, if the scale of exact noise is at least MIN_SCALE_STEPS steps
 MIN_SCALE_STEPS = 4.0
-MIN_STEP = 1e-6  # of the largest value: the finest step that is no power of two which shows
+MIN_STEP = 1e-6  # in units of the largest value: `coarse_step` does not find finer steps
 EUCLID_VALUES = 64
 
 

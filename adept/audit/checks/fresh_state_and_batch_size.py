@@ -23,16 +23,16 @@ from adept.audit.subject.vector import VectorTarget, as_rows
 from adept.audit.subject.wrappers import Wrapper
 
 BATCH_SIZES = (*range(2, 67), *(2**k + more for k in range(7, 11) for more in (-1, 0, 1)))
-# Of a batch that show how much its rows vary; of the few rows that vary least
+# Releases of each batch to see how much its rows vary; releases of the few rows that vary least
 RELEASES, FURTHER_RELEASES = 3, 15
 FURTHER_ROWS = 4
-SMALL_SPREAD = 0.1  # of the median spread: less is suspicious
-SHARED_ROWS, SHARED_CALLS = 128, 3  # that two fresh copies answer
+SMALL_SPREAD = 0.1  # of the median spread: a row with a smaller spread is suspicious
+SHARED_ROWS, SHARED_CALLS = 128, 3  # rows of a call and number of calls to compare two fresh copies
 SIZE_TRIALS, ONE_TRIALS, THREE_TRIALS, COPY_TRIALS, PAST_TRIALS = 1000, 2400, 2500, 800, 10_000
-# Times the trials of a large claim; trials of one that no number here refutes
+# Largest increase of the trials for a large claim; trials for a claim that is too large even so
 MAX_LARGER, HOPELESS_TRIALS = 4, 400
 VALUE_TRIALS, VALUE_PAIRS = 2500, 6
-ORDINARY_FACTOR = 4  # times the trials of a game of copies
+ORDINARY_FACTOR = 4  # the game without copies has this many times the trials of the game with copies
 SIZE_PAIRS, COPY_PAIRS = ("diagonal", "far", "zero and random"), ("diagonal", "zero and random")
 PLACES: dict[str, Callable[[int], int]] = {"first": lambda _: 0, "middle": lambda n: n // 2, "last": lambda n: n - 1}
 
@@ -85,7 +85,7 @@ def first_release(experiment: Experiment[VectorTarget], alpha: float) -> Check:
     """Detect that the first release of a fresh copy of the mechanism reveals more than the claim
     allows about the released record. Also detect noise that several fresh copies share.
     """
-    experiment.target.fresh()  # raises where there can be no copy
+    experiment.target.fresh()  # raises MechanismFailure if no copy can be made
     copies = experiment.target.asked_as(experiment.target.given, memoised=True)
     trials = copies.affordable(min(COPY_TRIALS, experiment.trials), alone=True)
     found = experiment.with_pairs(input_pairs.named_pairs(copies, COPY_PAIRS), trials, copies).refute(alpha=alpha)
@@ -187,7 +187,7 @@ class AmongOthers(Wrapper):
 
     mechanism: Any
     others: Tensor  # (B, n)
-    place: int  # of the latent, instead of the record there
+    place: int  # the row of ``others`` that the latent replaces
     less_first: bool = False  # subtract the release of the first row
 
     def privatize(self, latents: Any) -> Floats:

@@ -38,15 +38,15 @@ from adept.audit.subject.vector import VectorTarget
 ReleasePairs = tuple[Floats, Floats]
 Released = TypeVar("Released")
 
-SEEDED_PAIRS = 128  # that are compared after a seed and a fork
+SEEDED_PAIRS = 128  # pairs of releases that are compared after a seed and after a fork
 CALL_ROWS = 3 * SEEDED_PAIRS
 MAX_BATCH_ROWS = 2**13
 LAGS = (1, 2, 3, 4, 5, 8, 10, 16, 32, 64, 100, 128, 256)
 NEIGHBOUR_BATCHES, SMALL_BATCH_ROWS, SMALL_BATCHES = 16, 16, 1000
 REST_SIZES, REST_CALLS, MIN_REST_CALLS, REST_SHARE = (2, 8), 64, 24, 0.2
 VALUE_ROWS, VALUE_CALLS, MAX_OUTCOMES = 4096, 16, 20
-SETTLE_SECONDS = 0.05  # before a fork, which would inherit the locks of a thread that is just ending
-FORK_SECONDS = 10.0  # without an answer, after which it is tried once more
+SETTLE_SECONDS = 0.05  # pause before a fork, which could inherit the locks of a thread that is just ending
+FORK_SECONDS = 10.0  # time without an answer after which the fork is repeated once
 
 
 class _ForkTimeout(MechanismFailure):
@@ -84,7 +84,7 @@ def after_one_seed(experiment: Experiment[Any], alpha: float) -> Check:
     check is blind to a seed that the mechanism keeps secret.
     """
     rows = _paired_rows(experiment.target.without_memory())
-    _repeat(experiment, rows)  # what a first call alone draws would shift the seeded numbers
+    _repeat(experiment, rows)  # random numbers that only a first call draws would shift the seeded ones
     first, second = seeded(lambda: _repeat(experiment, rows))
     found = _compared(_between(first, second), _within(first), "after the same seed")
     pairs = f"{rows // 3} pairs after the same seed, {rows // 3} within one call"
@@ -117,7 +117,7 @@ def in_forks(experiment: Experiment[Any], alpha: float) -> Check:
     """Detect noise that two workers share because both were forked from one process. The check is
     blind to processes that are started in other ways.
     """
-    target, pairs = experiment.target.without_memory(), experiment.pairs  # found here, not in each worker
+    target, pairs = experiment.target.without_memory(), experiment.pairs  # the pairs are found once, before the fork
     if "fork" not in multiprocessing.get_all_start_methods():
         raise MechanismFailure("this platform has no fork")
     rows = _paired_rows(target)

@@ -28,9 +28,9 @@ from adept.audit.subject.value import ValueTarget, alphabet_of
 from adept.audit.subject.vector import CLIPS, VectorTarget
 from adept.mechanisms.clip_to_grid import NORM_ORDER
 
-SEARCH_SHARE = 0.25  # of the seconds of a check
+SEARCH_SHARE = 0.25  # share of the seconds of a check
 SAME_NORM = 1e-9  # how far from the sphere a record of the sphere may lie, in units of its radius
-GAME_ROUNDS = 1200  # for each difference between records
+GAME_ROUNDS = 1200  # rounds of the guessing game for each difference between two records
 ANSWER = "answer"
 Metadata = dict[str, str]
 
@@ -78,8 +78,8 @@ class AskedRecord:
     """A record, and the function ``ask`` that releases it or raises MechanismFailure."""
 
     ask: Callable[[], Any]
-    must: bool = False  # the claim covers the record, so refusing it is an answer like any other
-    how: str = ""  # the batch in which it is asked for
+    must: bool = False  # True if the claim covers the record, so a refusal counts as metadata
+    how: str = ""  # names the batch in which the record is released
 
     def metadata(self) -> Metadata:
         """Release the record once, and return the metadata of the release."""

@@ -16,7 +16,7 @@ from adept.audit.result import Check, MechanismFailure
 from adept.audit.subject.value import ValueTarget
 from adept.audit.subject.wrappers import Wrapper
 
-FROZEN_LATENTS = 8  # in a replay, one after the other
+FROZEN_LATENTS = 8  # number of fixed latents, replayed one after the other
 Value = TypeVar("Value")
 
 

@@ -18,13 +18,13 @@ from adept.audit.stats.confidence_bounds import Floats, game_lower_bound
 
 MAX_THRESHOLDS = 400
 SCREENING_THRESHOLDS = 80
-THRESHOLD_ALPHA = 1e-3  # at which bounds are compared: the best rule at a laxer one would speak too seldom
-SMOOTHING_THRESHOLDS = 15  # on either side, over which a score is averaged
+THRESHOLD_ALPHA = 1e-3  # alpha at which rules are compared: with a larger alpha, the best rule would abstain too often
+SMOOTHING_THRESHOLDS = 15  # neighbours on either side over which a score is averaged
 LOWEST_SCORE = -50.0  # stands for "certifies nothing" in an average
 NEWTON_STEPS = 12
 RARE_SDS = 2.0
-PROMISING_SDS = 4.0  # standard deviations of a log ratio of counts by which a screened rule is marked down
-RIDGE = 1e-6  # of the squared slope, per value: keeps it finite where the values of the inputs do not overlap
+PROMISING_SDS = 4.0  # standard deviations by which the wrong guesses of a screened rule are increased
+RIDGE = 1e-6  # penalty on the squared slope, per value: the slope stays finite even if a threshold separates the inputs
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -49,7 +49,7 @@ class Rule:
         return int((values >= self.high if high else values < self.low).sum())
 
 
-ANSWERS = (1, 1, 2) * 2  # of the six kinds of rules
+ANSWERS = (1, 1, 2) * 2  # number of inputs that each of the six kinds of rules can name
 SILENT = Rule(high=math.inf, low=-math.inf, flipped=False)
 
 
@@ -150,10 +150,10 @@ class _Tried:
     """
 
     values: int
-    statistics: NDArray[np.int64]  # (S,), those that have thresholds
+    statistics: NDArray[np.int64]  # (S,), the indices of statistics that have thresholds
     low: NDArray[np.int64]  # (S, T), number of values below a threshold
     high: NDArray[np.int64]
-    right: Floats  # (S, 6 T), how many values each rule has right
+    right: Floats  # (S, 6 T), number of right guesses of each rule
     wrong: Floats
 
     def quick(self, rounds: int, delta: float, *, sds: float) -> tuple[Floats, NDArray[np.int64]]:

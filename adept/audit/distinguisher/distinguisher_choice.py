@@ -30,8 +30,8 @@ from adept.audit.result import MechanismFailure
 from adept.audit.stats.confidence_bounds import Floats
 from adept.audit.subject.foreign_code import Statistic
 
-MAX_DISTINGUISHERS = 7  # four of the best pair, one of another, two of one that is not finite
-EXTRA_WRONG = 36  # added to the wrong guesses: no game that is worse by more than 0.5 wins by the curve
+MAX_DISTINGUISHERS = 7  # four on the best pair, one on another pair, two on a pair with NaN or infinity
+EXTRA_WRONG = 36  # added to the wrong guesses: `_best` takes no candidate whose score is worse by more than 0.5
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -122,7 +122,7 @@ class _Candidate:
     second: Floats
     score: float  # approximate bound on epsilon of the best rule
     wrong: float  # number of wrong guesses of that rule
-    hope: float  # bound on epsilon of a rule that is hardly ever wrong, if this rule goes on so
+    hope: float  # bound on epsilon of a rule that is hardly ever wrong, if it stays as good
     options: dict[str, Any]
 
     def by(self, rule: Rule) -> Distinguisher:

@@ -39,15 +39,15 @@ from adept.audit.stats.exact_tests import certified
 from adept.audit.subject.value import ValueTarget
 from adept.audit.subject.vector import VectorTarget
 
-MAX_CHOOSING_ELEMENTS = 2**23  # numbers held at a time: 64 MiB
+MAX_CHOOSING_ELEMENTS = 2**23  # numbers of releases that are held in memory at a time: 64 MiB
 MAX_CHOOSING_ROWS, MAX_CHOOSING_CALLS = 2**16, 400
-MIN_ROWS = 60  # releases of an input that screen a pair, whatever they cost
-SCREENING_SHARE, CHOOSING_SHARE = 5 / 3, 8 / 3  # of the seconds of a check
-FINALISTS = 3  # pairs of which more releases choose one, where they are not expensive
+MIN_ROWS = 60  # least number of planned releases of an input, for screening and for choosing
+SCREENING_SHARE, CHOOSING_SHARE = 5 / 3, 8 / 3  # as multiples of the seconds of a check
+FINALISTS = 3  # pairs that are compared again on more releases, unless each release needs its own call
 MIN_TRIALS = 100
-MIN_RIGHT_SHARE = 0.1  # of the rounds, guessed right: fewer say nothing of the others
-LUCK_SDS = 2.0  # standard deviations of a count
-LOOKS = ((0.05, 0.05), (0.25, 0.15), (1.0, 0.8))  # share of the certifying releases, share of alpha
+MIN_RIGHT_SHARE = 0.1  # of the rounds; fewer right guesses allow no forecast
+LUCK_SDS = 2.0  # assumed bad luck, in standard deviations of a count
+LOOKS = ((0.05, 0.05), (0.25, 0.15), (1.0, 0.8))  # each scoring: share of the certifying releases, share of alpha
 
 TargetT = TypeVar("TargetT", VectorTarget, ValueTarget)
 Progress = Callable[[int, int], None]
@@ -61,7 +61,7 @@ class Score:
     distinguisher: Distinguisher
     counts: GameCounts
     bound: float  # on epsilon
-    alpha: float  # the part of alpha for this distinguisher at this look
+    alpha: float  # the part of alpha for this distinguisher at this scoring
 
 
 @dataclass
@@ -69,7 +69,7 @@ class Experiment(Generic[TargetT]):
     """The mechanism, the pairs of inputs and the number of trials of a guessing game."""
 
     target: TargetT
-    find_pairs: Callable[[TargetT], Sequence[InputPair]]  # beside the caller's own
+    find_pairs: Callable[[TargetT], Sequence[InputPair]]  # returns the pairs to add to the caller's
     trials: int  # releases of each input, including those that choose distinguishers
     given: Sequence[InputPair] = ()  # the caller's own pairs
     progress: Progress = lambda done, total: None  # called with the numbers of counted and of planned releases

@@ -26,18 +26,18 @@ AnyTarget = VectorTarget | ValueTarget
 Records = dict[str, tuple[Tensor, Tensor]]
 
 FAR_FACTOR = 1000.0  # how far outside the ball the far pair lies, in units of clip_norm
-BATCH_ROWS = 3  # records of a batch in which one changes
-MAX_RELEASES, MIN_RELEASES = 12, 4  # of each record
-MAX_PLACES = 64  # in which a record of one number may have it
-LENGTHS = 24  # of records inside the ball, outside, and so short that low precision takes them for zero
-MAX_LENGTH, MIN_LENGTH = 3000.0, 1e-12  # in units of clip_norm
-HARD_PAIRS = (  # those to try if there is time for few pairs only
+BATCH_ROWS = 3  # records in a batch; the two batches of a pair differ in one of them
+MAX_RELEASES, MIN_RELEASES = 12, 4  # of each record in the search over many latents
+MAX_PLACES = 64  # largest number of searched records with one nonzero coordinate
+LENGTHS = 24  # different norms inside the ball, as many outside it, and as many that low precision may round to zero
+MAX_LENGTH, MIN_LENGTH = 3000.0, 1e-12  # norms of searched records, in units of clip_norm
+HARD_PAIRS = (  # the pairs to try if there is time for only a few
     *("diagonal", "axis", "random", "random just outside"),
     *("zero and axis", "zero and random", "small and random"),
 )
 CONSTANTS = (1.0, 0.5, 0.25, 0.125, 2.0, 10.0, 100.0, 1 / 3)
 MIN_SPREAD = 1e-12
-# In units of clip_norm: of a record, and of the two beside it
+# In units of clip_norm: each coordinate of `cell_record`, and distances of other records from it
 CELL_NUMBER, CELL_DISTANCES = 0.021, (1e-3, 1e-5)
 
 
@@ -46,7 +46,7 @@ class InputPair:
     """Two records to compare: two latents or batches, both before any clipping, or two values."""
 
     name: str
-    first: Any  # (n,); or a batch (B, n), of which ``second`` differs in one row; or a value
+    first: Any  # (n,); or a batch (B, n) that differs from ``second`` in one row; or a value
     second: Any
     alone: bool = False  # a record (n,) is released in calls of one row
 
@@ -73,7 +73,7 @@ def adversarial_pairs(dim: int, *, clip_norm: float) -> list[InputPair]:
     directions = _directions(dim, clip_norm)
     tables = (_opposite, _two_norms, _not_finite, _odd)
     listed = {name: pair for table in tables for name, pair in table(*directions).items()}
-    different: dict[Any, InputPair] = {}  # at small dimensions several are the same
+    different: dict[Any, InputPair] = {}  # at small dimensions, several pairs are equal
     for name, (first, second) in listed.items():
         pair = InputPair(name=name, first=first, second=second)
         different.setdefault(frozenset((_key(first, False), _key(second, False))), pair)
@@ -154,7 +154,7 @@ def found_pairs(target: VectorTarget) -> list[InputPair]:
     """
     records = searched_records(target.dim, clip_norm=target.clip_norm)
     inside = records[torch.linalg.vector_norm(records, dim=1) <= target.clip_norm]
-    for tried in (records, inside):  # a mechanism may refuse records outside its set
+    for tried in (records, inside):  # a mechanism may refuse records outside the declared set
         if (releases := _releases(target, tried)) is not None:
             return _standing_out(target, tried, releases)
     return []
@@ -296,7 +296,7 @@ class PairSample:
 
     pair: InputPair
     centres: tuple[Floats, Floats]  # (B * n,) each; empty for values
-    releases: tuple[Any, Any]  # (rows, m) each; for values perhaps (rows,) of objects
+    releases: tuple[Any, Any]  # (rows, m) each; for values, possibly objects (rows,)
 
     @property
     def additive(self) -> bool:

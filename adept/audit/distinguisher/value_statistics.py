@@ -18,10 +18,10 @@ from adept.audit.subject.foreign_code import Statistic
 
 Array = NDArray[Any]
 
-MAX_ALPHABET = 4096  # of whole numbers whose presence in an outcome counts as a part of it
+MAX_ALPHABET = 4096  # the presence of numbers is counted only if all numbers in outcomes are smaller
 SIGNIFICANT_SDS = 4.0  # standard deviations by which a part's frequencies must differ to be counted
-MAX_PART_VALUES = 64  # of a number: a column with more is no part
-MAX_COLUMNS = 3  # of an outcome that are looked at together
+MAX_PART_VALUES = 64  # a column with more different numbers is not looked at
+MAX_COLUMNS = 3  # largest number of columns that are looked at together
 
 
 def outcome_statistics(sample: Any, *, supports: Callable[[Any, Any], float] | None) -> Iterator[tuple[str, Statistic]]:
@@ -91,9 +91,9 @@ def parts(outcome: Any) -> set[Hashable]:
 
     The parts of a text are its words, its pairs of neighbouring words, the whole text, the pattern
     of equal words, and three counts: of words, of different words and of characters. The parts of a
-    set are its members and its size. The parts of a tuple are its members, with and without their
-    places, the pattern of equal members, its size, and the number of different members. An outcome
-    of any other type has one part, which is the outcome itself.
+    set are its members and its size. The parts of a tuple are its members, each with and without
+    its place, the pattern of equal members, the size of the tuple, and the number of different
+    members. An outcome of any other type has one part, which is the outcome itself.
     """
     if isinstance(outcome, str):
         words = outcome.split()

@@ -2,7 +2,7 @@
 
 A decision rule guesses from a statistic which of two inputs was released. Any function of a release
 may be a statistic, because a rule is scored on fresh releases. The values of statistics are rounded
-to a billionth of ``clip_norm``, because other checks examine the low bits of releases.
+to a billionth of ``clip_norm``, because the low bits of releases are left to other checks.
 """
 
 from collections import Counter
@@ -20,11 +20,11 @@ WITHOUT_NOISE = "coordinates without noise"
 RESOLUTION = 1e-9  # in units of clip_norm
 MAX_BINS = 48
 MIN_SCALE = 1e-12  # in units of clip_norm: scales and distances below it count as zero
-CHANCE_EACH, CHANCE_ALL = 12.0, 3.0  # of chi-square numbers: below these they are chance
+CHANCE_EACH, CHANCE_ALL = 12.0, 3.0  # limits for chi-square numbers: smaller differences may be chance
 GRID_STEPS = (2.0**-10, 2.0**-20)  # in units of clip_norm
 FINEST_PLACE = 6
-FINEST_BIT = 20  # about a millionth of the unit; sums in float32 end below it
-FIRST_NUMBERS = 4  # numbers of a release that are looked at first
+FINEST_BIT = 20  # 2^-20 of the unit; sums in float32 have finer bits
+FIRST_NUMBERS = 4  # coordinates of a release that are looked at first
 
 
 def statistics(sample: PairSample, *, clip_norm: float) -> Iterator[tuple[str, Statistic]]:
@@ -104,7 +104,7 @@ def trailing(z: Floats, unit: float) -> Floats:
     not enough.
     """
     places, rows = np.full(len(z), FINEST_PLACE + 1.0), np.flatnonzero(_whole(z[:, 0] / (unit * 10.0**-FINEST_PLACE)))
-    for place in range(FINEST_PLACE, -1, -1):  # hardly any row, of most noise: the others need no second look
+    for place in range(FINEST_PLACE, -1, -1):  # for most noise, hardly any row is left to look at again
         rows = rows[_whole(z[rows] / (unit * 10.0**-place)).all(axis=1)]
         if not len(rows):
             break
@@ -123,7 +123,7 @@ def trailing_bits(z: Floats, unit: float) -> Floats:
     rows = np.flatnonzero((scaled == np.rint(scaled)).any(axis=1))
     scaled = z[rows] * (2.0**FINEST_BIT / unit)
     whole = (scaled == np.rint(scaled)).all(axis=1)
-    looked_at = whole[:, None] & (np.abs(scaled) < 2.0**62)  # beyond, a float has no bits below
+    looked_at = whole[:, None] & (np.abs(scaled) < 2.0**62)  # larger floats may overflow int64
     bits = np.bitwise_or.reduce(np.where(looked_at, scaled, 0.0).astype(np.int64), axis=1)
     lowest = np.where(bits == 0, 2.0**FINEST_BIT, (bits & -bits).astype(np.float64))
     places[rows[whole]] = np.maximum(FINEST_BIT - np.log2(lowest[whole]), 0.0)
@@ -238,8 +238,8 @@ def _seen(first: Floats, second: Floats, unit: float) -> Statistic | None:
     sums = (np.round(np.concatenate([first, second]) / (RESOLUTION * unit)) * weights).sum(axis=1)
     if len(np.unique(sums)) == len(sums):  # equal outputs have equal sums
         return None
-    # An output seen on one side alone speaks for that side, however often it was seen: few seeds
-    # make many such.
+    # An output that only one input produced is evidence for this input, even if it was seen just once:
+    # a mechanism with few seeds produces many such outputs.
     return log_ratios(first, second, lambda z: release_keys(z, unit), least=0.1)
 
 

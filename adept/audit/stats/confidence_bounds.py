@@ -17,7 +17,7 @@ from scipy.stats import binom
 
 Floats = NDArray[np.float64]
 
-FORGIVEN = 0.1  # the share of alpha that counts the rounds which delta forgives
+FORGIVEN = 0.1  # the share of alpha for the bound on the number of forgiven rounds
 
 
 def clopper_pearson(successes: ArrayLike, trials: ArrayLike, *, alpha: float) -> tuple[Floats, Floats]:
@@ -35,8 +35,8 @@ def clopper_pearson(successes: ArrayLike, trials: ArrayLike, *, alpha: float) ->
     count, total = np.broadcast_arrays(np.asarray(successes, float), np.asarray(trials, float))
     lower = np.where(count > 0, betaincinv(np.maximum(count, 1), total - count + 1, alpha), 0.0)
     upper = np.where(count < total, betainccinv(count + 1, np.maximum(total - count, 1), alpha), 1.0)
-    # Where the inverse does not converge, at a tiny alpha, nothing is known: the trivial bounds.
-    # Near one a float's spacing matters to what lies beyond it, so both are rounded outward.
+    # If the inverse does not converge because alpha is tiny, the bounds are the trivial ones, 0 and 1.
+    # Near 1, the spacing of floats is large compared with 1 - bound, so both bounds are rounded outward.
     lower, upper = np.nan_to_num(lower, nan=0.0), np.nan_to_num(upper, nan=1.0)
     return np.nextafter(lower, 0.0), np.nextafter(upper, 1.0)
 
@@ -50,8 +50,8 @@ class GameCounts:
 
     right: int
     wrong: int
-    rounds: int  # those abstained from too
-    answers: int = 2  # 1 if the rule can say one input only
+    rounds: int  # all rounds, including those without a guess
+    answers: int = 2  # 1 if the rule only ever guesses one of the two inputs
 
     def certified_epsilon(self, *, delta: float, alpha: float) -> float:
         """Return a lower bound on epsilon, which is wrong with probability at most ``alpha``."""

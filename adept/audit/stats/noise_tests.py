@@ -18,7 +18,7 @@ from scipy.stats import beta, gamma, laplace, norm
 from adept.audit.result import MechanismFailure
 from adept.audit.stats.confidence_bounds import Floats, gaussian_delta
 
-# (1 - g^2) / (n g): at this width rounding to the grid moves Kolmogorov's distance by less than
+# (1 - g^2) / (n g): at this width, rounding to the grid changes Kolmogorov's distance by less than
 # 1e-3.
 MIN_CAP_WIDTH = 3e-4
 

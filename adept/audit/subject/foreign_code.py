@@ -23,8 +23,8 @@ from adept.audit.subject.wrappers import JointReports
 
 Statistic = Callable[[Any], Floats]
 
-CHECK_SECONDS = 3.0  # that a slow mechanism may take, about, in one check
-MIN_TIMED_CALLS, MAX_TIMED_CALLS, TIMING_SECONDS = 4, 64, 0.1  # of taking the time of a call
+CHECK_SECONDS = 3.0  # approximate time that a slow mechanism may take in one check
+MIN_TIMED_CALLS, MAX_TIMED_CALLS, TIMING_SECONDS = 4, 64, 0.1  # for measuring the time of one call
 Value = TypeVar("Value")
 _Call = tuple[Callable[[], Any], "SimpleQueue[Any]"]
 
@@ -68,7 +68,7 @@ class Caller:
             self._thread = Thread(target=_serve, args=(self._calls,), daemon=True)
             self._thread.start()
             weakref.finalize(self, self._calls.put, None)  # the thread ends with its caller
-        # One for each call: none gets another's answer
+        # Each call has its own queue, so no call gets the answer of another
         answer: SimpleQueue[Value | BaseException] = SimpleQueue()
         self._calls.put((function, answer))
         return answer.get(timeout=self.time_limit)
@@ -78,7 +78,7 @@ def _serve(calls: "SimpleQueue[_Call | None]") -> None:
     while call := calls.get():
         function, answer = call
         answer.put(_tried(function))
-        del call, function, answer  # what they hold would live on until the next call
+        del call, function, answer  # otherwise their contents would stay in memory until the next call
 
 
 def _tried(function: Callable[[], Value]) -> Value | BaseException:
@@ -93,11 +93,11 @@ class Target:
     """A mechanism under audit, its claim, and the thread in which the mechanism is called."""
 
     mechanism: Any  # with ``epsilon`` and ``privatize``
-    # Seconds of a call; infinite: no thread of its own
+    # Largest number of seconds of a call; infinity: calls need no separate thread
     time_limit: float = field(default=math.inf, kw_only=True)
-    # As it was given: copied, never asked; None: it cannot be copied
+    # A copy made before the first call, which is copied but never called; None: no copy can be made
     given: Any = field(default=None, kw_only=True)
-    memoised: bool = field(default=False, kw_only=True)  # has a memory: each release is drawn from a fresh copy
+    memoised: bool = field(default=False, kw_only=True)  # True: it has a memory, so each release needs a fresh copy
     call: Caller = field(init=False, repr=False)
 
     def __post_init__(self) -> None:

@@ -17,15 +17,15 @@ from adept.errors import ConfigurationError
 Array = NDArray[Any]
 
 CALL_ROWS = 2**12
-PROBES = 32  # releases of each of two values whose time is taken
-MAX_VALUES = 12  # of a large alphabet that are tried
+PROBES = 32  # timed releases of each of two values
+MAX_VALUES = 12  # values of a large alphabet that are tried
 
 
 @dataclass
 class ValueTarget(Target):
     """A mechanism under audit whose records are values."""
 
-    values: Sequence[Any] = ()  # those that are tried
+    values: Sequence[Any] = ()  # the values that the audit tries
 
     def release(self, values: Sequence[Any]) -> Array:
         """Release values in one call; return the outcomes as numbers (B, m) or as objects (B,)."""

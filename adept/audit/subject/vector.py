@@ -17,12 +17,12 @@ from adept.audit.subject.foreign_code import Target, cost
 from adept.mechanisms.clip_to_grid import clip_latents
 
 CLIPS = ("l1", "l2", "sphere")
-CALL_ELEMENTS = 2**18  # numbers asked for in one call
-CALLS_SECONDS = 0.5  # of calls that follow each other in one thread
-MAX_OUTPUT = 1e6  # in units of clip_norm: larger outputs are cut off: post-processing
-TIMED_NUMBERS = 2**12  # of a call of several rows whose time is taken
-JITTER = 1e-7  # in units of clip_norm: by which the records of releases from fresh copies differ
-DIMENSIONS = ("dim", "dims", "dimension", "latent_dim", "n", "d")  # attributes that name the one dimension
+CALL_ELEMENTS = 2**18  # largest number of latent coordinates in one call
+CALLS_SECONDS = 0.5  # time for a run of calls in one thread
+MAX_OUTPUT = 1e6  # in units of clip_norm: larger outputs are cut off, which is post-processing
+TIMED_NUMBERS = 2**12  # coordinates in a call of several rows that is timed
+JITTER = 1e-7  # in units of clip_norm: how much the record varies between fresh copies
+DIMENSIONS = ("dim", "dims", "dimension", "latent_dim", "n", "d")  # attributes that may fix the latents' dimension
 
 ARRAYS: dict[str, Callable[[Tensor], Any]] = {
     "torch": lambda latents: latents,
@@ -190,7 +190,7 @@ class VectorTarget(Target):
 
     def in_calls(self, batches: Sequence[Tensor]) -> Floats:
         """Release each batch in a separate call; return one row (B * m,) for each call."""
-        here = replace(self, time_limit=math.inf, _array=self.array)  # no further thread for each call
+        here = replace(self, time_limit=math.inf, _array=self.array)  # one thread for all calls, not one each
 
         def one(batch: Tensor) -> Floats:
             if not self.memoised:

@@ -17,7 +17,7 @@ class Wrapper:
     """A mechanism that contains another mechanism and passes on that mechanism's attributes."""
 
     mechanism: Any
-    HIDDEN: ClassVar[tuple[str, ...]] = ()  # attributes of the other one that do not hold for this one
+    HIDDEN: ClassVar[tuple[str, ...]] = ()  # attributes of the wrapped mechanism that do not hold for the wrapper
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__") or name == "mechanism" or name in self.HIDDEN:  # or of a copy that is just being made
@@ -93,7 +93,7 @@ class JointReports(Wrapper):
             above.
     """
 
-    HIDDEN = ("noise", "guarantee", "supports", "distribution", "odds")  # of a single release
+    HIDDEN = ("noise", "guarantee", "supports", "distribution", "odds")  # these describe a single report
 
     def __init__(self, mechanism: Any, *, reports: int, epsilon: float | None = None) -> None:
         if isinstance(reports, bool) or not isinstance(reports, int) or reports < 1:
