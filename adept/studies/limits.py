@@ -51,7 +51,7 @@ def capacity(*, epsilon: float) -> float:
     if math.isinf(epsilon):
         return math.inf
     if epsilon < 1e-3:
-        return epsilon**2 / 8 / math.log(2)  # the leading term, where the difference would lose its digits
+        return epsilon**2 / 8 / math.log(2)  # the leading term: the exact difference would lose its digits
     u = -epsilon / math.expm1(-epsilon)
     return (u - 1 - math.log(u)) / math.log(2)
 

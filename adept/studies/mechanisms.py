@@ -26,7 +26,7 @@ from adept.ranges import check_choice
 from adept.studies.limits import EPSILONS, capacity
 
 DIMS = (16, 32, 64, 128, 256)
-# Uniform latents leave a codebook nothing to learn; clamping adds nothing to the noise of
+# From uniform latents, a codebook cannot learn anything; clamping does not change the noise of
 # `gaussian`.
 NOT_STUDIED = ("identity", "random", "learned_codebook", "clamped_gaussian")
 STUDIED = {name: kind for name, kind in BY_NAME.items() if name not in NOT_STUDIED and issubclass(kind, Mechanism)}

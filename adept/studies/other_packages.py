@@ -26,7 +26,7 @@ CONFIDENCE = 0.999  # probability that one run refutes no true claim
 TRIALS = 4_000  # for a claim whose class has no attribute ``trials``
 HALVED_NOISE = 2.0  # the budget is multiplied by this factor
 DISTRIBUTION = "distribution"
-COUNTED = (DISTRIBUTION, "randomness")  # kinds whose bounds are about finite records as the package takes them
+COUNTED = (DISTRIBUTION, "randomness")  # only these kinds concern finite records in the form that the package expects
 
 
 def _directory() -> Path:
@@ -55,7 +55,7 @@ class WildRow:
     kinds: str = ""  # kinds of violation that were found
     noted: str = ""  # kinds that are left to the caller: a seed or a copy repeats the noise
     certified_epsilon: float = 0.0  # lower bound on the true epsilon
-    halved: str = ""  # outcome for half the noise, or for less where a mechanism spends less than its budget
+    halved: str = ""  # outcome with half the noise, or less if the mechanism spends less than its budget
     trials: int = 0
     confidence: float = CONFIDENCE
     evidence: str = ""

@@ -27,9 +27,9 @@ from adept.errors import AdeptError
 from adept.studies import package_worker
 
 INSTALL_TIMEOUT_SECONDS = 1200
-# Modules are compiled when they are imported, which takes a quarter of the time of compiling all.
+# Modules are compiled only when they are imported: this takes a quarter of the time.
 PIP_INSTALL = ("install", "--quiet", "--disable-pip-version-check", "--no-compile")
-Installs = Sequence[Sequence[str]]  # what each call of pip is given
+Installs = Sequence[Sequence[str]]  # the arguments of each call of pip
 
 
 class NotInstalled(AdeptError):
@@ -138,7 +138,7 @@ class Isolated:
         """Release a batch of vectors (B, n) or a list of values."""
         if _was_seeded():
             self.connection.ask("seed", self.number, 0)
-            np.random.random()  # a seed serves one release, as if the package drew here
+            np.random.random()  # use up the seed, as a package that draws numbers would do
         if isinstance(records, torch.Tensor):
             records = records.detach().cpu().numpy()
         if not isinstance(records, np.ndarray):
@@ -183,9 +183,9 @@ def isolated(environment: Path, file: Path, kind: str, *, factor: float = 1.0, *
         )
         try:
             connection = Connection(process, address)
-            connection.read()  # the object is made
+            connection.read()  # the worker answers once it has made the mechanism
             yield Isolated(connection, f"{file.stem} {kind}", **attributes)
         finally:
-            # Processes that the package started, which hold the pipes open, too
+            # Also kill processes that the package started, because they hold the pipes open
             os.killpg(process.pid, signal.SIGKILL)
             process.communicate()

@@ -120,7 +120,7 @@ def main(path: str, name: str, factor: str, address: str) -> None:
     """Make the mechanism, and answer messages until the caller closes the connection."""
     signal.signal(signal.SIGCHLD, signal.SIG_DFL)
     requests, replies = os.fdopen(os.dup(0), "rb"), os.fdopen(os.dup(1), "wb")
-    os.dup2(2, 1)  # what a package prints is no answer
+    os.dup2(2, 1)  # what a package prints must not mix with the answers
     spec = importlib.util.spec_from_file_location("audited", path)
     if spec is None or spec.loader is None:
         raise SystemExit(f"no Python file: {path}")
@@ -139,7 +139,7 @@ def main(path: str, name: str, factor: str, address: str) -> None:
         send(replies, ("answer", None))
         _wait(objects, server, requests, replies)
     Path(address).unlink(missing_ok=True)
-    os._exit(0)  # threads and pools of the package are not waited for
+    os._exit(0)  # do not wait for threads and pools of the package
 
 
 def _wait(objects: Objects, server: socket.socket, requests: BinaryIO, replies: BinaryIO) -> None:

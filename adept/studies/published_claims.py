@@ -27,10 +27,10 @@ NAMES = (
     *("SanText", "CMP", "Mahalanobis", "Vickrey", "TEM", "CusText", "RANTEXT"),
 )
 CONFIDENCE = 0.999
-SHOWN_CHARACTERS = 44  # shown of a record in the table
+SHOWN_CHARACTERS = 44  # characters of a record that the table shows
 BUDGET = 4.0  # epsilon that most readings claim for their pair of records
 SHORT, LONG = "show me flights", "i need a flight from boston to denver on monday morning please"
-CANDIDATES = 400  # public sentences among which the pair with the farthest latents is looked for
+CANDIDATES = 400  # public sentences to search for the pair whose latents are farthest apart
 SEED = "epsilon itself by its formula; none for who knows the program's seed, which is 12345 unless it is set"
 SUM = "the sum over words where records have equally many, infinite elsewhere: the number of words is released"
 

@@ -21,15 +21,15 @@ from adept.mechanisms import ClampedGaussian
 from adept.mechanisms.randomized_response import exponential_choice
 from adept.models.word_vectors import Floats, Indices, WordVectors, learn_word_vectors
 
-WORDS, WORD_DIM = 160, 16  # commonest words of the corpus, and numbers in a vector
+WORDS, WORD_DIM = 160, 16  # most frequent words of the corpus, and coordinates of a word's vector
 SET_SIZE = 8  # words in an output set of CusText
 LAMBDA = 0.5  # Mahalanobis: the share of the covariance in the metric
 BALANCE = 0.5  # Vickrey: t
 BETA = 0.001  # TEM: how seldom the truncation may act
-CLIP_VALUE = 0.1  # DP-BART: each number of the encoder's output to [-C, C]
+CLIP_VALUE = 0.1  # DP-BART: C; each coordinate of the encoder's output is clipped to [-C, C]
 LOGITS = (-4.0, 0.0)  # DP-Prompt: b1 and b2
 TOKENS = 12  # DP-Prompt: n
-COPYING = 3.0  # by how much a word of the record raises its logit: what a paraphrasing model has learned to do
+COPYING = 3.0  # added to the logits of the record's words, as a paraphrasing model would raise them
 
 
 @cache
@@ -270,8 +270,8 @@ class TEM(SanText):
 
     @cached_property
     def probabilities(self) -> Floats:
-        # The item of all others has score -gamma + 2 ln(their number) / eps, hence each of them the
-        # weight of distance gamma.
+        # All words beyond gamma together have the score -gamma + 2 ln(their number) / eps, so each of
+        # them has the weight of a word at the distance gamma.
         return _normalise(np.exp(-self.epsilon * np.minimum(public_words().distances(), self.gamma) / 2))
 
 

@@ -97,8 +97,7 @@ def measure_latents(
 
 
 def count_beyond(first: Tensor, second: Tensor, *, clip_norm: float) -> tuple[int, float]:
-    """Return how many pairs of rows have an l1 distance above 2C, and the largest of all distances
-    / 2C."""
+    """Return how many pairs of rows have an l1 distance above 2C, and the largest distance / 2C."""
     ratio = (first - second).abs().sum(dim=1) / (2 * clip_norm)
     return int((ratio > 1 + TOLERANCE).sum()), float(ratio.max())
 
