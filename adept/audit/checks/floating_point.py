@@ -212,7 +212,7 @@ def coarse_step(values: Floats) -> float | None:
 
 
 def _bit_span(values: Floats) -> tuple[int, int]:
-    """Return the exponents e, of the largest value, and f, of the finest bit of all values.
+    """Return the exponents e and f of the largest value and of the finest bit in all values.
 
     All absolute values are below 2^e, and all values are whole multiples of 2^f.
     """

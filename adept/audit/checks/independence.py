@@ -233,7 +233,7 @@ def _joined(pairs: Sequence[ReleasePairs]) -> ReleasePairs:
 
 
 def _within(call: Floats) -> ReleasePairs:
-    """Pair the neighbouring rows in the first two thirds of a call, so that pairs share no row."""
+    """Return the first two thirds of a call as pairs of neighbouring rows; no row is in two pairs."""
     pairs = len(call) // 3
     return call[: 2 * pairs : 2], call[1 : 2 * pairs : 2]
 

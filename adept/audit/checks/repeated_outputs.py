@@ -47,8 +47,8 @@ MAX_CALLS, MAX_ROWS = 30_000, 120_000  # releases in separate calls; releases in
 
 def come_back_or_lie_near(experiment: Experiment[VectorTarget], alpha: float) -> Check:
     """Detect releases that repeat, for example because a mechanism has few seeds or draws its noise
-    from a fixed pool. Also detect noise that is tiny in rare cases. The check is blind to pools of
-    more than trials^2 / 10^3 values.
+    from a fixed pool. Also detect noise that is tiny in only a few releases. The check is blind to
+    pools of more than trials^2 / 10^3 noise vectors.
     """
     target, trials = experiment.target, experiment.trials
     if target.delta > 0:

@@ -124,9 +124,9 @@ def promising(
     The score is a cautious estimate of the largest epsilon that a rule on the statistic certifies,
     ``ln((p - delta) / q)``, where p and q are the probabilities of a right and of a wrong guess.
     For caution, the number of wrong guesses is first increased by `PROMISING_SDS` standard
-    deviations. The returned number of wrong guesses is the counted one of the rule with this score.
-    The hope is an estimate of the epsilon that `rare_rule` would certify in ``rounds`` rounds; it
-    is minus infinity if ``rounds`` is 0.
+    deviations. The returned number of wrong guesses was counted for the rule with this score. The
+    hope is an estimate of the epsilon that `rare_rule` would certify in ``rounds`` rounds; it is
+    minus infinity if ``rounds`` is 0.
 
     Args:
         values: array (S, N): the values of S statistics on the same N releases.

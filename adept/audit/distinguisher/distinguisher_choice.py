@@ -52,7 +52,7 @@ class Game:
 
 
 def statistics_of(target: AnyTarget, sample: PairSample) -> Iterator[tuple[str, Statistic]]:
-    """Yield statistics that may show which input was released, with their names."""
+    """Yield names and statistics; each statistic may show which input was released."""
     if isinstance(sample.pair.first, Tensor):
         return statistics(sample, clip_norm=target.clip_norm)
     return outcome_statistics(sample, supports=getattr(target.mechanism, "supports", None))

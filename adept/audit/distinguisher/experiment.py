@@ -4,8 +4,8 @@ A *distinguisher* consists of a statistic, which is a number computed from a rel
 rule, which guesses the input from this number. Distinguishers are chosen on some releases and
 scored on fresh ones, the *certifying* releases. The counts of right and wrong guesses on the
 certifying releases certify a lower bound on epsilon. A game that only has to refute a claim is
-scored up to three times. Such a game ends early if the claim is refuted at one of these times, or
-if further rounds are unlikely to refute the claim.
+scored up to three times. Such a game ends early if the claim is refuted at one of these scorings,
+or if further rounds are unlikely to refute the claim.
 
 Claim: with probability at most alpha, the largest bound that any distinguisher certifies exceeds
 the true epsilon. Proof: fix all releases from which distinguishers are chosen, and with them all
