@@ -233,7 +233,7 @@ def _joined(pairs: Sequence[ReleasePairs]) -> ReleasePairs:
 
 
 def _within(call: Floats) -> ReleasePairs:
-    """Return the first two thirds of a call as pairs of neighbouring rows; no row is in two pairs."""
+    """Return the first two thirds of a call as pairs of neighbouring rows that share no row."""
     pairs = len(call) // 3
     return call[: 2 * pairs : 2], call[1 : 2 * pairs : 2]
 
