@@ -531,7 +531,7 @@ def test_no_draw_ends_a_run(
 def test_standard_input_is_counted_twice_like_a_file(
     two_rounds: Synthesizer, given: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, repeatable: bool
 ) -> None:
-    """What cannot be read twice is read once."""
+    """A file is read once for each round; a pipe is read once, and its records stay in memory."""
     read, real = list[int](), Inputs.records
     exact: dict[str, list[int]] = {"privatize_number": [], "privatize": []}
     monkeypatch.setattr(Inputs, "repeatable", repeatable)
