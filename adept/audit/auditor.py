@@ -16,15 +16,15 @@ from typing import Any
 
 import numpy as np
 
-from adept.audit import questions
+from adept.audit import checks_and_alpha
+from adept.audit.checks_and_alpha import Question
 from adept.audit.distinguisher import input_pairs
 from adept.audit.distinguisher.distinguisher_choice import MAX_DISTINGUISHERS
 from adept.audit.distinguisher.experiment import MIN_TRIALS, Experiment, Progress
 from adept.audit.distinguisher.input_pairs import InputPair
-from adept.audit.questions import Question
 from adept.audit.result import AuditResult, Check, Kind, Verdict, judge, judged
 from adept.audit.stats.confidence_bounds import rounds_needed
-from adept.audit.subject.foreign_code import try_copy
+from adept.audit.subject.time_limits import try_copy
 from adept.audit.subject.value import ValueTarget, alphabet_of, response_of
 from adept.audit.subject.vector import VectorTarget
 from adept.audit.subject.wrappers import CALLER, Rewriting
@@ -95,17 +95,20 @@ def run(
     _check_arguments(dim=dim, trials=trials, confidence=confidence, time_limit=time_limit)
     experiment: Experiment[Any]
     if callable(getattr(mechanism, "rewrite", None)) and not hasattr(mechanism, "privatize"):
-        experiment, table = _of_texts(mechanism, trials // 2, pairs), questions.OF_TEXTS
+        experiment, table = _of_texts(mechanism, trials // 2, pairs), checks_and_alpha.OF_TEXTS
     else:
         given = try_copy(mechanism)  # before anything is asked
         _check_mechanism(mechanism)
         claimed = {"time_limit": time_limit, "given": given, "memoised": bool(getattr(mechanism, "memoised", False))}
         if (tried := _value_pairs(mechanism, pairs)) is not None:
             of_values = ValueTarget(mechanism, _values_of(tried), **claimed)
-            experiment, table = Experiment(of_values, lambda _: tried, trials), questions.OF_VALUES
+            experiment, table = Experiment(of_values, lambda _: tried, trials), checks_and_alpha.OF_VALUES
         else:
             of_vectors, given_too = VectorTarget(mechanism, dim, **claimed), input_pairs.given_pairs(pairs, dim=dim)
-            experiment, table = Experiment(of_vectors, input_pairs.every_pair, trials, given_too), questions.OF_VECTORS
+            experiment, table = (
+                Experiment(of_vectors, input_pairs.every_pair, trials, given_too),
+                checks_and_alpha.OF_VECTORS,
+            )
     experiment.progress = progress or experiment.progress
     return _answer(experiment, table, trials=trials, confidence=confidence)
 
@@ -167,7 +170,7 @@ def _answer(experiment: Experiment[Any], table: Sequence[Question], *, trials: i
         dim=getattr(target, "dim", None),
         trials=trials,
         confidence=confidence,
-        source="rewriter" if table is questions.OF_TEXTS else "release",
+        source="rewriter" if table is checks_and_alpha.OF_TEXTS else "release",
         seconds=time.monotonic() - started,
         releases_judged=any(check.verdict is not Verdict.UNJUDGED for check in decisive.values()),
         checks=tuple(checks.values()),

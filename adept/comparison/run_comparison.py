@@ -1,7 +1,7 @@
 """The run of a comparison: it computes and collects all results that the options ask for.
 
 Read the modules of this package in this order: ``plan``, this module, ``one_seed``,
-``compute_row``, ``audits_and_attacks``, ``results``, ``output_directory``.
+``compute_row``, ``audits_attacks_examples``, ``results``, ``output_directory``.
 """
 
 import multiprocessing
@@ -17,7 +17,7 @@ from pathlib import Path
 
 import torch
 
-from adept.comparison.audits_and_attacks import attack, choose_examples, judge
+from adept.comparison.audits_attacks_examples import attack, choose_examples, judge
 from adept.comparison.compute_row import obtain_row
 from adept.comparison.config import CompareConfig
 from adept.comparison.one_seed import Trial

@@ -17,7 +17,7 @@ from adept.comparison.plan import ALTERNATIVES, LOOKUP, NO_RECORDS, NONE, PUBLIC
 from adept.comparison.results import ResultRow, exceeds
 from adept.evaluation.metrics import OTHER, PAIRED
 from adept.mechanisms import BY_NAME
-from adept.plotting import NAMES, group_rows
+from adept.plot_style import NAMES, group_rows
 
 METRICS = {"accuracy": "accuracy", "macro_f1": "macro-F1"}
 QUALITY = {name: name for name in ("bleu", "distinct", "perplexity", *PAIRED, "fluency", "verbatim_public")}

@@ -48,11 +48,11 @@ from adept.data.writing import write_table
 from adept.mechanisms import BY_NAME
 from adept.mechanisms.base import SymbolRandomizer
 from adept.mechanisms.guarantee import words
-from adept.plotting import COLOURS, INK, drawing, group_rows, log_axis
+from adept.plot_style import COLOURS, INK, drawing, group_rows, log_axis
 from adept.release.columns import ReleaseOptions
 from adept.release.shuffled_release import Shuffled, find_shuffled
 from adept.report import page
-from adept.report.figure import HEADLINE_LEVELS, NamedEnd, name_ends
+from adept.report.accuracy_figures import HEADLINE_LEVELS, NamedEnd, name_ends
 
 SHUFFLED, REFERENCE = "shuffled", "reference"
 PRIVATE, COPIED = "private", "copied"  # labels

@@ -18,7 +18,7 @@ from typing import Any
 from adept import audit
 from adept.audit import AuditResult, Claim, NotJudged, Verdict
 from adept.errors import ConfigurationError
-from adept.plotting import INK, VERDICT_COLOURS, Table, drawing
+from adept.plot_style import INK, VERDICT_COLOURS, Table, drawing
 from adept.ranges import check_choice
 from adept.studies.package_environments import NotInstalled, build_environment, isolated
 

@@ -16,7 +16,7 @@ from adept import audit
 from adept.audit import Claim, NotJudged
 from adept.data.corpus import DataConfig, load
 from adept.mechanisms import DPText, OriginalLaplace
-from adept.plotting import INK, VERDICT_COLOURS, Table, drawing
+from adept.plot_style import INK, VERDICT_COLOURS, Table, drawing
 from adept.ranges import check_choice
 from adept.studies import published_mechanisms as published
 from adept.studies.published_mechanisms import TOKENS, WordByWord, public_words

@@ -3,14 +3,14 @@
 import pytest
 from audit.asking import make_cheap
 
-from adept.audit.subject import foreign_code
+from adept.audit.subject import time_limits
 
 PLENTY = 1e4  # seconds
 
 
 @pytest.fixture(autouse=True)
 def _all_the_time_in_the_world(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(foreign_code, "CHECK_SECONDS", PLENTY)
+    monkeypatch.setattr(time_limits, "CHECK_SECONDS", PLENTY)
 
 
 @pytest.fixture

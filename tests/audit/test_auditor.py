@@ -18,7 +18,7 @@ from audit.asking import asked, failed, failed_of
 from scipy.stats import binom
 
 from adept import audit
-from adept.audit import NotJudged, Verdict, questions
+from adept.audit import NotJudged, Verdict, checks_and_alpha
 from adept.audit.distinguisher import distinguisher_choice, experiment
 from adept.audit.distinguisher.input_pairs import Sampler, adversarial_pairs
 from adept.audit.subject.vector import VectorTarget
@@ -42,7 +42,7 @@ SOUND = sorted(set(BY_NAME) - {"original", "dptext", "identity", "description"})
 @pytest.fixture(autouse=True)
 def _one_dimension(monkeypatch: pytest.MonkeyPatch, few_calls: None) -> None:
     """Other dimensions are tried in tests/audit/test_collection.py; here they would hide what a check sees by itself."""
-    monkeypatch.setattr(questions, "OF_VECTORS", [row for row in questions.OF_VECTORS if row.dim is None])
+    monkeypatch.setattr(checks_and_alpha, "OF_VECTORS", [row for row in checks_and_alpha.OF_VECTORS if row.dim is None])
 
 
 def run(mechanism: object, *, dim: int = 16, trials: int = 2_000, **options: object) -> audit.AuditResult:
@@ -240,7 +240,7 @@ def test_certified_events_err_no_more_often_than_their_share_of_alpha(monkeypatc
             return torch.randn(latents.shape, dtype=torch.float64)
 
     options: dict[str, object] = {"dim": 2, "trials": 400, "confidence": 0.8}
-    audits, share = 140, questions.EVENT.share * (1 - 0.8)
+    audits, share = 140, checks_and_alpha.EVENT.share * (1 - 0.8)
     alarms = sum("event" in failed_of({"event"}, Ignores(), **options) for _ in range(audits))
     assert 0 < alarms <= binom.isf(3e-7, audits, share)
 

@@ -6,7 +6,7 @@ from types import SimpleNamespace
 import pytest
 from audit.asking import only
 
-from adept.comparison import audits_and_attacks as verdicts
+from adept.comparison import audits_attacks_examples as verdicts
 from adept.comparison.config import CompareConfig
 from adept.comparison.one_seed import Trial
 from adept.comparison.output_directory import Store

@@ -12,7 +12,7 @@ from adept.comparison.config import CompareConfig
 from adept.comparison.plan import plan_comparison
 from adept.data.corpus import DataConfig
 from adept.errors import ConfigurationError
-from adept.report.figure import choose_curves
+from adept.report.accuracy_figures import choose_curves
 from adept.report.table import table
 
 

@@ -10,7 +10,7 @@ from audit.asking import only
 from comparing import compare, compared
 from made_rows import made, make_rows
 
-from adept.comparison import audits_and_attacks
+from adept.comparison import audits_attacks_examples
 from adept.comparison.compute_row import build_alternative
 from adept.comparison.config import CompareConfig
 from adept.comparison.one_seed import Trial
@@ -20,7 +20,7 @@ from adept.comparison.results import ResultRow
 from adept.data.corpus import DataConfig, load
 from adept.errors import ConfigurationError
 from adept.report import page
-from adept.report.figure import draw
+from adept.report.accuracy_figures import draw
 from adept.report.table import table
 
 
@@ -73,9 +73,9 @@ def test_labels_that_are_one_symbol_with_the_text_are_refused(asked: CompareConf
 def test_the_page_holds_their_guarantees_and_verdicts(
     asked: CompareConfig, rows: list[ResultRow], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(audits_and_attacks, "AUDIT_TRIALS", 100)
+    monkeypatch.setattr(audits_attacks_examples, "AUDIT_TRIALS", 100)
     passed = SimpleNamespace(violated=False, certified_epsilon=0.0, checks=[])
-    monkeypatch.setattr(audits_and_attacks, "_audit", lambda *_: (passed, ""))
+    monkeypatch.setattr(audits_attacks_examples, "_audit", lambda *_: (passed, ""))
     with only("event"):
         found = compare(asked)
     assert found.rows == rows

@@ -23,7 +23,7 @@ from adept.audit.distinguisher.input_pairs import searched_records
 from adept.audit.result import Check, MechanismFailure
 from adept.audit.stats.confidence_bounds import GameCounts
 from adept.audit.stats.exact_tests import certified
-from adept.audit.subject.foreign_code import Target
+from adept.audit.subject.time_limits import Target
 from adept.audit.subject.value import ValueTarget, alphabet_of
 from adept.audit.subject.vector import CLIPS, VectorTarget
 from adept.mechanisms.clip_to_grid import NORM_ORDER

@@ -28,7 +28,7 @@ from adept.audit.distinguisher.value_statistics import outcome_statistics
 from adept.audit.distinguisher.vector_statistics import RESOLUTION, WITHOUT_NOISE, statistics
 from adept.audit.result import MechanismFailure
 from adept.audit.stats.confidence_bounds import Floats
-from adept.audit.subject.foreign_code import Statistic
+from adept.audit.subject.time_limits import Statistic
 
 MAX_DISTINGUISHERS = 7  # four on the best pair, one on another pair, two on a pair with NaN or infinity
 EXTRA_WRONG = 36  # added to the wrong guesses: `_best` takes no candidate whose score is worse by more than 0.5

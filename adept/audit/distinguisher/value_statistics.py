@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from adept.audit.distinguisher.vector_statistics import log_ratios, statistics
 from adept.audit.stats.confidence_bounds import Floats
-from adept.audit.subject.foreign_code import Statistic
+from adept.audit.subject.time_limits import Statistic
 
 Array = NDArray[Any]
 

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from adept.audit.distinguisher.input_pairs import PairSample
 from adept.audit.stats.confidence_bounds import Floats
-from adept.audit.subject.foreign_code import Statistic
+from adept.audit.subject.time_limits import Statistic
 
 WITHOUT_NOISE = "coordinates without noise"
 RESOLUTION = 1e-9  # in units of clip_norm

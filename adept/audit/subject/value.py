@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from adept.audit.result import MechanismFailure
-from adept.audit.subject.foreign_code import Target, cost, try_copy
+from adept.audit.subject.time_limits import Target, cost, try_copy
 from adept.errors import ConfigurationError
 
 Array = NDArray[Any]

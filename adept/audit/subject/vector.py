@@ -13,7 +13,7 @@ from torch import Tensor
 from adept.audit.result import MechanismFailure
 from adept.audit.stats.confidence_bounds import Floats
 from adept.audit.stats.noise_tests import NOISES, Noise
-from adept.audit.subject.foreign_code import Target, cost
+from adept.audit.subject.time_limits import Target, cost
 from adept.mechanisms.clip_to_grid import clip_latents
 
 CLIPS = ("l1", "l2", "sphere")

@@ -17,11 +17,11 @@ from adept.errors import ConfigurationError
 from adept.mechanisms import Votes
 from adept.mechanisms.central_counts import Counts
 from adept.release import central_release
+from adept.release.central_release_audit import replay
 from adept.release.statement import CentralStatement
-from adept.release.synthesizer_audit import replay
 from adept.rewriting.loading import load_model
 from adept.synthesis import vote_counting as tallies
-from adept.synthesis.audited_synthesizer import NeighbouringFiles
+from adept.synthesis.neighbouring_files import NeighbouringFiles
 from adept.synthesis.synthesizer import Synthesizer
 from adept.synthesis.vote_counting import OUTSIDE, Tally
 

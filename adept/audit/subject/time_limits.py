@@ -1,4 +1,4 @@
-"""Ways to call and to copy a mechanism under audit, which is foreign code.
+"""Time limits: how long a mechanism under audit, which is foreign code, may take in a call or check.
 
 Foreign code may fail or hang, so it runs in a separate thread with a time limit. If a call or a
 copy fails, `MechanismFailure` is raised.

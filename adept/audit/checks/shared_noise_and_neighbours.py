@@ -31,7 +31,7 @@ from adept.audit.distinguisher.input_pairs import FAR_FACTOR
 from adept.audit.result import Check, Kind, MechanismFailure
 from adept.audit.stats.confidence_bounds import Floats
 from adept.audit.stats.exact_tests import Difference, differences, fisher, least_probable
-from adept.audit.subject.foreign_code import Caller
+from adept.audit.subject.time_limits import Caller
 from adept.audit.subject.value import ValueTarget
 from adept.audit.subject.vector import VectorTarget
 
