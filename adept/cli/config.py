@@ -7,7 +7,7 @@ from adept.cli.help import REQUIRED
 from adept.cli.release_config import NEIGHBOURS, LedgerConfig, RewriteConfig, SynthesizeConfig, VerifyConfig
 from adept.comparison.config import CompareConfig
 from adept.data.corpus import SPLITS, Columns, DataConfig
-from adept.data.formats import ReadingOptions
+from adept.data.reading import ReadingOptions
 from adept.errors import ConfigurationError
 from adept.models.config import (
     BATCH_SIZE,

@@ -1,11 +1,16 @@
-"""Results of a comparison: rows of its table, texts, verdicts of audits, attacks and examples.
+"""Results of a comparison: rows, means over seeds, texts, verdicts, attacks and examples.
 
 A new column of the table is a field with a default in :class:`ResultRow`, so that stored rows can
 still be read.
 """
 
+import math
+from collections.abc import Iterable
 from dataclasses import asdict, dataclass
+from statistics import mean, stdev
 from typing import Any
+
+from scipy.stats import t as student
 
 from adept.attacks.guessing_game import AttackRow
 from adept.comparison.config import CompareConfig
@@ -49,6 +54,33 @@ class ResultRow:
     exact_other: float | None = None
     fluency: float | None = None  # relative perplexity under a trigram model of public text
     holds: bool | None = None  # is the claim true of these records
+
+
+@dataclass(frozen=True)
+class SeedMean:
+    """A mean over seeds with its 95 % Student interval, which is one point if there is one seed."""
+
+    mean: float
+    low: float
+    high: float
+    half: float = 0.0  # half the interval's width, wherever its ends were cut off
+    seeds: int = 1
+
+    @classmethod
+    def of(cls, values: Iterable[float], *, least: float = 0.0) -> "SeedMean":
+        """Return the mean of ``values`` (one a seed), and its 95 % interval, clipped to [``least``, 1]."""
+        values = list(values)
+        centre, seeds = mean(values), len(values)
+        half = float(student.ppf(0.975, seeds - 1)) * stdev(values) / math.sqrt(seeds) if seeds > 1 else 0.0
+        return cls(centre, max(least, centre - half), min(1.0, centre + half), half, seeds)
+
+    def __str__(self) -> str:
+        return f"{self.mean:.3f}"
+
+    @property
+    def spread(self) -> str:
+        """Text that gives the mean and half the width of the mean's interval."""
+        return f"{self} ± {self.half:.3f}" if self.seeds > 1 else str(self)
 
 
 @dataclass(frozen=True)

@@ -13,9 +13,9 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from adept.data.column_names import RequiredColumns, missing_column
-from adept.data.formats import FORMATS, ReadingOptions, Record, tells_format
+from adept.data.formats import FORMATS, Record, tells_format
 from adept.data.labels import label_of
-from adept.data.reading import read_records
+from adept.data.reading import ReadingOptions, read_records
 from adept.data.text_arguments import text_list
 from adept.errors import ConfigurationError, DataError
 

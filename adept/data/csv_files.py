@@ -29,7 +29,6 @@ from typing import IO, Any
 
 from adept.data.formats import (
     BYTE_ORDER_MARK,
-    DELIMITERS,
     MAX_CHARACTERS,
     TOO_LONG,
     DamagedRecord,
@@ -39,9 +38,11 @@ from adept.data.formats import (
     Write,
     check_columns,
     check_text,
+    ending_of,
 )
 from adept.data.json_files import to_json
 
+DELIMITERS = {"comma": ",", "semicolon": ";", "tab": "\t", "pipe": "|"}
 PIECE_CHARACTERS = 2**20  # most that are read at once
 NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
 SEPARATOR = re.compile(r"sep=(.)\s*", re.DOTALL)  # a first line that some spreadsheets write into a csv
@@ -53,6 +54,11 @@ ENDS = ("\n", "\r")
 
 class TooLong(Exception):
     """An error: a row has more than MAX_CHARACTERS characters."""
+
+
+def delimiter_of(location: str, given: str | None = None) -> str:
+    """Return the delimiter named ``given``; if it is None, a tab for .tsv files, else a comma."""
+    return DELIMITERS[given or ("tab" if ending_of(location) == "tsv" else "comma")]
 
 
 @cache

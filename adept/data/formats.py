@@ -5,14 +5,12 @@ A central release computes one result from all records. In a central release, on
 determined the format, one record (the first row) could change how all other rows are read.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any
 
-from adept.errors import ConfigurationError, DataError
-from adept.ranges import check_choice
+from adept.errors import DataError
 
 Record = dict[str, Any]
 Write = Callable[[Sequence[Record]], None]
@@ -23,7 +21,6 @@ STANDARD_STREAM = "-"
 ENDINGS = {**{name: name for name in FORMATS}, "ndjson": "jsonl", "tsv": "csv"}
 SPREADSHEETS = ("xls", "xlsx", "xlsm", "xlsb", "ods")
 DOCUMENTS = ("doc", "docx", "odt", "pdf", "rtf", "html", "xml")  # no output is given such a name by mistake
-DELIMITERS = {"comma": ",", "semicolon": ";", "tab": "\t", "pipe": "|"}
 SPREADSHEET_ADVICE = "a spreadsheet, which cannot be read or written: save it as csv (UTF-8)"
 COMPRESSED = ("bz2", "xz", "zst", "zip", "7z")
 COMPRESSED_ADVICE = "compressed in a way that is not read or written: unpack it, or compress it with gzip"
@@ -92,60 +89,25 @@ def check_columns(names: Sequence[str]) -> None:
             raise UnfitFile(f"is damaged (columns {places[name]} and {number} have the same name): repair it")
 
 
-@dataclass(kw_only=True)
-class ReadingOptions:
-    """Options for reading data files."""
-
-    # --- Files
-    format: str | None = None
-    """Format of the input, and of an output whose name does not show its format: txt | jsonl | json
-    | csv | parquet. With null, the names of the files decide."""
-    delimiter: str | None = None
-    """Separator of the cells in csv files: comma | semicolon | tab | pipe. With null, tabs separate
-    the cells of .tsv files, and commas the cells of all other files."""
-    columns: list[str] | None = None
-    """Names of the columns of csv files without a header, such as [text,intent]."""
-
-    def __post_init__(self) -> None:
-        if self.format is not None:
-            check_choice(FORMATS, format=self.format)
-        if self.delimiter is not None:
-            check_choice(DELIMITERS, delimiter=self.delimiter)
-        if self.columns is not None and (
-            not all(self.columns) or len(set(self.columns)) < len(self.columns) or not self.columns
-        ):
-            raise ConfigurationError(
-                "columns must be different names, one for each cell of a csv's row: correct columns="
-            )
-
-    def check_used(self, locations: Iterable[str]) -> None:
-        """Raise ConfigurationError if options for csv files are given and no csv file is read."""
-        given = [name for name in ("delimiter", "columns") if getattr(self, name) is not None]
-        kinds = {file_format(location, self.format) for location in locations if given}
-        if given and "csv" not in kinds:
-            raise ConfigurationError(
-                f"{given[0]} must be left out for {' and '.join(sorted(kinds))}: it is for csv files"
-            )
-
-
 def is_gzip_name(location: str) -> bool:
     """Return True if the name of a file ends with .gz, in upper or lower case."""
     return location.lower().endswith(".gz")
 
 
-def _ending(location: str) -> str:
+def ending_of(location: str) -> str:
+    """Return the ending of a file's name in lower case, without .gz and without a dot."""
     name = location[:-3] if is_gzip_name(location) else location
     return Path(name).suffix.removeprefix(".").lower()
 
 
 def tells_format(location: str) -> bool:
     """Return True if the ending of a file's name shows the format of its data."""
-    return _ending(location) in ENDINGS
+    return ending_of(location) in ENDINGS
 
 
 def format_of_name(location: str) -> str | None:
     """Return the format that a file's name shows, or None; raise DataError for names like a.pdf."""
-    ending = _ending(location)
+    ending = ending_of(location)
     if ending in SPREADSHEETS:
         raise DataError(f"{location} is {SPREADSHEET_ADVICE}")
     if ending in COMPRESSED:
@@ -166,29 +128,8 @@ def file_format(location: str, given: str | None = None) -> str:
 
 def _unknown(location: str) -> DataError:
     return DataError(
-        f"unknown file format {_ending(location)!r} of {location}: use one of {', '.join(FORMATS)}, or give format="
+        f"unknown file format {ending_of(location)!r} of {location}: use one of {', '.join(FORMATS)}, or give format="
     )
-
-
-def delimiter_of(location: str, given: str | None = None) -> str:
-    """Return the delimiter named ``given``; if it is None, a tab for .tsv files, else a comma."""
-    return DELIMITERS[given or ("tab" if _ending(location) == "tsv" else "comma")]
-
-
-def written_format(target: str, options: ReadingOptions, sources: Iterable[str]) -> str:
-    """Return the format of an output, such as ``jsonl`` or ``csv:tab``.
-
-    The function takes the first of three formats that exists: the format in the output's name, the
-    option ``format``, and the format in the first input's name.
-    """
-    named = target != STANDARD_STREAM and format_of_name(target)
-    model = target if named else next(iter(sources), target)
-    kind = named or file_format(model, options.format)
-    if kind != "csv":
-        return kind
-    by_name = _ending(model) == "tsv" and (bool(named) or options.delimiter is None)
-    delimiter = "tab" if by_name else options.delimiter or "comma"
-    return kind if delimiter == "comma" else f"{kind}:{delimiter}"
 
 
 def read_lines(stream: IO[str], *, tolerant: bool) -> Iterator[str]:

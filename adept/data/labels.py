@@ -12,8 +12,8 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from adept.data.column_names import missing_column
-from adept.data.formats import ReadingOptions, Record
-from adept.data.reading import read_records
+from adept.data.formats import Record
+from adept.data.reading import ReadingOptions, read_records
 from adept.data.text_arguments import is_null, plain_text
 from adept.errors import ConfigurationError, DataError
 

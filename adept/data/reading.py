@@ -25,30 +25,30 @@ import io
 import os
 import re
 import zlib
-from collections.abc import Callable, Collection, Generator, Iterator, Sequence
+from collections.abc import Callable, Collection, Generator, Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from adept.data.column_names import RequiredColumns
-from adept.data.csv_files import read_csv
+from adept.data.csv_files import DELIMITERS, delimiter_of, read_csv
 from adept.data.formats import (
     COMPRESSED_ADVICE,
+    FORMATS,
     SPREADSHEET_ADVICE,
     STANDARD_STREAM,
     DamagedRecord,
-    ReadingOptions,
     Record,
     UnfitFile,
-    delimiter_of,
     file_format,
     format_of_name,
     is_gzip_name,
     read_txt,
 )
 from adept.data.json_files import read_json, read_jsonl
-from adept.errors import DataError
+from adept.errors import ConfigurationError, DataError
+from adept.ranges import check_choice
 
 GZIP = b"\x1f\x8b"
 ZIP = b"PK\x03\x04"  # as a new spreadsheet begins
@@ -57,6 +57,42 @@ COMPRESSED_BYTES = re.compile(rb"BZh[1-9]1AY&SY|\xfd7zXZ\0|\x28\xb5\x2f\xfd|7z\x
 UTF_16 = (b"\xff\xfe", b"\xfe\xff")
 PARQUET = b"PAR1"
 HEAD_BYTES = 10  # enough to tell what a file is
+
+
+@dataclass(kw_only=True)
+class ReadingOptions:
+    """Options for reading data files."""
+
+    # --- Files
+    format: str | None = None
+    """Format of the input, and of an output whose name does not show its format: txt | jsonl | json
+    | csv | parquet. With null, the names of the files decide."""
+    delimiter: str | None = None
+    """Separator of the cells in csv files: comma | semicolon | tab | pipe. With null, tabs separate
+    the cells of .tsv files, and commas the cells of all other files."""
+    columns: list[str] | None = None
+    """Names of the columns of csv files without a header, such as [text,intent]."""
+
+    def __post_init__(self) -> None:
+        if self.format is not None:
+            check_choice(FORMATS, format=self.format)
+        if self.delimiter is not None:
+            check_choice(DELIMITERS, delimiter=self.delimiter)
+        if self.columns is not None and (
+            not all(self.columns) or len(set(self.columns)) < len(self.columns) or not self.columns
+        ):
+            raise ConfigurationError(
+                "columns must be different names, one for each cell of a csv's row: correct columns="
+            )
+
+    def check_used(self, locations: Iterable[str]) -> None:
+        """Raise ConfigurationError if options for csv files are given and no csv file is read."""
+        given = [name for name in ("delimiter", "columns") if getattr(self, name) is not None]
+        kinds = {file_format(location, self.format) for location in locations if given}
+        if given and "csv" not in kinds:
+            raise ConfigurationError(
+                f"{given[0]} must be left out for {' and '.join(sorted(kinds))}: it is for csv files"
+            )
 
 
 def _read_parquet(stream: Any, **options: Any) -> Iterator[Record]:

@@ -6,16 +6,26 @@ import gzip
 import io
 import os
 import tempfile
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import asdict
 from functools import partial
 from pathlib import Path
 from typing import Any
 
-from adept.data.csv_files import to_cell, write_csv
-from adept.data.formats import DELIMITERS, Types, Write, is_gzip_name, write_txt
+from adept.data.csv_files import DELIMITERS, to_cell, write_csv
+from adept.data.formats import (
+    STANDARD_STREAM,
+    Types,
+    Write,
+    ending_of,
+    file_format,
+    format_of_name,
+    is_gzip_name,
+    write_txt,
+)
 from adept.data.json_files import to_json, write_json, write_jsonl
+from adept.data.reading import ReadingOptions
 from adept.errors import DataError
 
 # As FAT and some network disks say
@@ -36,6 +46,22 @@ WRITERS: dict[str, Callable[[Any, Sequence[str], Types | None], AbstractContextM
     **{f"csv:{name}": partial(write_csv, delimiter=character) for name, character in DELIMITERS.items()},
     "parquet": _write_parquet,
 }
+
+
+def written_format(target: str, options: ReadingOptions, sources: Iterable[str]) -> str:
+    """Return the format of an output, such as ``jsonl`` or ``csv:tab``.
+
+    The function takes the first of three formats that exists: the format in the output's name, the
+    option ``format``, and the format in the first input's name.
+    """
+    named = target != STANDARD_STREAM and format_of_name(target)
+    model = target if named else next(iter(sources), target)
+    kind = named or file_format(model, options.format)
+    if kind != "csv":
+        return kind
+    by_name = ending_of(model) == "tsv" and (bool(named) or options.delimiter is None)
+    delimiter = "tab" if by_name else options.delimiter or "comma"
+    return kind if delimiter == "comma" else f"{kind}:{delimiter}"
 
 
 @contextmanager

@@ -37,7 +37,8 @@ from typing import Any
 
 import numpy as np
 
-from adept.data.formats import STANDARD_STREAM, Record, file_format, written_format
+from adept.data.formats import STANDARD_STREAM, Record, file_format
+from adept.data.writing import written_format
 from adept.errors import ConfigurationError, DataError
 from adept.mechanisms.central_counts import Counts
 from adept.ranges import check_integer

@@ -9,17 +9,17 @@ from pathlib import Path
 from typing import Any
 
 from adept.data.column_names import RequiredColumns
-from adept.data.formats import (
-    STANDARD_STREAM,
-    PlacedRecord,
-    ReadingOptions,
-    Record,
-    file_format,
-    is_gzip_name,
-    tells_format,
-)
+from adept.data.formats import STANDARD_STREAM, PlacedRecord, Record, file_format, is_gzip_name, tells_format
 from adept.data.parquet_files import bare_type, long_indices
-from adept.data.reading import data_files, declared_columns, mismatch, parquet_types, part_files, read_files
+from adept.data.reading import (
+    ReadingOptions,
+    data_files,
+    declared_columns,
+    mismatch,
+    parquet_types,
+    part_files,
+    read_files,
+)
 from adept.errors import DataError
 
 CHUNK_BYTES = 2**20

@@ -12,8 +12,9 @@ from functools import cached_property, partial
 from itertools import chain, islice
 from typing import Any
 
-from adept.data.formats import Record, written_format
+from adept.data.formats import Record
 from adept.data.labels import label_set_of, read_label_descriptions
+from adept.data.writing import written_format
 from adept.errors import ConfigurationError, ReleaseRefused
 from adept.mechanisms import JointResponse, LocalRandomizer, RandomizedResponse
 from adept.mechanisms.base import MechanismChoice

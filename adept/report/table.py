@@ -5,16 +5,13 @@ that are shown in brackets; these columns compare a record with the rewrite of a
 To show a new reference, such as ``random`` (text from random latents), add it to ``LEVELS``.
 """
 
-import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from statistics import mean, stdev
-
-from scipy.stats import t as student
+from statistics import mean
 
 from adept.comparison.config import BY_LABEL, REFERENCES, SYNTHESIZER
 from adept.comparison.plan import ALTERNATIVES, LOOKUP, NO_RECORDS, NONE, PUBLIC, REDACTED
-from adept.comparison.results import ResultRow, exceeds
+from adept.comparison.results import ResultRow, SeedMean, exceeds
 from adept.evaluation.metrics import OTHER, PAIRED
 from adept.mechanisms import BY_NAME
 from adept.plot_style import NAMES, group_rows
@@ -28,25 +25,6 @@ MAJORITY = "always the majority label"
 CURVE_ORDER = [*BY_NAME, BY_LABEL, SYNTHESIZER, LOOKUP, *ALTERNATIVES]
 FLOORS = ("random", *NO_RECORDS)
 LEVELS = (NONE, REDACTED, PUBLIC, *NO_RECORDS, *REFERENCES)  # that every curve is read against
-
-
-@dataclass(frozen=True)
-class SeedMean:
-    """A mean over seeds with its 95 % Student interval, which is one point if there is one seed."""
-
-    mean: float
-    low: float
-    high: float
-    half: float = 0.0  # half the interval's width, wherever its ends were cut off
-    seeds: int = 1
-
-    def __str__(self) -> str:
-        return f"{self.mean:.3f}"
-
-    @property
-    def spread(self) -> str:
-        """Text that gives the mean and half the width of the mean's interval."""
-        return f"{self} ± {self.half:.3f}" if self.seeds > 1 else str(self)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -123,11 +101,11 @@ def _line(own: list[ResultRow], floors: list[list[ResultRow]]) -> Line:
         false_claim=claim is not None and any(exceeds(row.epsilon, claim) for row in own),
         title=title(row.mechanism),
         model=name_model(row),
-        accuracy=estimate(row.accuracy for row in own),
-        macro_f1=estimate(row.macro_f1 for row in own),
-        majority=estimate(row.majority_accuracy for row in own),
+        accuracy=SeedMean.of(row.accuracy for row in own),
+        macro_f1=SeedMean.of(row.macro_f1 for row in own),
+        majority=SeedMean.of(row.majority_accuracy for row in own),
         floor=floor[0].mechanism if gains else None,
-        above_floor=estimate(gains, least=-1.0) if gains else None,
+        above_floor=SeedMean.of(gains, least=-1.0) if gains else None,
         measures={name: _mean(getattr(row, name) for row in own) for name in MEASURES},
     )
 
@@ -137,14 +115,6 @@ def _find_floor(row: ResultRow, floors: list[list[ResultRow]]) -> list[ResultRow
     fit = [own for own in floors if _reader(own[0]) == _reader(row) or own[0].mechanism in NO_RECORDS]
     fit = [own for own in fit if own[0].classifier == row.classifier]
     return max(fit, key=lambda own: mean(row.accuracy for row in own), default=[])
-
-
-def estimate(values: Iterable[float], *, least: float = 0.0) -> SeedMean:
-    """Return the mean of ``values`` (one a seed), and its 95 % interval, clipped to [``least``, 1]."""
-    values = list(values)
-    centre, seeds = mean(values), len(values)
-    half = float(student.ppf(0.975, seeds - 1)) * stdev(values) / math.sqrt(seeds) if seeds > 1 else 0.0
-    return SeedMean(centre, max(least, centre - half), min(1.0, centre + half), half, seeds)
 
 
 def _mean(values: Iterable[float | None]) -> float | None:

@@ -13,8 +13,9 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from adept.data.formats import DELIMITERS, ReadingOptions, Record
-from adept.data.reading import read_records
+from adept.data.csv_files import DELIMITERS
+from adept.data.formats import Record
+from adept.data.reading import ReadingOptions, read_records
 from adept.errors import AdeptError, ConfigurationError, DataError
 from adept.mechanisms.guarantee import words
 from adept.release.default_ledger import NO_LEDGER, open_ledger

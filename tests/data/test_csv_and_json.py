@@ -13,8 +13,7 @@ from hypothesis import strategies as st
 
 from adept.data import csv_files, formats, json_files
 from adept.data.csv_files import BARE, CELL_BEGINS, QUOTE_IN_QUOTED, QUOTED, state_after
-from adept.data.formats import ReadingOptions
-from adept.data.reading import read_records
+from adept.data.reading import ReadingOptions, read_records
 
 MARK = "\ufeff".encode()
 PIECES = [

@@ -12,9 +12,10 @@ import pytest
 from pyarrow import parquet
 
 from adept.data.column_names import RequiredColumns
-from adept.data.formats import DELIMITERS, FORMATS, ReadingOptions, file_format, written_format
-from adept.data.reading import declared_columns, mismatch, read_records
-from adept.data.writing import record_writer
+from adept.data.csv_files import DELIMITERS
+from adept.data.formats import FORMATS, file_format
+from adept.data.reading import ReadingOptions, declared_columns, mismatch, read_records
+from adept.data.writing import record_writer, written_format
 from adept.errors import ConfigurationError, DataError
 
 RECORDS = [{"text": "play a song", "intent": "music"}, {"text": "set; an, alarm", "intent": "alarm"}]

@@ -19,8 +19,8 @@ import pyarrow
 import pytest
 from pyarrow import parquet
 
-from adept.data.formats import ReadingOptions, file_format
-from adept.data.reading import read_records
+from adept.data.formats import file_format
+from adept.data.reading import ReadingOptions, read_records
 from adept.data.writing import new_directory, record_writer, write_once, write_table
 from adept.errors import DataError
 

@@ -19,8 +19,7 @@ import pytest
 from lost_power import Recorder, State, restore, states
 from tiny import Run
 
-from adept.data.formats import ReadingOptions
-from adept.data.reading import read_records
+from adept.data.reading import ReadingOptions, read_records
 from adept.errors import ConfigurationError, DataError, Interrupted, ReleaseRefused
 from adept.mechanisms import Votes
 from adept.mechanisms.central_counts import Counts

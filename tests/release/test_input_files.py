@@ -14,7 +14,7 @@ from tiny import Run
 from adept.cli.evaluate import EvaluateConfig
 from adept.cli.evaluate import run as evaluate
 from adept.data.corpus import Columns, DataConfig, load
-from adept.data.formats import ReadingOptions
+from adept.data.reading import ReadingOptions
 from adept.errors import DataError
 from adept.release.input_files import Inputs
 from adept.release.ledger import Ledger

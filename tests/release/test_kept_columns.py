@@ -14,8 +14,7 @@ from hypothesis import strategies as st
 from pyarrow import parquet
 
 from adept.data.arrow_types import fits
-from adept.data.formats import ReadingOptions
-from adept.data.reading import read_records
+from adept.data.reading import ReadingOptions, read_records
 from adept.data.writing import record_writer
 from adept.errors import AdeptError, ConfigurationError, DataError
 from adept.mechanisms import SqrtNLaplace

@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 from forked import standard_output
 
-from adept.data.formats import ReadingOptions
+from adept.data.reading import ReadingOptions
 from adept.errors import DataError, ReleaseRefused
 from adept.mechanisms import SqrtNLaplace
 from adept.release.columns import ReleaseOptions

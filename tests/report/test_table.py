@@ -21,17 +21,6 @@ def test_a_line_is_a_mean_over_seeds_at_one_budget() -> None:
     assert (original.title, original.model) == ("original (claim false)", "l2 model")
 
 
-def test_intervals_are_students_over_seeds() -> None:
-    found = report.estimate([0.80, 0.81, 0.82])
-    assert found.mean == pytest.approx(0.81)
-    assert found.high - found.mean == pytest.approx(4.3027 * 0.01 / 3**0.5, rel=1e-4)
-    assert found.spread == "0.810 ± 0.025"
-    assert report.estimate([0.8]).low == 0.8
-    assert report.estimate([0.8]).spread == "0.800"
-    assert report.estimate([0.0, 1.0]).low == 0.0
-    assert report.estimate([0.0, 1.0]).high == 1.0
-
-
 def test_each_model_has_references_of_its_own() -> None:
     levels = table(make_mixed()).levels["accuracy"]
     assert levels["random (l2 model)"].mean == pytest.approx(0.6)
