@@ -26,7 +26,7 @@ from adept import Rewriter
 from adept.data.corpus import Corpus
 from adept.evaluation.classifiers import predict
 from adept.mechanisms import JointResponse, RandomizedResponse
-from adept.models.codec.meaning import WordWeights
+from adept.models.codec.word_weights_and_meanings import WordWeights
 from adept.models.reconstruction_share import mean_word_f1
 from adept.rewriting.loading import best_exact, load_model
 

@@ -2,8 +2,8 @@
 
 from collections.abc import Sequence
 
-from adept.models.language_model.model import LanguageModel
 from adept.models.language_model.next_word import NextWord, read, start
+from adept.models.language_model.ngram_mixture import LanguageModel
 
 
 def after(model: LanguageModel, numbers: Sequence[int]) -> NextWord:

@@ -25,7 +25,7 @@ from adept.mechanisms import Description, JointResponse, LearnedCodebook
 from adept.mechanisms.base import MechanismChoice
 from adept.models import adapt as examples
 from adept.models.adapt import sentences_about
-from adept.models.codebooks import encode_public
+from adept.models.codebook_learning import encode_public
 from adept.models.codec.codec import words_of
 from adept.models.reconstruction_share import mean_word_f1
 from adept.models.saved_model import Autoencoder

@@ -24,7 +24,7 @@ from adept.evaluation import metrics
 from adept.evaluation.classifiers import LINEAR_DIM, Evaluation, evaluate, fit_linear_encoder, score
 from adept.mechanisms import Codebook, Votes
 from adept.mechanisms.guarantee import Guarantee
-from adept.models.decoding import PublicTexts
+from adept.models.decoding import Pair, PublicTexts
 from adept.rewriting.alternative_rewriters import (
     PromptSampling,
     Redaction,
@@ -33,7 +33,6 @@ from adept.rewriting.alternative_rewriters import (
     common_length,
     public_logits,
 )
-from adept.rewriting.encode_release_write import Pair
 from adept.synthesis.draw_by_label_names import draw_by_names, label_by_names
 from adept.synthesis.synthesizer import Synthesizer
 

@@ -44,8 +44,6 @@ HEAVY_SHARE, CODEWORDS_PER_HEAVY, SURE_PROBABILITY = 0.8, 512, 0.9  # the rule f
 BROAD_FACTOR = 4  # factor by which broad text may have more codewords
 # Odds of a heavy codeword of broad text: epsilon less the first number, and at least the second
 BROAD_ODDS_BELOW_EPSILON, MIN_ODDS = 2.0, 4 / 3
-KMEANS_BATCH_ROWS = 20_000  # latents that k-means reads in each step
-KMEANS_RESTARTS = (3, 1)  # runs of k-means for up to 256 codewords, and for more
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -78,7 +76,7 @@ class LearnedCodebook(Codebook, SymbolRandomizer):
                 raise ConfigurationError(
                     f"size must be the number of codewords, {len(self.codewords)}, got {self.size}"
                 )
-            object.__setattr__(self, "codewords", _unit_codewords(self.codewords))
+            object.__setattr__(self, "codewords", unit_codewords(self.codewords))
         if self.top is not None:
             check_integer(1, self.count - 1, top=self.top)
 
@@ -209,7 +207,8 @@ def _without_gap(sizes: Iterable[int], *, most: int) -> int:
     return found
 
 
-def _unit_codewords(codewords: Tensor) -> Tensor:
+def unit_codewords(codewords: Tensor) -> Tensor:
+    """Return codewords (k, n) scaled to unit length; raise ConfigurationError for unfit ones."""
     if not isinstance(codewords, Tensor):
         raise ConfigurationError(f"codewords must be a tensor, got {type(codewords).__name__}")
     check_latents(codewords)
@@ -218,33 +217,3 @@ def _unit_codewords(codewords: Tensor) -> Tensor:
         raise ConfigurationError("codewords must be finite and must not hold a zero row")
     unit = clip_latents(codewords.detach().to("cpu", torch.float64, copy=True), clip="sphere", clip_norm=1.0)
     return unit.to(torch.float32)
-
-
-def learn_codebooks(latents: Tensor, *, seed: int = 0, also: int = 0) -> dict[int, Tensor]:
-    """Learn codebooks of 32, 64, ... 1024 unit codewords (k, n) from public latents (N, n).
-
-    The method is k-means on the sphere. A codebook has at most N / 2 codewords, and at most as many
-    codewords as there are distinct latents. If the smaller of these limits is below 32, the
-    function learns one smaller codebook or none. The function also learns a codebook of ``also``
-    codewords, unless this number exceeds one of the limits.
-    """
-    points = _unit_codewords(latents).to(torch.float64) if len(latents) else latents
-    distinct = len(torch.unique(points, dim=0)) if len(latents) else 0
-    largest = min(len(latents) // 2, distinct)
-    sizes = [1 << power for power in range(SIZE_POWERS[0], SIZE_POWERS[1] + 1) if 1 << power <= largest]
-    if not sizes and largest >= SIZES[0]:
-        sizes = [1 << (largest.bit_length() - 1)]
-    if SIZES[0] <= also <= min(largest, 1 << SIZE_POWERS[1]):
-        sizes.append(also)
-    return {size: _k_means(points, size, seed=seed) for size in sorted(set(sizes))}
-
-
-def _k_means(points: Tensor, size: int, *, seed: int) -> Tensor:
-    # Training alone needs scikit-learn, which takes long to import
-    from sklearn.cluster import KMeans, MiniBatchKMeans
-
-    kind = KMeans if len(points) <= KMEANS_BATCH_ROWS else MiniBatchKMeans
-    restarts = KMEANS_RESTARTS[size > 256]
-    centres = torch.from_numpy(kind(size, n_init=restarts, random_state=seed).fit(points.numpy()).cluster_centers_)
-    centres[(centres == 0).all(dim=1), 0] = 1.0  # opposite points have a mean without direction
-    return _unit_codewords(centres)

@@ -32,12 +32,12 @@ from torch.nn.functional import normalize
 
 from adept.data.corpus import Corpus
 from adept.errors import DataError, ModelError
-from adept.mechanisms.learned_codebook import learn_codebooks
-from adept.models.codebooks import TEXT_CODEWORDS, encode_public
+from adept.models.codebook_learning import TEXT_CODEWORDS, encode_public, learn_codebooks
 from adept.models.codec.codec import Codec, words_of
+from adept.models.codec.codec_learning import drop_known
 from adept.models.codec.listed_texts import MAX_LISTED_WORDS, ListedTexts, Words
-from adept.models.codec.meaning import Codes, Meanings, join_groups, multiply_all
-from adept.models.codec.training import drop_known
+from adept.models.codec.nearest_text import join_groups
+from adept.models.codec.word_weights_and_meanings import Codes, Meanings, multiply_all
 from adept.models.config import (
     TOPICS,
     FitResult,

@@ -1,4 +1,4 @@
-"""Turn released latents into texts, word by word or by a choice among public texts.
+"""Turn released latents into texts, word by word, or by a choice among public texts or a pool.
 
 Decoding reads only released latents, so it is post-processing and costs no privacy.
 
@@ -6,7 +6,9 @@ All random numbers that decoding uses come from the operating system. If a seed 
 numbers, an attacker who knows the seed could find the original place of a text in a shuffled file.
 """
 
-from collections.abc import Sequence
+import secrets
+from collections.abc import Callable, Sequence
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -17,7 +19,10 @@ from adept.models.lstm_autoencoder import fill_up
 from adept.models.saved_model import Autoencoder
 from adept.models.tokenizer import END, FIRST_LABEL, PAD
 
+POOL_TEXTS = 10_240  # texts of all pools together; more if there are many codewords
+MIN_POOL, MAX_POOL = 10, 40  # texts of the pool of one codeword
 NEAREST_ROWS = 32  # rows of every product; fewer latents are filled up with zeros
+Pair = tuple[str, str | None]  # a text, and its label where one was written or released with it
 
 
 def decode(model: Autoencoder, latents: Tensor, decoding: DecodingConfig | None = None) -> Tensor:
@@ -88,3 +93,47 @@ class PublicTexts:
     def _compare(self, latents: Tensor) -> Tensor:
         rows = fill_up(fill_up(latents, dim=0, width=NEAREST_ROWS), dim=1)
         return (rows @ self._table)[: len(latents), : len(self.texts)]
+
+
+def pool_size(codewords: int) -> int:
+    """Return the number of texts in a codeword's pool: the fewer codewords, the larger the pool."""
+    return min(MAX_POOL, max(MIN_POOL, POOL_TEXTS // codewords))
+
+
+class Pools:
+    """Pools of texts: one pool for each codeword, for all records released as this codeword.
+
+    A *codeword* is one of a few public vectors that some mechanisms release, so many records can
+    have the same release.
+
+    *Claim*: if each text of a pool is written only when it is first drawn, the outputs have the
+    same distribution as if the whole pool had been written before. *Proof*: the texts of a codeword
+    are drawn independently, from one distribution that depends on the codeword alone. A record's
+    text is chosen by a random place in the pool, and no text is read for this choice. So the time
+    at which a text is written does not matter. QED. Only released codewords are read, so drawing is
+    post-processing. All random numbers come from the operating system, so no seed can reveal which
+    record was the first to draw a text.
+    """
+
+    def __init__(self, size: int) -> None:
+        self.size = size  # texts of a codeword
+        self.texts: dict[bytes, dict[int, Pair]] = {}  # by their codeword's bytes and their place in its pool
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Pools, (self.size,)
+
+    def draw(self, released: Tensor, *, samples: int, decode: Callable[[Tensor], list[Pair]]) -> list[Pair]:
+        """Draw ``samples`` texts for each released codeword (B, n) from the codeword's pool."""
+        keys = [row.numpy().tobytes() for row in released.cpu()]
+        drawn = [(key, place) for key in keys for place in self._places(samples)]
+        wanted = [(key, place) for key, place in dict.fromkeys(drawn) if place not in self.texts.get(key, ())]
+        if wanted:
+            rows = dict(zip(keys, released, strict=True))
+            pairs = decode(torch.stack([rows[key] for key, _ in wanted]))
+            for (key, place), pair in zip(wanted, pairs, strict=True):
+                self.texts.setdefault(key, {})[place] = pair
+        return [self.texts[key][place] for key, place in drawn]
+
+    def _places(self, samples: int) -> list[int]:
+        whole, rest = divmod(samples, self.size)
+        return [*range(self.size)] * whole + secrets.SystemRandom().sample(range(self.size), rest)

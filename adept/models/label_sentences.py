@@ -39,8 +39,8 @@ from numpy.typing import NDArray
 from adept.models.adapt import read_meanings, spell_out
 from adept.models.codec.codec import Codec, words_of
 from adept.models.codec.listed_texts import Words
-from adept.models.codec.meaning import MEANING_LENGTH, multiply_all
 from adept.models.codec.nearest_text import MeaningIndex
+from adept.models.codec.word_weights_and_meanings import MEANING_LENGTH, multiply_all
 from adept.models.word_vectors import Lexicon
 
 MIN_LETTERS = 3  # of a word that can say what a label means: codes have shorter ones

@@ -44,11 +44,11 @@ from adept.mechanisms.central_counts import Counts
 from adept.ranges import check_integer
 from adept.release import ray_cluster
 from adept.release.input_files import Inputs
-from adept.release.journal import Entry
 from adept.release.ledger import Ledger
 from adept.release.ledger_file import Spending
 from adept.release.publication import Publication, open_output
 from adept.release.release_flow import Plan, Progress, Run, find_files, ignore, release
+from adept.release.resume_journal import Entry
 from adept.release.rewrite_options import CentralOptions
 from adept.release.statement import CentralStatement
 from adept.rewriting.budget_estimates import APPROVAL_EXAMPLES, short_texts

@@ -28,8 +28,8 @@ from pathlib import Path
 from adept.data.writing import new_private_file
 from adept.errors import DataError
 from adept.mechanisms.central_counts import ADD_OR_REMOVE
-from adept.release.journal import Database
 from adept.release.record_identity import PERSON_KIND, ROW_KIND, row_digest
+from adept.release.resume_journal import Database
 from adept.release.statement import CentralStatement, PrivacyStatement
 
 CACHE_KILOBYTES = 32_768  # memory for the digests that a run collects

@@ -1,6 +1,7 @@
 """The local release of a file: each record is randomised by itself and written as private text.
 
-The results of all random draws are stored before anybody can see a row (``adept.release.journal``).
+The results of all random draws are stored before anybody can see a row
+(``adept.release.resume_journal``).
 """
 
 import math
@@ -22,7 +23,6 @@ from adept.mechanisms.guarantee import share
 from adept.models.saved_model import Autoencoder
 from adept.models.tokenizer import Tokenizer
 from adept.release import statement_provenance
-from adept.release.batches import Batches, Drawing, PlainBatches, ShuffledBatches
 from adept.release.columns import (
     RANDOMISED_TREATMENTS,
     CheckedRecords,
@@ -35,10 +35,11 @@ from adept.release.columns import (
 )
 from adept.release.input_files import Inputs
 from adept.release.ledger import Ledger
+from adept.release.plain_or_shuffled_batches import Batches, Drawing, PlainBatches, ShuffledBatches
 from adept.release.publication import Publication
 from adept.release.release_flow import Plan, Progress, Run, find_files, ignore, release
 from adept.release.rewrite_options import FileOptions, ReleaseRequest
-from adept.release.shuffled_release import check_shuffling, find_shuffled
+from adept.release.shuffle_guarantee import check_shuffling, find_shuffled
 from adept.release.statement import PrivacyStatement
 from adept.rewriting.budget_estimates import APPROVAL_EXAMPLES, rewrite_examples
 from adept.rewriting.label_coding import LabelCoding

@@ -35,11 +35,11 @@ Each state is on the disk before the next state begins.
 (c) ``complete`` reads only the files under their final names. The data file counts as published if
     the statement beside it holds the digest of the data file. The steps after publication are
     repeated by each resumed run until they are done.
-(d) This is the claim of ``adept.release.journal`` if the journal is whole and up to date. The
-    ledger detects a journal that was replaced by an older copy or has lost its end. Before anybody
-    can read records, the ledger stores the number of these records. A run does not resume from a
-    journal that holds draws for fewer records than the number in the ledger. So the ledger removes
-    only claims of records that nobody can have read. QED.
+(d) This is the claim of ``adept.release.resume_journal`` if the journal is whole and up to date.
+    The ledger detects a journal that was replaced by an older copy or has lost its end. Before
+    anybody can read records, the ledger stores the number of these records. A run does not resume
+    from a journal that holds draws for fewer records than the number in the ledger. So the ledger
+    removes only claims of records that nobody can have read. QED.
 
 On standard output, rows become visible batch by batch. The records of a batch are drawn, stored in
 the journal, and marked as readable in the ledger; only then are their rows written. If a default
@@ -60,7 +60,7 @@ from typing import Any
 from adept.data.formats import STANDARD_STREAM, Record, Types
 from adept.data.writing import WRITERS, publish, record_writer, sync_directory
 from adept.errors import DataError
-from adept.release.journal import journal_files
+from adept.release.resume_journal import journal_files
 
 STATEMENT, CARD, REPORT, PARTIAL, JOURNAL = ".privacy.json", ".card.md", ".report.html", ".partial", ".journal"
 STDOUT = 1

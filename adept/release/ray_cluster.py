@@ -8,9 +8,9 @@ result of a call. The process that made the call receives this result, and store
 Ray returns exactly one result for each call, even if several workers attempted the call. If the
 result of an attempt is lost, the draws of this attempt were only in the memory of the cluster. So
 exactly one draw of a record enters the journal, before any row of the record is visible. Once the
-draw is in the journal, the proof of ``adept.release.journal`` applies. QED. Nothing in this program
-lets drawn values decide when a worker dies, so lost draws cost no budget, as
-``adept.release.journal`` explains.
+draw is in the journal, the proof of ``adept.release.resume_journal`` applies. QED. Nothing in this
+program lets drawn values decide when a worker dies, so lost draws cost no budget, as
+``adept.release.resume_journal`` explains.
 
 You must trust the cluster as much as your own machine, because the memory and the disks of the
 cluster hold records. A cluster that this module starts accepts only connections from this machine
@@ -30,7 +30,7 @@ from typing import Any, TypeVar
 
 from adept.data.formats import Record
 from adept.errors import ConfigurationError, DataError
-from adept.release.journal import Entry
+from adept.release.resume_journal import Entry
 from adept.release.rewrite_options import PersonOptions
 
 MAX_WAITING = 3  # batches that a worker is given before its first one is back

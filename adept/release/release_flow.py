@@ -1,8 +1,8 @@
 """The steps of every release: plan or continue the release, draw, publish, and tidy up.
 
-To draw means to make all random choices of a release. The proofs of ``adept.release.journal`` and
-``adept.release.publication`` depend on the order of these steps. The *curator* is the person who
-holds the file and runs the release.
+To draw means to make all random choices of a release. The proofs of
+``adept.release.resume_journal`` and ``adept.release.publication`` depend on the order of these
+steps. The *curator* is the person who holds the file and runs the release.
 """
 
 import json
@@ -19,10 +19,10 @@ from adept.errors import AdeptError, DataError, Interrupted
 from adept.release import statement_provenance
 from adept.release.approval_page import approval_page
 from adept.release.input_files import Inputs
-from adept.release.journal import LEDGER, Journal
 from adept.release.ledger import Ledger
 from adept.release.publication import PARTIAL, Publication
 from adept.release.record_identity import throwaway_key
+from adept.release.resume_journal import LEDGER, Journal
 from adept.release.rewrite_options import PersonOptions
 from adept.release.statement import Statement
 from adept.release.statement_wording import card

@@ -17,7 +17,7 @@ from adept.mechanisms import BY_NAME, JointResponse, LocalRandomizer, Randomized
 from adept.mechanisms.central_counts import COUNTS_MOVED, Votes
 from adept.mechanisms.guarantee import Guarantee, Part, json_number, laplace_part, total
 from adept.release import statement_wording
-from adept.release.shuffled_release import Shuffled
+from adept.release.shuffle_guarantee import Shuffled
 from adept.release.statement_provenance import label_facts, mechanism_options
 from adept.release.verify_statement import (
     DAMAGED,

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from adept.mechanisms.epsilon_as_odds import odds_change
 from adept.mechanisms.guarantee import total, words
-from adept.release.shuffled_release import Shuffled
+from adept.release.shuffle_guarantee import Shuffled
 from adept.release.statement_provenance import plain_name
 
 if TYPE_CHECKING:

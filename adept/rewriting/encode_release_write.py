@@ -10,9 +10,8 @@ record's label. To add a kind of release, write another subclass of ``Coding``, 
 choose it.
 """
 
-import secrets
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from itertools import chain
 from typing import Any
 from weakref import WeakKeyDictionary
@@ -23,17 +22,14 @@ from torch import Tensor
 from adept.errors import ConfigurationError, ModelError
 from adept.mechanisms import JointResponse, LearnedCodebook, LocalRandomizer
 from adept.mechanisms.description import Described
-from adept.models.codebooks import encode_public
-from adept.models.codec.training import complete
+from adept.models.codebook_learning import encode_public
+from adept.models.codec.codec_learning import complete
 from adept.models.config import TOPICS, DecodingConfig
-from adept.models.decoding import PublicTexts, decode, likelihood
+from adept.models.decoding import Pair, Pools, PublicTexts, decode, likelihood, pool_size
 from adept.models.saved_model import Autoencoder
 from adept.models.tokenizer import Tokenizer
 
 HALF_BITS = 60  # bits of half a description, which may have 120 bits
-POOL_TEXTS = 10_240  # texts of all pools together; more if there are many codewords
-MIN_POOL, MAX_POOL = 10, 40  # texts of the pool of one codeword
-Pair = tuple[str, str | None]  # a text, and its label where one was written or released with it
 _ENCODED: WeakKeyDictionary[Autoencoder, PublicTexts] = WeakKeyDictionary()  # public texts of each model, encoded once
 
 
@@ -139,50 +135,6 @@ class LatentCoding(Coding):
             fit = likelihood(self.model, latents, tokens)
         best = fit.reshape(-1, count).argmax(dim=1)
         return tokens[best + count * torch.arange(len(best), device=best.device)]
-
-
-def pool_size(codewords: int) -> int:
-    """Return the number of texts in a codeword's pool: the fewer codewords, the larger the pool."""
-    return min(MAX_POOL, max(MIN_POOL, POOL_TEXTS // codewords))
-
-
-class Pools:
-    """Pools of texts: one pool for each codeword, for all records released as this codeword.
-
-    A *codeword* is one of a few public vectors that some mechanisms release, so many records can
-    have the same release.
-
-    *Claim*: if each text of a pool is written only when it is first drawn, the outputs have the
-    same distribution as if the whole pool had been written before. *Proof*: the texts of a codeword
-    are drawn independently, from one distribution that depends on the codeword alone. A record's
-    text is chosen by a random place in the pool, and no text is read for this choice. So the time
-    at which a text is written does not matter. QED. Only released codewords are read, so drawing is
-    post-processing. All random numbers come from the operating system, so no seed can reveal which
-    record was the first to draw a text.
-    """
-
-    def __init__(self, size: int) -> None:
-        self.size = size  # texts of a codeword
-        self.texts: dict[bytes, dict[int, Pair]] = {}  # by their codeword's bytes and their place in its pool
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return Pools, (self.size,)
-
-    def draw(self, released: Tensor, *, samples: int, decode: Callable[[Tensor], list[Pair]]) -> list[Pair]:
-        """Draw ``samples`` texts for each released codeword (B, n) from the codeword's pool."""
-        keys = [row.numpy().tobytes() for row in released.cpu()]
-        drawn = [(key, place) for key in keys for place in self._places(samples)]
-        wanted = [(key, place) for key, place in dict.fromkeys(drawn) if place not in self.texts.get(key, ())]
-        if wanted:
-            rows = dict(zip(keys, released, strict=True))
-            pairs = decode(torch.stack([rows[key] for key, _ in wanted]))
-            for (key, place), pair in zip(wanted, pairs, strict=True):
-                self.texts.setdefault(key, {})[place] = pair
-        return [self.texts[key][place] for key, place in drawn]
-
-    def _places(self, samples: int) -> list[int]:
-        whole, rest = divmod(samples, self.size)
-        return [*range(self.size)] * whole + secrets.SystemRandom().sample(range(self.size), rest)
 
 
 class DescriptionCoding(Coding):

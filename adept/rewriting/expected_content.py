@@ -25,7 +25,7 @@ from adept.data.text_arguments import text_list
 from adept.mechanisms.base import SymbolRandomizer
 from adept.mechanisms.description import first_share
 from adept.mechanisms.guarantee import words
-from adept.models.codebooks import encode_public
+from adept.models.codebook_learning import encode_public
 from adept.models.label_sentences import spell_names
 from adept.models.reconstruction_share import mean_word_f1
 from adept.models.tokenizer import UNKNOWN, Tokenizer

@@ -10,7 +10,7 @@ compares the words of the sentence and the record (``adept.models.codec.nearest_
 distance is a product: one minus the cosine between the topics of the sentence and the record, times
 the total weight of the record's words, times a constant. If the model has no topics, or if a cell
 has more than MAX_UNGROUPED sentences, meanings are compared instead of topics
-(``adept.models.codec.meaning``).
+(``adept.models.codec.word_weights_and_meanings``).
 
 *Claim*: the sentences found for a record depend only on the record, the cell and public facts.
 *Proof*: the words, topics and meaning of a text are whole numbers that depend on this text alone.
@@ -33,13 +33,14 @@ from adept.errors import ConfigurationError, ModelError
 from adept.mechanisms import LocalRandomizer
 from adept.mechanisms.description import first_share
 from adept.models.codec.codec import Codec, words_of
-from adept.models.codec.meaning import MAX_UNGROUPED, MEANING_LENGTH, Meanings, tabulate
-from adept.models.codec.nearest_text import MEANING_HALVES, MeaningIndex
+from adept.models.codec.nearest_text import MAX_UNGROUPED, MEANING_HALVES, MeaningIndex
+from adept.models.codec.word_weights_and_meanings import MEANING_LENGTH, Meanings, tabulate
 from adept.models.config import TOPICS
+from adept.models.decoding import Pair
 from adept.models.label_sentences import LabelCells, Places
 from adept.models.saved_model import Autoencoder
 from adept.models.topics import WordTopics
-from adept.rewriting.encode_release_write import Coding, Pair, unpack
+from adept.rewriting.encode_release_write import Coding, unpack
 
 TOPIC_HALVES = 16  # of the record's weight, that a cosine of 0 between topics adds
 SHORTLIST_TEXTS = 128  # sentences that are compared by their words

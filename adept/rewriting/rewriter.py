@@ -18,10 +18,11 @@ from adept.errors import ConfigurationError
 from adept.mechanisms import JointResponse, LearnedCodebook, LocalRandomizer
 from adept.mechanisms.guarantee import Guarantee
 from adept.models.config import BATCH_SIZE, DecodingConfig
+from adept.models.decoding import Pair, pool_size
 from adept.models.model_card import model_card
 from adept.models.saved_model import Autoencoder
 from adept.models.tokenizer import Tokenizer
-from adept.rewriting.encode_release_write import Coding, DescriptionCoding, LatentCoding, Pair, PairCoding, pool_size
+from adept.rewriting.encode_release_write import Coding, DescriptionCoding, LatentCoding, PairCoding
 from adept.rewriting.label_coding import LabelCoding
 from adept.rewriting.loading import check_release, fit_mechanism, is_by_label, label_mechanism, load_model
 
@@ -135,7 +136,7 @@ class Rewriter:
         """
         hub = {name: options.pop(name) for name in HUB_OPTIONS if name in options}
         if HUB_NAME.fullmatch(str(directory)) and not Path(directory).exists():
-            from adept.rewriting.hub import fetch  # only now: the Hub's library takes long to import
+            from adept.rewriting.hugging_face_hub import fetch  # only now: the Hub's library takes long to import
 
             model, tokenizer = fetch(str(directory), **hub)
         else:
@@ -253,8 +254,8 @@ class Rewriter:
         (Path(directory) / "README.md").write_text(model_card(self.model), "utf-8")
 
     def push_to_hub(self, name: str, *, accept_private_model: bool = False, **options: Any) -> str:
-        """Publish the model on the Hub as "owner/model" (``adept.rewriting.hub.publish``)."""
-        from adept.rewriting.hub import publish
+        """Publish the model on the Hub as "owner/model" (``hugging_face_hub.publish``)."""
+        from adept.rewriting.hugging_face_hub import publish
 
         return publish(self.model, self.tokenizer, name, accept_private_model=accept_private_model, **options)
 

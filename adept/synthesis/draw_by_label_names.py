@@ -36,7 +36,7 @@ from numpy.typing import NDArray
 
 from adept.models.adapt import read_meanings, sentence_at
 from adept.models.codec.codec import Codec, words_of
-from adept.models.codec.meaning import MEANING_LENGTH, multiply_all
+from adept.models.codec.word_weights_and_meanings import MEANING_LENGTH, multiply_all
 from adept.models.label_sentences import compare_names, spell_names
 from adept.models.tokenizer import join_words
 from adept.synthesis.vote_cells import GRID, PublicCells, PublicTexts

@@ -23,10 +23,10 @@ from adept.data.text_arguments import plain_text, text_list, value_list
 from adept.errors import ConfigurationError, ModelError
 from adept.mechanisms.central_counts import ADD_OR_REMOVE, Counts, Votes
 from adept.mechanisms.guarantee import Guarantee
+from adept.models.decoding import Pair
 from adept.models.saved_model import Autoencoder
 from adept.models.tokenizer import Tokenizer
 from adept.ranges import check_integer
-from adept.rewriting.encode_release_write import Pair
 from adept.rewriting.loading import check_release, load_model
 from adept.synthesis.draw_by_label_names import choose_texts, score_labels, spell_label_set
 from adept.synthesis.label_estimate import Estimate, estimate

@@ -21,9 +21,9 @@ from adept.__main__ import main
 from adept.cli import exit_status, rewrite, train
 from adept.cli.exit_status import guard
 from adept.errors import DataError, Interrupted
-from adept.release.journal import Journal
 from adept.release.ledger import Ledger
 from adept.release.publication import Publication
+from adept.release.resume_journal import Journal
 
 
 @pytest.mark.parametrize(

@@ -21,7 +21,7 @@ from adept.cli.rewrite import summary
 from adept.errors import ReleaseRefused
 from adept.mechanisms import Gaussian, Identity, L1Laplace, OriginalLaplace, RandomizedResponse
 from adept.release.ledger import Ledger
-from adept.release.shuffled_release import Shuffled
+from adept.release.shuffle_guarantee import Shuffled
 
 
 def lines(path: Path, records: int) -> Path:

@@ -8,7 +8,6 @@ import torch
 
 from adept.errors import ConfigurationError
 from adept.mechanisms import Codebook, LearnedCodebook
-from adept.mechanisms.learned_codebook import learn_codebooks
 
 
 def test_learned_codewords_cover_the_latents_they_were_made_for(unit_rows) -> None:
@@ -103,30 +102,3 @@ def test_of_broad_text_all_codewords_are_used_and_a_gap_ends_those_of_a_domain(
     (shape,) = (block.shape for block in mechanism.layout(8))
     assert (shape.size, shape.top) == (count, top)
     assert LearnedCodebook(epsilon=epsilon, top=7).over_broad_text(books).heavy == 7
-
-
-def test_learned_codewords_are_nearer_to_clustered_latents_than_random_ones(unit_rows) -> None:
-    centres = unit_rows(40, 16)
-    latents = centres.repeat(50, 1) + 0.05 * unit_rows(2000, 16)
-    books = learn_codebooks(latents, seed=0)
-    assert sorted(books) == [32, 64, 128, 256, 512]
-    assert all(
-        words.shape == (size, 16) and words.norm(dim=1).allclose(torch.ones(size)) for size, words in books.items()
-    )
-    learned = LearnedCodebook(epsilon=6.0, size=64).with_codewords(books).privatize(latents)
-    random = Codebook(epsilon=6.0).privatize(latents)
-    cosine = torch.nn.functional.cosine_similarity
-    assert cosine(learned, latents).mean() > cosine(random, latents).mean() + 0.2
-    again = learn_codebooks(latents, seed=0)
-    assert all(torch.equal(words, again[size]) for size, words in books.items())
-
-
-@pytest.mark.parametrize(
-    ("records", "sizes"), [(0, []), (3, []), (4, [2]), (63, [16]), (64, [32]), (300, [32, 64, 128])]
-)
-def test_no_codebook_is_larger_than_half_of_the_latents(unit_rows, records: int, sizes: list[int]) -> None:
-    assert sorted(learn_codebooks(unit_rows(max(1, records), 8)[:records])) == sizes
-
-
-def test_equal_latents_give_no_codebook_and_do_not_fail() -> None:
-    assert learn_codebooks(torch.ones(100, 4)) == {}

@@ -12,9 +12,9 @@ from adept.errors import DataError, ModelError
 from adept.mechanisms import LearnedCodebook
 from adept.models.adapt import MAX_DOMAIN_CODEWORDS, REDUNDANT_COSINE, adapt, codebooks_about, codebooks_at, fine_tune
 from adept.models.config import OptimiserConfig, TrainerConfig, TrainingData
+from adept.models.decoding import pool_size
 from adept.models.saved_model import Autoencoder, pad
 from adept.models.tokenizer import Tokenizer, join_words
-from adept.rewriting.encode_release_write import pool_size
 from adept.rewriting.loading import load_model
 from adept.rewriting.rewriter import Rewriter
 

@@ -11,7 +11,7 @@ from adept.models.adapt import are_terms, nearest_first, read_page, sentences_ab
 from adept.models.codec import codec as codecs
 from adept.models.codec.codec import Codec, words_of
 from adept.models.codec.codec_files import load_codec, save_codec
-from adept.models.codec.meaning import Meanings
+from adept.models.codec.word_weights_and_meanings import Meanings
 from adept.models.tokenizer import join_words
 from adept.models.word_vectors import Lexicon
 

@@ -11,7 +11,7 @@ from torch import Tensor
 from adept.data.corpus import Corpus, DataConfig, load
 from adept.errors import DataError
 from adept.mechanisms import LearnedCodebook
-from adept.models.codec.meaning import tabulate
+from adept.models.codec.word_weights_and_meanings import tabulate
 from adept.models.config import ModelConfig, TrainerConfig, TrainingConfig, TrainSpec
 from adept.models.saved_model import Autoencoder, pad
 from adept.models.tokenizer import END, PAD, UNKNOWN, Tokenizer

@@ -19,9 +19,8 @@ from adept.cli.overrides import MechanismChoice
 from adept.data.corpus import Corpus
 from adept.errors import AdeptError, ConfigurationError, DataError
 from adept.mechanisms import BY_NAME, L1Laplace, LearnedCodebook, Mechanism, SqrtNLaplace
-from adept.models.codebooks import draw_codewords
-from adept.models.codec import listed_texts
-from adept.models.codec import training as codec_training
+from adept.models.codebook_learning import draw_codewords
+from adept.models.codec import codec_learning, listed_texts
 from adept.models.config import (
     CodecConfig,
     ContentConfig,
@@ -300,7 +299,7 @@ def test_a_model_directory_is_complete_and_tells_where_it_comes_from(tiny_run: P
 
 def test_likely_texts_are_listed_in_training_if_asked_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(listed_texts, "MAX_PREFIXES", 2_000)
-    monkeypatch.setattr(codec_training, "MIN_TEXTS_TO_LIST", 200)
+    monkeypatch.setattr(codec_learning, "MIN_TEXTS_TO_LIST", 200)
     listed = {}
     for learn in ("later", "now"):
         config = tiny_config(tmp_path / learn, epochs=1)

@@ -12,7 +12,7 @@ from tiny import Run
 
 from adept.mechanisms import Gaussian, L1Laplace, OriginalLaplace
 from adept.release.approval_page import approval_page
-from adept.release.shuffled_release import Shuffled
+from adept.release.shuffle_guarantee import Shuffled
 from adept.release.statement import PrivacyStatement
 
 SECRET = "zebra"

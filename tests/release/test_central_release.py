@@ -26,10 +26,10 @@ from adept.mechanisms.central_counts import Counts
 from adept.release import verify_statement
 from adept.release.central_release import TallyNotes, prepare_synthesis, synthesize_file
 from adept.release.input_files import Inputs
-from adept.release.journal import Journal
 from adept.release.ledger import Ledger
 from adept.release.record_identity import secret_key
 from adept.release.release_flow import preview
+from adept.release.resume_journal import Journal
 from adept.release.rewrite_options import CentralOptions
 from adept.release.statement import CentralStatement
 from adept.release.verify_statement import Refused, statement_sha256

@@ -20,7 +20,7 @@ from adept.errors import DataError
 from adept.mechanisms import Codebook, Description, JointResponse, RandomizedResponse
 from adept.mechanisms.central_counts import REPLACE, Votes
 from adept.release import statement_provenance, verify_statement
-from adept.release.shuffled_release import Shuffled
+from adept.release.shuffle_guarantee import Shuffled
 from adept.release.statement import CentralStatement
 from adept.release.verify_statement import DECLARED, DERIVED, MODEL_FILES, SENTENCES, Refused, check, statement_sha256
 from adept.rewriting import loading

@@ -61,7 +61,7 @@ def preview_file(*places: Any, options: ReleaseOptions) -> PrivacyStatement:
 
 def copied(source: Path, target: Path, *, samples: int = 1, batch: int = 64, **options: Any) -> list[str]:
     """Write the column ``c`` of a file as a release does; return the rows' texts."""
-    from adept.release.batches import PlainBatches
+    from adept.release.plain_or_shuffled_batches import PlainBatches
 
     asked = ReleaseOptions(keep_columns=["c"], samples=samples, **options)
     inputs = Inputs.of(str(source), ReadingOptions())

@@ -15,12 +15,12 @@ from lost_power import Recorder, State, restore, states
 
 from adept.errors import DataError
 from adept.mechanisms import SqrtNLaplace
-from adept.release import journal as journals
+from adept.release import resume_journal as journals
 from adept.release.columns import ReleaseOptions
-from adept.release.journal import Journal
 from adept.release.ledger import Ledger
 from adept.release.local_release import release_file
 from adept.release.publication import Publication
+from adept.release.resume_journal import Journal
 from adept.release.statement import PrivacyStatement
 from adept.rewriting.rewriter import Rewriter
 

@@ -19,14 +19,14 @@ from adept.errors import ConfigurationError, DataError, Interrupted
 from adept.mechanisms import Description, JointResponse, LearnedCodebook, RandomizedResponse, SqrtNLaplace
 from adept.models.codec.codec import Codec
 from adept.models.config import DecodingConfig
-from adept.release import journal as journals
+from adept.release import resume_journal as journals
 from adept.release import statement_provenance
 from adept.release.columns import ReleaseOptions
 from adept.release.input_files import Inputs
-from adept.release.journal import SIDE_FILES, Journal
 from adept.release.local_release import plan_local, release_file
 from adept.release.publication import STDOUT, Publication
 from adept.release.record_identity import secret_key
+from adept.release.resume_journal import SIDE_FILES, Journal
 from adept.release.statement import PrivacyStatement
 from adept.rewriting.rewriter import Rewriter
 

@@ -10,11 +10,11 @@ from pathlib import Path
 import pytest
 
 from adept.errors import ReleaseRefused
-from adept.release import journal, ledger_file, verify_statement
-from adept.release.journal import Journal
+from adept.release import ledger_file, resume_journal, verify_statement
 from adept.release.ledger import Ledger
 from adept.release.ledger_file import Spending
 from adept.release.record_identity import TEXT_ROLE, Identity
+from adept.release.resume_journal import Journal
 from adept.release.verify_statement import check
 
 SPECIMENS = Path(__file__).parents[1] / "specimens"
@@ -33,7 +33,7 @@ def test_every_version_has_a_specimen() -> None:
         f"local-{verify_statement.STATEMENT_VERSION}.privacy.json",
         f"central-{verify_statement.STATEMENT_VERSION}.privacy.json",
         f"ledger-{ledger_file.LEDGER_VERSION}.db",
-        f"journal-{journal.JOURNAL_VERSION}.journal",
+        f"journal-{resume_journal.JOURNAL_VERSION}.journal",
     }
     assert now <= {path.name for path in SPECIMENS.iterdir()}
 

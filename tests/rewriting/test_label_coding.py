@@ -17,7 +17,7 @@ from adept.errors import ConfigurationError, ModelError
 from adept.mechanisms import Description
 from adept.mechanisms.random_draws import exponential_series
 from adept.models.codec import nearest_text
-from adept.models.codec.meaning import tabulate
+from adept.models.codec.word_weights_and_meanings import tabulate
 from adept.models.label_sentences import LabelCells
 from adept.models.tokenizer import join_words
 from adept.models.topics import WordTopics

@@ -13,7 +13,7 @@ from adept.errors import ConfigurationError
 from adept.mechanisms.epsilon_as_odds import good_enough
 from adept.mechanisms.privunit import optimal_cap
 from adept.studies import limits
-from adept.studies.mechanisms import cap_information
+from adept.studies.mechanisms_on_latents import cap_information
 
 DATA = Path(__file__).parents[2].parent / "shared" / "data"
 

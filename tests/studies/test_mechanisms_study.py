@@ -8,11 +8,11 @@ import torch
 from adept.errors import ConfigurationError
 from adept.mechanisms import BY_NAME
 from adept.mechanisms.codebook import block_shape
-from adept.studies import mechanisms
-from adept.studies.mechanisms import MechanismRow, cap_information, codeword_information
+from adept.studies import mechanisms_on_latents
+from adept.studies.mechanisms_on_latents import MechanismRow, cap_information, codeword_information
 
 RECORDS = 1000
-ROWS = list(mechanisms.run(dims=(16, 64), epsilons=(2.0, 8.0, 64.0), records=RECORDS))
+ROWS = list(mechanisms_on_latents.run(dims=(16, 64), epsilons=(2.0, 8.0, 64.0), records=RECORDS))
 UNSEEN = (
     7 / RECORDS
 )  # an event that did not happen in 1,000 records has at most this probability, but for one case in 1,000
@@ -34,7 +34,7 @@ def test_every_mechanism_with_a_budget_is_measured_at_every_dimension_and_budget
     assert len({(r.mechanism, r.dim, r.claimed_epsilon) for r in ROWS}) == len(ROWS) == 8 * 2 * 3
 
 
-@pytest.mark.parametrize("name", mechanisms.MECHANISMS)
+@pytest.mark.parametrize("name", mechanisms_on_latents.MECHANISMS)
 def test_simulated_squared_errors_agree_with_the_closed_forms(name: str) -> None:
     for r in (r for r in ROWS if r.mechanism == name):
         rare = 4 * UNSEEN if name == "privunit" else 0.0  # its rare escapes cost at most (1 + 1/g)^2
@@ -72,8 +72,8 @@ def test_only_the_broken_mechanisms_cost_more_than_they_claim() -> None:
 
 
 def test_the_original_at_its_true_budget_is_the_sound_sqrt_n() -> None:
-    original = mechanisms.measure(BY_NAME["original"](epsilon=2.0), 16, records=500)
-    sound = mechanisms.measure(BY_NAME["sqrt_n"](epsilon=8.0), 16, records=500)
+    original = mechanisms_on_latents.measure(BY_NAME["original"](epsilon=2.0), 16, records=500)
+    sound = mechanisms_on_latents.measure(BY_NAME["sqrt_n"](epsilon=8.0), 16, records=500)
     assert original.cosine == pytest.approx(sound.cosine, abs=1e-5)
     assert original.epsilon == pytest.approx(sound.epsilon, rel=1e-5)
 
@@ -104,7 +104,7 @@ def test_a_certain_cap_tells_its_whole_surprise_and_a_uniform_release_nothing() 
 
 
 def test_a_row_does_not_depend_on_what_else_is_asked_for() -> None:
-    alone = list(mechanisms.run(mechanisms=("l1",), dims=(64,), epsilons=(8.0,), records=RECORDS))
+    alone = list(mechanisms_on_latents.run(mechanisms=("l1",), dims=(64,), epsilons=(8.0,), records=RECORDS))
     torch.manual_seed(123)
     assert alone == [row("l1", 64, 8.0)]
 
@@ -119,4 +119,4 @@ def test_a_row_does_not_depend_on_what_else_is_asked_for() -> None:
 )
 def test_what_cannot_be_studied_is_refused(options: dict[str, object], message: str) -> None:
     with pytest.raises(ConfigurationError, match=message):
-        list(mechanisms.run(**{"epsilons": (1.0,), "records": 2, **options}))  # type: ignore[arg-type]
+        list(mechanisms_on_latents.run(**{"epsilons": (1.0,), "records": 2, **options}))  # type: ignore[arg-type]

@@ -30,7 +30,7 @@ from typing import NamedTuple
 import numpy as np
 
 from adept.models.language_model.interval_coder import NO_BAND, WIDTH, Limits, Spelled, WidthAndDepth, decode, encode
-from adept.models.language_model.model import LanguageModel
+from adept.models.language_model.ngram_mixture import LanguageModel
 from adept.models.language_model.ngrams import BITS, ONE
 from adept.models.language_model.vocabulary import END_WORD, MAX_WORDS, UNKNOWN_NUMBER
 

@@ -17,10 +17,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from adept.models.codec.meaning import ADDED_COST, MISSING_COST
+from adept.models.codec.word_weights_and_meanings import ADDED_COST, MISSING_COST
 from adept.models.language_model.machine_code import compiled, without_reference_counts
-from adept.models.language_model.model import CONTEXT_WORDS, LanguageModel, ModelTables
 from adept.models.language_model.next_word import CONTEXT, NextWord, append, look, read, span, start
+from adept.models.language_model.ngram_mixture import CONTEXT_WORDS, LanguageModel, ModelTables
 from adept.models.language_model.ngrams import BITS, LIKELIEST, Whole
 from adept.models.language_model.vocabulary import END_NUMBER, UNKNOWN_NUMBER
 

@@ -31,9 +31,9 @@ import numpy as np
 from adept.data.text_arguments import text_list
 from adept.errors import ConfigurationError, ModelError
 from adept.models.codec.listed_texts import MAX_LISTED_WORDS, ListedTexts, Words, list_likely
-from adept.models.codec.meaning import Meanings, WordWeights, group_meanings
-from adept.models.codec.nearest_text import MeaningIndex, NearestTextIndex
-from adept.models.language_model.model import LanguageModel
+from adept.models.codec.nearest_text import MeaningIndex, NearestTextIndex, group_meanings
+from adept.models.codec.word_weights_and_meanings import Meanings, WordWeights
+from adept.models.language_model.ngram_mixture import LanguageModel
 from adept.models.language_model.ngrams import BITS
 from adept.models.language_model.vocabulary import MAX_WORDS, Learned
 from adept.models.tokenizer import PUNCTUATION, join_words

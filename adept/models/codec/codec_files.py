@@ -21,9 +21,9 @@ from safetensors.torch import save_file
 from adept.errors import ModelError
 from adept.models.codec.codec import Codec
 from adept.models.codec.listed_texts import ListedTexts
-from adept.models.codec.meaning import WordWeights
+from adept.models.codec.word_weights_and_meanings import WordWeights
 from adept.models.config import MAX_LISTED_TEXTS, MAX_VOCABULARY
-from adept.models.language_model.model import CLASS_ORDER, LETTER_ORDER, WORD_ORDER, LanguageModel, UnknownWords
+from adept.models.language_model.ngram_mixture import CLASS_ORDER, LETTER_ORDER, WORD_ORDER, LanguageModel, UnknownWords
 from adept.models.language_model.ngrams import MAX_NGRAMS, Ngrams
 from adept.models.language_model.vocabulary import END_WORD, MAX_WORDS, UNKNOWN_WORD, Vocabulary
 from adept.models.tokenizer import is_writable

@@ -16,7 +16,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from adept.models.language_model.model import CONTEXT_WORDS, LanguageModel
+from adept.models.language_model.ngram_mixture import CONTEXT_WORDS, LanguageModel
 from adept.models.language_model.vocabulary import END_NUMBER, MAX_WORDS, UNKNOWN_NUMBER
 
 FIRST_BITS, STEP_BITS = 14.0, 3.0  # bits of texts at first, and their growth until many texts are found

@@ -7,8 +7,13 @@ is a product: one minus the cosine of the meanings of record and text, times the
 record's words, times a constant. The constant is smaller if the index has MANY_TEXTS texts or more.
 In distances by meaning, words that negate, such as "not", weigh NEGATION_FACTOR times as much as
 other words of the same rarity.
+
+An *inverted file* divides texts into groups with similar meanings, by k-means for directions
+(Dhillon and Modha 2001). A record is compared with the centres of all groups, and then only with
+the texts in the PROBED_GROUPS nearest groups (Jegou, Douze and Schmid 2011, Section IV).
 """
 
+import math
 import random
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
@@ -18,22 +23,31 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sparse
+import torch
 from numpy.typing import NDArray
+from torch import Tensor
 
 from adept.models.codec.listed_texts import ListedTexts, Words
-from adept.models.codec.meaning import (
+from adept.models.codec.word_weights_and_meanings import (
     ADDED_COST,
     MEANING_LENGTH,
     MISSING_COST,
+    NEGATION_FACTOR,
+    NEGATIONS,
     Codes,
-    InvertedFile,
     Meanings,
     WordWeights,
-    join_groups,
     multiply_all,
     tabulate,
 )
 
+MAX_GROUPS, TEXTS_PER_GROUP = 512, 64  # centres at most, and texts for each of them at least, about
+GROUP_TEXTS, JOINED_GROUP_TEXTS = 768, 1024  # at most, when a group is made and when others have joined it
+MAX_UNGROUPED = 1 << 15  # texts that are all compared
+PROBED_GROUPS = 40  # groups whose texts are compared
+KMEANS_ROUNDS = 8
+CENTRE_BATCH = 1 << 13  # texts whose centres are looked for together
+PLACE_UNIT = 1 << 21  # more than there are texts
 SCAN_SHARE = 4  # one in so many texts are compared without the others
 MAX_EQUALS = 64  # of equally near texts that are read in order
 ORDERED_TEXTS = 1024  # at the beginning of the order
@@ -44,16 +58,10 @@ SHORTLIST_TEXTS = 128  # texts that are compared by their words
 SHORTLIST_FACTOR = 4  # times as many are compared as are asked for
 SCRAP_WORDS = 3  # fewer different words than this, and than half of its record, make no sentence
 BATCH_RECORDS = 256  # records whose products are computed together
-NEGATION_FACTOR = 3  # times as heavy as by rarity: words that negate
-AUXILIARIES = {"do", "does", "did", "is", "are", "was", "were", "has", "have", "had"}
-MODALS = {"could", "would", "should", "must", "need"}
-NEGATIONS = {"not", "no", "never", "without", "nothing", "nobody", "none", "neither", "nor", "cannot"} | {
-    *("can't", "cant", "won't", "wont"),
-    *(verb + end for verb in AUXILIARIES | MODALS for end in ("n't", "nt")),
-}
 SILENT_MARKS = frozenset(',;:!?()[]."')  # tokens of a text that are no words
 
 Places = NDArray[np.integer[Any]]
+Groups = NDArray[np.int16]
 
 
 class TextTable:
@@ -262,3 +270,92 @@ def _least_words(record: Sequence[str]) -> int:
 def _length(words: Iterable[str]) -> int:
     """Return the number of distinct words that are no punctuation marks; "by by card" has two."""
     return len(set(words) - SILENT_MARKS)
+
+
+def group_meanings(meanings: Codes, *, seed: int = 0) -> Groups:
+    """Divide meanings (N, d) into groups of similar meanings; return the group numbers (N,)."""
+    table = torch.from_numpy(meanings)
+    count = min(MAX_GROUPS, math.ceil(len(table) / TEXTS_PER_GROUP))
+    start = torch.randperm(len(table), generator=torch.Generator().manual_seed(seed))[:count]
+    found = _nearest(table, table[start].float())
+    for _ in range(KMEANS_ROUNDS):
+        found = _nearest(table, _find_centres(table, found, count))
+    return _cut(found, GROUP_TEXTS).numpy().astype(np.int16)
+
+
+def _cut(groups: Tensor, most: int) -> Tensor:
+    """Split groups into parts of at most ``most`` texts; return new group numbers without gaps."""
+    order = torch.argsort(groups, stable=True)
+    sizes = torch.bincount(groups)
+    inside = torch.arange(len(groups)) - (sizes.cumsum(0) - sizes)[groups[order]]
+    cut = torch.empty_like(groups)
+    cut[order] = torch.unique(groups[order] * len(groups) + inside // most, return_inverse=True)[1]
+    return cut
+
+
+def join_groups(meanings: Codes, groups: Groups) -> Groups:
+    """Return the group numbers (N,) of meanings; the last meanings keep their numbers ``groups``.
+
+    A meaning without a group number joins the group with the nearest centre. If ``groups`` is
+    empty, or if there are at most MAX_UNGROUPED meanings, all meanings form one group.
+    """
+    if len(meanings) <= MAX_UNGROUPED or not len(groups):
+        return np.zeros(len(meanings), dtype=np.int16)
+    first, of_others = len(meanings) - len(groups), torch.from_numpy(groups.astype(np.int64))
+    table = torch.from_numpy(meanings)
+    found = _nearest(table[:first], _find_centres(table[first:], of_others, int(of_others.max()) + 1))
+    return np.concatenate([found.numpy().astype(np.int16), groups])
+
+
+def _find_centres(table: Tensor, groups: Tensor, count: int) -> Tensor:
+    """Return the centres (C, d) of C groups, with norm MEANING_LENGTH, rounded to whole numbers."""
+    sums = torch.zeros(count, table.shape[1], dtype=torch.float64)
+    for begin in range(0, len(table), CENTRE_BATCH):
+        sums.index_add_(0, groups[begin : begin + CENTRE_BATCH], table[begin : begin + CENTRE_BATCH].double())
+    lengths = sums.square().sum(dim=1, keepdim=True).sqrt().clamp_min(1.0)
+    return (MEANING_LENGTH * sums / lengths).round().float()
+
+
+def _nearest(table: Tensor, found: Tensor) -> Tensor:
+    parts = (part.float() @ found.T for part in torch.split(table, CENTRE_BATCH))
+    return torch.cat([part.argmax(dim=1) for part in parts]) if len(table) else torch.zeros(0, dtype=torch.int64)
+
+
+class InvertedFile:
+    def __init__(self, meanings: Codes, groups: Groups) -> None:
+        of_text = _cut(torch.from_numpy(groups.astype(np.int64)), JOINED_GROUP_TEXTS)
+        self.order, self.sizes = torch.argsort(of_text, stable=True), torch.bincount(of_text)
+        self.table = torch.from_numpy(np.take(meanings, self.order.numpy(), axis=0))  # in a tenth of PyTorch's time
+        self.centres = _find_centres(self.table, of_text[self.order], len(self.sizes))
+        self.slots = np.argsort(self.order.numpy()).astype(np.int32)  # of each text in the table
+
+    def nearest(self, meanings: Codes, count: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Return numbers (B, S) and inner products (B, S) of the texts nearest to B meanings.
+
+        S is at most ``count``; if fewer texts are found for a meaning, the nearest one is repeated.
+        """
+        asked = torch.from_numpy(meanings).float()
+        groups = len(self.sizes)
+        probed = _keys(asked @ self.centres.T, torch.arange(groups)).topk(min(PROBED_GROUPS, groups), dim=1)
+        keys = self._compare(asked, probed.indices)
+        found = keys.topk(min(count, keys.shape[1]), dim=1).values
+        found = torch.where(found.isinf(), found[:, :1], found)  # the nearest again, where fewer are found
+        products = torch.div(found, PLACE_UNIT, rounding_mode="floor")
+        return (PLACE_UNIT - 1 - (found - products * PLACE_UNIT)).long().numpy(), products.long().numpy()
+
+    def _compare(self, asked: Tensor, probed: Tensor) -> Tensor:
+        keys = torch.full((*probed.shape, int(self.sizes.max())), -math.inf, dtype=torch.float64)
+        probes = probed.flatten().argsort(stable=True)
+        rows, slots = probes // probed.shape[1], probes % probed.shape[1]
+        counts = torch.bincount(probed.flatten(), minlength=len(self.sizes)).tolist()
+        of_group = [torch.split(part, self.sizes.tolist()) for part in (self.table, self.order)]
+        asking = [torch.split(part, counts) for part in (rows, slots)]
+        for table, places, row, slot in zip(*of_group, *asking, strict=True):
+            if len(row):
+                keys[row, slot, : len(places)] = _keys(asked[row] @ table.float().T, places)
+        return keys.flatten(1)
+
+
+def _keys(products: Tensor, places: Tensor) -> Tensor:
+    """Return keys (B, N) that sort like products (B, N); equal products get different keys."""
+    return products.double().mul_(PLACE_UNIT).add_(PLACE_UNIT - 1 - places)

@@ -23,7 +23,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from adept.models.language_model.machine_code import compiled, without_reference_counts
-from adept.models.language_model.model import LETTER_ORDER, LISTED_SHARE, MAX_WORD_LETTERS, ModelTables, SpellingTables
 from adept.models.language_model.next_word import (
     CONTEXT_COLUMNS,
     NextWord,
@@ -36,6 +35,13 @@ from adept.models.language_model.next_word import (
     span,
     start,
     start_again,
+)
+from adept.models.language_model.ngram_mixture import (
+    LETTER_ORDER,
+    LISTED_SHARE,
+    MAX_WORD_LETTERS,
+    ModelTables,
+    SpellingTables,
 )
 from adept.models.language_model.ngrams import BITS, ONE, NgramTables, Whole
 from adept.models.language_model.vocabulary import END_NUMBER, UNKNOWN_NUMBER

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from adept.models.language_model.machine_code import compiled, without_reference_counts
-from adept.models.language_model.model import CONTEXT_WORDS, SHARE_OF_CLASSES, SHARE_OF_WORDS, ModelTables
+from adept.models.language_model.ngram_mixture import CONTEXT_WORDS, SHARE_OF_CLASSES, SHARE_OF_WORDS, ModelTables
 from adept.models.language_model.ngrams import BITS, FOLLOWERS, KEY, LONGER, ONE, REST, SUM, SYMBOL, NgramTables, Whole
 from adept.models.language_model.vocabulary import UNKNOWN_NUMBER
 

@@ -25,9 +25,9 @@ from adept.models.codec.arithmetic_code import ArithmeticCode, Band
 from adept.models.codec.beam_search import ANYWHERE, UNIT, BeamSearch, Found
 from adept.models.codec.codec import SEAM_COST, Codec, words_of
 from adept.models.codec.codec_files import DESCRIPTION, TABLES, load_codec, save_codec
-from adept.models.codec.meaning import MISSING_COST
-from adept.models.language_model.model import LanguageModel, UnknownWords
+from adept.models.codec.word_weights_and_meanings import MISSING_COST
 from adept.models.language_model.next_word import find, span
+from adept.models.language_model.ngram_mixture import LanguageModel, UnknownWords
 from adept.models.language_model.vocabulary import END_WORD, UNKNOWN_WORD
 from adept.models.tokenizer import join_words
 

@@ -20,11 +20,11 @@ from adept.models.codec.arithmetic_code import ArithmeticCode
 from adept.models.codec.beam_search import BeamSearch
 from adept.models.codec.codec import Codec, words_of
 from adept.models.codec.codec_files import DESCRIPTION, TABLES, load_codec, save_codec
+from adept.models.codec.codec_learning import learn_codec
 from adept.models.codec.listed_texts import list_likely, next_shares
-from adept.models.codec.training import learn_codec
 from adept.models.config import CodecConfig
-from adept.models.language_model.model import LanguageModel
 from adept.models.language_model.next_word import span
+from adept.models.language_model.ngram_mixture import LanguageModel
 from adept.models.language_model.ngrams import ONE
 from adept.models.tokenizer import join_words
 

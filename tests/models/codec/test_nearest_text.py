@@ -17,8 +17,15 @@ from adept.models.codec import nearest_text
 from adept.models.codec.codec import Codec, words_of
 from adept.models.codec.codec_files import load_codec, save_codec
 from adept.models.codec.listed_texts import ListedTexts
-from adept.models.codec.meaning import MEANING_LENGTH, MISSING_COST, Meanings, WordWeights
 from adept.models.codec.nearest_text import MAX_EQUALS, MeaningIndex, NearestTextIndex
+from adept.models.codec.word_weights_and_meanings import (
+    MEANING_LENGTH,
+    MISSING_COST,
+    NEGATION_FACTOR,
+    NEGATIONS,
+    Meanings,
+    WordWeights,
+)
 from adept.models.word_vectors import Lexicon
 
 Words = tuple[str, ...]
@@ -62,7 +69,7 @@ def least_words(record: Words) -> int:
 
 def by_definition(meanings: Meanings, record: Words, text: Words, *, many: bool = False) -> int:
     """The distance as the module's docstring defines it, in Python's own whole numbers."""
-    weigh = WordWeights(meanings.weigh.holders, meanings.weigh.texts, dict.fromkeys(nearest_text.NEGATIONS, 3))
+    weigh = WordWeights(meanings.weigh.holders, meanings.weigh.texts, dict.fromkeys(NEGATIONS, 3))
     vectors = meanings.of([record, text]).astype(int).tolist()
     product = sum(a * b for a, b in zip(*vectors, strict=True))
     weight = MISSING_COST * sum(map(weigh, set(record)))
@@ -216,14 +223,14 @@ def test_what_negates_weighs_more(meanings: Meanings) -> None:
     assert [number for number, _ in index.nearest([record])] == [1]
     assert [*index.nearer(record, [(opposite, 0), (nameless, 0)], 1 << 40)] == [nameless, opposite]
     copied = pickle.loads(pickle.dumps(index.weigh))
-    assert index.weigh("not") == copied("not") == nearest_text.NEGATION_FACTOR * meanings.weigh("not")
-    assert {"don't", "dont", "isn't", "isnt", "can't", "cannot"} < nearest_text.NEGATIONS
-    assert not {"want", "now", "cancel"} & nearest_text.NEGATIONS
+    assert index.weigh("not") == copied("not") == NEGATION_FACTOR * meanings.weigh("not")
+    assert {"don't", "dont", "isn't", "isnt", "can't", "cannot"} < NEGATIONS
+    assert not {"want", "now", "cancel"} & NEGATIONS
 
 
 def test_a_search_leaves_out_what_negates_at_the_same_price(codec: Codec) -> None:
     weigh = codec._sized(2**41).search.weigh
-    assert weigh("not") == nearest_text.NEGATION_FACTOR * codec.weigh("not")
+    assert weigh("not") == NEGATION_FACTOR * codec.weigh("not")
     assert weigh("boston") == codec.weigh("boston")
 
 

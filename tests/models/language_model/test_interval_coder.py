@@ -15,8 +15,8 @@ from distributions import after
 from adept.models.codec.arithmetic_code import ArithmeticCode, Band
 from adept.models.codec.codec import words_of
 from adept.models.language_model.interval_coder import edge_among_others, edge_below, end_share, whole_line
-from adept.models.language_model.model import LanguageModel
 from adept.models.language_model.next_word import find, span, start_again
+from adept.models.language_model.ngram_mixture import LanguageModel
 from adept.models.language_model.ngrams import ONE
 
 Rows = list[tuple[str, ...]]

@@ -22,13 +22,12 @@ permutes the rows. Each row is a function of its record's release, of coins that
 other row, and of pools that are the same for all rows. A pool holds texts for one codeword (a
 possible value of a release). All records that release the same codeword take their texts from the
 pool of this codeword. (1) Words, and places in pools, are drawn from the operating system's
-entropy, and not by a generator with a seed or a state (``adept.models.decoding``,
-``adept.rewriting.encode_release_write``). (2) Numbers that decide which text is written are rounded
-in the same way, regardless of the record's place in its batch (``adept.models.lstm_autoencoder``).
-The only exceptions are the numbers that decide which of several candidates for a text fits best;
-releases with several candidates are refused. (3) The texts of a pool do not depend on the rows that
-take texts from this pool. So moving the rows has the same result as moving the releases before
-their rows are written. QED.
+entropy, and not by a generator with a seed or a state (``adept.models.decoding``). (2) Numbers that
+decide which text is written are rounded in the same way, regardless of the record's place in its
+batch (``adept.models.lstm_autoencoder``). The only exceptions are the numbers that decide which of
+several candidates for a text fits best; releases with several candidates are refused. (3) The texts
+of a pool do not depend on the rows that take texts from this pool. So moving the rows has the same
+result as moving the releases before their rows are written. QED.
 
 Apart from its text and its label, a row must not hold anything about its record, so kept columns
 are refused. The journal, with which an interrupted run can continue, holds the releases in the

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from adept.models.language_model.interval_coder import WIDTH, decode_spelling, decoder
-from adept.models.language_model.model import MAX_WORD_LETTERS, Span, UnknownWords
+from adept.models.language_model.ngram_mixture import MAX_WORD_LETTERS, Span, UnknownWords
 from adept.models.language_model.ngrams import BITS
 
 KNOWN = ["", "\x00", "show", "me", "flights", "to", "boston", "please"]

@@ -22,11 +22,11 @@ from adept.mechanisms import RandomizedResponse
 from adept.mechanisms.random_bits import shuffle
 from adept.release import ray_cluster
 from adept.release.columns import ReleaseOptions
-from adept.release.journal import Entry
 from adept.release.ledger import Ledger
 from adept.release.ledger_file import Spending
 from adept.release.publication import open_output
 from adept.release.record_identity import prefix_digest, row_digest
+from adept.release.resume_journal import Entry
 from adept.rewriting.loading import is_by_label
 from adept.rewriting.rewriter import Rewriter
 

@@ -1,4 +1,4 @@
-"""Codewords of a model, which are learned from latents or are the latents of public texts.
+"""Learn codebooks: codewords are centres of clusters of latents, or the latents of public texts.
 
 A *codeword* is a public vector that a mechanism can release instead of a record's latent.
 """
@@ -9,15 +9,48 @@ import torch
 from torch import Tensor
 
 from adept.data.corpus import Corpus
-from adept.mechanisms.learned_codebook import learn_codebooks
+from adept.mechanisms.codebook import SIZES
+from adept.mechanisms.learned_codebook import SIZE_POWERS, unit_codewords
 from adept.models.config import TrainSpec
 from adept.models.saved_model import Autoencoder, pad
 from adept.models.tokenizer import Tokenizer
 from adept.models.topics import MEANING
 
 ENCODED_BATCH_TEXTS = 1024
+KMEANS_BATCH_ROWS = 20_000  # latents that k-means reads in each step
+KMEANS_RESTARTS = (3, 1)  # runs of k-means for up to 256 codewords, and for more
 MAX_NEIGHBOURS = 8  # codewords near a latent, from one of which training may write its text
 TEXT_CODEWORDS = (256, 512, 1024, 2048, 4096, 8192)  # sizes of the codebooks of texts
+
+
+def learn_codebooks(latents: Tensor, *, seed: int = 0, also: int = 0) -> dict[int, Tensor]:
+    """Learn codebooks of 32, 64, ... 1024 unit codewords (k, n) from public latents (N, n).
+
+    The method is k-means on the sphere. A codebook has at most N / 2 codewords, and at most as many
+    codewords as there are distinct latents. If the smaller of these limits is below 32, the
+    function learns one smaller codebook or none. The function also learns a codebook of ``also``
+    codewords, unless this number exceeds one of the limits.
+    """
+    points = unit_codewords(latents).to(torch.float64) if len(latents) else latents
+    distinct = len(torch.unique(points, dim=0)) if len(latents) else 0
+    largest = min(len(latents) // 2, distinct)
+    sizes = [1 << power for power in range(SIZE_POWERS[0], SIZE_POWERS[1] + 1) if 1 << power <= largest]
+    if not sizes and largest >= SIZES[0]:
+        sizes = [1 << (largest.bit_length() - 1)]
+    if SIZES[0] <= also <= min(largest, 1 << SIZE_POWERS[1]):
+        sizes.append(also)
+    return {size: _k_means(points, size, seed=seed) for size in sorted(set(sizes))}
+
+
+def _k_means(points: Tensor, size: int, *, seed: int) -> Tensor:
+    # Training alone needs scikit-learn, which takes long to import
+    from sklearn.cluster import KMeans, MiniBatchKMeans
+
+    kind = KMeans if len(points) <= KMEANS_BATCH_ROWS else MiniBatchKMeans
+    restarts = KMEANS_RESTARTS[size > 256]
+    centres = torch.from_numpy(kind(size, n_init=restarts, random_state=seed).fit(points.numpy()).cluster_centers_)
+    centres[(centres == 0).all(dim=1), 0] = 1.0  # opposite points have a mean without direction
+    return unit_codewords(centres)
 
 
 def learn_codebooks_of(model: Autoencoder, tokenizer: Tokenizer, corpus: Corpus, *, seed: int) -> dict[int, Tensor]:
@@ -33,7 +66,7 @@ def fit_topics(model: Autoencoder, tokenizer: Tokenizer, corpus: Corpus, spec: T
 
 
 def learn_codes(model: Autoencoder, tokenizer: Tokenizer, train: Corpus, validation: Corpus, spec: TrainSpec) -> None:
-    from adept.models.codec.training import learn_codec  # a model for l1 needs no codec
+    from adept.models.codec.codec_learning import learn_codec  # a model for l1 needs no codec
 
     if not model.codebooks:
         read = train.take(range(min(len(train), spec.training.most or len(train))))

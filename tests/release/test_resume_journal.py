@@ -13,11 +13,11 @@ from forked import standard_output
 from adept.errors import AdeptError, DataError, Interrupted
 from adept.mechanisms import SqrtNLaplace
 from adept.models.config import DecodingConfig
-from adept.release import journal as journals
+from adept.release import resume_journal as journals
 from adept.release.columns import ReleaseOptions
-from adept.release.journal import SIDE_FILES, Entry, Journal
 from adept.release.ledger import Ledger
 from adept.release.local_release import release_file
+from adept.release.resume_journal import SIDE_FILES, Entry, Journal
 from adept.release.statement import PrivacyStatement
 from adept.rewriting.rewriter import Rewriter
 
@@ -271,7 +271,7 @@ def test_a_file_of_somebody_elses_beside_a_journal_is_refused(
 def test_a_journal_of_another_version_is_not_misread(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = tmp_path / "x.journal"
     with monkeypatch.context() as patch, Journal(path) as journal:
-        patch.setattr("adept.release.journal.JOURNAL_VERSION", 1)
+        patch.setattr("adept.release.resume_journal.JOURNAL_VERSION", 1)
         journal.begin({})
     with pytest.raises(DataError, match="another version's"):
         Journal(path)

@@ -15,11 +15,11 @@ from adept.data.corpus import Corpus
 from adept.data.writing import cache_directory
 from adept.errors import ModelError
 from adept.mechanisms import Description
-from adept.models.codec import listed_texts, training
+from adept.models.codec import codec_learning, listed_texts
 from adept.models.codec.codec import Codec
 from adept.models.codec.codec_files import DESCRIPTION, TABLES, codec_sha256, load_codec, save_codec, save_list
+from adept.models.codec.codec_learning import complete, learn_codec
 from adept.models.codec.listed_texts import ListedTexts
-from adept.models.codec.training import complete, learn_codec
 from adept.models.config import CodecConfig
 from adept.rewriting.rewriter import Rewriter
 
@@ -31,7 +31,7 @@ def quick(tiny_run: Path) -> Iterator[None]:
     """Few texts are listed, but not by the model that other tests share."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(listed_texts, "MAX_PREFIXES", 2_000)
-        patch.setattr(training, "MIN_TEXTS_TO_LIST", 200)
+        patch.setattr(codec_learning, "MIN_TEXTS_TO_LIST", 200)
         yield
 
 

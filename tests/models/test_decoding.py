@@ -5,7 +5,7 @@ from collections import Counter
 import torch
 from torch import Tensor
 
-from adept.rewriting.encode_release_write import Pools
+from adept.models.decoding import Pools
 
 CODEWORDS = torch.eye(3)
 

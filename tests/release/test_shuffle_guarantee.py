@@ -20,12 +20,12 @@ from adept.mechanisms import Description, JointResponse, LearnedCodebook, Random
 from adept.mechanisms.shuffling import Draw, central_epsilon
 from adept.models.config import DecodingConfig
 from adept.release import local_release
-from adept.release.batches import PlainBatches, ShuffledBatches
 from adept.release.columns import ReleaseOptions
-from adept.release.journal import Entry
 from adept.release.local_release import prepare_file, release_file
+from adept.release.plain_or_shuffled_batches import PlainBatches, ShuffledBatches
 from adept.release.release_flow import preview
-from adept.release.shuffled_release import find_shuffled
+from adept.release.resume_journal import Entry
+from adept.release.shuffle_guarantee import find_shuffled
 from adept.rewriting.encode_release_write import pack
 from adept.rewriting.rewriter import Rewriter
 

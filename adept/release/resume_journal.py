@@ -33,9 +33,9 @@ the statement exactly once.
 survives the death of the process. ``sync`` moves the log into the file itself, and waits until the
 file is on the disk. If a checksum in the log is wrong, SQLite ignores the rest of the log; this
 loses only entries that were never visible. SQLite stores no checksums for the pages of the
-journal's file. So each row of the file's table stores a digest of the row's number and content, and an
-additional row stores the number of entries. A file is refused if one of its digests or its number
-of entries is wrong.
+journal's file. So each row of the file's table stores a digest of the row's number and content, and
+an additional row stores the number of entries. A file is refused if one of its digests or its
+number of entries is wrong.
 
 *Lost draws*. If draws were lost before they were on the disk, nobody has seen them. Lost draws cost
 no budget if the moment at which the run dies does not depend on the drawn values. Nothing in this

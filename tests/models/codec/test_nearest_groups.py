@@ -1,39 +1,14 @@
-"""Meanings are whole numbers; the inverted file finds those nearest to a record's in a few groups."""
-
-from collections.abc import Sequence
+"""The inverted file finds the meanings nearest to a record's in a few groups."""
 
 import numpy as np
 import pytest
-import scipy.sparse as sparse
-import travel
 from numpy.typing import NDArray
 
-from adept.models.codec import meaning
-from adept.models.codec.codec import words_of
-from adept.models.codec.listed_texts import ListedTexts
-from adept.models.codec.meaning import MEANING_LENGTH, InvertedFile, Meanings, WordWeights, group_meanings, join_groups
-from adept.models.word_vectors import Lexicon
+from adept.models.codec import nearest_text
+from adept.models.codec.nearest_text import InvertedFile, group_meanings, join_groups
+from adept.models.codec.word_weights_and_meanings import MEANING_LENGTH
 
 DIM, COUNT = 32, 4000
-
-
-Words = tuple[str, ...]
-
-
-@pytest.fixture(scope="module")
-def rows() -> list[Words]:
-    return list(dict.fromkeys(map(words_of, travel.texts(1500))))
-
-
-@pytest.fixture(scope="module")
-def of_texts(rows: list[Words]) -> Meanings:
-    return Meanings(Lexicon.load(), WordWeights.of(rows))
-
-
-def as_listed(rows: Sequence[Words]) -> ListedTexts:
-    words = ["", *dict.fromkeys(word for row in rows for word in row)]
-    places = {word: place for place, word in enumerate(words)}
-    return ListedTexts(words, np.array([places[word] for row in rows for word in (*row, "")], dtype=np.int16))
 
 
 @pytest.fixture(scope="module")
@@ -51,39 +26,10 @@ def groups(meanings: NDArray[np.int8]) -> NDArray[np.int16]:
     return group_meanings(meanings)
 
 
-def test_meanings_are_whole_numbers_of_one_length(of_texts: Meanings, rows: list[Words]) -> None:
-    found = of_texts.of(rows).astype(int)
-    lengths = np.linalg.norm(found[found.any(axis=1)], axis=1)
-    assert np.allclose(lengths, MEANING_LENGTH, atol=7)  # each of 128 numbers is rounded
-    assert np.square(found).sum(axis=1).max() < 2**24
-
-
-def test_what_means_the_same_has_nearer_meanings_than_what_does_not(of_texts: Meanings) -> None:
-    texts = map(words_of, ("cheapest ticket to boston", "lowest fare to boston", "who is the pilot"))
-    cheap, same, other = of_texts.of(texts).astype(int)
-    assert cheap @ same > 2 * abs(cheap @ other)
-
-
-def test_a_text_without_a_known_word_means_nothing(of_texts: Meanings) -> None:
-    assert not of_texts.of([(), ("zqxjv", "\U0001f600")]).any()
-
-
-def test_listed_texts_mean_what_they_mean_as_words(of_texts: Meanings, rows: list[Words]) -> None:
-    assert (of_texts.of([], as_listed(rows)) == of_texts.of(rows)).all()
-
-
-def test_held_texts_mean_what_they_mean_as_words(of_texts: Meanings) -> None:
-    """Their words may be in the lexicon or not, and repeat in a text."""
-    rows = [words_of(text) for text in ("to boston to boston", "zqxjv", "zqxjv to denver", "fares")]
-    words = sorted({word for row in rows for word in row})
-    held = sparse.csr_array(np.array([[word in row for word in words] for row in rows], dtype=np.int8))
-    assert (of_texts.of_table(words, held) == of_texts.of(rows)).all()
-
-
 def test_like_meanings_share_a_group(meanings: NDArray[np.int8], groups: NDArray[np.int16]) -> None:
     table = meanings.astype(int)
     inside = [np.mean(table[groups == group] @ table[groups == group].T) for group in np.unique(groups)]
-    assert 50 < len(inside) <= COUNT // meaning.TEXTS_PER_GROUP + 1
+    assert 50 < len(inside) <= COUNT // nearest_text.TEXTS_PER_GROUP + 1
     assert np.mean(inside) > 5 * np.mean(table[:1000] @ table[1000:2000].T)
 
 
@@ -93,7 +39,7 @@ def test_the_same_meanings_have_the_same_groups(meanings: NDArray[np.int8], grou
 
 def test_no_group_is_larger_than_most(meanings: NDArray[np.int8], monkeypatch: pytest.MonkeyPatch) -> None:
     whole = np.bincount(group_meanings(meanings))
-    monkeypatch.setattr(meaning, "GROUP_TEXTS", 50)
+    monkeypatch.setattr(nearest_text, "GROUP_TEXTS", 50)
     cut = np.bincount(group_meanings(meanings))
     assert whole.max() > 50 >= cut.max()
     assert cut.min() >= 1
@@ -104,7 +50,7 @@ def test_all_groups_together_hold_what_all_products_find(
     meanings: NDArray[np.int8], groups: NDArray[np.int16], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Places and products, the first of equals first, when every group is probed."""
-    monkeypatch.setattr(meaning, "PROBED_GROUPS", COUNT)
+    monkeypatch.setattr(nearest_text, "PROBED_GROUPS", COUNT)
     numbers, products = InvertedFile(meanings, groups).nearest(meanings[:80], 20)
     every = meanings[:80].astype(int) @ meanings.astype(int).T
     expected = np.argsort(-every, axis=1, kind="stable")[:, :20]
@@ -115,7 +61,7 @@ def test_all_groups_together_hold_what_all_products_find(
 def test_a_few_groups_hold_most_of_what_all_hold(
     meanings: NDArray[np.int8], groups: NDArray[np.int16], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(meaning, "PROBED_GROUPS", 6)
+    monkeypatch.setattr(nearest_text, "PROBED_GROUPS", 6)
     found, _ = InvertedFile(meanings, groups).nearest(meanings[:200], 1)
     every = meanings[:200].astype(int) @ meanings.astype(int).T
     assert np.mean(every[np.arange(200), found[:, 0]] == every.max(axis=1)) > 0.9
@@ -124,7 +70,7 @@ def test_a_few_groups_hold_most_of_what_all_hold(
 def test_what_a_record_finds_does_not_depend_on_the_others(
     meanings: NDArray[np.int8], groups: NDArray[np.int16], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(meaning, "PROBED_GROUPS", 3)
+    monkeypatch.setattr(nearest_text, "PROBED_GROUPS", 3)
     file, asked = InvertedFile(meanings, groups), meanings[:60]
     numbers, products = file.nearest(asked, 40)
     for place in range(60):
@@ -136,7 +82,7 @@ def test_what_a_record_finds_does_not_depend_on_the_others(
 def test_a_record_that_finds_too_few_texts_has_its_nearest_one_again(
     meanings: NDArray[np.int8], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(meaning, "PROBED_GROUPS", 1)
+    monkeypatch.setattr(nearest_text, "PROBED_GROUPS", 1)
     groups = np.array([0] * 30 + [1] * 2 + [2] * 30, dtype=np.int16)
     small = np.concatenate([np.repeat(meanings[:1], 30, axis=0), meanings[3:5], np.repeat(-meanings[:1], 30, axis=0)])
     numbers, products = InvertedFile(small, groups).nearest(small[[0, 30]], 8)
@@ -150,7 +96,7 @@ def test_new_meanings_join_the_nearest_group(
 ) -> None:
     """Few of them, or those that none has a group of, are one group."""
     assert join_groups(meanings, groups).tolist() == join_groups(meanings, groups[:0]).tolist() == [0] * COUNT
-    monkeypatch.setattr(meaning, "MAX_UNGROUPED", 0)
+    monkeypatch.setattr(nearest_text, "MAX_UNGROUPED", 0)
     again = join_groups(np.concatenate([meanings[:500], meanings]), groups)
     assert (again[500:] == groups).all()
     assert np.mean(again[:500] == groups[:500]) > 0.9
@@ -169,7 +115,7 @@ def test_few_texts_and_equal_ones_are_found(meanings: NDArray[np.int8], count: i
 
 def test_groups_without_texts_are_never_probed(meanings: NDArray[np.int8], monkeypatch: pytest.MonkeyPatch) -> None:
     """A record of no known word is as near to an empty group as to any: it finds a text even so."""
-    monkeypatch.setattr(meaning, "PROBED_GROUPS", 2)
+    monkeypatch.setattr(nearest_text, "PROBED_GROUPS", 2)
     file = InvertedFile(meanings[:100], np.full(100, 4000, dtype=np.int16))
     assert file.nearest(np.zeros((1, DIM), dtype=np.int8), 3)[0].tolist() == [[0, 1, 2]]
 
@@ -177,7 +123,7 @@ def test_groups_without_texts_are_never_probed(meanings: NDArray[np.int8], monke
 def test_a_group_of_all_texts_is_cut(meanings: NDArray[np.int8]) -> None:
     """So that a file's groups do not decide how much memory a record takes; all parts are probed."""
     file = InvertedFile(meanings, np.zeros(COUNT, dtype=np.int16))
-    assert int(file.sizes.max()) <= meaning.JOINED_GROUP_TEXTS
+    assert int(file.sizes.max()) <= nearest_text.JOINED_GROUP_TEXTS
     numbers, _ = file.nearest(meanings[:9], 5)
     expected = np.argsort(-(meanings[:9].astype(int) @ meanings.astype(int).T), axis=1, kind="stable")[:, :5]
     assert (numbers == expected).all()

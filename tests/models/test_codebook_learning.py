@@ -1,0 +1,39 @@
+"""Learned codebooks are near to the latents that they were learned from, and not too large for them."""
+
+import pytest
+import torch
+
+from adept.mechanisms import Codebook, LearnedCodebook
+from adept.models.codebook_learning import learn_codebooks
+
+
+def unit_rows(count: int, dim: int) -> torch.Tensor:
+    gaussian = torch.randn(count, dim, dtype=torch.float64, generator=torch.Generator().manual_seed(0))
+    return gaussian / gaussian.norm(dim=1, keepdim=True)
+
+
+def test_learned_codewords_are_nearer_to_clustered_latents_than_random_ones() -> None:
+    centres = unit_rows(40, 16)
+    latents = centres.repeat(50, 1) + 0.05 * unit_rows(2000, 16)
+    books = learn_codebooks(latents, seed=0)
+    assert sorted(books) == [32, 64, 128, 256, 512]
+    assert all(
+        words.shape == (size, 16) and words.norm(dim=1).allclose(torch.ones(size)) for size, words in books.items()
+    )
+    learned = LearnedCodebook(epsilon=6.0, size=64).with_codewords(books).privatize(latents)
+    random = Codebook(epsilon=6.0).privatize(latents)
+    cosine = torch.nn.functional.cosine_similarity
+    assert cosine(learned, latents).mean() > cosine(random, latents).mean() + 0.2
+    again = learn_codebooks(latents, seed=0)
+    assert all(torch.equal(words, again[size]) for size, words in books.items())
+
+
+@pytest.mark.parametrize(
+    ("records", "sizes"), [(0, []), (3, []), (4, [2]), (63, [16]), (64, [32]), (300, [32, 64, 128])]
+)
+def test_no_codebook_is_larger_than_half_of_the_latents(records: int, sizes: list[int]) -> None:
+    assert sorted(learn_codebooks(unit_rows(max(1, records), 8)[:records])) == sizes
+
+
+def test_equal_latents_give_no_codebook_and_do_not_fail() -> None:
+    assert learn_codebooks(torch.ones(100, 4)) == {}
