@@ -4,10 +4,10 @@
 somebody to hide the order of the records. *Central* means that people trust the holder of the file.
 Each of the following comparisons has a directory and a page:
 
-    central/                   the synthesizer, labels private NAME-joint_response/       a
-    mechanism whose releases are symbols: text and label as one symbol NAME-randomized_response/
-    any other mechanism, one text a record: half of each budget randomises the label NAME-copy/
-    the same mechanism, labels copied
+    central/                   the synthesizer, labels private
+    NAME-joint_response/       a mechanism whose releases are symbols: text and label as one symbol
+    NAME-randomized_response/  any other mechanism, one text a record: half of each budget randomises the label
+    NAME-copy/                 the same mechanism, labels copied
 
 For all kinds of trust, the epsilon in the figure is the true epsilon for *replacing* one record by
 any other record. The number of records is public.
@@ -15,7 +15,7 @@ any other record. The number of records is public.
 - central: the synthesizer's epsilon is for adding or removing a record. Replacing a record is a
   removal and an addition, so the synthesizer runs with half of each epsilon of the figure.
 - shuffled: the releases are the same as for local trust. Their epsilon and delta are those that
-  ``adept.release.shuffle_guarantee`` computes for the shuffled file.
+  ``adept.release.shuffled_release`` computes for the shuffled file.
 - local: a mechanism whose claim is false gets only a fraction of each epsilon of the figure, so
   that text and label together spend exactly this epsilon.
 """
@@ -50,7 +50,7 @@ from adept.mechanisms.base import SymbolRandomizer
 from adept.mechanisms.guarantee import words
 from adept.plot_style import COLOURS, INK, drawing, group_rows, log_axis
 from adept.release.columns import ReleaseOptions
-from adept.release.shuffle_guarantee import Shuffled, find_shuffled
+from adept.release.shuffled_release import Shuffled, find_shuffled
 from adept.report import page
 from adept.report.accuracy_figures import HEADLINE_LEVELS, NamedEnd, name_ends
 
