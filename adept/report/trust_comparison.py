@@ -15,7 +15,7 @@ any other record. The number of records is public.
 - central: the synthesizer's epsilon is for adding or removing a record. Replacing a record is a
   removal and an addition, so the synthesizer runs with half of each epsilon of the figure.
 - shuffled: the releases are the same as for local trust. Their epsilon and delta are those that
-  ``adept.release.shuffled_release`` computes for the shuffled file.
+  ``adept.release.shuffle_guarantee`` computes for the shuffled file.
 - local: a mechanism whose claim is false gets only a fraction of each epsilon of the figure, so
   that text and label together spend exactly this epsilon.
 """
@@ -50,7 +50,7 @@ from adept.mechanisms.base import SymbolRandomizer
 from adept.mechanisms.guarantee import words
 from adept.plot_style import COLOURS, INK, drawing, group_rows, log_axis
 from adept.release.columns import ReleaseOptions
-from adept.release.shuffled_release import Shuffled, find_shuffled
+from adept.release.shuffle_guarantee import Shuffled, find_shuffled
 from adept.report import page
 from adept.report.accuracy_figures import HEADLINE_LEVELS, NamedEnd, name_ends
 
