@@ -12,7 +12,7 @@ from adept.cli.exit_status import INTERNAL_ERROR, _verdict
 from adept.data.corpus import read_corpus
 from adept.data.formats import FORMATS
 from adept.mechanisms import JointResponse, LearnedCodebook, RandomizedResponse, SqrtNLaplace
-from adept.release.columns import ReleaseOptions
+from adept.release.columns_labels_persons import ReleaseOptions
 from adept.release.ledger import Ledger
 from adept.release.local_release import prepare_file, release_file
 from adept.release.release_flow import preview

@@ -26,7 +26,7 @@ from adept.release.rewrite_frame import rewrite_frame
 from adept.release.rewrite_options import LedgerOptions
 from adept.release.transformer import PrivateText
 from adept.rewriting.alternative_rewriters import PromptSampling, Redaction, WordByWord, public_logits
-from adept.rewriting.expected_content import foreign_warnings
+from adept.rewriting.expected_content_and_warnings import foreign_warnings
 from adept.rewriting.rewriter import Rewriter
 from adept.synthesis.synthesizer import Synthesizer
 
@@ -103,7 +103,7 @@ CALLS: dict[str, Callable[[Given, Any], object]] = {
         bad
     ),
     "rewriting.alternative_rewriters.WordByWord.privatize": lambda given, bad: WordByWord.privatize(None, bad),  # type: ignore[arg-type]
-    "rewriting.expected_content.foreign_warnings": lambda given, bad: foreign_warnings(
+    "rewriting.expected_content_and_warnings.foreign_warnings": lambda given, bad: foreign_warnings(
         given.rewriter.tokenizer, bad, max_length=4
     ),
     "rewriting.rewriter.Rewriter.rewrite": lambda given, bad: given.rewriter.rewrite(bad),
@@ -135,7 +135,7 @@ WITHOUT = {
     "rewriting.encode_release_write.DescriptionCoding.encode": "called by Rewriter with checked texts",
     "rewriting.encode_release_write.LatentCoding.encode": "called by Rewriter with checked texts",
     "rewriting.encode_release_write.PairCoding.encode": "called by Rewriter with checked texts",
-    "rewriting.expected_content.Expectation.__init__": "counts texts",
+    "rewriting.expected_content_and_warnings.Expectation.__init__": "counts texts",
     "synthesis.vote_cells.PublicCells.vote": "called by Synthesizer with texts alone",
     "synthesis.vote_cells.PublicCells.of": "called by Synthesizer with texts alone",
     "synthesis.vote_cells.PublicTexts.__init__": "made of checked texts",

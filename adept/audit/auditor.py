@@ -20,7 +20,7 @@ from adept.audit import checks_and_alpha
 from adept.audit.checks_and_alpha import Question
 from adept.audit.distinguisher import input_pairs
 from adept.audit.distinguisher.distinguisher_choice import MAX_DISTINGUISHERS
-from adept.audit.distinguisher.experiment import MIN_TRIALS, Experiment, Progress
+from adept.audit.distinguisher.guessing_game import MIN_TRIALS, Experiment, Progress
 from adept.audit.distinguisher.input_pairs import InputPair
 from adept.audit.result import AuditResult, Check, Kind, Verdict, judge, judged
 from adept.audit.stats.confidence_bounds import rounds_needed

@@ -20,7 +20,7 @@ from adept.audit.checks import (
     shared_noise_and_neighbours,
     text_rewrites,
 )
-from adept.audit.distinguisher.experiment import event, event_elsewhere
+from adept.audit.distinguisher.guessing_game import event, event_elsewhere
 from adept.audit.result import FINITENESS, Check, Kind
 
 TEST_SHARE = 0.015  # of alpha, for each test with a p-value in an audit of vectors

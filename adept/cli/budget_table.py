@@ -21,11 +21,11 @@ from adept.mechanisms.epsilon_as_odds import risk
 from adept.mechanisms.guarantee import total
 from adept.models.saved_model import Autoencoder
 from adept.models.tokenizer import Tokenizer
-from adept.release.columns import ReleaseOptions
+from adept.release.columns_labels_persons import ReleaseOptions
 from adept.release.input_files import Inputs
 from adept.release.local_release import open_release
 from adept.rewriting.budget_estimates import ADVICE, QUESTION, SHARE_HEADINGS, TABLE_BUDGETS, Budget, preview_budgets
-from adept.rewriting.expected_content import (
+from adept.rewriting.expected_content_and_warnings import (
     LABELLED,
     NO_ESTIMATE,
     above_names_line,

@@ -20,14 +20,20 @@ from adept.data.reading import read_records
 from adept.errors import ConfigurationError, DataError
 from adept.mechanisms.epsilon_as_odds import MAX_STATED_EPSILON, odds_change
 from adept.mechanisms.guarantee import words
-from adept.release.columns import CheckedRecords
+from adept.release.columns_labels_persons import CheckedRecords
 from adept.release.default_ledger import describe_overlap, find_key, open_ledger
 from adept.release.input_files import Inputs
 from adept.release.local_release import open_release, prepare_file, release_file
 from adept.release.publication import STATEMENT, Publication
 from adept.release.release_flow import preview
 from adept.release.statement import PrivacyStatement
-from adept.rewriting.expected_content import FIRST_TEXTS, MIN_TEXTS, expected_lines, first_texts, foreign_warnings
+from adept.rewriting.expected_content_and_warnings import (
+    FIRST_TEXTS,
+    MIN_TEXTS,
+    expected_lines,
+    first_texts,
+    foreign_warnings,
+)
 from adept.rewriting.loading import is_packaged
 from adept.rewriting.rewriter import Rewriter
 from adept.synthesis.synthesizer import Synthesizer

@@ -16,7 +16,7 @@ from adept.release.default_ledger import find_key
 from adept.release.input_files import Inputs
 from adept.release.release_flow import preview
 from adept.release.statement import CentralStatement
-from adept.rewriting.expected_content import first_texts
+from adept.rewriting.expected_content_and_warnings import first_texts
 from adept.synthesis.synthesizer import Synthesizer
 
 

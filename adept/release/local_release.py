@@ -23,7 +23,7 @@ from adept.mechanisms.guarantee import share
 from adept.models.saved_model import Autoencoder
 from adept.models.tokenizer import Tokenizer
 from adept.release import statement_provenance
-from adept.release.columns import (
+from adept.release.columns_labels_persons import (
     RANDOMISED_TREATMENTS,
     CheckedRecords,
     KeptColumns,

@@ -21,7 +21,7 @@ from adept.errors import DataError
 from adept.mechanisms import RandomizedResponse
 from adept.mechanisms.random_bits import shuffle
 from adept.release import ray_cluster
-from adept.release.columns import ReleaseOptions
+from adept.release.columns_labels_persons import ReleaseOptions
 from adept.release.ledger import Ledger
 from adept.release.ledger_file import Spending
 from adept.release.publication import open_output

@@ -19,7 +19,7 @@ from adept.data.text_arguments import instance_of, text_list, value_list
 from adept.errors import ConfigurationError, DataError
 from adept.mechanisms import BY_NAME, LocalRandomizer
 from adept.mechanisms.base import MechanismChoice
-from adept.release.columns import RANDOMISED_TREATMENTS, KeptColumns
+from adept.release.columns_labels_persons import RANDOMISED_TREATMENTS, KeptColumns
 from adept.release.default_ledger import NO_LEDGER, claim_records
 from adept.release.input_files import Inputs
 from adept.release.ledger_file import Spending

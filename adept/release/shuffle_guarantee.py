@@ -45,7 +45,7 @@ from adept.data.formats import STANDARD_STREAM
 from adept.errors import ConfigurationError
 from adept.mechanisms import LocalRandomizer
 from adept.mechanisms.shuffling import central_epsilon, draws_of
-from adept.release.columns import ReleaseOptions
+from adept.release.columns_labels_persons import ReleaseOptions
 from adept.rewriting.rewriter import Rewriter
 
 MAX_DELTA, MAX_DELTA_SHARE = 1e-6, 0.1  # the usual central delta: at most this, and at most this share of 1 / n

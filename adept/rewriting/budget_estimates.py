@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from adept.data.corpus import Corpus
 from adept.mechanisms.epsilon_as_odds import CANDIDATES
 from adept.mechanisms.guarantee import Guarantee
-from adept.rewriting.expected_content import Expectation, choose_probes, expectation
+from adept.rewriting.expected_content_and_warnings import Expectation, choose_probes, expectation
 from adept.rewriting.label_coding import NO_NAME
 from adept.rewriting.loading import is_by_label
 from adept.rewriting.rewriter import Rewriter

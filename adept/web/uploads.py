@@ -25,7 +25,7 @@ from adept.release.record_identity import secret_key
 from adept.release.release_flow import preview
 from adept.release.rewrite_options import ReleaseRequest
 from adept.release.statement_provenance import has_packaged_weights, model_sha256
-from adept.rewriting.expected_content import LABELLED, expected_lines
+from adept.rewriting.expected_content_and_warnings import LABELLED, expected_lines
 
 UPLOAD_ENDINGS = ("csv", "tsv", "txt", "jsonl", "ndjson", "json")
 MAX_UPLOAD_BYTES = 20 * 2**20

@@ -10,7 +10,7 @@ import pytest
 from adept import audit
 from adept.audit import NotJudged, Verdict, checks_and_alpha
 from adept.audit.checks import fresh_state_and_batch_size, repeated_outputs, shared_noise_and_neighbours
-from adept.audit.distinguisher import experiment
+from adept.audit.distinguisher import guessing_game
 
 FEW_CALLS = 100
 
@@ -20,7 +20,7 @@ def make_cheap(patched: pytest.MonkeyPatch) -> None:
     for name in ("ONE_TRIALS", "THREE_TRIALS", "VALUE_TRIALS", "COPY_TRIALS"):
         patched.setattr(fresh_state_and_batch_size, name, FEW_CALLS)
     patched.setattr(checks_and_alpha, "OF_VECTORS", [row for row in checks_and_alpha.OF_VECTORS if row.dim != 1024])
-    patched.setattr(experiment, "MIN_ROWS", 20)
+    patched.setattr(guessing_game, "MIN_ROWS", 20)
     patched.setattr(shared_noise_and_neighbours, "MAX_BATCH_ROWS", 2 * shared_noise_and_neighbours.CALL_ROWS)
     patched.setattr(shared_noise_and_neighbours, "SMALL_BATCHES", FEW_CALLS)
     patched.setattr(fresh_state_and_batch_size, "BATCH_SIZES", fresh_state_and_batch_size.BATCH_SIZES[::16])

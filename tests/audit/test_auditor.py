@@ -19,7 +19,7 @@ from scipy.stats import binom
 
 from adept import audit
 from adept.audit import NotJudged, Verdict, checks_and_alpha
-from adept.audit.distinguisher import distinguisher_choice, experiment
+from adept.audit.distinguisher import distinguisher_choice, guessing_game
 from adept.audit.distinguisher.input_pairs import Sampler, adversarial_pairs
 from adept.audit.subject.vector import VectorTarget
 from adept.errors import ConfigurationError
@@ -368,7 +368,7 @@ def test_progress_ends_where_it_said_it_would() -> None:
 
 @pytest.mark.slow
 def test_more_trials_take_no_more_memory(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(experiment, "MAX_CHOOSING_ELEMENTS", 2**18)
+    monkeypatch.setattr(guessing_game, "MAX_CHOOSING_ELEMENTS", 2**18)
     failed_of({"event"}, defects.Bare(epsilon=4.0), dim=64, trials=20_000)
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     failed_of({"event"}, defects.Bare(epsilon=4.0), dim=64, trials=200_000)

@@ -14,7 +14,7 @@ import torch
 
 from adept import audit
 from adept.audit.checks.discrete_distribution import frequencies, stated
-from adept.audit.distinguisher.experiment import Experiment
+from adept.audit.distinguisher.guessing_game import Experiment
 from adept.audit.subject.value import ValueTarget
 from adept.errors import ConfigurationError
 from adept.mechanisms import Description, JointResponse, LearnedCodebook, PrivUnit, joint_response

@@ -34,7 +34,7 @@ from adept.models.lstm_autoencoder import lightning_module
 from adept.models.saved_model import Autoencoder, pad
 from adept.models.tokenizer import Tokenizer
 from adept.models.training import LengthBatchSampler, fit, token_loader
-from adept.rewriting.expected_content import expectation
+from adept.rewriting.expected_content_and_warnings import expectation
 from adept.rewriting.loading import load_model
 from adept.rewriting.rewriter import Rewriter
 

@@ -666,7 +666,7 @@ def test_local_and_central_budgets_of_a_row_add_up(
     topic_run: Path, synthesizer: Synthesizer, given: Path, tmp_path: Path
 ) -> None:
     from adept.mechanisms import LearnedCodebook
-    from adept.release.columns import ReleaseOptions
+    from adept.release.columns_labels_persons import ReleaseOptions
     from adept.release.local_release import release_file
     from adept.rewriting.rewriter import Rewriter
 

@@ -18,7 +18,7 @@ from adept.data.reading import ReadingOptions, read_records
 from adept.data.writing import record_writer
 from adept.errors import AdeptError, ConfigurationError, DataError
 from adept.mechanisms import SqrtNLaplace
-from adept.release.columns import ReleaseOptions, decide_kept, find_label_type
+from adept.release.columns_labels_persons import ReleaseOptions, decide_kept, find_label_type
 from adept.release.input_files import Inputs
 from adept.release.local_release import prepare_file, release_file
 from adept.release.release_flow import preview

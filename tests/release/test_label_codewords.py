@@ -18,12 +18,12 @@ from adept.mechanisms import Description, JointResponse, random_bits
 from adept.mechanisms.base import MechanismChoice
 from adept.release import local_release, verify_statement
 from adept.release.adapters import DatasetRewriter
-from adept.release.columns import ReleaseOptions
+from adept.release.columns_labels_persons import ReleaseOptions
 from adept.release.local_release import open_release, release_file
 from adept.release.rewrite_options import ReleaseRequest
 from adept.release.statement import restate
 from adept.release.verify_statement import Refused, statement_sha256
-from adept.rewriting.expected_content import (
+from adept.rewriting.expected_content_and_warnings import (
     BY_LABEL,
     NO_LABEL_SET,
     adaptation_lines,

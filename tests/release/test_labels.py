@@ -15,7 +15,7 @@ from adept.data.reading import read_records
 from adept.errors import ConfigurationError, DataError, ReleaseRefused
 from adept.mechanisms import JointResponse, LearnedCodebook, RandomizedResponse, SqrtNLaplace, Votes
 from adept.release.central_release import TallyNotes, prepare_synthesis
-from adept.release.columns import ReleaseOptions
+from adept.release.columns_labels_persons import ReleaseOptions
 from adept.release.input_files import Inputs
 from adept.release.ledger import Ledger
 from adept.release.local_release import open_release, prepare_file, release_file

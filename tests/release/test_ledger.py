@@ -19,7 +19,7 @@ from forked import standard_output
 from adept.data.reading import ReadingOptions
 from adept.errors import DataError, ReleaseRefused
 from adept.mechanisms import SqrtNLaplace
-from adept.release.columns import ReleaseOptions
+from adept.release.columns_labels_persons import ReleaseOptions
 from adept.release.input_files import Inputs
 from adept.release.ledger import Ledger
 from adept.release.ledger_file import Spending

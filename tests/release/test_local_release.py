@@ -28,7 +28,7 @@ from adept.mechanisms import (
 )
 from adept.models.config import TrainingData
 from adept.release import statement_provenance
-from adept.release.columns import ReleaseOptions
+from adept.release.columns_labels_persons import ReleaseOptions
 from adept.release.ledger import Ledger
 from adept.release.local_release import release_file
 from adept.rewriting.loading import check_release

@@ -16,7 +16,7 @@ from lost_power import Recorder, State, restore, states
 from adept.errors import DataError
 from adept.mechanisms import SqrtNLaplace
 from adept.release import resume_journal as journals
-from adept.release.columns import ReleaseOptions
+from adept.release.columns_labels_persons import ReleaseOptions
 from adept.release.ledger import Ledger
 from adept.release.local_release import release_file
 from adept.release.publication import Publication

@@ -17,7 +17,7 @@ from hanging import PATIENCE_SECONDS, wait_until
 from adept.errors import ConfigurationError, DataError
 from adept.mechanisms import SqrtNLaplace
 from adept.release import ray_cluster
-from adept.release.columns import ReleaseOptions
+from adept.release.columns_labels_persons import ReleaseOptions
 from adept.release.local_release import release_file
 from adept.rewriting.rewriter import Rewriter
 

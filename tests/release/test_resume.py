@@ -21,7 +21,7 @@ from adept.models.codec.codec import Codec
 from adept.models.config import DecodingConfig
 from adept.release import resume_journal as journals
 from adept.release import statement_provenance
-from adept.release.columns import ReleaseOptions
+from adept.release.columns_labels_persons import ReleaseOptions
 from adept.release.input_files import Inputs
 from adept.release.local_release import plan_local, release_file
 from adept.release.publication import STDOUT, Publication

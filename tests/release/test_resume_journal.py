@@ -14,7 +14,7 @@ from adept.errors import AdeptError, DataError, Interrupted
 from adept.mechanisms import SqrtNLaplace
 from adept.models.config import DecodingConfig
 from adept.release import resume_journal as journals
-from adept.release.columns import ReleaseOptions
+from adept.release.columns_labels_persons import ReleaseOptions
 from adept.release.ledger import Ledger
 from adept.release.local_release import release_file
 from adept.release.resume_journal import SIDE_FILES, Entry, Journal

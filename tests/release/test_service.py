@@ -12,7 +12,7 @@ from adept.cli.config import TrainingDataConfig
 from adept.errors import ConfigurationError, ModelError, ReleaseRefused
 from adept.mechanisms import BY_NAME, Description, Identity, L1Laplace, LearnedCodebook, OriginalLaplace, SqrtNLaplace
 from adept.mechanisms.base import MechanismChoice
-from adept.release.columns import ReleaseOptions
+from adept.release.columns_labels_persons import ReleaseOptions
 from adept.release.local_release import open_release, release_file
 from adept.release.rewrite_options import ReleaseRequest
 from adept.rewriting.loading import load_model

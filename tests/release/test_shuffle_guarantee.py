@@ -20,7 +20,7 @@ from adept.mechanisms import Description, JointResponse, LearnedCodebook, Random
 from adept.mechanisms.shuffling import Draw, central_epsilon
 from adept.models.config import DecodingConfig
 from adept.release import local_release
-from adept.release.columns import ReleaseOptions
+from adept.release.columns_labels_persons import ReleaseOptions
 from adept.release.local_release import prepare_file, release_file
 from adept.release.plain_or_shuffled_batches import PlainBatches, ShuffledBatches
 from adept.release.release_flow import preview

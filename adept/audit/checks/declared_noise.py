@@ -16,7 +16,7 @@ from scipy.special import chdtr, chdtri, ndtr
 from scipy.stats import chi2
 from torch import Tensor
 
-from adept.audit.distinguisher.experiment import Experiment
+from adept.audit.distinguisher.guessing_game import Experiment
 from adept.audit.distinguisher.input_pairs import PairSample, additive_samples
 from adept.audit.result import Check, MechanismFailure, Verdict
 from adept.audit.stats.confidence_bounds import Floats, GameCounts, game_lower_bound, gaussian_delta, say_trials

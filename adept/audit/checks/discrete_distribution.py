@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 from scipy import stats
 
-from adept.audit.distinguisher.experiment import Experiment
+from adept.audit.distinguisher.guessing_game import Experiment
 from adept.audit.result import Check, MechanismFailure
 from adept.audit.stats.exact_tests import binomial_p_value, combined
 from adept.audit.subject.value import ValueTarget, outcome_key, response_of

@@ -11,7 +11,7 @@ import torch
 from numpy.typing import NDArray
 from scipy.special import bdtr
 
-from adept.audit.distinguisher.experiment import MIN_TRIALS, Experiment
+from adept.audit.distinguisher.guessing_game import MIN_TRIALS, Experiment
 from adept.audit.distinguisher.input_pairs import PairSample, additive_samples
 from adept.audit.result import Check, MechanismFailure
 from adept.audit.stats.confidence_bounds import Floats, GameCounts

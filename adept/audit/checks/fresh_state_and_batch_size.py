@@ -2,7 +2,7 @@
 and after other calls.
 
 Each check plays a guessing game, in which a rule sees a release and guesses which of two records
-was released (`distinguisher.experiment`).
+was released (`distinguisher.guessing_game`).
 """
 
 from collections.abc import Callable, Sequence
@@ -14,7 +14,7 @@ import torch
 from torch import Tensor
 
 from adept.audit.distinguisher import input_pairs
-from adept.audit.distinguisher.experiment import Experiment
+from adept.audit.distinguisher.guessing_game import Experiment
 from adept.audit.distinguisher.input_pairs import InputPair
 from adept.audit.result import Check, Kind, MechanismFailure, Verdict
 from adept.audit.stats.confidence_bounds import Floats, rounds_needed
@@ -151,7 +151,7 @@ def any_size(experiment: Experiment[VectorTarget], alpha: float) -> Check:
     guessing game with the releases of this row. Claim: the bound of this game errs with probability
     at most alpha. Proof: the size of the batch, the place of the row and the rest of the batch are
     fixed before any counted release is drawn. So the row is the release of a record by one fixed
-    mechanism, and the proof in `distinguisher.experiment` applies.
+    mechanism, and the proof in `distinguisher.guessing_game` applies.
     """
     target = experiment.target.without_memory()
     most = target.affordable(RELEASES * sum(BATCH_SIZES)) // RELEASES

@@ -27,7 +27,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from adept.audit.distinguisher.experiment import Experiment
+from adept.audit.distinguisher.guessing_game import Experiment
 from adept.audit.distinguisher.vector_statistics import release_keys
 from adept.audit.result import Check, Kind, MechanismFailure
 from adept.audit.stats.confidence_bounds import Floats, clopper_pearson

@@ -26,7 +26,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from adept.audit.distinguisher.experiment import Experiment
+from adept.audit.distinguisher.guessing_game import Experiment
 from adept.audit.distinguisher.input_pairs import FAR_FACTOR
 from adept.audit.result import Check, Kind, MechanismFailure
 from adept.audit.stats.confidence_bounds import Floats

@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 
 from torch import Tensor
 
-from adept.audit.distinguisher.experiment import Experiment
+from adept.audit.distinguisher.guessing_game import Experiment
 from adept.audit.result import Check, MechanismFailure
 from adept.audit.subject.value import ValueTarget
 from adept.audit.subject.wrappers import Wrapper

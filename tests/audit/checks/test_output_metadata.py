@@ -16,7 +16,7 @@ from audit.broken.values import RefusesOne, TypeDepends
 
 from adept.audit.checks import output_metadata
 from adept.audit.checks.output_metadata import metadata_of
-from adept.audit.distinguisher.experiment import Experiment
+from adept.audit.distinguisher.guessing_game import Experiment
 from adept.audit.distinguisher.input_pairs import adversarial_pairs
 from adept.audit.result import Check
 from adept.audit.subject.vector import VectorTarget

@@ -13,7 +13,7 @@ from torch import Tensor
 
 from adept.audit.checks import repeated_outputs as repetitions
 from adept.audit.checks.repeated_outputs import RECORDS, come_back_or_lie_near
-from adept.audit.distinguisher.experiment import Experiment
+from adept.audit.distinguisher.guessing_game import Experiment
 from adept.audit.subject.vector import VectorTarget
 
 ALPHA = 1e-9

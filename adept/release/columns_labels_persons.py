@@ -38,7 +38,7 @@ from adept.errors import ConfigurationError, DataError
 from adept.mechanisms import JointResponse, RandomizedResponse
 from adept.release.input_files import Inputs
 from adept.release.rewrite_options import FileOptions
-from adept.rewriting.expected_content import FIRST_TEXTS
+from adept.rewriting.expected_content_and_warnings import FIRST_TEXTS
 from adept.synthesis.vote_counting import person_name
 
 UNFIT_ADVICE = "leave it out of keep_columns, or write jsonl"

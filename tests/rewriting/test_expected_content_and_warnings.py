@@ -8,8 +8,14 @@ import pytest
 from adept.data.corpus import Corpus
 from adept.mechanisms import Description, LearnedCodebook, LocalRandomizer
 from adept.models.config import DecodingConfig
-from adept.rewriting import expected_content as expectations
-from adept.rewriting.expected_content import Expectation, Survival, expectation, unseen_figures, unseen_line
+from adept.rewriting import expected_content_and_warnings as expectations
+from adept.rewriting.expected_content_and_warnings import (
+    Expectation,
+    Survival,
+    expectation,
+    unseen_figures,
+    unseen_line,
+)
 from adept.rewriting.loading import load_model
 from adept.rewriting.rewriter import Rewriter
 

@@ -1,7 +1,7 @@
 """Training of another commit and of this one, in alternation: CPU seconds of one thread, and the validation loss that they reach.
 
     git worktree add --detach /tmp/base COMMIT
-    python benchmarks/against.py /tmp/base [text.jsonl] [epochs] [seeds]
+    python benchmarks/training_of_two_commits.py /tmp/base [text.jsonl] [epochs] [seeds]
 
 Each run is a process of its own, which trains at DP-Rewrite's sizes (hidden 128, embedding 300, latent 256) and counts its own CPU
 seconds, start and set-up left out. The ratio is what counts; the machine's own speed cancels in one run.

@@ -12,7 +12,7 @@ from tiny import Run
 
 from adept.errors import ConfigurationError, DataError, Interrupted
 from adept.mechanisms import LearnedCodebook, SqrtNLaplace
-from adept.release.columns import CheckedRecords, ReleaseOptions
+from adept.release.columns_labels_persons import CheckedRecords, ReleaseOptions
 from adept.release.ledger import Ledger
 from adept.release.local_release import prepare_file, release_file
 from adept.release.release_flow import preview
