@@ -49,7 +49,7 @@ from adept.mechanisms import BY_NAME
 from adept.mechanisms.base import SymbolRandomizer
 from adept.mechanisms.guarantee import words
 from adept.plot_style import COLOURS, INK, drawing, group_rows, log_axis
-from adept.release.columns import ReleaseOptions
+from adept.release.columns_labels_persons import ReleaseOptions
 from adept.release.shuffle_guarantee import Shuffled, find_shuffled
 from adept.report import page
 from adept.report.accuracy_figures import HEADLINE_LEVELS, NamedEnd, name_ends
