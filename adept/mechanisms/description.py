@@ -32,8 +32,9 @@ releasing a sentence of S(x) are about s to one. Here s is eps - ODDS_BELOW_EPSI
 
 *Descriptions by label.* If the output copies the labels of records unchanged, the K descriptions
 may be the sentences in the *cell* of the record's label c. The cell of c consists of K public
-sentences that depend only on c, the budget and public text (``adept.models.label_sentences``). Let
-M_c be the release of the claim above, with the sentences in the cell of c as descriptions.
+sentences that depend only on c, the budget and public text
+(``adept.models.label_names_and_sentences``). Let M_c be the release of the claim above, with the
+sentences in the cell of c as descriptions.
 
 *Claim*: the release of the pair (c, M_c(x)) is eps-LDP (pure) for any two records x, x' with the
 same label c. *Proof*: both records have the label c, so they have the same cell and the same K, t,

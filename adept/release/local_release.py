@@ -42,8 +42,8 @@ from adept.release.rewrite_options import FileOptions, ReleaseRequest
 from adept.release.shuffle_guarantee import check_shuffling, find_shuffled
 from adept.release.statement import PrivacyStatement
 from adept.rewriting.budget_estimates import APPROVAL_EXAMPLES, rewrite_examples
-from adept.rewriting.label_coding import LabelCoding
 from adept.rewriting.loading import best_exact, load_model
+from adept.rewriting.release_by_label import LabelCoding
 from adept.rewriting.rewriter import Rewriter
 
 # A resumed release may change these options: nothing that was drawn depends on them.

@@ -7,8 +7,8 @@ from adept.data.corpus import Corpus
 from adept.mechanisms.epsilon_as_odds import CANDIDATES
 from adept.mechanisms.guarantee import Guarantee
 from adept.rewriting.expected_content_and_warnings import Expectation, choose_probes, expectation
-from adept.rewriting.label_coding import NO_NAME
 from adept.rewriting.loading import is_by_label
+from adept.rewriting.release_by_label import NO_NAME
 from adept.rewriting.rewriter import Rewriter
 
 TABLE_BUDGETS = (1.0, 2.0, 4.0, 8.0, 12.0, 16.0)  # in nats

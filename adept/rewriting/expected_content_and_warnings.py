@@ -26,11 +26,11 @@ from adept.mechanisms.base import SymbolRandomizer
 from adept.mechanisms.description import first_share
 from adept.mechanisms.guarantee import words
 from adept.models.codebook_learning import encode_public
-from adept.models.label_sentences import spell_names
+from adept.models.label_names_and_sentences import spell_names
 from adept.models.reconstruction_share import mean_word_f1
 from adept.models.tokenizer import UNKNOWN, Tokenizer
-from adept.rewriting.label_coding import LabelCoding
 from adept.rewriting.loading import best_exact, is_by_label, packaged_directory
+from adept.rewriting.release_by_label import LabelCoding
 from adept.rewriting.rewriter import Rewriter
 
 TOPIC_CODEWORDS = 32  # that tell topics apart, if the model has so few

@@ -23,8 +23,8 @@ from adept.models.model_card import model_card
 from adept.models.saved_model import Autoencoder
 from adept.models.tokenizer import Tokenizer
 from adept.rewriting.encode_release_write import Coding, DescriptionCoding, LatentCoding, PairCoding
-from adept.rewriting.label_coding import LabelCoding
 from adept.rewriting.loading import check_release, fit_mechanism, is_by_label, label_mechanism, load_model
+from adept.rewriting.release_by_label import LabelCoding
 
 THREADS = Path("/proc/self/task")  # threads of this process, on Linux
 HUB_NAME = re.compile(r"[\w.-]+/[\w.-]+")

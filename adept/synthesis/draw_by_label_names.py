@@ -15,8 +15,9 @@ density is high (``adept.synthesis.vote_cells``). For the density, the two vecto
 *meanings*, which are computed from the lexicon's vectors of words.
 
 *Labels*: ``score_labels`` computes log odds of the labels of each text from the labels' names.
-``adept.synthesis.label_estimate`` corrects these log odds with the help of the noisy counts. For
-these log odds, the two vectors in the cosine are features (``adept.synthesis.vote_cells``).
+``adept.synthesis.labels_of_synthetic_text`` corrects these log odds with the help of the noisy
+counts. For these log odds, the two vectors in the cosine are features
+(``adept.synthesis.vote_cells``).
 
 *Claim*: the use of names costs no privacy budget: a released file is as private with names as
 without names. *Proof*: the names come from the label set, and the sentences come from the model.
@@ -37,7 +38,7 @@ from numpy.typing import NDArray
 from adept.models.adapt import read_meanings, sentence_at
 from adept.models.codec.codec import Codec, words_of
 from adept.models.codec.word_weights_and_meanings import MEANING_LENGTH, multiply_all
-from adept.models.label_sentences import compare_names, spell_names
+from adept.models.label_names_and_sentences import compare_names, spell_names
 from adept.models.tokenizer import join_words
 from adept.synthesis.vote_cells import GRID, PublicCells, PublicTexts
 

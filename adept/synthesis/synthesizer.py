@@ -29,7 +29,7 @@ from adept.models.tokenizer import Tokenizer
 from adept.ranges import check_integer
 from adept.rewriting.loading import check_release, load_model
 from adept.synthesis.draw_by_label_names import choose_texts, score_labels, spell_label_set
-from adept.synthesis.label_estimate import Estimate, estimate
+from adept.synthesis.labels_of_synthetic_text import Estimate, estimate
 from adept.synthesis.vote_cells import MAX_CELLS, PublicCells, PublicTexts, WritableTexts, choose_size, largest_size
 from adept.synthesis.vote_counting import NO_TEXT, OUTSIDE, Tally
 

@@ -18,12 +18,12 @@ from adept.mechanisms import Description
 from adept.mechanisms.random_draws import exponential_series
 from adept.models.codec import nearest_text
 from adept.models.codec.word_weights_and_meanings import tabulate
-from adept.models.label_sentences import LabelCells
+from adept.models.label_names_and_sentences import LabelCells
 from adept.models.tokenizer import join_words
 from adept.models.topics import WordTopics
-from adept.rewriting import label_coding
-from adept.rewriting.label_coding import CellCoding, CellSearch, LabelCoding
+from adept.rewriting import release_by_label
 from adept.rewriting.loading import fit_mechanism, label_mechanism
+from adept.rewriting.release_by_label import CellCoding, CellSearch, LabelCoding
 from adept.rewriting.rewriter import Rewriter
 
 Loaded = tuple[Any, Any]
@@ -35,7 +35,7 @@ TEXTS = [
     "what meals do they serve on the late flight",
 ]
 EPSILON = 4.0
-UNIT = label_coding.UNIT
+UNIT = release_by_label.UNIT
 
 
 @pytest.fixture(scope="module")
@@ -118,7 +118,7 @@ def by_definition(
 ) -> list[int]:
     """Return the positions of the nearest texts: word by word, one text after the other; the first of ties."""
     index, read = search.index, words or search.index.meanings
-    halves, distances = label_coding.TOPIC_HALVES if words else nearest_text.MEANING_HALVES[0], []
+    halves, distances = release_by_label.TOPIC_HALVES if words else nearest_text.MEANING_HALVES[0], []
     weight = sum(index.weigh(word) for word in set(record)) * nearest_text.MISSING_COST
     [own] = read.of_table(*tabulate([set(record)])).astype(np.int64)
     for place in places.tolist():
@@ -143,13 +143,13 @@ def test_the_nearest_sentences_of_a_cell_are_those_by_definition(
     records = [text.split() for text in TEXTS]
     found = search.nearest(records, places, count).tolist()
     wanted = [by_definition(search, words, record, places, count) for record in records]
-    if count > label_coding.SHORTLIST_TEXTS // label_coding.SHORTLIST_SHARE:
+    if count > release_by_label.SHORTLIST_TEXTS // release_by_label.SHORTLIST_SHARE:
         assert found == wanted
     same = [len({*ours} & {*theirs}) / count for ours, theirs in zip(found, wanted, strict=True)]
     assert min(same[0], same[1], same[4]) >= 0.5
     assert search.nearest([records[0]] * 3, places, count).tolist() == [found[0]] * 3
     assert search.nearest(records[:1], places, count).tolist() == found[:1]
-    monkeypatch.setattr(label_coding, "MAX_DISTANCES", 700)  # two records at a time
+    monkeypatch.setattr(release_by_label, "MAX_DISTANCES", 700)  # two records at a time
     assert search.nearest(records, places, count).tolist() == found
 
 
@@ -157,9 +157,9 @@ def test_many_sentences_are_searched_as_few_are(loaded: Loaded, monkeypatch: pyt
     """Where a cell is large, the inverted file finds what a comparison with all finds, and fills up what it lacks."""
     index, places = loaded[0].codec.sentence_index, np.arange(0, 1500, 3, dtype=np.int32)
     records = [text.split() for text in TEXTS if text]
-    monkeypatch.setattr(label_coding, "MEANING_HALVES", (4, 4))
+    monkeypatch.setattr(release_by_label, "MEANING_HALVES", (4, 4))
     few = CellSearch(index).nearest(records, places, 2)
-    monkeypatch.setattr(label_coding, "MAX_UNGROUPED", 10)
+    monkeypatch.setattr(release_by_label, "MAX_UNGROUPED", 10)
     many = CellSearch(index).nearest(records, places, 2)
     assert (few[:, 0] == many[:, 0]).mean() >= 0.75
     lacking = CellSearch(index).nearest(records, np.array([0, 1, 2], dtype=np.int32), 3)
@@ -285,7 +285,7 @@ def test_of_equal_distances_the_first_places_are_taken(count: int) -> None:
     rng = np.random.default_rng(count)
     values = np.concatenate([np.zeros((1, 30), int), rng.integers(0, 3, (40, 30)), rng.integers(0, 10**9, (40, 30))])
     numbers = rng.permuted(np.broadcast_to(np.arange(30), values.shape), axis=1)
-    for row, places, found in zip(values, numbers, label_coding._least(values, numbers, count), strict=True):
+    for row, places, found in zip(values, numbers, release_by_label._least(values, numbers, count), strict=True):
         expected = sorted(range(30), key=lambda column: (row[column], places[column]))[:count]
         assert sorted(found.tolist()) == sorted(expected)
 

@@ -1,9 +1,9 @@
 """A coding for releases by label: each record is released as a public sentence about its label.
 
-The sentences of a label are chosen by the label's public name (``adept.models.label_sentences``).
-The set of a label's sentences is the label's *cell*. A sentence of the cell is likely to be
-released if it is near to the record's text. The module ``adept.mechanisms.description`` holds the
-claim and the proof of privacy.
+The sentences of a label are chosen by the label's public name
+(``adept.models.label_names_and_sentences``). The set of a label's sentences is the label's *cell*.
+A sentence of the cell is likely to be released if it is near to the record's text. The module
+``adept.mechanisms.description`` holds the claim and the proof of privacy.
 
 The distance between a sentence and a record is the sum of two distances. The first distance
 compares the words of the sentence and the record (``adept.models.codec.nearest_text``). The second
@@ -37,7 +37,7 @@ from adept.models.codec.nearest_text import MAX_UNGROUPED, MEANING_HALVES, Meani
 from adept.models.codec.word_weights_and_meanings import MEANING_LENGTH, Meanings, tabulate
 from adept.models.config import TOPICS
 from adept.models.decoding import Pair
-from adept.models.label_sentences import LabelCells, Places
+from adept.models.label_names_and_sentences import LabelCells, Places
 from adept.models.saved_model import Autoencoder
 from adept.models.topics import WordTopics
 from adept.rewriting.encode_release_write import Coding, unpack

@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from adept.models import label_sentences
+from adept.models import label_names_and_sentences
 from adept.models.codec.codec import Codec
-from adept.models.label_sentences import LabelCells, choose_near, choose_tilt
+from adept.models.label_names_and_sentences import LabelCells, choose_near, choose_tilt
 from adept.models.tokenizer import join_words
 
 UNIT = 127**2  # the product of two equal meanings
@@ -58,7 +58,7 @@ def test_a_cell_is_a_function_of_the_label_alone(codec: Codec, monkeypatch: pyte
     ]
     alone = {name: cells_of(codec).of([name])[name] for name in names}
     together, backwards = cells_of(codec).of(names), cells_of(codec).of([*names[::-1], *ODD_NAMES])
-    monkeypatch.setattr(label_sentences, "MAX_PLACES", 64 * 3)  # three cells are kept
+    monkeypatch.setattr(label_names_and_sentences, "MAX_PLACES", 64 * 3)  # three cells are kept
     forgetful = cells_of(codec)
     again = [forgetful.of([name])[name] for name in [*names, *names]]
     assert len(forgetful._kept) == 3

@@ -5,7 +5,7 @@ import itertools
 import numpy as np
 import pytest
 
-from adept.synthesis.label_estimate import STRENGTH, _strength, expected_counts
+from adept.synthesis.labels_of_synthetic_text import STRENGTH, _strength, expected_counts
 
 COUNTS = np.arange(20_000.0)
 
