@@ -4,7 +4,7 @@ import importlib
 import sys
 from difflib import get_close_matches
 
-from adept.cli.exit_status import (
+from adept.cli.exit_status_and_signals import (
     DONE,
     USER_ERROR,
     begin_imports,

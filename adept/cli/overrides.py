@@ -15,7 +15,7 @@ from hydra.errors import HydraException
 from omegaconf import MISSING, DictConfig, OmegaConf
 from omegaconf.errors import MissingMandatoryValue, OmegaConfBaseException
 
-from adept.cli.exit_status import interrupt_on_signals
+from adept.cli.exit_status_and_signals import interrupt_on_signals
 from adept.cli.help import PRINTING, config_directory, configuration
 from adept.data.labels import FROM_FILE
 from adept.errors import ConfigurationError

@@ -12,7 +12,7 @@ from urllib.parse import quote
 
 from adept.cli.config import PlayConfig
 from adept.cli.console import warn
-from adept.cli.exit_status import DONE
+from adept.cli.exit_status_and_signals import DONE
 from adept.errors import ConfigurationError
 
 LOOPBACK_ADDRESSES = ("127.0.0.1", "localhost", "::1")

@@ -11,7 +11,7 @@ from typing import TypeVar
 from adept.cli.budget_table import TEXT_ENDINGS, choose_writer, has_labels, show_rewrite_budgets
 from adept.cli.config import RewriteConfig, SynthesizeConfig
 from adept.cli.console import progress, warn
-from adept.cli.exit_status import Interruptible
+from adept.cli.exit_status_and_signals import Interruptible
 from adept.data.column_names import list_names
 from adept.data.corpus import Corpus, find_label_column, read_corpus
 from adept.data.formats import STANDARD_STREAM, Record

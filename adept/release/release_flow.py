@@ -25,7 +25,7 @@ from adept.release.record_identity import throwaway_key
 from adept.release.resume_journal import LEDGER, Journal
 from adept.release.rewrite_options import PersonOptions
 from adept.release.statement import Statement
-from adept.release.statement_wording import card
+from adept.release.statement_and_card_wording import card
 from adept.rewriting.rewriter import Rewriter
 from adept.synthesis.synthesizer import Synthesizer
 

@@ -16,7 +16,7 @@ from adept.errors import AdeptError
 from adept.mechanisms import BY_NAME, JointResponse, LocalRandomizer, RandomizedResponse
 from adept.mechanisms.central_counts import COUNTS_MOVED, Votes
 from adept.mechanisms.guarantee import Guarantee, Part, json_number, laplace_part, total
-from adept.release import statement_wording
+from adept.release import statement_and_card_wording
 from adept.release.shuffle_guarantee import Shuffled
 from adept.release.statement_provenance import label_facts, mechanism_options
 from adept.release.verify_statement import (
@@ -207,7 +207,7 @@ class PrivacyStatement(Statement):
 
     @property
     def text(self) -> str:
-        return statement_wording.local_text(self)
+        return statement_and_card_wording.local_text(self)
 
     def values(self) -> dict[str, Any]:
         shuffled, radius = asdict(self.shuffled) if self.shuffled else {}, self.mechanism.radius
@@ -225,10 +225,10 @@ class PrivacyStatement(Statement):
             "label_epsilon": "inf" if self.labels == "copy" else self.label_epsilon,
             "delta": self.guarantee.delta,
             "excess": self.excess if self.max_records_per_person else None,
-            "not_hidden": statement_wording.facts_not_hidden(self),
+            "not_hidden": statement_and_card_wording.facts_not_hidden(self),
             "unit": "record",
             "trust": "shuffled" if self.shuffled else "local",
-            "composition": statement_wording.local_composition(self),
+            "composition": statement_and_card_wording.local_composition(self),
         }
 
 
@@ -291,7 +291,7 @@ class CentralStatement(Statement):
 
     @property
     def text(self) -> str:
-        return statement_wording.central_text(self)
+        return statement_and_card_wording.central_text(self)
 
     def values(self) -> dict[str, Any]:
         votes, epsilon = self.votes, self.epsilon
@@ -307,13 +307,13 @@ class CentralStatement(Statement):
             "person_delta": 0.0 if self.persons else None,
             "max_records_per_person": votes.votes_per_person if self.persons else None,
             "neighbours": votes.neighbours,
-            "not_hidden": list(statement_wording.CENTRAL_NOT_HIDDEN),
+            "not_hidden": list(statement_and_card_wording.CENTRAL_NOT_HIDDEN),
             "trust": "central",
             "samples": 1,
             "labels": "vote" if self.label_set else "drop",
             "label_set": list(self.label_set) if self.label_set else None,
             "kept_columns": [],
-            "composition": statement_wording.central_composition(self),
+            "composition": statement_and_card_wording.central_composition(self),
             "simulated": False,
         }
 

@@ -14,7 +14,7 @@ from release.test_verify_statement import DIM, LABELS, MODEL, mechanism, stateme
 
 from adept.__main__ import dispatch
 from adept.cli import verify
-from adept.cli.exit_status import guard
+from adept.cli.exit_status_and_signals import guard
 from adept.cli.verify import VerifyConfig, run
 from adept.errors import DataError
 from adept.mechanisms import Codebook, Description, JointResponse, RandomizedResponse
