@@ -3,7 +3,7 @@
 from dataclasses import replace
 from typing import Any
 
-from adept.attacks.guessing_game import AttackRow
+from adept.attacks.attack_game import AttackRow
 from adept.attacks.success_bounds import Rate
 from adept.comparison.plan import ModelKind
 from adept.comparison.results import AttackedRelease, ResultRow

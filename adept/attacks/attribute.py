@@ -16,7 +16,7 @@ import torch
 from numpy.typing import NDArray
 from scipy.special import logit
 
-from adept.attacks.guessing_game import AttackGame, AttackRow
+from adept.attacks.attack_game import AttackGame, AttackRow
 from adept.attacks.likelihood import guess
 from adept.attacks.reconstruction import view
 from adept.attacks.success_bounds import best_success

@@ -25,7 +25,7 @@ from dataclasses import dataclass, replace
 import torch
 from torch import Tensor
 
-from adept.attacks.guessing_game import AttackGame, AttackRow, GivenAway
+from adept.attacks.attack_game import AttackGame, AttackRow, GivenAway
 from adept.attacks.likelihood import Candidates, guess, read_candidates
 from adept.attacks.success_bounds import best_success
 from adept.data.corpus import Corpus

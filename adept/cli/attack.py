@@ -5,7 +5,7 @@ import sys
 from collections.abc import Callable
 
 from adept.attacks import attribute, membership, reconstruction
-from adept.attacks.guessing_game import AttackGame, AttackRow, GivenAway, draw_rates
+from adept.attacks.attack_game import AttackGame, AttackRow, GivenAway, draw_rates
 from adept.cli.config import FILE_MEMBERSHIP, AttackConfig
 from adept.cli.console import show_table, write_json
 from adept.data.corpus import load
@@ -15,7 +15,7 @@ from adept.mechanisms.base import MechanismChoice
 from adept.mechanisms.guarantee import Guarantee, json_number
 from adept.rewriting.loading import best_exact, load_model
 from adept.rewriting.rewriter import Rewriter
-from adept.synthesis.neighbouring_files import NeighbouringFiles
+from adept.synthesis.neighbouring_files_for_audits import NeighbouringFiles
 
 Found = tuple[list[AttackRow], list[GivenAway]]
 Target = tuple[str, Guarantee, int | None, Callable[[], Found]]  # name, promise, dimensions, and the game

@@ -15,10 +15,10 @@ from adept.cli.console import progress, show_table, write_json
 from adept.data.writing import new_directory
 from adept.errors import ConfigurationError
 from adept.mechanisms import Description
-from adept.release.central_release_audit import replay
+from adept.release.central_release_replay import replay
 from adept.rewriting.loading import load_model
 from adept.rewriting.rewriter import Rewriter
-from adept.synthesis.neighbouring_files import NeighbouringFiles
+from adept.synthesis.neighbouring_files_for_audits import NeighbouringFiles
 
 Audited = Callable[[], AuditResult]
 Advance = Callable[[int, int], None]

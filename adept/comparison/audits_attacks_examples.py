@@ -12,7 +12,7 @@ rewrites that equal their record, because the mark would reveal the record.
 import re
 
 from adept import audit
-from adept.attacks.guessing_game import AttackGame
+from adept.attacks.attack_game import AttackGame
 from adept.attacks.reconstruction import play
 from adept.audit import AuditResult
 from adept.comparison.compute_row import build_alternative

@@ -24,7 +24,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any, TypeVar
 
-from adept.attacks.guessing_game import AttackRow
+from adept.attacks.attack_game import AttackRow
 from adept.attacks.success_bounds import Rate
 from adept.comparison.config import CompareConfig
 from adept.comparison.plan import Cell, ModelKind

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Any
 
-from adept.attacks.guessing_game import AttackRow, per_hundred
+from adept.attacks.attack_game import AttackRow, per_hundred
 from adept.comparison.results import AttackedRelease, exceeds
 from adept.mechanisms.guarantee import words
 from adept.report.table import title

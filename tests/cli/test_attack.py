@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from tiny import Run
 
-from adept.attacks.guessing_game import AttackRow, GivenAway
+from adept.attacks.attack_game import AttackRow, GivenAway
 from adept.attacks.success_bounds import Rate
 from adept.cli.attack import describe, verdict
 

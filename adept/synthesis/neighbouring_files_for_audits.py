@@ -1,4 +1,4 @@
-"""A synthesizer in the form of a mechanism on files, so that ``adept.audit.run`` can audit it."""
+"""Small files that differ in one person, on which ``adept.audit.run`` audits a synthesizer."""
 
 from collections.abc import Sequence
 from typing import Any

@@ -1,4 +1,4 @@
-"""Audit of a central release: search for traces of a record outside the noisy counts.
+"""Replay of a central release with fixed counts: an audit that searches for other traces of records.
 
 Everything that a central release shows must follow from its noisy number of votes and its noisy
 counts. The audit releases several files, which differ in the rows of some persons, and replaces the
@@ -21,7 +21,7 @@ from adept.mechanisms.central_counts import Counts, Votes
 from adept.release.central_release import synthesize_file
 from adept.release.publication import STATEMENT
 from adept.release.rewrite_options import CentralOptions
-from adept.synthesis.neighbouring_files import NeighbouringFiles
+from adept.synthesis.neighbouring_files_for_audits import NeighbouringFiles
 from adept.synthesis.synthesizer import Synthesizer
 
 SEES = (

@@ -17,11 +17,11 @@ from adept.errors import ConfigurationError
 from adept.mechanisms import Votes
 from adept.mechanisms.central_counts import Counts
 from adept.release import central_release
-from adept.release.central_release_audit import replay
+from adept.release.central_release_replay import replay
 from adept.release.statement import CentralStatement
 from adept.rewriting.loading import load_model
 from adept.synthesis import vote_counting as tallies
-from adept.synthesis.neighbouring_files import NeighbouringFiles
+from adept.synthesis.neighbouring_files_for_audits import NeighbouringFiles
 from adept.synthesis.synthesizer import Synthesizer
 from adept.synthesis.vote_counting import OUTSIDE, Tally
 
