@@ -22,16 +22,7 @@ from typing import IO, Any
 import pyarrow
 from pyarrow import parquet, types
 
-from adept.data.formats import (
-    ArrowValue,
-    PlacedRecord,
-    Record,
-    Types,
-    UnfitFile,
-    UnreadableValue,
-    Write,
-    check_columns,
-)
+from adept.data.formats import ArrowValue, PlacedRecord, Record, Types, UnfitFile, UnreadableValue, Write, check_columns
 from adept.errors import DataError
 
 MEMORY_BYTES = 2**29  # most bytes of a file that must be held in memory: a compressed one, or one from a pipe

@@ -1,4 +1,4 @@
-"""Replay of a central release with fixed counts: an audit that searches for other traces of records.
+"""Replay of a central release with fixed counts: an audit that looks for other traces of records.
 
 Everything that a central release shows must follow from its noisy number of votes and its noisy
 counts. The audit releases several files, which differ in the rows of some persons, and replaces the

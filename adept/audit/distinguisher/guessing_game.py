@@ -26,12 +26,7 @@ from typing import Any, Generic, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from adept.audit.distinguisher.distinguisher_choice import (
-    Distinguisher,
-    Game,
-    choose,
-    samples_of,
-)
+from adept.audit.distinguisher.distinguisher_choice import Distinguisher, Game, choose, samples_of
 from adept.audit.distinguisher.input_pairs import AnyTarget, InputPair, PairSample, kind_of
 from adept.audit.result import Check, MechanismFailure, Verdict
 from adept.audit.stats.confidence_bounds import Floats, GameCounts, game_lower_bound, rounds_needed, say_trials
