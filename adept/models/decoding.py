@@ -14,7 +14,7 @@ import torch
 from torch import Tensor
 
 from adept.mechanisms.random_draws import fresh_index
-from adept.models.config import DecodingConfig
+from adept.models.config import TOPICS, DecodingConfig
 from adept.models.lstm_autoencoder import fill_up
 from adept.models.saved_model import Autoencoder
 from adept.models.tokenizer import END, FIRST_LABEL, PAD
@@ -37,6 +37,26 @@ def decode(model: Autoencoder, latents: Tensor, decoding: DecodingConfig | None 
         return choose(logits.masked_fill(~allowed, -torch.inf), decoding or DecodingConfig())
 
     return model.write(latents, max_length=model.config.max_length + (model.labels > 0), choose=choice)
+
+
+@torch.inference_mode()
+def decode_best(model: Autoencoder, latents: Tensor, decoding: DecodingConfig) -> Tensor:
+    """Decode several texts from each latent (B, n); return token ids (B, T) of the best text.
+
+    The best text of a model with topics is the text whose topics are nearest to the latent. The
+    best text of any other model is the text that is likeliest given the latent.
+    """
+    count = decoding.candidates if decoding.strategy == "sample" else 1
+    latents = latents.repeat_interleave(count, dim=0)
+    tokens = decode(model, latents, decoding)
+    if count == 1:
+        return tokens
+    if model.config.encoder == TOPICS:
+        fit = torch.nn.functional.cosine_similarity(model.encode(tokens), latents)
+    else:
+        fit = likelihood(model, latents, tokens)
+    best = fit.reshape(-1, count).argmax(dim=1)
+    return tokens[best + count * torch.arange(len(best), device=best.device)]
 
 
 @torch.inference_mode()

@@ -24,8 +24,8 @@ from adept.mechanisms import JointResponse, LearnedCodebook, LocalRandomizer
 from adept.mechanisms.description import Described
 from adept.models.codebook_learning import encode_public
 from adept.models.codec.codec_learning import complete
-from adept.models.config import TOPICS, DecodingConfig
-from adept.models.decoding import Pair, Pools, PublicTexts, decode, likelihood, pool_size
+from adept.models.config import DecodingConfig
+from adept.models.decoding import Pair, Pools, PublicTexts, decode_best, pool_size
 from adept.models.saved_model import Autoencoder
 from adept.models.tokenizer import Tokenizer
 
@@ -112,29 +112,10 @@ class LatentCoding(Coding):
 
     def _decode(self, released: Tensor) -> list[Pair]:
         device = next(self.model.parameters()).device
-        parts = (self.fittest(part.to(device)).tolist() for part in torch.split(released, self.batch_size))
-        rows = [row for part in parts for row in part]
+        parts = torch.split(released, self.batch_size)
+        rows = [row for part in parts for row in decode_best(self.model, part.to(device), self.decoding).tolist()]
         labels = self.tokenizer.decode_labels(rows) if self.labels else [None] * len(rows)
         return list(zip(self.tokenizer.decode(rows), labels, strict=True))
-
-    @torch.inference_mode()
-    def fittest(self, released: Tensor) -> Tensor:
-        """Decode several texts from each latent (B, n); return token ids (B, T) of the best text.
-
-        The best text of a model with topics is the text whose topics are nearest to the latent. The
-        best text of any other model is the text that is likeliest given the latent.
-        """
-        count = self.decoding.candidates if self.decoding.strategy == "sample" else 1
-        latents = released.repeat_interleave(count, dim=0)
-        tokens = decode(self.model, latents, self.decoding)
-        if count == 1:
-            return tokens
-        if self.model.config.encoder == TOPICS:
-            fit = torch.nn.functional.cosine_similarity(self.model.encode(tokens), latents)
-        else:
-            fit = likelihood(self.model, latents, tokens)
-        best = fit.reshape(-1, count).argmax(dim=1)
-        return tokens[best + count * torch.arange(len(best), device=best.device)]
 
 
 class DescriptionCoding(Coding):

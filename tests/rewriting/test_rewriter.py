@@ -24,7 +24,7 @@ from adept.mechanisms import (
 )
 from adept.mechanisms.base import MechanismChoice
 from adept.models.config import DecodingConfig
-from adept.models.decoding import decode, likelihood
+from adept.models.decoding import decode, decode_best, likelihood
 from adept.rewriting.loading import best_exact, load_model
 from adept.rewriting.rewriter import Rewriter
 
@@ -266,13 +266,14 @@ def test_the_fittest_candidate_is_kept(tiny_run: Path, monkeypatch: pytest.Monke
     )
     released = plain.release(["fare to boston"] * 50)
     single, best = (
-        likelihood(plain.model, released, rewriter.coding.fittest(released)) for rewriter in (plain, chosen)
+        likelihood(plain.model, released, decode_best(rewriter.model, released, rewriter.decoding))
+        for rewriter in (plain, chosen)
     )
     assert float((best > single).double().mean()) > 0.75
     candidates = decode(plain.model, released[:1].expand(20, -1), DecodingConfig(strategy="sample"))
-    monkeypatch.setattr("adept.rewriting.encode_release_write.decode", lambda *_: candidates)
+    monkeypatch.setattr("adept.models.decoding.decode", lambda *_: candidates)
     assert torch.allclose(
-        likelihood(plain.model, released[:1], chosen.coding.fittest(released[:1])),
+        likelihood(plain.model, released[:1], decode_best(chosen.model, released[:1], chosen.decoding)),
         max(likelihood(plain.model, released[:1], row[None]) for row in candidates),
         atol=1e-4,
     )
@@ -298,7 +299,7 @@ def test_where_latents_are_topics_the_candidate_kept_is_about_what_the_latent_is
     released = plain.release(TEXTS * 20)
 
     def nearness(rewriter: Rewriter) -> torch.Tensor:
-        tokens = rewriter.coding.fittest(released)
+        tokens = decode_best(rewriter.model, released, rewriter.decoding)
         return torch.nn.functional.cosine_similarity(rewriter.model.encode(tokens), released)
 
     assert float((nearness(chosen) > nearness(plain)).double().mean()) > 0.8
