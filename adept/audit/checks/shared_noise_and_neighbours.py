@@ -9,17 +9,12 @@ differ in the function, in its threshold and in the number of rows between the t
 pair. The smallest p-value is multiplied by the number of tests (Bonferroni).
 """
 
-import math
-import multiprocessing
 import random
-import time
-import warnings
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
-from multiprocessing.connection import Connection
 from typing import Any, TypeVar
 
 import numpy as np
@@ -31,7 +26,7 @@ from adept.audit.distinguisher.input_pairs import FAR_FACTOR
 from adept.audit.result import Check, Kind, MechanismFailure
 from adept.audit.stats.confidence_bounds import Floats
 from adept.audit.stats.exact_tests import Difference, differences, fisher, least_probable
-from adept.audit.subject.time_limits import Caller
+from adept.audit.subject.time_limits import release_in_forks
 from adept.audit.subject.value import ValueTarget
 from adept.audit.subject.vector import VectorTarget
 
@@ -45,12 +40,6 @@ LAGS = (1, 2, 3, 4, 5, 8, 10, 16, 32, 64, 100, 128, 256)
 NEIGHBOUR_BATCHES, SMALL_BATCH_ROWS, SMALL_BATCHES = 16, 16, 1000
 REST_SIZES, REST_CALLS, MIN_REST_CALLS, REST_SHARE = (2, 8), 64, 24, 0.2
 VALUE_ROWS, VALUE_CALLS, MAX_OUTCOMES = 4096, 16, 20
-SETTLE_SECONDS = 0.05  # pause before a fork, which could inherit the locks of a thread that is just ending
-FORK_SECONDS = 10.0  # time without an answer after which the fork is repeated once
-
-
-class _ForkTimeout(MechanismFailure):
-    """The error raised if a forked worker does not answer in time."""
 
 
 def in_batch(experiment: Experiment[Any], alpha: float) -> Check:
@@ -118,14 +107,8 @@ def in_forks(experiment: Experiment[Any], alpha: float) -> Check:
     blind to processes that are started in other ways.
     """
     target, pairs = experiment.target.without_memory(), experiment.pairs  # the pairs are found once, before the fork
-    if "fork" not in multiprocessing.get_all_start_methods():
-        raise MechanismFailure("this platform has no fork")
     rows = _paired_rows(target)
-    release = partial(_repeat, experiment, rows)
-    try:
-        first, second = _forked_releases(target, release)
-    except _ForkTimeout:
-        first, second = _forked_releases(target, release)
+    first, second = release_in_forks(target, partial(_repeat, experiment, rows))
     found = _compared(_between(first, second), _within(first), "in two forked workers")
     what = f"{rows // 3} pairs of two forked workers, {rows // 3} within one, of {pairs[0].name}"
     return least_probable(found, what, alpha=alpha)
@@ -289,49 +272,6 @@ def _global_seed() -> Iterator[None]:
         random.setstate(python)
         np.random.set_state(numpy)
         torch.set_rng_state(pytorch)
-
-
-def _forked_releases(target: Any, release: Callable[[], Floats]) -> list[Floats]:
-    time.sleep(SETTLE_SECONDS)
-    context = multiprocessing.get_context("fork")
-    workers = []
-    for _ in range(2):
-        receiver, sender = context.Pipe(duplex=False)
-        process = context.Process(target=_release_in_child, args=(sender, target, release), daemon=True)
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", DeprecationWarning)  # Python 3.12 warns of any fork beside threads
-            process.start()
-        sender.close()
-        workers.append((process, receiver))
-    try:
-        return [_received(receiver, min(target.time_limit, FORK_SECONDS)) for _, receiver in workers]
-    finally:
-        for process, receiver in workers:
-            process.kill()
-            process.join()
-            receiver.close()
-
-
-def _release_in_child(sender: Connection, target: Any, release: Callable[[], Floats]) -> None:
-    torch.set_num_threads(1)  # the parent's pool of threads did not survive the fork
-    target.call = Caller(math.inf)  # no further thread: the parent watches the clock
-    try:
-        sender.send(release())
-    except MechanismFailure as failure:
-        sender.send(str(failure))
-
-
-def _received(receiver: Connection, seconds: float) -> Floats:
-    if not receiver.poll(seconds):
-        raise _ForkTimeout(f"a forked worker took longer than {seconds:g} s")
-    try:
-        answer = receiver.recv()
-    except EOFError:
-        raise MechanismFailure("a forked worker died without an answer") from None
-    if isinstance(answer, str):
-        raise MechanismFailure(f"in a forked worker, {answer}")
-    result: Floats = answer
-    return result
 
 
 def _cases(dim: int, clip_norm: float) -> list[tuple[str, Tensor, Tensor, Tensor]]:

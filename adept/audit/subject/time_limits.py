@@ -1,21 +1,25 @@
-"""Time limits: how long a mechanism under audit, which is foreign code, may take in a call or check.
+"""Time limits: how long a mechanism under audit may take in a call, in a check and in a fork.
 
-Foreign code may fail or hang, so it runs in a separate thread with a time limit. If a call or a
-copy fails, `MechanismFailure` is raised.
+A mechanism under audit is foreign code, which may fail or hang. So it runs in a separate thread or
+process with a time limit. If a call or a copy fails, `MechanismFailure` is raised.
 """
 
 import copy
 import gc
 import math
+import multiprocessing
 import time
+import warnings
 import weakref
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from multiprocessing.connection import Connection
 from queue import Empty, SimpleQueue
 from threading import Thread
 from typing import Any, Self, TypeVar
 
 import numpy as np
+import torch
 
 from adept.audit.result import MechanismFailure
 from adept.audit.stats.confidence_bounds import Floats
@@ -23,6 +27,8 @@ from adept.audit.subject.wrappers import JointReports
 
 Statistic = Callable[[Any], Floats]
 
+SETTLE_SECONDS = 0.05  # pause before a fork, which could inherit the locks of a thread that is just ending
+FORK_SECONDS = 10.0  # time without an answer after which the fork is repeated once
 CHECK_SECONDS = 3.0  # approximate time that a slow mechanism may take in one check
 MIN_TIMED_CALLS, MAX_TIMED_CALLS, TIMING_SECONDS = 4, 64, 0.1  # for measuring the time of one call
 Value = TypeVar("Value")
@@ -198,3 +204,60 @@ def cost(call: Callable[[], object]) -> float:
     finally:
         if collects:
             gc.enable()
+
+
+class _ForkTimeout(MechanismFailure):
+    """The error raised if a forked worker does not answer in time."""
+
+
+def release_in_forks(target: Target, release: Callable[[], Floats]) -> list[Floats]:
+    """Return the releases of two forked workers; if one gives no answer in time, fork once more."""
+    if "fork" not in multiprocessing.get_all_start_methods():
+        raise MechanismFailure("this platform has no fork")
+    try:
+        return _forked_releases(target, release)
+    except _ForkTimeout:
+        return _forked_releases(target, release)
+
+
+def _forked_releases(target: Any, release: Callable[[], Floats]) -> list[Floats]:
+    time.sleep(SETTLE_SECONDS)
+    context = multiprocessing.get_context("fork")
+    workers = []
+    for _ in range(2):
+        receiver, sender = context.Pipe(duplex=False)
+        process = context.Process(target=_release_in_child, args=(sender, target, release), daemon=True)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", DeprecationWarning)  # Python 3.12 warns of any fork beside threads
+            process.start()
+        sender.close()
+        workers.append((process, receiver))
+    try:
+        return [_received(receiver, min(target.time_limit, FORK_SECONDS)) for _, receiver in workers]
+    finally:
+        for process, receiver in workers:
+            process.kill()
+            process.join()
+            receiver.close()
+
+
+def _release_in_child(sender: Connection, target: Any, release: Callable[[], Floats]) -> None:
+    torch.set_num_threads(1)  # the parent's pool of threads did not survive the fork
+    target.call = Caller(math.inf)  # no further thread: the parent watches the clock
+    try:
+        sender.send(release())
+    except MechanismFailure as failure:
+        sender.send(str(failure))
+
+
+def _received(receiver: Connection, seconds: float) -> Floats:
+    if not receiver.poll(seconds):
+        raise _ForkTimeout(f"a forked worker took longer than {seconds:g} s")
+    try:
+        answer = receiver.recv()
+    except EOFError:
+        raise MechanismFailure("a forked worker died without an answer") from None
+    if isinstance(answer, str):
+        raise MechanismFailure(f"in a forked worker, {answer}")
+    result: Floats = answer
+    return result
