@@ -42,12 +42,10 @@ A and B, and the claim of M_c applies. QED. K, t and the weights are the same fo
 one certificate covers all labels. Nothing is claimed for two records with different labels: their
 cells differ, so a released text can reveal its label with certainty.
 
-A cell has K = LABEL_CELL sentences if epsilon lies between the two numbers CELL_EPSILONS. For every
-two nats by which epsilon is below the smaller of the two numbers, K is halved. For every two nats
-by which epsilon is above the larger of the two numbers, K is doubled, until every cell holds all
-sentences of the codec. In cells, t is K s / (e^eps + s) with s = max(4/3, min(eps - 2, eps/2 + 2),
-eps - 4). All cells begin with the same sentences, the first sentences of the codec
-(``first_share``).
+K and the share of a cell's sentences that all cells have depend on epsilon alone (``cell_size``,
+``first_share``). The sentences that all cells have are the first sentences of the codec. They keep
+a name that misleads from deciding what is released. At epsilon 8 they are as many as the packaged
+model has codewords. In cells, t is K s / (e^eps + s) with s = max(4/3, min(eps - 2, 2), eps - 4).
 
 Checked proof: ``proofs/Symbols.v``, ``descriptions_are_private``, and for labels
 ``same_label_is_private``.
@@ -72,9 +70,11 @@ MAX_SIZE = 2**120
 # By how much the odds of a heavy sentence of broad text are below epsilon; never below one
 ODDS_BELOW_EPSILON = 4.0
 
-FIRST_EPSILONS, FIRST_SHARES = (0.0, 4.0, 8.0, 12.0), (0.0, 0.5, 0.75, 0.5)  # of a cell's sentences that all cells have
-LABEL_CELL, CELL_EPSILONS = 1 << 13, (4.0, 8.0)  # sentences of a label's cell, from one epsilon to another
-CELL_ODDS = 4 / 3  # the least odds of a heavy sentence of a cell
+LABEL_CELL = 1 << 13  # sentences of a label's cell at epsilon 4
+CELL_EPSILONS = 0.0, 4.0, 8.0, 12.0  # for which the next two lines hold numbers
+CELL_RATIOS = 1 / 4, 1.0, 3 / 2, 4.0  # sentences of a cell, divided by LABEL_CELL
+FIRST_SHARES = 0.0, 5 / 8, 2 / 3, 1 / 2  # of a cell's sentences that all cells have
+CELL_ODDS = 4 / 3, 2.0  # the least odds of a heavy sentence of a cell: below epsilon 10/3, and from epsilon 4 on
 
 Described = int | Sequence[int]  # of one record: its description, or its t descriptions
 
@@ -161,7 +161,7 @@ class Description(SymbolRandomizer):
 
     def over_label_cells(self) -> Self:
         """Return a copy whose descriptions are the sentences in the cell of the record's label."""
-        odds = max(CELL_ODDS, min(self.epsilon - 2, self.epsilon / 2 + 2), self.epsilon - ODDS_BELOW_EPSILON)
+        odds = max(CELL_ODDS[0], min(self.epsilon - 2, CELL_ODDS[1]), self.epsilon - ODDS_BELOW_EPSILON)
         top = self.top or max(1, round(self.count * odds / (math.exp(self.epsilon) + odds)))
         return replace(self, size=self.count, top=top, by_label=True)
 
@@ -228,15 +228,18 @@ def _other(own: Sequence[int], place: int) -> int:
 
 
 def cell_size(epsilon: float) -> int:
-    """Return the number K of sentences in the cell of each label."""
-    least, largest = CELL_EPSILONS
-    more: float = 2.0 ** ((min(0.0, epsilon - least) + max(0.0, epsilon - largest)) / 2)
-    return min(MAX_SIZE, round(LABEL_CELL * more))
+    """Return the number K of sentences in the cell of each label.
+
+    K grows geometrically between the numbers in CELL_EPSILONS. For every two nats above the last of
+    these numbers, K doubles.
+    """
+    bits = np.interp(epsilon, CELL_EPSILONS, np.log2(CELL_RATIOS)) + max(0.0, epsilon - CELL_EPSILONS[-1]) / 2
+    return min(MAX_SIZE, round(LABEL_CELL * 2.0 ** float(bits)))
 
 
 def first_share(epsilon: float) -> float:
     """Return the share of each label's cell that consists of the codec's first sentences."""
-    return float(np.interp(epsilon, FIRST_EPSILONS, FIRST_SHARES))
+    return float(np.interp(epsilon, CELL_EPSILONS, FIRST_SHARES))
 
 
 def best_size(epsilon: float) -> int:

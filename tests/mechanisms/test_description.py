@@ -14,7 +14,7 @@ from scipy import stats
 
 from adept.errors import ConfigurationError
 from adept.mechanisms import description
-from adept.mechanisms.description import MAX_SIZE, ODDS_BELOW_EPSILON, Description, best_size
+from adept.mechanisms.description import MAX_SIZE, ODDS_BELOW_EPSILON, Description, best_size, cell_size, first_share
 
 P_LIMIT = 1e-10
 TRIALS = 20_000
@@ -181,6 +181,21 @@ def test_of_all_sentences_as_many_are_heavy_as_give_one_of_them_the_odds(epsilon
     assert one_less < odds * (1 + 1e-9) or mechanism.heavy == 1
     assert odds < one_more * (1 + 1e-9)
     assert Description(epsilon=epsilon, top=4).over_broad_text(300_000).heavy == 4
+
+
+@pytest.mark.parametrize(
+    ("epsilon", "size", "top"),
+    [(2.0, 4096, 626), (4.0, 8192, 289), (6.0, 10_033, 49), (8.0, 12_288, 16), (12.0, 32_768, 2), (16.0, 131_072, 1)],
+)
+def test_cells_grow_with_epsilon_and_fewer_of_their_sentences_are_heavy(epsilon: float, size: int, top: int) -> None:
+    mechanism = Description(epsilon=epsilon, by_label=True).over_label_cells()
+    assert (mechanism.count, mechanism.heavy) == (size, top)
+    budgets = [epsilon - 0.5, epsilon, epsilon + 0.5]
+    sizes = [cell_size(budget) for budget in budgets]
+    common = [round(cell_size(budget) * first_share(budget)) for budget in budgets]
+    assert sizes == sorted(sizes)
+    assert common == sorted(common)
+    assert all(first < cell for first, cell in zip(common, sizes, strict=True))
 
 
 @pytest.mark.parametrize("top", [0, 7, 1.0])

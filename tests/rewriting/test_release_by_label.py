@@ -290,7 +290,9 @@ def test_of_equal_distances_the_first_places_are_taken(count: int) -> None:
         assert sorted(found.tolist()) == sorted(expected)
 
 
-@pytest.mark.parametrize(("epsilon", "share"), [(1.0, 0.125), (4.0, 0.5), (8.0, 0.75), (10.0, 0.625), (16.0, 0.5)])
+@pytest.mark.parametrize(
+    ("epsilon", "share"), [(1.0, 5 / 32), (4.0, 5 / 8), (8.0, 2 / 3), (10.0, 7 / 12), (16.0, 1 / 2)]
+)
 def test_all_cells_have_the_same_first_sentences(loaded: Loaded, epsilon: float, share: float) -> None:
     rewriter = rewriter_of(loaded, epsilon=epsilon, size=64)
     cells = [set(rewriter.coding.of_label(name).cell.tolist()) for name in broad.NAMES]  # type: ignore[attr-defined]
