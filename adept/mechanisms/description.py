@@ -71,9 +71,9 @@ MAX_SIZE = 2**120
 ODDS_BELOW_EPSILON = 4.0
 
 LABEL_CELL = 1 << 13  # sentences of a label's cell at epsilon 4
-CELL_EPSILONS = 0.0, 4.0, 8.0, 12.0  # for which the next two lines hold numbers
-CELL_RATIOS = 1 / 4, 1.0, 3 / 2, 4.0  # sentences of a cell, divided by LABEL_CELL
-FIRST_SHARES = 0.0, 5 / 8, 2 / 3, 1 / 2  # of a cell's sentences that all cells have
+CELL_EPSILONS = 0.0, 4.0, 7.0, 8.0, 12.0  # for which the next two lines hold numbers
+CELL_RATIOS = 1 / 4, 1.0, 1.0, 3 / 2, 4.0  # sentences of a cell, divided by LABEL_CELL
+FIRST_SHARES = 0.0, 5 / 8, 5 / 8, 2 / 3, 1 / 2  # of a cell's sentences that all cells have
 CELL_ODDS = 4 / 3, 2.0  # the least odds of a heavy sentence of a cell: below epsilon 10/3, and from epsilon 4 on
 
 Described = int | Sequence[int]  # of one record: its description, or its t descriptions
@@ -230,8 +230,8 @@ def _other(own: Sequence[int], place: int) -> int:
 def cell_size(epsilon: float) -> int:
     """Return the number K of sentences in the cell of each label.
 
-    K grows geometrically between the numbers in CELL_EPSILONS. For every two nats above the last of
-    these numbers, K doubles.
+    K changes geometrically between the numbers in CELL_EPSILONS. For every two nats above the last
+    of these numbers, K doubles.
     """
     bits = np.interp(epsilon, CELL_EPSILONS, np.log2(CELL_RATIOS)) + max(0.0, epsilon - CELL_EPSILONS[-1]) / 2
     return min(MAX_SIZE, round(LABEL_CELL * 2.0 ** float(bits)))
