@@ -233,8 +233,8 @@ def cell_size(epsilon: float) -> int:
     K changes geometrically between the numbers in CELL_EPSILONS. For every two nats above the last
     of these numbers, K doubles.
     """
-    bits = np.interp(epsilon, CELL_EPSILONS, np.log2(CELL_RATIOS)) + max(0.0, epsilon - CELL_EPSILONS[-1]) / 2
-    return min(MAX_SIZE, round(LABEL_CELL * 2.0 ** float(bits)))
+    bits = float(np.interp(epsilon, CELL_EPSILONS, np.log2(CELL_RATIOS))) + max(0.0, epsilon - CELL_EPSILONS[-1]) / 2
+    return min(MAX_SIZE, round(LABEL_CELL * math.pow(2.0, bits)))
 
 
 def first_share(epsilon: float) -> float:
