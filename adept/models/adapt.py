@@ -75,7 +75,8 @@ def adapt(
     Args:
         examples: public texts of the domain; the adapted model holds them word for word.
         source: origin of the examples, which the model's card and every privacy statement name.
-        said: True if people wrote the examples; False if ``sentences_about`` found them for terms.
+        said: True if people wrote the examples; False if ``sentences_about`` found them for the
+            names of things.
         seed: seed of all random choices, such as the choice of held-out examples.
 
     Raises:
@@ -158,7 +159,7 @@ def _origin(data: TrainingData, source: str, examples: int) -> TrainingData:
 
 
 def wider(model: Autoencoder, vocabulary_size: int, *, topics: int, training_data: TrainingData) -> Autoencoder:
-    """Return a copy of a model that has a larger vocabulary, and topics that are not fitted yet."""
+    """Return a copy of a model, with a larger vocabulary and with topics yet to be fitted."""
     config = replace(model.config, latent_dim=topics, decoder="nearest")
     wider = Autoencoder(config, vocabulary_size=vocabulary_size, clip=model.clip, training_data=training_data)
     kept = {name: tensor.cpu() for name, tensor in model.state_dict().items() if name not in READ_LATENTS}
@@ -179,7 +180,8 @@ def translate(model: Autoencoder, new: Tensor, old: Tensor, *, source: Autoencod
 
     Row i of ``new`` (N, n') and row i of ``old`` (N, n) are the new latent z' and the old latent z
     of the same text. Least squares find the matrix A for which ``A z'`` is nearest to z over all
-    texts. Each matrix W that multiplies old latents in the decoder of ``source`` becomes ``W A``.
+    texts. If a matrix W multiplies old latents in the decoder of ``source``, the decoder of
+    ``model`` gets ``W A`` in its place.
     """
     new, old = model.scale(new).double().cpu(), source.scale(old).double().cpu()  # as the weights meet them
     linear = torch.linalg.lstsq(new, old, driver="gelsd").solution.T.float()  # (n, n')
@@ -191,10 +193,10 @@ def translate(model: Autoencoder, new: Tensor, old: Tensor, *, source: Autoencod
 def codebooks_at(latents: Tensor, own: Tensor, *, most: int, seed: int) -> dict[int, Tensor]:
     """Return codebooks for the latents (N, n) of many examples, keyed by number of codewords.
 
-    The smallest codebooks hold means of the examples' latents. If the examples have at most
-    ``most`` distinct latents, there are two more codebooks. The first holds these latents; the
-    second also holds those of the model's latents ``own`` (M, n) that are nearest to the examples,
-    up to ``most`` codewords altogether.
+    ``own`` (M, n) holds latents of the model's own public texts. The smallest codebooks hold means
+    of the examples' latents. If the examples have at most ``most`` distinct latents, there are two
+    more codebooks. The first holds these latents. The second also holds the rows of ``own`` that
+    are nearest to these latents, up to ``most`` codewords altogether.
     """
     distinct = torch.unique(latents.cpu(), dim=0)
     books = learn_codebooks(distinct, seed=seed, also=len(distinct) // 2)
@@ -208,10 +210,11 @@ def codebooks_at(latents: Tensor, own: Tensor, *, most: int, seed: int) -> dict[
 def codebooks_about(latents: Tensor, own: Tensor, others: Tensor, *, seed: int) -> dict[int, Tensor]:
     """Return codebooks for the latents (N, n) of a few examples, keyed by number of codewords.
 
-    The largest codebook holds, in random order, the latents of the examples, those of the model's
-    latents ``own`` (M, n) that are nearest to the examples, and about as many of the model's
-    latents ``others`` (L, n). Smaller codebooks hold the first codewords of the largest codebook,
-    and the smallest codebooks hold means of its first codewords.
+    ``own`` (M, n) and ``others`` (L, n) hold latents of the model's own public texts: of texts near
+    to the examples, and of texts chosen without regard to the examples. The largest codebook holds,
+    in random order, the latents of the examples, the rows of ``own`` that are nearest to these
+    latents, and about as many rows of ``others``. Smaller codebooks hold the first codewords of the
+    largest codebook, and the smallest codebooks hold means of its first codewords.
     """
     distinct, own, others = (normalize(some.cpu(), dim=1) for some in (torch.unique(latents.cpu(), dim=0), own, others))
     most = max(len(distinct), max(TEXT_CODEWORDS))
@@ -304,7 +307,7 @@ def read_page(page: str) -> list[str]:
 
 
 def sentences_about(codec: Codec, terms: Iterable[str]) -> list[str]:
-    """Return those sentences of a codec of broad text that are nearest in meaning to each term."""
+    """Return the sentences of a broad codec that are nearest to a term, for each of the terms."""
     asked = list(dict.fromkeys(filter(None, map(spell_out, terms))))
     meanings, table = read_meanings(codec)
     each = max(MIN_PER_TERM, MAX_SENTENCES // max(1, len(asked)))
@@ -319,8 +322,8 @@ def nearest_first(
     """Divide a codec's sentences into three parts, by nearness in meaning to ``texts``.
 
     The first part holds the ``most`` sentences that are nearest to any of the texts. The second
-    part holds the first ``besides`` of the other utterances. The third part holds all other
-    sentences.
+    part holds the first ``besides`` of the other utterances (``adept.models.codec.codec``). The
+    third part holds all other sentences.
     """
     meanings, table = read_meanings(codec)
     nearness = np.full(len(table), -np.inf, dtype=np.float32)
@@ -334,7 +337,7 @@ def nearest_first(
 
 
 def read_meanings(codec: Codec) -> tuple[Meanings, Codes]:
-    """Return the `Meanings` of a codec of broad text, and the meanings (N, d) of its sentences."""
+    """Return the ``Meanings`` of a broad codec, and the meanings (N, d) of its sentences."""
     if codec.lexicon is None:
         raise ModelError("model_dir must hold a model of broad text: leave model_dir out, or give examples")
     meanings = Meanings(codec.lexicon, codec.weigh)

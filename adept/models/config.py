@@ -218,7 +218,7 @@ class TrainingConfig(OptimiserConfig):
 
     @property
     def budgets(self) -> tuple[float, float]:
-        """Lowest and highest epsilon of the noise in training; NaN if ``epsilon`` is no number."""
+        """Lowest and highest epsilon of the noise in training; both NaN if ``epsilon`` has none."""
         try:
             low, high = self.epsilon if isinstance(self.epsilon, list | tuple) else (self.epsilon, self.epsilon)
             return float(low), float(high)
@@ -226,7 +226,7 @@ class TrainingConfig(OptimiserConfig):
             return math.nan, math.nan
 
     def for_mechanism(self, kind: "Kind") -> "TrainingConfig":
-        """Return a copy with the kind of content that a mechanism needs in place of ``auto``."""
+        """Return a copy in which ``auto`` is replaced by the content that a mechanism needs."""
         from adept.mechanisms import Description, LearnedCodebook
 
         if self.content.kind != "auto":

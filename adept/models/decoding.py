@@ -1,4 +1,6 @@
-"""Turn released latents into texts, word by word, or by a choice among public texts or a pool.
+"""Turn released latents into texts: write word by word, choose public texts, or draw from a pool.
+
+A *pool* holds the texts that were written for one released codeword (``Pools``).
 
 Decoding reads only released latents, so it is post-processing and costs no privacy.
 
@@ -41,7 +43,7 @@ def decode(model: Autoencoder, latents: Tensor, decoding: DecodingConfig | None 
 
 @torch.inference_mode()
 def decode_best(model: Autoencoder, latents: Tensor, decoding: DecodingConfig) -> Tensor:
-    """Decode several texts from each latent (B, n); return token ids (B, T) of the best text.
+    """Decode several texts from each latent (B, n); return token ids (B, T) of each one's best.
 
     The best text of a model with topics is the text whose topics are nearest to the latent. The
     best text of any other model is the text that is likeliest given the latent.

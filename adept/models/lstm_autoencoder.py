@@ -113,7 +113,7 @@ class Adept(nn.Module):
         return latents
 
     def autocast(self) -> torch.autocast:
-        """Return a context in which training uses bfloat16 if the processor has AMX units."""
+        """Return a context manager: training inside it uses bfloat16 if the CPU has AMX units."""
         fast = bool(torch.cpu.get_capabilities().get("amx_bf16", False))
         return torch.autocast("cpu", torch.bfloat16, enabled=self.training and fast)
 
@@ -166,7 +166,8 @@ class Adept(nn.Module):
 
         By default, each word is the likeliest one. Texts are padded with PAD. A text depends only
         on its own latent and random numbers, for the reasons given in ``encode_records``. When a
-        text ends, the next text begins in its row, at a time that depends only on released latents.
+        text ends, the next text begins in the same row, at a time that depends only on released
+        latents.
         """
         texts = torch.full((len(latents), max_length), PAD, device=latents.device)
         waiting = iter(range(len(latents)))

@@ -30,7 +30,7 @@ is code.
 
 
 def model_card(model: Autoencoder, *, metrics: Mapping[str, float] | None = None, adapted_from: str = "") -> str:
-    """Return a model's card, followed by ``adapted_from``, the card of its original model."""
+    """Return a model's card; ``adapted_from``, the card of the model it was made from, follows."""
     data, config = model.training_data, model.config
     origin = "declared public" if data.public else "PRIVATE: do not share this directory"
     measured = "\n".join(f"- {name}: {value:.4g}" for name, value in (metrics or {}).items()) or "- none"

@@ -13,14 +13,14 @@ MAX_MEASURED_TEXTS, MIN_SHARE = 200, 0.25
 
 @dataclass(frozen=True)
 class Reconstruction:
-    """Mean word F1 of records with their noiseless rewrites, and with rewrites of other records."""
+    """Mean word F1 of a record with its own noiseless rewrite, and with one of another record."""
 
     own: float
     other: float
 
     @property
     def share(self) -> float:
-        """The F1 ``own``, rescaled: 0 if it is at most ``other``, 1 if all words are reproduced."""
+        """The F1 ``own``, rescaled: 0 if at most ``other``, and 1 if all words are reproduced."""
         return max(0.0, (self.own - self.other) / (1 - self.other)) if self.other < 1 else 1.0
 
     @property
@@ -34,7 +34,7 @@ class Reconstruction:
 
 
 def reconstruction(model: Autoencoder, tokenizer: Tokenizer, texts: Sequence[str]) -> Reconstruction | None:
-    """Compare up to 200 held-out texts with their rewrites; return None if there is only one."""
+    """Compare up to 200 texts with their noiseless rewrites; return None for a single text."""
     chosen = texts[:: max(1, len(texts) // MAX_MEASURED_TEXTS)][:MAX_MEASURED_TEXTS]
     if len(chosen) < 2:
         return None
@@ -45,7 +45,7 @@ def reconstruction(model: Autoencoder, tokenizer: Tokenizer, texts: Sequence[str
 
 
 def mean_word_f1(records: Sequence[str], rewrites: Sequence[str]) -> float:
-    """Return the mean word F1 of records and their rewrites; a pair without words counts as 1."""
+    """Return the mean word F1 of records with their rewrites; a pair without words counts as 1."""
     bags = [[Counter(text.lower().split()) for text in pair] for pair in zip(records, rewrites, strict=True)]
     sizes = [record.total() + rewrite.total() for record, rewrite in bags]
     return fmean(2 * (a & b).total() / words if words else 1.0 for (a, b), words in zip(bags, sizes, strict=True))

@@ -43,7 +43,7 @@ class Tokenizer:
     FILE, SYNONYMS = "tokenizer.json", "synonyms.json"
 
     def __init__(self, backend: tokenizers.Tokenizer, synonyms: Mapping[str, str] | None = None):
-        """Wrap a backend of ``build``; ``synonyms`` maps other words to words of the vocabulary."""
+        """Wrap a backend that ``build`` made; ``synonyms`` maps other words to known words."""
         self._backend, self.synonyms, numbers = backend, dict(synonyms or {}), backend.get_vocab()
         self._read_as = {word: numbers[known] for word, known in self.synonyms.items()}
         self._backend.encode_special_tokens = True  # a text that says "[END]" is text
@@ -220,7 +220,7 @@ def _load_backend(path: Path) -> tokenizers.Tokenizer:
 
 
 def _words(content: dict[str, Any], special: list[str]) -> dict[str, int]:
-    """Return the vocabulary of a backend; raise ValueError if ``build`` makes no such backend."""
+    """Return a backend's vocabulary; raise ValueError if ``build`` cannot have made the backend."""
     words = content["model"]["vocab"]
     for kind, lowercase in product(("word", "bpe"), (True, False)):
         ours = build(TokenizerConfig(kind=kind, lowercase=lowercase))

@@ -67,7 +67,7 @@ class TopicEncoder(nn.Module):
 
         ``words`` holds the words of the vocabulary in the order of their ids. If ``words`` is
         empty, topics use neither the spelling nor the meaning of words. ``cooccurrence`` and
-        ``meaning`` are the weights of a word's neighbours and of its meaning.
+        ``meaning`` are the weights of a word's neighbours and meaning, relative to the word itself.
 
         Raises:
             DataError: fewer than two words occur in at least MIN_TEXTS_WITH_WORD texts.
@@ -160,7 +160,7 @@ def cooccurrence_vectors(rows: Sequence[Sequence[int]], *, words: int, seed: int
     The vectors factorise the positive pointwise mutual information of words and their neighbours
     (Levy and Goldberg 2014, Sections 3 and 4; Levy, Goldberg and Dagan 2015, Section 3.1). A
     neighbour that is d places away counts 1/d times. A negative id in ``rows`` stands for a word
-    that gets no vector and is nobody's neighbour.
+    that gets no vector, and is the neighbour of no word.
     """
     from sklearn.decomposition import TruncatedSVD  # fitting alone needs scikit-learn, slow to import
     from sklearn.preprocessing import normalize

@@ -149,9 +149,10 @@ def resume_run(
 ) -> tuple[TrainSpec, int]:
     """Return the specification of a run, and the number of epochs that it has already finished.
 
-    A resumed model is public only if every run that trained it was public. Raises DataError if the
-    checkpoint is damaged or belongs to a run with another text, clip, label set or size. Raises
-    ConfigurationError if the checkpoint's run already has as many epochs as ``spec`` asks for.
+    A resumed model counts as public only if the text of every run that trained it was public.
+    Raises DataError if the checkpoint is damaged, or belongs to a run with another text, clip,
+    label set or model size. Raises ConfigurationError if the checkpoint's run already has as many
+    epochs as ``spec`` asks for.
     """
     if checkpoint is None:
         return spec, 0

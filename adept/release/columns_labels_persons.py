@@ -360,7 +360,7 @@ def _plain(kind: Any) -> Any:
 
 
 def _unite(column: str, schemas: list[dict[str, Any]]) -> Any:
-    """Return a column's type; files in which the column holds only nulls are ignored."""
+    """Return the type that a column has in all files, except files where it holds only nulls."""
     if any(column not in schema for schema in schemas):
         raise DataError(f"column {column!r} is missing in a file of the input: correct keep_columns=")
     found = [kind for schema in schemas if not types.is_null(kind := schema[column])]

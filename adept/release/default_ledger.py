@@ -95,7 +95,7 @@ class DefaultLedger(Ledger):
             return self._identity
 
     def _usual_roles(self, person_column: str | None) -> tuple[Role, ...]:
-        """Return only the role of the text, because some files name no persons."""
+        """Return only the role of the text, because some of the ledger's files name no persons."""
         return (TEXT_ROLE,)
 
     def collect(self, subjects: Iterable[tuple[bytes, int]]) -> None:
@@ -155,7 +155,7 @@ def find_key(options: LedgerOptions, *, needed: bool = False) -> bytes | None:
 
 @contextmanager
 def open_ledger(options: LedgerOptions, key: bytes | None, *, tell: Tell = LOG.warning) -> Iterator[Ledger | None]:
-    """Open the ledger of a release as a context; yield None if the release has no ledger.
+    """Context manager: open and yield the ledger of a release, or yield None if it has no ledger.
 
     ``key`` is the secret key for digests, or None if no key can be stored. ``tell`` is called with
     one line of text if the default ledger cannot be used.

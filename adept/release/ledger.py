@@ -207,7 +207,11 @@ class Ledger(LedgerFile):
         self.collect(found for number, record in numbered for found in self._identity.subjects(record, number))
 
     def claim(self) -> None:
-        """List the collected records; raise ReleaseRefused if one of them must not be released."""
+        """Add the records collected so far to the ledger, with the budget of the release.
+
+        Raises:
+            ReleaseRefused: one of the records must not be released; then none of them is added.
+        """
         (due,) = self._database.row(f"SELECT EXISTS {DUE}")
         if not due and self._release_id():
             return

@@ -39,7 +39,7 @@ JOINT_TREATMENTS = ("joint", "joint_response")  # treatments that put the label 
 
 
 class PlainBatches:
-    """A writer of rows in the order of the input; if ``copied``, Arrow copies kept columns."""
+    """A writer of rows in the order of the input; with ``copied``, Arrow copies kept columns."""
 
     def __init__(
         self, rewriter: Rewriter, label_column: str | None, options: ReleaseOptions, *, copied: bool = False

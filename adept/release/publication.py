@@ -211,7 +211,7 @@ class Publication:
         return described if found else None
 
     def withdraw(self, *, all_ours: bool = False) -> None:
-        """Remove the final names that this release gave; ``all_ours`` if it gave all that exist."""
+        """Remove the final names that this release gave; with ``all_ours``, all final names."""
         for name in self.names:
             if all_ours or _ours(name):
                 Path(name).unlink(missing_ok=True)
@@ -254,7 +254,7 @@ class Output:
 def open_output(
     publication: Publication, *, format: str, columns: Sequence[str], types: Types | None = None
 ) -> Iterator[Output]:
-    """Open the output of a release; raise DataError if nobody reads standard output any more."""
+    """Yield the open output of a release; raise DataError if standard output has no reader left."""
     if not publication.streaming:
         partial = publication.target + PARTIAL
         with record_writer(partial, format=format, columns=columns, types=types) as write:

@@ -98,7 +98,7 @@ class Plan(ABC, Generic[Stated]):
         """Return pairs of a public text and its rewrite, which is "" in a central release."""
 
     def complete(self, described: dict[str, Any]) -> Stated:
-        """Return a complete release's statement; raise DataError if its options were different."""
+        """Return a complete release's statement; raise DataError if this plan has other options."""
         stated = self.expected_statement()
         fields = json.loads(json.dumps(stated.to_json()))
         for name in self.same:
@@ -223,7 +223,7 @@ class Run(Generic[Stated]):
         return statement
 
     def show(self) -> None:
-        """Store in the ledger that somebody may have read the rows of all records drawn so far."""
+        """Store in the ledger that somebody may read the rows of all records drawn so far."""
         if self.ledger:
             self.ledger.show(self.journal.run, self.journal.records)
 

@@ -251,7 +251,7 @@ def _at_most_e_to(epsilon: Fraction, ratio: Fraction, terms: int, name: str) -> 
 
 
 def _laplace(said: Json, part: Json) -> None:
-    """Check D / b <= epsilon; b is the scale of the noise, D the largest l1 distance of inputs."""
+    """Check D / b <= epsilon: b is the noise's scale, D the largest l1 distance of two inputs."""
     scale, distance = _number(part["scale"]), _whole(part["sensitivity"])
     if part["of"] in ("number", "counts"):
         step = Fraction(1)

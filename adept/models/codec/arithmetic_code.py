@@ -139,7 +139,10 @@ class ArithmeticCode:
         return np.array([*narrow, *wide, self._least_end if band.narrow else 1])
 
     def _width_and_depth(self, width: int) -> tuple[int, int]:
-        """Convert a width in units of ``2^-precision`` into a pair (width, depth), rounded up."""
+        """Return a width as a pair (width, depth) of ``interval_coder``, rounded up.
+
+        The argument ``width`` is in units of ``2^-precision``.
+        """
         more = WIDTH - (width - 1).bit_length()
         return -((-width << WIDTH) >> (WIDTH - more)), self.precision - WIDTH + more
 
@@ -154,13 +157,16 @@ class ArithmeticCode:
         return None
 
     def _first_inside(self, band: Band, place: int, attempts: int) -> tuple[int, list[str]]:
-        """Return the first attempt that gives a number a text of its band, and this text."""
+        """Return the first attempt in which a number's point has a text of ``band``, and this text.
+
+        ``place`` is the number's place in ``band``. At most ``attempts`` attempts are made.
+        """
         if not band.narrow:
             return 0, self.text_at(self._point(band, place, 0))
         return self._read([self._point(band, place, attempt) for attempt in range(attempts)], self._limits(band))
 
     def _read(self, points: Sequence[int], limits: Limits) -> tuple[int, list[str]]:
-        """Return the index of the first point whose text is within a band's limits, and this text.
+        """Return the index of the first point whose text is within ``limits``, and this text.
 
         If there is no such point, return the number of points, and the last point's text.
         """
@@ -175,7 +181,7 @@ class ArithmeticCode:
         return found, [word for word in words if word]  # no word without letters
 
     def _point(self, band: Band, place: int, attempt: int) -> int:
-        """Return a number's point in an attempt; ``place`` is the number's place in its band."""
+        """Return the point in an attempt of the number at ``place`` in ``band``."""
         cell = (place + _turn(band, attempt)) % band.size
         begin, end = (-(-(edge << self.precision) // band.size) for edge in (cell, cell + 1))
         digest = shake_256(f"{band.first} {cell} {attempt}".encode()).digest(self.precision // 8 + 16)

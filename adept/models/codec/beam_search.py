@@ -194,7 +194,7 @@ def _is_nearer(one: Whole, other: Whole) -> bool:
 
 @without_reference_counts
 def _look_ahead(tables: ModelTables, after: NextWord, beam: Whole, word: int, steps: Whole) -> None:
-    """Store in ``steps`` what the record's next word costs after each text of the beam.
+    """Store in ``steps`` the costs of the record's next ``word`` after each text of the beam.
 
     A row of ``steps`` holds four numbers: the cost of the record's word, the likeliest word to
     insert before the record's word, the cost of the inserted word, and the cost of the record's
@@ -264,7 +264,7 @@ def _same(one: Whole, other: Whole) -> bool:
 
 @without_reference_counts
 def _likeliest(tables: ModelTables, after: NextWord) -> int:
-    """Return the word that most often followed the last words in training; NO_WORD if none did."""
+    """Return the word that most often followed a text's last words in training; else NO_WORD."""
     known = after.contexts[0, -1, CONTEXT]
     word = tables.words.contexts[after.contexts[0, known - 1, CONTEXT] if known else -1, LIKELIEST]
     return word if word < len(tables.in_class) else NO_WORD

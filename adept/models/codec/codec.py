@@ -69,7 +69,7 @@ class Codec(Learned):
     utterances: list[Words]  # in order; none where the training text is not public
     held_out: Sequence[Words] = ()  # utterances that nothing was learned from, for estimates; never written
     listed: ListedTexts = field(default_factory=ListedTexts)  # behind the utterances
-    unlisted: int = 0  # whole texts once they are ``with_list``, utterances among them; 0 if they are
+    unlisted: int = 0  # number of stored texts that ``with_list`` will reach; 0 if nothing is left to list
     lexicon: Lexicon | None = None  # without it records are described by their words alone
     directory: Path | None = None  # where it was loaded from
 
@@ -115,9 +115,10 @@ class Codec(Learned):
     def choose_size(self, size: int, *, joint: bool = False) -> int:
         """Return the number K of descriptions to use if a user asks for ``size`` descriptions.
 
-        Let n be the number of the codec's sentences of broad text. If ``size`` is above
-        MAX_PART_SIZE (with ``joint``, above n) and at most MIN_SEARCH_RATIO * n, K is n; otherwise,
-        K is ``size``.
+        Let n be the number of sentences that a codec of broad text stores (0 for other codecs). If
+        ``size`` is above MAX_PART_SIZE and at most MIN_SEARCH_RATIO * n, K is n; otherwise, K is
+        ``size``. If text and label are released together (``joint``), n takes the place of
+        MAX_PART_SIZE.
         """
         most = MIN_SEARCH_RATIO * self.sentences
         return self.sentences if (self.sentences if joint else MAX_PART_SIZE) < size <= most else size

@@ -153,7 +153,7 @@ class _Search:
         return after_word, pairs, torch.zeros(len(pairs)).scatter_reduce(0, index, rests, "amin", include_self=False)
 
     def _weigh_rests(self, rows: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-        """Return arrays (B * L,): the word before each word, the word, the cost of later words."""
+        """Return arrays (B * L,): the word before each word, the word, all later words' cost."""
         costs = [torch.zeros(len(rows))]
         for place in range(rows.shape[1]):
             shares = next_shares(self.model, rows[:, :place])

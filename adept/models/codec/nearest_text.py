@@ -247,7 +247,7 @@ class MeaningIndex(TextTable):
         return (pairs[place][0] for place in np.argsort(apart, kind="stable").tolist() if apart[place] < distance)
 
     def _by_words(self, wanted: Sequence[set[str]], numbers: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Return each text's distance by words, minus the distance of a text without words.
+        """Return distances by words (B, S), minus each record's distance from a text without words.
 
         ``numbers`` has the shape (B, S), or (1, S) if all records are compared with the same texts.
         """
@@ -294,10 +294,11 @@ def _cut(groups: Tensor, most: int) -> Tensor:
 
 
 def join_groups(meanings: Codes, groups: Groups) -> Groups:
-    """Return the group numbers (N,) of meanings; the last meanings keep their numbers ``groups``.
+    """Return the group numbers (N,) of meanings.
 
-    A meaning without a group number joins the group with the nearest centre. If ``groups`` is
-    empty, or if there are at most MAX_UNGROUPED meanings, all meanings form one group.
+    ``groups`` holds the group numbers that the last meanings already have, and keep. Every other
+    meaning joins the group with the nearest centre. If ``groups`` is empty, or if there are at most
+    MAX_UNGROUPED meanings, all meanings form one group.
     """
     if len(meanings) <= MAX_UNGROUPED or not len(groups):
         return np.zeros(len(meanings), dtype=np.int16)
