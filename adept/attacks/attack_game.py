@@ -40,22 +40,22 @@ class AttackRow:
 
     @property
     def refutes_claim(self) -> bool:
-        """True if the success rate's whole interval lies above the bound for the claimed epsilon."""
+        """True if the rate's confidence interval lies wholly above the claimed epsilon's bound."""
         return self.rate.low > self.claimed_bound
 
     @property
     def beyond_bound(self) -> bool:
-        """True if the success rate's whole interval lies above the bound for the true epsilon."""
+        """True if the rate's confidence interval lies wholly above the true epsilon's bound."""
         return self.rate.low > self.bound
 
     @property
     def refutes_any(self) -> bool:
-        """True if the rate exceeds a bound, or odds change more than the claimed epsilon allows."""
+        """True if the rate exceeds a bound, or releases change odds more than the claim allows."""
         return self.refutes_claim or self.beyond_bound or bool(self.detail.get("beyond_claim"))
 
     @property
     def words(self) -> str:
-        """Sentences with the success rate and its bounds; they also say if the claim is refuted."""
+        """Sentences that state the success rate, its bounds, and a refutation of the claim."""
         of_100 = f"Of 100 guesses {per_hundred(self.rate.value)} are right"
         without = f"{per_hundred(self.without_release)} without any release"
         allowed = f"at most {per_hundred(self.bound)} are possible at the true epsilon"
@@ -97,7 +97,7 @@ class GivenAway:
 class AttackGame:
     """The game against one rewriter, with the private records and the attacker's public text."""
 
-    rewriter: Rewriter  # made for measurement
+    rewriter: Rewriter  # from `Rewriter.for_measurement`
     private: Corpus  # the secrets are drawn from these records
     public: Corpus  # text that the attacker knows
     records: int = 1000  # number of secrets that are released and attacked
@@ -105,7 +105,7 @@ class AttackGame:
     seed: int = 0  # for drawing secrets and texts; the noise of releases is always new
 
     def draw(self, count: int, weights: Sequence[float] | None = None) -> list[int]:
-        """Draw secrets among ``count`` candidates, with replacement; return their indices."""
+        """Draw each secret from ``count`` candidates, with replacement; return the indices."""
         return random.Random(self.seed).choices(range(count), weights=weights, k=self.records)
 
     def release(self, secrets: Sequence[str]) -> Tensor:

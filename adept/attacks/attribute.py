@@ -27,7 +27,7 @@ from adept.errors import DataError
 LABEL = "label"
 NO_VALUE = "none"
 STRENGTH = 10.0  # C of the regression: chosen once, on public text
-UNSEEN_CHANCE = 1e-6  # of a class that was never seen
+UNSEEN_CHANCE = 1e-6  # probability of a class that no training text has
 
 
 class TextReader:
@@ -55,7 +55,7 @@ class TextReader:
         return [str(value) for value in self._model.predict(texts)]
 
     def confidence(self, texts: Sequence[str], values: Sequence[str]) -> NDArray[np.float64]:
-        """Return, for each text, the logit of the probability of its class in ``values``."""
+        """Return the logit of the probability that each text has its class from ``values``."""
         texts = text_list(texts)
         chances, places = np.full(len(texts), UNSEEN_CHANCE), {value: i for i, value in enumerate(self.classes)}
         if len(self.classes) > 1:
@@ -66,7 +66,7 @@ class TextReader:
 
 
 def read_attribute(corpus: Corpus, name: str) -> list[str]:
-    """Return each record's value of an attribute: its label, or its first value of a slot."""
+    """Return the attribute ``name`` of each record: the label, or the first value of a slot."""
     if name == LABEL:
         if corpus.labels is None:
             raise DataError("attribute=label needs labels: name their column with label_column=")

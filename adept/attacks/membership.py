@@ -128,9 +128,10 @@ def play_file(files: NeighbouringFiles, *, rounds: int, confidence: float = 0.99
 
 
 def area(inside: Floats, outside: Floats) -> float:
-    """Return the area under the ROC curve of a score; two equal scores count as half a success.
+    """Return the area under a score's ROC curve, from scores of members and of non-members.
 
-    ``inside`` holds the scores of members, and ``outside`` holds the scores of all others.
+    The area is the share of pairs of a score in ``inside`` (members) and a score in ``outside``
+    (non-members) of which the member's is larger. Pairs of equal scores count half.
     """
     if not len(inside) or not len(outside):
         return 0.5

@@ -38,8 +38,8 @@ from adept.models.saved_model import pad
 from adept.rewriting.rewriter import Rewriter
 
 MAX_GIVEN_AWAY = 3
-MAX_WORDS = 40  # limit for a text that the language model writes
-ATTEMPTS_PER_TEXT = 20  # a small language model repeats itself
+MAX_WORDS = 40  # largest number of words of a text that the language model writes
+ATTEMPTS_PER_TEXT = 20  # a small language model often writes a text again
 SHORTLIST, BATCH_ROWS = 8, 256
 ATTACK = "reconstruction"
 
@@ -75,7 +75,7 @@ def gather_candidates(
 
 
 class Round:
-    """Secrets that are drawn from a pool and released, with the attacker's exact best guesses."""
+    """Secrets that are drawn from a pool and released, with the guesses of the best attack."""
 
     def __init__(self, game: AttackGame, pool: Pool) -> None:
         self.game, self.pool = game, pool
@@ -177,7 +177,7 @@ def write_feasible(texts: Sequence[str], count: int, draw: random.Random) -> lis
 
 
 def name_from_text(rewriter: Rewriter, released: Tensor, texts: list[str], candidates: Candidates) -> Tensor:
-    """Write a text from each release, and name the candidate (m,) that fits each text best."""
+    """Write a text from each release; return the index (m,) of the candidate that fits it best."""
     written = [text for text, _ in rewriter.write(released)]
     own, read = rewriter.encode(texts).cpu(), rewriter.encode(written).cpu()
     if not candidates.dim:

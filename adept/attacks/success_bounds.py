@@ -24,7 +24,7 @@ class Rate:
     low: float
     high: float
     trials: int
-    confidence: float  # that the interval holds the true rate
+    confidence: float  # the interval holds the true rate with at least this probability
 
     @classmethod
     def of(cls, successes: int, trials: int, *, confidence: float) -> "Rate":

@@ -32,7 +32,8 @@ from adept.errors import ConfigurationError
 from adept.ranges import check_positive
 
 MAX_SMALL_DIM = 8
-OTHER_DIM_FACTOR = 8  # factor of the trials at a small dimension, and of all released numbers at a large one
+# Factor of the trials at a small dimension, and of trials times dimension at a large one
+OTHER_DIM_FACTOR = 8
 LARGE_DIM_PAIRS = ("diagonal", "zero and random", "first and last axis")
 CERTIFYING_SHARE = 0.85  # approximate share of the trials that certify a bound
 ONE_REPORT = (
@@ -79,8 +80,8 @@ def run(
             ``dim``) fixes n, the audit also tests other dimensions, up to 1,024.
         trials: number of releases of each input from which the audit guesses the input, at least
             100. For a rewriter, the number of rewrites of both inputs together.
-        confidence: probability that all refutations and certified bounds are true; strictly between
-            0 and 1.
+        confidence: with at least this probability, all refutations and certified bounds are true;
+            strictly between 0 and 1.
         pairs: pairs of records to test: latents (n,), values or texts. For latents and for values
             of an alphabet, the audit adds pairs of its own choice.
         time_limit: number of seconds that one call of the mechanism may take.
@@ -181,7 +182,7 @@ def _answer(experiment: Experiment[Any], table: Sequence[Question], *, trials: i
 
 
 def _with_seeding(check: Check, question: Question, *, leave: bool) -> Check:
-    """Change the verdict to NOTED if noise repeats and the caller is responsible for seeding."""
+    """Change the verdict to NOTED if noise repeats and ``leave`` leaves seeding to the caller."""
     repeats = question.of_seeding and check.verdict is Verdict.FAILED and check.kind is Kind.RANDOMNESS
     return replace(check, verdict=Verdict.NOTED) if leave and repeats else check
 
@@ -190,7 +191,7 @@ def not_looked_at(checks: Iterable[Check], *, trials: int, claimed: float, alpha
     """Return sentences about the defects that an audit cannot detect.
 
     ``trials`` is the number of releases of each input, ``claimed`` is the claimed epsilon, and
-    ``alpha`` is the chance of error of the main guessing game.
+    ``alpha`` is the largest chance of error of the main guessing game.
     """
     return (
         _name_rare_failures(trials, claimed, alpha),
@@ -205,11 +206,12 @@ def not_looked_at(checks: Iterable[Check], *, trials: int, claimed: float, alpha
 
 
 def failure_trials(probability: float, *, claimed: float, alpha: float) -> float:
-    """Return the number of trials that an audit needs to certify a rare total failure.
+    """Return the number of trials that an audit needs to detect a rare total failure.
 
     A total failure is a release that reveals its record with certainty. Every release is a total
     failure with the given ``probability``. With the returned number of trials, the guessing game
-    makes `rounds_needed` right guesses on average, which refute the claimed epsilon.
+    makes `rounds_needed` right guesses on average. So many right guesses refute the claimed
+    epsilon.
     """
     return rounds_needed(claimed, alpha=alpha / MAX_DISTINGUISHERS) / (2 * CERTIFYING_SHARE * probability)
 

@@ -32,11 +32,11 @@ class Question:
 
     name: str
     share: float  # share of alpha that this question gets
-    check: Callable[[Any, float], Check]  # called with an experiment and its part of alpha
+    check: Callable[[Any, float], Check]  # called with an experiment and the question's part of alpha
     dim: int | None = None  # dimension of the latents; None: the audit's dimension
     of_releases: bool = False  # True if its check judges releases; at least one such check must succeed
     of_responses: bool = False  # asked only about k-ary response
-    kind: Kind = Kind.DISTRIBUTION  # of the violation that the check looks for
+    kind: Kind = Kind.DISTRIBUTION  # kind of the violation that the check looks for
     of_seeding: bool = False  # True if the caller may be responsible for what the check finds
 
     @property

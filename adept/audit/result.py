@@ -35,7 +35,7 @@ class Kind(StrEnum):
 
 
 FINITENESS = "finiteness"  # its evidence is easier to read than that of other checks of floating point
-KIND_OUTCOMES = {  # of a kind, by the most serious verdict of its checks
+KIND_OUTCOMES = {  # the outcome of a kind, by the most serious verdict of the kind's checks
     Verdict.FAILED: "violated",
     Verdict.NOTED: "noted",
     Verdict.PASSED: "not refuted",
@@ -55,7 +55,7 @@ class Check:
     kind: Kind = Kind.DISTRIBUTION  # of the violation that was looked for, or found
     verdict: Verdict
     statistic: float | None = None  # what was measured; ``evidence`` says in which unit
-    p_value: float | None = None  # the largest chance of data this bad if the claim were true
+    p_value: float | None = None  # largest probability of data at least as bad if the claim is true
     threshold: float | None = None  # a smaller p-value fails: the check's share of alpha
     certified_epsilon: float | None = None  # lower bound on the true epsilon
     evidence: str  # what was measured, or why nothing could be
@@ -77,10 +77,10 @@ class AuditResult:
     delta: float
     dim: int | None
     trials: int
-    confidence: float  # probability that all refutations and certified bounds are true
+    confidence: float  # all refutations and certified bounds are true with at least this probability
     source: str
     seconds: float
-    releases_judged: bool  # if not, passing the other checks means nothing
+    releases_judged: bool  # if False, the audit saw no release, so passed checks mean nothing
     checks: tuple[Check, ...]
     caveats: tuple[str, ...] = ()  # what a reader must know if nothing is refuted; checks add more
     not_looked_at: tuple[str, ...] = ()  # defects that this audit cannot detect, in sentences

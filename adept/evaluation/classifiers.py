@@ -27,18 +27,18 @@ from adept.models.word_vectors import Lexicon, TextVectors
 from adept.ranges import check_choice
 
 CLASSIFIERS = ("tfidf", "lstm")
-# C of logistic regression for one record: the smaller, the simpler
+# Strengths to try (scikit-learn's C): a smaller strength gives a simpler classifier
 STRENGTHS = 0.25, 0.5, 1.0, 2.0, 4.0, 16.0, 64.0
-STANDARD_STRENGTH = 4.0  # a larger one must win by hits
-TEMPERATURES = 2.0 ** torch.arange(-2.0, 2.75, 0.25)  # that scores are multiplied by before they are judged
-VECTOR_LENGTH = 0.7  # of a text's vector, beside TF-IDF of length 1
+STANDARD_STRENGTH = 4.0  # a larger strength must give more correct labels
+TEMPERATURES = 2.0 ** torch.arange(-2.0, 2.75, 0.25)  # factors by which scores are multiplied
+VECTOR_LENGTH = 0.7  # length of a text's mean word vector; the TF-IDF vector of a text has length 1
 FOLDS, MIN_RECORDS_TO_TUNE = 3, 100
-ONE_FOLD_RECORDS = 1500  # of more a single fold says as much as is needed
-TUNING_STEPS = 20  # from where the strength before ended
-LINEAR_DIM = 16  # of the linear encoder
-MANY_TEXTS, MIN_HOLDERS = 500, 3  # of so many texts or more, as many must hold a word
+ONE_FOLD_RECORDS = 1500  # with more records, only one fold is held out
+TUNING_STEPS = 20  # steps of a fit that starts from the weights of the strength before
+LINEAR_DIM = 16  # dimension of the linear encoder
+MANY_TEXTS, MIN_HOLDERS = 500, 3  # among MANY_TEXTS or more texts, MIN_HOLDERS texts must hold a word
 
-Fold = tuple[Tensor, Tensor]  # counts inside and outside
+Fold = tuple[Tensor, Tensor]  # counts of the training texts, and of the held-out texts
 Encoder = Callable[[Sequence[str]], NDArray[np.float64]]
 
 
@@ -48,11 +48,11 @@ class Evaluation:
 
     accuracy: ConfidenceInterval
     macro_f1: ConfidenceInterval
-    majority_accuracy: float  # of always guessing the majority label of the training records
+    majority_accuracy: float  # accuracy of always predicting the training records' commonest label
     train_records: int
     test_records: int
     labels: int
-    others: dict[str, "Evaluation"] = field(default_factory=dict)  # trained on other files, for comparison
+    others: dict[str, "Evaluation"] = field(default_factory=dict)  # classifiers trained on other files, for comparison
 
 
 def evaluate(
@@ -124,10 +124,10 @@ def predict(
 class HeldOut(NamedTuple):
     """The measures of a classifier on texts that were held out from its training."""
 
-    likelihood: float  # nats a text, at the temperature that suits the scores
-    hits: float  # share
-    error: float  # standard error of the share
-    weights: list[Tensor]  # fitted in each fold
+    likelihood: float  # mean log likelihood of a text's label, in nats, at the best of TEMPERATURES
+    hits: float  # share of texts with a correct label
+    error: float  # standard error of ``hits``
+    weights: list[Tensor]  # the weights fitted for each fold
 
 
 class TextClassifier:
@@ -139,7 +139,7 @@ class TextClassifier:
         self.names = sorted(set(labels))
         number = {text: place for place, text in enumerate(dict.fromkeys(texts))}
         distinct = list(number)
-        # (N,): the place of each text among the different ones, and of its label among the names.
+        # (N,): the index of each text among the distinct texts, and of its label among the names.
         self.rows = np.array([number[text] for text in texts], dtype=np.int64)
         self.columns = np.searchsorted(np.array(self.names, dtype=object), np.array(labels, dtype=object))
         self._distinct = len(distinct)
@@ -225,7 +225,7 @@ class TextClassifier:
         records = len(self.rows) // self.samples
         _, firsts = np.unique(self.rows, return_index=True)
         fold = (np.random.default_rng(0).permutation(records) % FOLDS)[firsts // self.samples][self.rows]
-        filled = np.unique(fold)  # a few texts, however many records have them, may all be in others
+        filled = np.unique(fold)  # with few distinct texts, a fold may be empty
         folds = filled[: 1 if records > ONE_FOLD_RECORDS else FOLDS]
         parts = [(self._counts(fold != i), self._counts(fold == i)) for i in folds]
         judged = all(int((inside.sum(dim=0) > 0).sum()) > 1 for inside, _ in parts)

@@ -16,8 +16,8 @@ from adept.models.saved_model import pad
 from adept.models.tokenizer import PAD, Tokenizer
 from adept.models.training import length_batches, make_trainer, quiet_lightning
 
-EMBEDDING_DIM, HIDDEN_DIM = 96, 128  # of the network, in each direction
-EPOCHS, MAX_TOKENS = 8, 60  # of the training; of a text
+EMBEDDING_DIM, HIDDEN_DIM = 96, 128  # dimensions of a token's vector, and of the state in each direction
+EPOCHS, MAX_TOKENS = 8, 60  # epochs of the training; tokens of a text that are read
 
 
 class LSTMClassifier(lightning.LightningModule):
@@ -32,7 +32,7 @@ class LSTMClassifier(lightning.LightningModule):
 
     def forward(self, tokens: Tensor) -> Tensor:
         states, _ = self.lstm(self.dropout(self.embedding(tokens)))  # (B, T, 2H)
-        # END is there: never empty
+        # Every text has at least its END token, so no maximum is over an empty set
         pooled = states.masked_fill((tokens == PAD)[..., None], -torch.inf).amax(dim=1)
         return cast(Tensor, self.to_labels(self.dropout(pooled)))
 

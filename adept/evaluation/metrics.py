@@ -20,8 +20,8 @@ from adept.models.reconstruction_share import mean_word_f1
 
 Labels = NDArray[np.int64]
 
-OTHER = "_other"  # ends the name of a figure of another record's rewrite
-PAIRED = ("slots", "words", "exact")  # what of a record its own rewrite keeps; each has a partner
+OTHER = "_other"  # ends the names of measures that compare a record with another record's rewrite
+PAIRED = ("slots", "words", "exact")  # measures that also exist with the ending OTHER
 
 
 @dataclass(frozen=True)

@@ -13,10 +13,10 @@ import torch
 from scipy.sparse import csr_matrix
 from torch import Tensor
 
-MAX_STEPS, HISTORY_STEPS = 100, 5  # of L-BFGS; after so many no test figure moves any more
-MIN_GAIN = 1e-6  # nats a record that a step must gain
-COMMONNESS = 0.5, 0.55, 0.6, 0.65, 0.7, 0.75  # shares of log p(label) that predictions may be free of
-NOISY_COMMONNESS = 0.4  # where labels were randomised
+MAX_STEPS, HISTORY_STEPS = 100, 5  # steps and history of L-BFGS; further steps change no test result
+MIN_GAIN = 1e-6  # L-BFGS ends if a step decreases the loss by less, in nats per record
+COMMONNESS = 0.5, 0.55, 0.6, 0.65, 0.7, 0.75  # factors for `commonness` to try
+NOISY_COMMONNESS = 0.4  # the factor for randomised labels
 
 
 @dataclass(frozen=True)
@@ -70,7 +70,7 @@ def _sparse(matrix: csr_matrix) -> Tensor:
     ends, columns = (torch.from_numpy(part.astype(np.int64)) for part in (matrix.indptr, matrix.indices))
     values = torch.from_numpy(matrix.data.astype(np.float32))
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", UserWarning)  # that the layout is young
+        warnings.simplefilter("ignore", UserWarning)  # PyTorch warns that sparse CSR tensors are in beta
         return torch.sparse_csr_tensor(ends, columns, values, size=matrix.shape)
 
 

@@ -146,7 +146,7 @@ class Codebook(Mechanism):
         check_integer(0, 2**128 - 1, seed=self.seed)
 
     def layout(self, dim: int) -> tuple[Block, ...]:
-        """Return the blocks in the order of their coordinates; their budgets sum to epsilon."""
+        """Return the blocks, whose budgets sum to epsilon, in the order of their coordinates."""
         return random_layout(dim, epsilon=self.epsilon, size=self.size, seed=self.seed, blocks=self.blocks)
 
     def certificate(self, dim: int) -> list[Part]:
@@ -196,7 +196,10 @@ class Codebook(Mechanism):
         return layout_cosine(tuple(block.shape for block in self.layout(dim)))
 
     def expected_squared_error(self, dim: int) -> float:
-        """Return the mean squared error, 2 C^2 (1 - ``mean_cosine``), for random directions."""
+        """Return the mean squared distance between a latent of random direction and its release.
+
+        The distance is 2 C^2 (1 - ``mean_cosine``), because latent and release have the l2 norm C.
+        """
         return 2 * self.clip_norm**2 * (1 - self.mean_cosine(dim))
 
 

@@ -26,8 +26,8 @@ uniformly random integer.
 No number is rounded, because every number is an integer below 2^63 that is computed from random
 words of the operating system. With L = 2^62 / 2^k, the program limits the noise to the range from
 -L to L. The program limits each value, and the *sum* of the value and its noise, to the range from
--L/2 to L/2. If the noise is below -L or above L, the sum is moved to an end of this range, whether
-or not the noise was limited. So the result is a function of the exact sum, and computing it is
+-L/2 to L/2. If the noise is below -L or above L, the sum becomes -L/2 or L/2, whether or not the
+noise was limited. So the result is a function of the exact sum, and computing it is
 post-processing.
 
 Checked proof: ``proofs/DiscreteLaplace.v``, ``signs_have_the_weights_of_the_noise``;
@@ -103,7 +103,7 @@ def laplace_noise(count: int, *, t: int, shift: int) -> Integers:
 def _magnitudes(count: int, *, t: int, shift: int) -> Integers:
     """Draw integers y >= 0 with P(y) proportional to exp(-2^shift y / t), by step 3 of the proof."""
     parts = np.empty(0, dtype=np.int64)
-    while len(parts) < count:  # the first so many that are kept
+    while len(parts) < count:  # until ``count`` numbers were accepted
         drawn = below_each(t, _plenty(count - len(parts)))
         parts = np.concatenate([parts, drawn[_decays(drawn, t)]])
     parts, wholes = parts[:count], _wholes(count)

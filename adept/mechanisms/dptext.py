@@ -44,7 +44,7 @@ class DPText(Mechanism):
     nan: str = "redraw"
     name: ClassVar[str] = "dptext"
     clip: ClassVar[str] = "l2"
-    noise: ClassVar[str | None] = "laplace"  # what its authors say of it (Habernal 2022, Section 3.3)
+    noise: ClassVar[str | None] = "laplace"  # the distribution that the authors claim (Habernal 2022, Section 3.3)
 
     def __post_init__(self) -> None:
         super().__post_init__()

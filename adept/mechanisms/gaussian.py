@@ -201,7 +201,7 @@ def analytic_scale(epsilon: float, *, delta: float) -> float:
 
 
 def discrete_log_delta(scale: float, *, distance: float, dim: int, epsilon: float, tail: float) -> float:
-    """Return ln of the first term of (**) for s = ``scale`` and D = ``distance``.
+    """Return ln of the first term of the module's bound (**), for s = ``scale``, D = ``distance``.
 
     The radius T is chosen so that the module's bound on *tail* equals ``tail``.
     """

@@ -87,7 +87,7 @@ def often(probability: Fraction) -> str:
 
 
 def total(*epsilons: float | Fraction, times: int = 1) -> float:
-    """Return the total of budgets that are spent ``times`` times each, rounded up to a float."""
+    """Return the sum of budgets, multiplied by ``times`` and rounded up to a float."""
     if not all(map(math.isfinite, epsilons)):
         return math.inf
     exact = times * sum((Fraction(epsilon) for epsilon in epsilons), Fraction(0))

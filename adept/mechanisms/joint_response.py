@@ -83,7 +83,7 @@ class JointResponse:
 
     @cached_property
     def text(self) -> SymbolRandomizer:
-        """The mechanism that releases the text; its k and t are those of the joint release."""
+        """The mechanism that releases the text; its numbers k and t suit the joint release."""
         return self.mechanism.beside(len(self.labels))
 
     @cached_property
@@ -102,7 +102,7 @@ class JointResponse:
 
     @property
     def size(self) -> int:
-        """The number k L of symbols."""
+        """The number of symbols: k outcomes times L labels."""
         return self.text.count * len(self.labels)
 
     @property
@@ -194,7 +194,7 @@ class JointResponse:
 
     @property
     def distribution(self) -> Callable[[Symbol], dict[Symbol, Fraction]] | None:
-        """A function from a symbol to the distribution of its release; None if k L is too large."""
+        """A function from a symbol to its release's distribution; None if symbols are too many."""
         return self._distribution if self.size <= MAX_AUDITED_SYMBOLS else None
 
     def _distribution(self, symbol: Symbol) -> dict[Symbol, Fraction]:

@@ -90,7 +90,7 @@ class _Laplace(Mechanism):
         return [laplace_part("text", epsilon=epsilon, sensitivity=sensitivity, scale=self._scale(dim))]
 
     def _true_epsilon(self, dim: int) -> float:
-        """Return an upper bound on the true epsilon: at least D / b, and at least eps sqrt(n)."""
+        """Return an upper bound on the true epsilon: the larger of D / b and eps sqrt(n)."""
         ratio = self._true_diameter(dim) / self._scale(dim)
         while Fraction(ratio) * Fraction(self._scale(dim)) < self._true_diameter(dim):
             ratio = math.nextafter(ratio, math.inf)

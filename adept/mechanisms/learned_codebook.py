@@ -194,10 +194,11 @@ def joint_codewords(epsilon: float, labels: int) -> int:
 
 
 def _without_gap(sizes: Iterable[int], *, most: int) -> int:
-    """Return the size of the codebook for a model that was trained on text of many domains.
+    """Return the size of the codebook for a model of broad text.
 
-    The search starts with the largest size that is at most ``most``. The search goes on to the next
-    larger size if it is at most twice the size before, and so on.
+    The result is the largest of ``sizes`` that can be reached from a start without a gap: each step
+    goes to the next larger size, which must be at most twice as large. The start is the largest
+    size that is at most ``most``, or else the smallest size.
     """
     ordered = sorted(sizes)
     found = max((size for size in ordered if size <= most), default=ordered[0])

@@ -59,7 +59,8 @@ Complexes = NDArray[np.complex128]
 SLACK = 2.0**-40
 MIN_TILT, MAX_TILT, MAX_EXPONENT = 1e-12, 500.0, 700.0
 PERIOD_DEVIATIONS, PERIOD_DECAY = 9.0, 36.0  # standard deviations that a period covers; e-folds of theta T
-SMOOTHING, CUT_OFF, MAX_SUM_TERMS = 0.01, 10.0, 2**17  # h, relative to what counts; Y h; places of the sum
+# h, relative to the smaller of 1 / theta and `_Sum.upward`; Y h; largest number of terms of the sum
+SMOOTHING, CUT_OFF, MAX_SUM_TERMS = 0.01, 10.0, 2**17
 MAX_LOG_ODDS = 30.0  # n ln(1 + P / a) at y = 0 up to which outcomes without a positive value are left out
 MAX_LOG_ODDS_ONCE = 2.0  # the same limit for ln(1 + P / a)
 
@@ -142,7 +143,7 @@ class _Sum:
     def mean(self) -> float:
         """The tilted mean of S, given that at least one X_i is positive."""
         weighted = self.masses * self.values
-        rate = float(weighted[~self._above].sum()) / (1 - min(self.gain, 1 - SLACK))  # of the others' mean
+        rate = float(weighted[~self._above].sum()) / (1 - min(self.gain, 1 - SLACK))  # E[X | X <= 0]
         return self.copies * (rate + (float(weighted[self._above].sum()) - self.gain * rate) / self.share)
 
     @cached_property

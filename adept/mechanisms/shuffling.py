@@ -22,15 +22,15 @@ X is
 
 *Proof* (the privacy blanket: Balle, Bell, Gascon and Nissim 2019, Lemma 5.3; derived again).
 
-1. Every symbol has probability at least 1 / W under every record. So each of the n - 1 records that
-   are not replaced is a *blanket* with probability g = k / W, which means that it releases a
-   uniformly random symbol. Suppose that the reader of the file is told which records are no
-   blankets, and the symbols of these records. This knowledge can only help the reader to tell x
-   from x'. The other symbols, in random order, are the m - 1 uniform symbols of the blankets, with
-   m - 1 ~ Bin(n - 1, g), and one symbol of the replaced record, which is x or x'.
+1. Let the record x be replaced by x'. Every symbol has probability at least 1 / W under every
+   record. So each of the n - 1 records that are not replaced is a *blanket* with probability g = k
+   / W, which means that it releases a uniformly random symbol. Suppose that the reader of the file
+   is told which records are no blankets, and the symbols of these records. This knowledge can only
+   help the reader to tell x from x'. The other symbols, in random order, are the m - 1 uniform
+   symbols of the blankets, with m - 1 ~ Bin(n - 1, g), and one symbol that x or x' releases.
 2. Compare these symbols with m uniform symbols y_i. Let Q(y|x) be the probability that x releases
-   y. Any of the m symbols may be that of the replaced record, so the density under x relative to
-   the uniform symbols is (1/m) sum_i k Q(y_i|x). So the hockey-stick divergence between x and x' is
+   y. Any of the m symbols may be the one that x releases, so the density under x relative to the
+   uniform symbols is (1/m) sum_i k Q(y_i|x). So the hockey-stick divergence between x and x' is
    (k / (m W)) E[(sum_i w(y_i|x) - u w(y_i|x'))+], where the weight w = W Q is 1 or A.
 3. The probability Bin(m - 1; n - 1, g), divided by m, is Bin(m; n, g) / (g n), and k / (W g) = 1.
    So the average over m is an expectation over n records, in which a record that is no blanket
@@ -84,7 +84,7 @@ from adept.ranges import check_between, check_integer, check_positive
 
 Floats = NDArray[np.float64]
 
-MAX_AMPLIFIED_EPSILON = 40.0  # above it, fewer than 10^17 records hide nothing
+MAX_AMPLIFIED_EPSILON = 40.0  # above this local epsilon, shuffling fewer than 10^17 records hides nothing
 RELATIVE_STEP = 2e-4  # relative step of the search for epsilon
 MIN_DELTA = 1e-300  # the smallest delta that is computed
 FLOOR_ERROR = 1e-3  # relative error of a floor: n times 2^-53, for n up to 10^12
@@ -150,7 +150,7 @@ def draws_of(
 
 
 def central_epsilon(draws: Sequence[Draw], *, records: int, delta: float) -> float:
-    """Return the central epsilon of ``records`` shuffled records; it is at most the local one."""
+    """Return the central epsilon of ``records`` shuffled records, at most their local epsilon."""
     check_integer(1, 10**12, shuffled_records=records)
     check_between(1e-100, 0.5, central_delta=delta)
     local = total(*(draw.epsilon for draw in draws))
@@ -171,7 +171,7 @@ def _smallest(draws: tuple[Draw, ...], records: int, delta: float, local: float)
     if excess(low := local * (1 - RELATIVE_STEP)) > 0:
         return local
     central = brentq(excess, 0.0, low, rtol=RELATIVE_STEP) * (1 + RELATIVE_STEP)
-    while central < local and excess(central) > 0:  # what is returned was checked
+    while central < local and excess(central) > 0:  # so that ``central_delta`` confirms the returned epsilon
         central *= 1 + RELATIVE_STEP
     return float(min(central, local))
 

@@ -55,7 +55,7 @@ class MechanismRow:
     expected_cosine: float | None  # closed form of PrivUnit and the codebook, an average over codebooks
     cosine: float  # mean over the simulated records
     cosine_deviation: float
-    information_bits: float | None  # of a record uniform on the sphere, closed form where one is known
+    information_bits: float | None  # about a record that is uniform on the sphere; None if unknown
     capacity_bits: float | None  # limit at the true epsilon; pure mechanisms only
 
 
@@ -130,7 +130,7 @@ def cap_information(q: float, *, escape: float) -> float:
 
 
 def codeword_information(shape: Shape) -> float:
-    """Return, in bits, the relative entropy of a record's codeword to a uniform codeword.
+    """Return, in bits, the relative entropy of a record's release to a uniformly random codeword.
 
     The result is `cap_information` with q = t / k and p = t A / W. Here t of the k codewords are
     heavy for the record x, a heavy codeword has the weight A, and W is the sum of all weights. If

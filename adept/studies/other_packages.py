@@ -22,7 +22,7 @@ from adept.plot_style import INK, VERDICT_COLOURS, Table, drawing
 from adept.ranges import check_choice
 from adept.studies.package_environments import NotInstalled, build_environment, isolated
 
-CONFIDENCE = 0.999  # probability that one run refutes no true claim
+CONFIDENCE = 0.999  # one run refutes no true claim with at least this probability
 TRIALS = 4_000  # for a claim whose class has no attribute ``trials``
 HALVED_NOISE = 2.0  # the budget is multiplied by this factor
 DISTRIBUTION = "distribution"

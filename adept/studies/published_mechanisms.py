@@ -24,8 +24,8 @@ from adept.models.word_vectors import Floats, Indices, WordVectors, learn_word_v
 WORDS, WORD_DIM = 160, 16  # most frequent words of the corpus, and coordinates of a word's vector
 SET_SIZE = 8  # words in an output set of CusText
 LAMBDA = 0.5  # Mahalanobis: the share of the covariance in the metric
-BALANCE = 0.5  # Vickrey: t
-BETA = 0.001  # TEM: how seldom the truncation may act
+BALANCE = 0.5  # Vickrey: the paper's t; a smaller t releases the nearest word more often
+BETA = 0.001  # TEM: largest probability that a word farther away than gamma is released
 CLIP_VALUE = 0.1  # DP-BART: C; each coordinate of the encoder's output is clipped to [-C, C]
 LOGITS = (-4.0, 0.0)  # DP-Prompt: b1 and b2
 TOKENS = 12  # DP-Prompt: n

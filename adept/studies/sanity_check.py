@@ -43,7 +43,7 @@ PUBLISHED: dict[str, tuple[float, ...]] = {
 }
 CONFIDENCE = 0.999
 CHUNK_NUMBERS = 2**20
-FLOOR, CEILING = 1e-2, 2e3  # losses beyond them are drawn at the edge
+FLOOR, CEILING = 1e-2, 2e3  # smaller and larger losses are drawn at these values
 LOSS_TICKS = {FLOOR: "< 0.01", 0.1: "0.1", 1: "1", 10: "10", 100: "100", CEILING: "infinite"}
 MARKS: dict[str, dict[str, Any]] = {  # style of each column
     "exact": {},

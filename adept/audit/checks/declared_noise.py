@@ -25,7 +25,7 @@ from adept.audit.stats.noise_tests import NOISES, Noise, cap_p_value, kolmogorov
 from adept.audit.subject.vector import VectorTarget
 
 MAX_SHAPE_VALUES = 200_000  # numbers in one Kolmogorov-Smirnov test
-# Largest threshold and number of thresholds in the tails; assumed bad luck of the game's counts
+# Largest threshold, number of thresholds, and assumed bad luck of a count; in standard deviations
 MAX_TAIL_SDS, TAIL_THRESHOLDS, LUCK_SDS = 12.0, 241, 1.0
 MIN_TAIL_ROUNDS, MAX_TAIL_ROUNDS = 200, 1e14
 MAX_TAIL_FACTOR, TAIL_SHARE = 10.0, 0.5  # multiple of the trials; share of the seconds of a check
@@ -86,7 +86,7 @@ def scale(experiment: Experiment[VectorTarget], alpha: float) -> Check:
     """
     declared, scale = experiment.target.noise()
     sizes = [declared.size(noise, scale) for noise in _noises(experiment.samples)]
-    ratio = min(size / float(chdtri(freedom, 0.5)) for size, freedom in sizes)  # 1 in the median
+    ratio = min(size / float(chdtri(freedom, 0.5)) for size, freedom in sizes)  # each ratio has the median 1
     evidence = f"noise {ratio:.4g} times the declared size at the smallest"
     return combined([float(chdtr(freedom, size)) for size, freedom in sizes], evidence, alpha=alpha, statistic=ratio)
 

@@ -23,13 +23,13 @@ from adept.audit.subject.vector import VectorTarget, as_rows
 from adept.audit.subject.wrappers import Wrapper
 
 BATCH_SIZES = (*range(2, 67), *(2**k + more for k in range(7, 11) for more in (-1, 0, 1)))
-# Releases of each batch to see how much its rows vary; releases of the few rows that vary least
+# Releases of each batch to compare how much rows vary; releases of the FURTHER_ROWS that vary least
 RELEASES, FURTHER_RELEASES = 3, 15
 FURTHER_ROWS = 4
 SMALL_SPREAD = 0.1  # of the median spread: a row with a smaller spread is suspicious
 SHARED_ROWS, SHARED_CALLS = 128, 3  # rows of a call and number of calls to compare two fresh copies
 SIZE_TRIALS, ONE_TRIALS, THREE_TRIALS, COPY_TRIALS, PAST_TRIALS = 1000, 2400, 2500, 800, 10_000
-# Largest increase of the trials for a large claim; trials for a claim that is too large even so
+# Largest factor of the trials for a large claimed epsilon; trials if this factor is still too small
 MAX_LARGER, HOPELESS_TRIALS = 4, 400
 VALUE_TRIALS, VALUE_PAIRS = 2500, 6
 ORDINARY_FACTOR = 4  # the game without copies has this many times the trials of the game with copies

@@ -29,7 +29,7 @@ from adept.audit.subject.vector import CLIPS, VectorTarget
 from adept.mechanisms.clip_to_grid import NORM_ORDER
 
 SEARCH_SHARE = 0.25  # share of the seconds of a check
-SAME_NORM = 1e-9  # how far from the sphere a record of the sphere may lie, in units of its radius
+SAME_NORM = 1e-9  # so near to the sphere, in units of its radius, a record counts as on the sphere
 GAME_ROUNDS = 1200  # rounds of the guessing game for each difference between two records
 ANSWER = "answer"
 Metadata = dict[str, str]

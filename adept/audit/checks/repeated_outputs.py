@@ -42,7 +42,7 @@ MIN_RIGHT = 3  # least number of rightly named releases for choosing a rule
 CHOOSING_ALPHA = 1e-6  # chance of error of the bound by which a rule is chosen
 MIN_SQUARE = 1e-300
 CHUNK_CALLS, CHUNK_ROWS = 500, 4096
-MAX_CALLS, MAX_ROWS = 30_000, 120_000  # releases in separate calls; releases in calls of many rows
+MAX_CALLS, MAX_ROWS = 30_000, 120_000  # most releases in separate calls, and in calls of many rows
 
 
 def come_back_or_lie_near(experiment: Experiment[VectorTarget], alpha: float) -> Check:

@@ -47,7 +47,7 @@ def in_batch(experiment: Experiment[Any], alpha: float) -> Check:
     few percent.
 
     The check compares pairs of rows from one call with pairs of rows from two different calls. The
-    comparison is repeated for several numbers of rows between the two places in the call.
+    comparison is repeated for several distances between the two rows of a pair from one call.
     """
     target, found = experiment.target.without_memory(), list[Difference]()
     calls, rows = _batches(target)
@@ -156,7 +156,7 @@ def of_neighbours(experiment: Experiment[VectorTarget], alpha: float) -> Check:
     for size, (name, constant, first, second) in zip(sizes, [*cases, cases[1]], strict=True):
         try:
             sides = [_beside(target, constant, x, *size) for x in (first, second)]
-        except MechanismFailure as failure:  # a record that it refuses, such as NaN
+        except MechanismFailure as failure:  # the mechanism may refuse such a record
             failures.append(failure)
             continue
         direction, own = (second.nan_to_num() - first.nan_to_num()).numpy(), constant.nan_to_num().numpy()
@@ -216,7 +216,7 @@ def _joined(pairs: Sequence[ReleasePairs]) -> ReleasePairs:
 
 
 def _within(call: Floats) -> ReleasePairs:
-    """Return the first two thirds of a call as pairs of neighbouring rows that share no row."""
+    """Return the first two thirds of a call as disjoint pairs of neighbouring rows."""
     pairs = len(call) // 3
     return call[: 2 * pairs : 2], call[1 : 2 * pairs : 2]
 

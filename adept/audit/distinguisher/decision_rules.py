@@ -18,7 +18,8 @@ from adept.audit.stats.confidence_bounds import Floats, game_lower_bound
 
 MAX_THRESHOLDS = 400
 SCREENING_THRESHOLDS = 80
-THRESHOLD_ALPHA = 1e-3  # alpha at which rules are compared: with a larger alpha, the best rule would abstain too often
+# Largest alpha for comparing rules: with a larger alpha, the best rule would abstain too often
+THRESHOLD_ALPHA = 1e-3
 SMOOTHING_THRESHOLDS = 15  # neighbours on either side over which a score is averaged
 LOWEST_SCORE = -50.0  # stands for "certifies nothing" in an average
 NEWTON_STEPS = 12
@@ -44,7 +45,7 @@ class Rule:
         return int(np.isfinite(self.high)) + int(np.isfinite(self.low))
 
     def says(self, values: Floats, side: int) -> int:
-        """Return for how many values the rule names the input ``side`` (0: first, 1: second)."""
+        """Return the number of ``values`` for which the rule names the input ``side`` (0 or 1)."""
         high = (side == 0) != self.flipped
         return int((values >= self.high if high else values < self.low).sum())
 

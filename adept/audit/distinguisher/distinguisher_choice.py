@@ -122,7 +122,7 @@ class _Candidate:
     second: Floats
     score: float  # approximate bound on epsilon of the best rule
     wrong: float  # number of wrong guesses of that rule
-    hope: float  # bound on epsilon of a rule that is hardly ever wrong, if it stays as good
+    hope: float  # approximate bound on epsilon of a rule that is hardly ever wrong
     options: dict[str, Any]
 
     def by(self, rule: Rule) -> Distinguisher:

@@ -37,10 +37,10 @@ from adept.audit.subject.vector import VectorTarget
 MAX_CHOOSING_ELEMENTS = 2**23  # numbers of releases that are held in memory at a time: 64 MiB
 MAX_CHOOSING_ROWS, MAX_CHOOSING_CALLS = 2**16, 400
 MIN_ROWS = 60  # least number of planned releases of an input, for screening and for choosing
-SCREENING_SHARE, CHOOSING_SHARE = 5 / 3, 8 / 3  # as multiples of the seconds of a check
+SCREENING_SHARE, CHOOSING_SHARE = 5 / 3, 8 / 3  # time for screening and for choosing, in `CHECK_SECONDS`
 FINALISTS = 3  # pairs that are compared again on more releases, unless each release needs its own call
 MIN_TRIALS = 100
-MIN_RIGHT_SHARE = 0.1  # of the rounds; fewer right guesses allow no forecast
+MIN_RIGHT_SHARE = 0.1  # least share of right guesses among the rounds that allows a forecast
 LUCK_SDS = 2.0  # assumed bad luck, in standard deviations of a count
 LOOKS = ((0.05, 0.05), (0.25, 0.15), (1.0, 0.8))  # each scoring: share of the certifying releases, share of alpha
 
@@ -55,7 +55,7 @@ class Score:
     pair: InputPair
     distinguisher: Distinguisher
     counts: GameCounts
-    bound: float  # on epsilon
+    bound: float  # the certified lower bound on epsilon
     alpha: float  # the part of alpha for this distinguisher at this scoring
 
 

@@ -341,10 +341,10 @@ def _key(record: Any, alone: bool) -> Any:
 def kind_of(sample: PairSample, *, unit: float) -> Kind:
     """Return the kind of the violation that a guessing game found on a pair.
 
-    The kind is FLOATING_POINT if a record holds NaN or infinity, and RANDOMNESS if all releases of
-    each record are equal. The kind is METADATA if all releases of one record have the same type and
-    size, and all releases of the other record have another type or size. In all other cases, the
-    kind is DISTRIBUTION.
+    The kind is FLOATING_POINT if a record holds NaN or infinity. It is RANDOMNESS if all releases
+    of each record are equal; numbers count as equal up to 2e-7 times ``unit``, the clip norm. The
+    kind is METADATA if all releases of one record have the same type and size, and all releases of
+    the other record have another type or size. In all other cases, the kind is DISTRIBUTION.
     """
     if not is_finite(sample.pair):
         return Kind.FLOATING_POINT

@@ -200,7 +200,7 @@ def _remembered(statistic: Statistic) -> Statistic:
 
 
 def _binned(statistic: Statistic, first: Floats, second: Floats) -> Statistic:
-    """Return a new statistic: the log ratio of the shares of both samples in the release's bin.
+    """Return a new statistic: the log ratio of the two samples' shares in the bin of a release.
 
     The bins are intervals of values of ``statistic``. So one threshold on the new statistic
     suffices even if the samples differ only in the frequency of middle values of ``statistic``.

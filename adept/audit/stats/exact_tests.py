@@ -18,7 +18,7 @@ class Difference:
 
     p_value: float
     what: str
-    ours: int  # of the first sample beyond the threshold
+    ours: int  # the count in the first sample, among ``ours_of`` cases
     ours_of: int
     theirs: int
     theirs_of: int

@@ -20,7 +20,7 @@ class Wrapper:
     HIDDEN: ClassVar[tuple[str, ...]] = ()  # attributes of the wrapped mechanism that do not hold for the wrapper
 
     def __getattr__(self, name: str) -> Any:
-        if name.startswith("__") or name == "mechanism" or name in self.HIDDEN:  # or of a copy that is just being made
+        if name.startswith("__") or name == "mechanism" or name in self.HIDDEN:  # or an unfinished copy
             raise AttributeError(name)
         return getattr(self.mechanism, name)
 
@@ -41,8 +41,8 @@ class Claim(Wrapper):
         supports: function of an outcome and a value that returns a number, which is high if the
             outcome suggests the value.
         memoised: True if the mechanism has a memory, such as permanent responses or a budget that
-            runs out. The audit then draws every release from a fresh copy of the mechanism. Without
-            a declared memory, releases that never vary are a violation.
+            runs out. The audit then draws every release from a fresh copy of the mechanism.
+            Otherwise, the audit reports a violation if the releases of a record never vary.
         randomness: "mechanism" or "caller", whichever is responsible for seeding. With "caller",
             the audit notes noise that a seed, a fork or a copy repeats, but this repetition is no
             violation.
