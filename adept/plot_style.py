@@ -59,7 +59,7 @@ METADATA = ("Date", "Creator", "Format", "Type")  # none of it is written: the s
 
 
 class Drawing:
-    """A figure and its axes. When the figure is finished, ``svg`` holds its SVG text."""
+    """A figure and its axes. Once ``drawing`` has finished the figure, ``svg`` is its SVG text."""
 
     def __init__(self, figure: Any, axes: Any) -> None:
         self.figure, self.axes, self.svg = figure, axes, ""
@@ -67,7 +67,10 @@ class Drawing:
 
 @contextmanager
 def drawing(rows: int, columns: int, *, size: tuple[float, float], share_rows: bool = False) -> Iterator[Drawing]:
-    """Open a figure with a grid of axes; when the context ends, its ``svg`` holds the SVG text."""
+    """Context manager: yield a figure with a grid of axes.
+
+    When the ``with`` block ends without an error, the figure's attribute ``svg`` gets the SVG text.
+    """
     with plt.rc_context(STYLE):
         figure, axes = plt.subplots(
             rows, columns, figsize=size, layout="constrained", squeeze=False, sharey="row" if share_rows else "none"

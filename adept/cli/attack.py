@@ -101,7 +101,7 @@ def _play(game: AttackGame, config: AttackConfig) -> Found:
 
 
 def verdict(rows: list[AttackRow]) -> str:
-    """Say whether an attack refutes the privacy claim, and which attack is the strongest."""
+    """Return sentences on whether the privacy claim is refuted, and on the strongest attack."""
     against = [row for row in rows if row.refutes_any]
     strongest = max(against or rows, key=lambda row: (row.beyond_bound, row.refutes_claim, row.rate.value))
     if strongest.beyond_bound:

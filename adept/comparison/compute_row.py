@@ -101,7 +101,7 @@ def _learn_from(trial: Trial, cell: Cell) -> tuple[Corpus, Columns]:
 
 
 def _copy_or_cycle_labels(trial: Trial) -> list[str]:
-    """Return the private records' labels or, if labels are private, public labels in a cycle."""
+    """Return the private records' labels or, if labels are private, the label set over and over."""
     own, config = trial.private.labels or [], trial.config
     copied = config.labels == COPY and config.trust != CENTRAL
     return own if copied else list(islice(cycle(trial.label_set), len(own)))

@@ -68,7 +68,7 @@ class SeedMean:
 
     @classmethod
     def of(cls, values: Iterable[float], *, least: float = 0.0) -> "SeedMean":
-        """Return the mean of a value for each seed; its 95 % interval is cut to [``least``, 1]."""
+        """Return the mean of one value per seed; its 95 % interval is cut to [``least``, 1]."""
         values = list(values)
         centre, seeds = mean(values), len(values)
         half = float(student.ppf(0.975, seeds - 1)) * stdev(values) / math.sqrt(seeds) if seeds > 1 else 0.0

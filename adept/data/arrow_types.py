@@ -108,7 +108,10 @@ class SeenValues:
 
 
 def is_same(value: Any, back: Any) -> bool:
-    """Return True if two values are equal; a key that ``value`` lacks may be null in ``back``."""
+    """Return True if ``back``, which is ``value`` read back from Arrow, equals ``value``.
+
+    Dictionaries in ``back`` may have further keys, whose values must be None.
+    """
     match value:
         case dict():
             held = isinstance(back, dict) and value.keys() <= back.keys()

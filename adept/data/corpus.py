@@ -76,7 +76,7 @@ class Columns(ReadingOptions):
 
 @dataclass
 class DataConfig:
-    """Options of a data set: ``air_travel``, ``atis``, ``snips`` (Hub, path), ``files`` (path)."""
+    """Options of a data set: ``air_travel``, ``atis``, ``snips``, or ``files`` (your own files)."""
 
     name: str = "air_travel"
     """Name of the data set in reports and in the model's card."""
@@ -218,7 +218,7 @@ def load(config: DataConfig, columns: Columns | None = None) -> dict[str, Corpus
 
 
 def hold_out(corpus: Corpus, *, share: float, seed: int) -> tuple[Corpus, Corpus]:
-    """Split a corpus at random; the second part holds a ``share`` of the records, at least one."""
+    """Split a corpus at random; ``share`` of its records, at least one, are in the second part."""
     if len(corpus) < 2:
         raise DataError(
             f"the train split must have at least 2 records if some are held out, got {len(corpus)}: add some"

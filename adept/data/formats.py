@@ -63,7 +63,7 @@ class ArrowValue:
 
 
 class UnreadableValue:
-    """A value that Python cannot hold: text that is not UTF-8, or a date beyond its calendar."""
+    """A value that Python cannot hold: invalid UTF-8, or a date outside the years 1 to 9999."""
 
     def __init__(self, value: Any) -> None:
         self._value = value

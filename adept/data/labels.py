@@ -83,7 +83,7 @@ def read_label_descriptions(location: str | None) -> dict[str, tuple[str, ...]]:
 
 
 def read_label_set(given: Sequence[str] | None) -> tuple[str, ...]:
-    """Return a public label set; a single entry ``@FILE`` stands for FILE's lines with text."""
+    """Return a public label set; a single entry ``@FILE`` stands for the labels in FILE's lines."""
     labels = list(given or [])
     if len(labels) != 1 or not str(labels[0]).startswith(FROM_FILE):
         return label_set_of(labels)

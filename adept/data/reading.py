@@ -282,7 +282,7 @@ def _data_errors(location: str, records: Callable[[], int]) -> Iterator[None]:
 
 @contextmanager
 def open_input(location: str, *, kind: str, at_least: int = 0, tolerant: bool = False) -> Iterator[Any]:
-    """Open a file or standard input, as bytes for parquet and as text for all other formats.
+    """Yield an open file or standard input: bytes for parquet, text for all other formats.
 
     If ``tolerant`` is True, only the name of the file decides how the file is opened. Otherwise,
     the first bytes of the file decide, too.

@@ -155,7 +155,7 @@ def give_name(partial: Path, final: Path) -> None:
 def new_private_file(path: Path) -> Iterator[Path]:
     """Yield a temporary file that only its owner may read; rename it to ``path`` afterwards.
 
-    If another process has made a file of this name meanwhile, that file is kept.
+    If another process has made the file ``path`` meanwhile, the file of that process is kept.
     """
     handle, name = tempfile.mkstemp(dir=path.parent)
     os.close(handle)

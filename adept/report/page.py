@@ -291,7 +291,7 @@ def warn_of_losses(table: ComparisonTable) -> list[str]:
 
 
 def warn_of_floors(table: ComparisonTable) -> list[str]:
-    """Return a warning if some budgets give no more accuracy than texts written without records."""
+    """Return a warning if some budgets give no more accuracy than a reference without records."""
     free = {name: mean(found) for name in NO_RECORDS if (found := _means(table, name))}
     if not free:
         return []

@@ -74,7 +74,7 @@ class Expectation:
 
     @property
     def lines(self) -> list[str]:
-        """Sentences that state how much a rewrite keeps, and how precise these estimates are."""
+        """Sentences on how much a rewrite keeps of its record, and on the estimates' errors."""
         topic = (
             f"{self.topic:.0%} of all cases ({self.topic_of_others:.0%} by chance)" if self.topic is not None else ""
         )
@@ -138,7 +138,7 @@ def adaptation_lines(writer: Rewriter) -> list[str]:
 
 
 def floor_lines(writer: Rewriter, epsilons: Sequence[float], *, packaged: bool) -> list[str]:
-    """Return at most one sentence, on what public examples or label names teach a classifier."""
+    """Return a sentence on what public examples or label names teach a classifier, or []."""
     examples = sum(map(len, writer.model.label_examples.values()))
     if examples:
         return [
@@ -183,7 +183,7 @@ def rows_above_names(writer: Rewriter, epsilon: float) -> float:
 
 
 def by_label_lines(writer: Rewriter, public: Corpus | None) -> list[str]:
-    """Return sentences on the labels and estimates of a release by label; [] for other releases."""
+    """Return sentences on how a release by label uses labels; [] for any other release."""
     if not is_by_label(writer.mechanism):
         return []
     return [BY_LABEL, *([] if _knows_labels(writer, public) else [NO_LABEL_SET])]
@@ -257,7 +257,7 @@ def _same_topic(rewriter: Rewriter, texts: Sequence[str], written: Sequence[str]
 
 
 class Survival(NamedTuple):
-    """Shares of topics and of words that a rewrite keeps of its record, or of another record."""
+    """Agreement of a rewrite, in topic and words, with its own record and with another record."""
 
     topic: float
     topic_of_others: float

@@ -139,9 +139,10 @@ def is_by_label(mechanism: LocalRandomizer) -> bool:
 def label_mechanism(model: Autoencoder, *, epsilon: float) -> Description | None:
     """Return the mechanism that releases public sentences by label; None for an unsuitable model.
 
-    A suitable model is a model of broad text whose codec has more sentences than the cell of one
-    label. An adapted model is suitable only if it has labelled examples. If an adapted model has
-    DOMAIN_EXAMPLES examples or more, epsilon must also be below MAX_EXAMPLES_EPSILON.
+    The *cell* of a label is the set of sentences that can replace a record with this label. A
+    suitable model is a model of broad text whose codec has more sentences than a cell. An adapted
+    model is suitable only if it has labelled examples. If an adapted model has DOMAIN_EXAMPLES
+    examples or more, epsilon must also be below MAX_EXAMPLES_EPSILON.
     """
     sentences, examples = model.codec.sentences if model.codec else 0, model.training_data.examples
     # Codewords near many examples are nearer to the records than sentences chosen by label.

@@ -195,7 +195,7 @@ class Rewriter:
 
         The method returns this rewriter itself if the model is not suitable (``label_mechanism``),
         or if text and label are released together. A call with the same arguments as the last call
-        returns the same rewriter, so the cells of labels are computed only once.
+        returns the same rewriter, so the sentences for each label are chosen only once.
 
         Args:
             descriptions: public sentences that explain the labels, for all or some of the labels.
@@ -263,8 +263,9 @@ class Rewriter:
 def resolve_decoding(decoding: DecodingConfig, model: Autoencoder, mechanism: LocalRandomizer) -> DecodingConfig:
     """Replace the strategy "auto" and the pool None by values for this model and mechanism.
 
-    The pool becomes 0 (no shared texts), unless texts are sampled and the releases are codewords of
-    a learned codebook.
+    The pool is the number of texts that all records released as the same codeword share. It becomes
+    0 (no shared texts), unless texts are sampled and the releases are codewords of a learned
+    codebook.
     """
     count = mechanism.count if isinstance(mechanism, LearnedCodebook) else 0  # of releases, if they repeat
     nearest = model.config.decoder == "nearest" and not model.labels

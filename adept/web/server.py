@@ -270,7 +270,7 @@ def _refusal(request: Request, error: Exception) -> Response:
 
 
 def _failure(request: Request, error: Exception) -> Response:
-    """Write to stderr the place of an error, but not its message, which may quote typed text."""
+    """Write to stderr where an error occurred, but not its message, which may quote typed text."""
     *_, place = traceback.extract_tb(error.__traceback__)
     sys.stderr.write(f"adept: an internal error: {type(error).__name__} in {place.name}, line {place.lineno}\n")
     return JSONResponse({"error": "an internal error: the terminal of adept play shows where"}, 500)

@@ -1,6 +1,7 @@
 """Releases of a sentence that the user types on the page, and what their reader can infer.
 
 Each change on the page causes a new release with fresh noise. Typed sentences are never stored.
+``adept.web.attacker_view`` explains the reader and the crowd.
 """
 
 import contextlib
