@@ -55,7 +55,7 @@ class AttackRow:
 
     @property
     def words(self) -> str:
-        """Sentences that state the success rate, its bounds, and a refutation of the claim."""
+        """Sentences that state the success rate, its bounds, and any refutation of the claim."""
         of_100 = f"Of 100 guesses {per_hundred(self.rate.value)} are right"
         without = f"{per_hundred(self.without_release)} without any release"
         allowed = f"at most {per_hundred(self.bound)} are possible at the true epsilon"

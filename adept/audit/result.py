@@ -80,7 +80,7 @@ class AuditResult:
     confidence: float  # all refutations and certified bounds are true with at least this probability
     source: str
     seconds: float
-    releases_judged: bool  # if False, the audit saw no release, so passed checks mean nothing
+    releases_judged: bool  # if False, no check judged releases, so passed checks mean nothing
     checks: tuple[Check, ...]
     caveats: tuple[str, ...] = ()  # what a reader must know if nothing is refuted; checks add more
     not_looked_at: tuple[str, ...] = ()  # defects that this audit cannot detect, in sentences

@@ -156,7 +156,7 @@ def _was_seeded() -> bool:
 
 @contextmanager
 def isolated(environment: Path, file: Path, kind: str, *, factor: float = 1.0, **attributes: Any) -> Iterator[Isolated]:
-    """Start a worker with a mechanism from an audit file, and yield this mechanism.
+    """Context manager: start a worker, yield its mechanism, and stop the worker at the end.
 
     ``kind`` is the name of the mechanism's class in the audit file. The class multiplies its budget
     by ``factor``, so a factor of 2 halves the noise. ``attributes`` become attributes of the

@@ -109,15 +109,14 @@ def shape(experiment: Experiment[VectorTarget], alpha: float) -> Check:
 
 def coordinates(experiment: Experiment[VectorTarget], alpha: float) -> Check:
     """Detect dependent noise, for which the signs or the sizes of two coordinates, or of two
-    releases, agree too often or too rarely. The check compares coordinates, or releases, that are a
-    few fixed numbers of places apart, and is blind to dependence between all other coordinates or
-    releases.
+    releases, agree too often or too rarely. The check compares coordinates, or releases, at a few
+    fixed distances in their order, and is blind to dependence at all other distances.
 
     Claim: under the declared distribution, the signs of the noise are independent fair coins. If
     the coordinates are independent, the bits "the absolute value of the noise is above its median"
-    are also independent fair coins. For pairs of coins that are a fixed number of places apart, the
-    bits "the two coins agree" are again independent fair coins (sums modulo 2 along a chain of
-    coins). So the number of agreements among m pairs of coins is exactly Binomial(m, 1/2).
+    are also independent fair coins. For pairs of coins at a fixed distance in the order of the
+    coins, the bits "the two coins agree" are again independent fair coins (sums modulo 2 along a
+    chain of coins). So the number of agreements among m pairs of coins is exactly Binomial(m, 1/2).
     """
     declared, scale = experiment.target.noise()
     median = declared.magnitude_median(scale)

@@ -192,7 +192,7 @@ def _values(samples: list[PairSample]) -> Floats:
 def coarse_step(values: Floats) -> float | None:
     """Return a step such that all values are whole multiples of the step, up to rounding.
 
-    The result is None if there is no such step, or if the step is a power of two.
+    The result is None if there is no such step, or if this step is a power of two.
     """
     distinct = np.unique(values)
     largest = float(np.abs(distinct).max(initial=0.0))
