@@ -52,9 +52,10 @@ class Cap:
 class PrivUnit(Mechanism):
     """A mechanism that releases a random vector, whose mean is the latent, scaled to l2 norm C.
 
-    The release is pure eps-LDP for any two records, and its squared error is C^2 (1/g^2 - 1), where
-    g is the threshold of the cap. The release depends only on the latent's direction. A zero latent
-    counts as the unit vector along the first axis.
+    The release is pure eps-LDP for any two records. The mean squared distance between the clipped
+    latent and its release is C^2 (1/g^2 - 1), where g is the threshold of the cap. The release
+    depends only on the latent's direction. A zero latent counts as the unit vector along the first
+    axis.
 
     Proof: the density of V is p/q on the cap and (1 - p)/(1 - q) on its complement, for any x. The
     ratio of these two numbers, p (1 - q) / (q (1 - p)), is e^eps by the choice of p. So at every

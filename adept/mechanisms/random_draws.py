@@ -56,7 +56,7 @@ def exact_odds(epsilon: Fraction) -> tuple[int, int]:
 
 
 def exponential_series(epsilon: Fraction) -> tuple[int, int]:
-    """Return an integer that is at most 2^128 exp(epsilon), and the number of terms that it sums.
+    """Return an integer sum of at most 2^128 exp(epsilon), and the number of terms in this sum.
 
     Proof: the integer is a partial sum of the series exp(epsilon) = sum epsilon^i / i!, times
     2^128. All terms of the series are positive. The program computes each term in integers and

@@ -136,7 +136,7 @@ def _row(found: tuple[int, float], pairs: int, published: float | None, setting:
 
 
 def two_samples_agree(beyond: int, pairs: int, published: float) -> bool:
-    """Return True if our share does not differ from the published one (Fisher's test, 99.9 %)."""
+    """Return True if Fisher's test (99.9 %) does not distinguish our share from the published."""
     theirs = round(published * PUBLISHED_PAIRS)
     table = np.array([[beyond, pairs - beyond], [theirs, PUBLISHED_PAIRS - theirs]])
     return float(fisher_exact(table).pvalue) >= 1 - CONFIDENCE

@@ -45,7 +45,8 @@ def clopper_pearson(successes: ArrayLike, trials: ArrayLike, *, alpha: float) ->
 class GameCounts:
     """The numbers of right and wrong guesses in a guessing game.
 
-    The rounds must be independent, and the rule must be fixed before them (`game_lower_bound`).
+    The rounds must be independent, and the rule must be fixed before the first round
+    (`game_lower_bound`).
     """
 
     right: int
