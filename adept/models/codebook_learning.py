@@ -95,7 +95,7 @@ def encode_public(model: Autoencoder, tokenizer: Tokenizer, texts: Sequence[str]
 def draw_codewords(latents: Tensor, *, books: dict[int, Tensor], clip_norm: float) -> Tensor:
     """Return, for each latent, a codeword near to it from a random codebook, or the latent itself.
 
-    With n codebooks, the latent itself is returned with probability 1 / (n + 1).
+    With m codebooks, the latent itself is returned with probability 1 / (m + 1).
     """
     drawn = torch.randint(len(books) + 1, (len(latents),), device=latents.device)
     place = torch.empty(len(latents), 1, device=latents.device).geometric_(0.5).long() - 1

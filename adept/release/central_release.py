@@ -134,7 +134,7 @@ class CentralPlan(Plan[CentralStatement]):
 
     @cached_property
     def codebook_sha256(self) -> str:
-        """SHA-256 digest of the public texts and, if they are already chosen, of the codewords."""
+        """SHA-256 digest of the public texts, and of the codewords if these are already chosen."""
         cells = self.writer.cells
         digest = hashlib.sha256(cells.codewords.astype("<i4").tobytes())
         for text in cells.texts:

@@ -6,8 +6,8 @@ they are not private. Apart from kept columns, only the text and the label are w
 
 *Claim*: every kept value is unchanged in the output, except that some values become text, as
 ``docs/operation.md`` says. If a value cannot be kept, the release is refused before anything is
-drawn for the record's batch and, if the input can be read twice, before anything is drawn for any
-record.
+drawn at random for the record's batch and, if the input can be read twice, before anything is drawn
+for any record.
 
 *Proof*. If input and output are Parquet, Arrow copies each value with the type of its column. A
 file is refused if its schema gives the column a different type than the other files do. If the

@@ -11,8 +11,9 @@ has spent the budget of the records that it has claimed. A claim is checked and 
 transaction. So of two simultaneous runs, only one can be the first to claim a record, and both runs
 together stay within the ledger's limit. Before anybody can read records of a release, the ledger
 stores the number of these records. Once this number is stored, the claims of the release are never
-removed. A release is not resumed from a journal that holds draws for fewer records than the number
-in the ledger.
+removed. A *journal* is the file in which a run stores its random draws, so that it can be resumed.
+A release is not resumed from a journal that holds draws for fewer records than the number in the
+ledger.
 
 *Claim*: suppose that two ledgers differ only in the records of central releases. Then every command
 gets the same answers from both ledgers, and the bytes of the ledgers do not depend on these

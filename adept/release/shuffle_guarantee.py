@@ -36,7 +36,8 @@ the disk. Against somebody who reads the journal, each record has only its local
 
 If labels are copied, a record is hidden only among the records with the same label. So the label
 with the fewest records determines the guarantee. If labels are copied, and the user declares that
-only some of the file's records are shuffled together, no record counts as hidden.
+only some of the file's records are shuffled together, no record counts as hidden, because a record
+may be the only one with its label among them.
 """
 
 from dataclasses import dataclass

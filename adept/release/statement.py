@@ -240,8 +240,9 @@ class CentralStatement(Statement):
 
     Attributes:
         label_set: public labels; None if labels were left out.
-        size, codebook_sha256: number of cells, and digest of their codewords and texts; None before
-            codewords are chosen.
+        size: number of cells (pairs of a codeword and a label); None before codewords are chosen.
+        codebook_sha256: digest of the codewords and the public texts; None before codewords are
+            chosen.
         stands_out: True if noise alone would hardly ever reach the largest noisy count.
     """
 
@@ -319,7 +320,7 @@ class CentralStatement(Statement):
 
 
 def restate(said: Json) -> Json | None:
-    """Compute a statement's sentences and numbers again; return None if another version wrote it.
+    """Compute a statement's sentences and numbers again; None for a statement of another version.
 
     Raises:
         Refused: no release can have the statement's fields.

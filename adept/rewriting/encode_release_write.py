@@ -119,7 +119,7 @@ class LatentCoding(Coding):
 
 
 class DescriptionCoding(Coding):
-    """A coding by a model's codec, which describes a text by a number (two int64 halves)."""
+    """A coding by a model's codec: each row holds numbers that describe texts, as int64 halves."""
 
     size: int
     probes = 40  # each is searched for

@@ -63,7 +63,7 @@ def crowd_of(model: Autoencoder) -> list[str]:
 
 
 class Reader:
-    """A reader of one mechanism's releases; if ``ended`` is set, it stops encoding the crowd."""
+    """A reader of one mechanism's releases, who stops reading the crowd when ``ended`` is set."""
 
     def __init__(self, rewriter: Rewriter, crowd: Sequence[str], ended: threading.Event) -> None:
         self._rewriter, self._crowd, self._ended = rewriter, crowd, ended
