@@ -88,7 +88,8 @@ class AttackConfig(Columns):
     certain person's rows; this attack makes its own files and reads no data)."""
     mechanism: Any = None
     """Mechanism that randomises each record. With null, the command chooses the mechanism that
-    suits the model best and computes in exact arithmetic. These mechanisms can be attacked."""
+    suits the model best and computes in exact arithmetic. The help lists all mechanisms that can be
+    attacked."""
     epsilon: float | None = None
     """Epsilon that the attacked mechanism claims."""
     label: str | None = None
@@ -115,7 +116,7 @@ class AttackConfig(Columns):
     """For attack=membership: number of classifiers that are trained on rewritten records and
     attacked."""
     confidence: float = 0.999
-    """Probability with which all confidence intervals in the result hold at the same time."""
+    """Least probability with which all confidence intervals in the result hold at the same time."""
     seed: int = 0
     """Seed of the choice of secret records. The seed does not fix the noise of the releases, which
     differs from run to run."""
@@ -189,7 +190,7 @@ class AuditConfig:
     trials: int = 10_000
     """Number of times that each check runs the mechanism on the same input."""
     confidence: float = 0.999
-    """Probability with which a mechanism passes all checks if its claim is true."""
+    """Least probability with which a mechanism passes all checks if its claim is true."""
     output_dir: str | None = None
     """A new directory for result.json. With null, the result is only printed."""
     verbose: bool = False
@@ -343,7 +344,7 @@ class TrainConfig(Columns):
     mechanism: Any = REQUIRED
     """Mechanism for which the model is trained. The mechanism determines into which ball or sphere
     latents are clipped. Together with training.epsilon, the mechanism also determines the noise
-    during training. These mechanisms can be chosen."""
+    during training. The help lists all mechanisms."""
     labels: str = "drop"
     """Output that the decoder learns to write from a latent: drop (a text without a label) | joint
     (a text and its label)."""

@@ -13,14 +13,14 @@ if TYPE_CHECKING:
 
 PAPER = "paper"  # the rewriter is trained on the very records that it rewrites
 PROTOCOLS = ("disjoint", PAPER)
-REFERENCES = ("identity", "random")  # of each model
+REFERENCES = ("identity", "random")  # rows of the table that each model has, for comparison
 SYNTHESIZER, BY_LABEL = "synthesizer", "by_label"  # in the place of a mechanism
 OFF, AUTO = "off", "auto"  # codewords by label
 STAND_INS = ("a", "b", "c", "d")  # labels for trials and audits, which see no data
 COPY = "copy"  # labels are public
-JOINT = "joint"  # the decoder writes them
+JOINT = "joint"  # the decoder writes labels
 JOINT_RESPONSE = "joint_response"  # one symbol with the text
-RANDOMIZED_RESPONSE = "randomized_response"  # by themselves, with a part of the budget
+RANDOMIZED_RESPONSE = "randomized_response"  # labels are released by themselves, with a part of the budget
 MAX_COUNT = 1000  # texts of a record, and processes
 LOCAL, CENTRAL, ALL = "local", "central", "all"
 TRUSTED = (LOCAL, CENTRAL, ALL)
@@ -53,8 +53,8 @@ class CompareConfig(Columns):
     into which the compared mechanisms clip latents."""
     label_codewords: str = "off"
     """Use of the labels' names if labels are copied and the model was trained on text of many
-    domains: off (names are not used) | auto (a further row by_label is for rewrites that are public
-    sentences near the names of the labels)."""
+    domains: off (names are not used) | auto (the table has a further row, by_label, for rewrites
+    that are public sentences near the names of the labels)."""
     trust: str = "local"
     """Party that the people behind the records must trust: local (nobody) | central (the holder of
     the file, who releases noisy counts; the options mechanisms and labels are ignored) | all (the
@@ -75,8 +75,8 @@ class CompareConfig(Columns):
     """For labels=randomized_response: the epsilon that is spent on the label. The rest of each
     epsilon in epsilons is spent on the text."""
     label_share: float | None = None
-    """For labels=randomized_response: the fraction of each epsilon that is spent on the label. You
-    can set either label_share or label_epsilon."""
+    """For labels=randomized_response: the fraction of each epsilon that is spent on the label. Set
+    either label_share or label_epsilon, not both."""
     classifiers: list[str] = field(default_factory=lambda: ["tfidf"])
     """Classifiers that are trained on the rewrites: one or both of tfidf and lstm."""
 

@@ -41,9 +41,11 @@ class ModelConfig:
     dropout: float = 0.1
     """Share of the numbers in word vectors and decoder outputs that training sets to zero."""
     word_dropout: float = 0.2
-    """Share of the decoder's input words that training hides, so that the latent is needed."""
+    """Share of the decoder's input words that training hides, so that the decoder must use the
+    latent."""
     precision: str = "float32"
-    """Precision of the weights in the saved file: float32 | float16. Memory holds float32."""
+    """Precision of the weights in the saved file: float32 | float16. In memory, weights are
+    float32."""
     decoder: str = "lstm"
     """Way to write texts if decoding.strategy=auto: lstm | nearest (choose public texts)."""
     encoder: str = "lstm"
@@ -69,7 +71,7 @@ class TrainingData:
     name: str = "unknown"
     public: bool = False
     records: int = 0
-    examples: int = 0  # of these records, those that somebody adapted the model to, who declared them public
+    examples: int = 0  # number of records to which somebody adapted the model, and which they declared public
 
     def __post_init__(self) -> None:
         if not isinstance(self.public, bool):
@@ -89,7 +91,8 @@ class TokenizerConfig:
     kind: str = "word"
     """Kind of token: word | bpe (parts of words, down to single bytes, for any language)."""
     min_frequency: int = 2
-    """Least number of times that a word (with kind=bpe, a pair of parts) occurs in the texts."""
+    """Least number of times that a word (with kind=bpe, a pair of parts) must occur in the texts to
+    be in the vocabulary."""
     vocabulary_size: int = 10_000
     """Largest number of tokens in the vocabulary. With kind=bpe, all 256 bytes are tokens."""
     lowercase: bool = True
@@ -110,9 +113,9 @@ class DecodingConfig:
     """Options for writing texts from released latents."""
 
     strategy: str = "auto"
-    """Strategy: auto (nearest if model.decoder=nearest, else sample for codewords, else greedy) |
-    greedy (take the likeliest word) | sample (draw words) | nearest (take the nearest public
-    text)."""
+    """Strategy: auto (nearest if model.decoder=nearest; else sample if codewords are released; else
+    greedy) | greedy (take the likeliest word) | sample (draw words) | nearest (take the nearest
+    public text)."""
     temperature: float = 1.0
     """For strategy=sample: a value below 1 favours likely words, a value above 1 rare words."""
     top_k: int = 0
@@ -123,7 +126,8 @@ class DecodingConfig:
     """For strategy=sample: number of texts drawn for a rewrite, of which the likeliest is kept."""
     pool: int | None = None
     """Number of texts written for each codeword, from which the rewrites of records are drawn. With
-    null, a rule sets this number. With 0, a new text is written for each record."""
+    null, smaller codebooks get more texts per codeword. With 0, a new text is written for each
+    record."""
 
     def __post_init__(self) -> None:
         check_choice(("auto", "greedy", "sample", "nearest"), **{"decoding.strategy": self.strategy})
@@ -162,9 +166,11 @@ class CodecConfig:
     texts: int | None = None
     """Number of random training texts from which the codec learns. With null, all texts."""
     likely: int = MAX_LISTED_TEXTS
-    """Number of texts in the codec's list of likely texts, if 1,000 or more texts are public."""
+    """Number of texts in the list of likely texts of a codec that learned from at least 1,000
+    public texts."""
     sentences: bool = False
-    """Give each training text a number, and find texts by meaning (for text of many domains)."""
+    """Give each training text a number, and find the text nearest to a record by meaning (for text
+    of many domains)."""
 
     def __post_init__(self) -> None:
         check_choice(("later", "now"), **{"training.codec.learn": self.learn})
@@ -186,7 +192,8 @@ class OptimiserConfig:
     weight_decay: float = 0.0
     """Weight decay of the optimiser."""
     gradient_clip: float = 1.0
-    """Largest norm of the gradient in a training step. A longer gradient is shortened."""
+    """Largest norm of the gradient in a training step. A longer gradient is shortened to this
+    norm."""
     patience: int = 5
     """Number of epochs without a better validation loss, after which training stops."""
 
@@ -205,7 +212,8 @@ class TrainingConfig(OptimiserConfig):
     """Noise in training: null (none) | x (the mechanism's noise at epsilon x) | [low,high] (the
     mechanism's noise at a random epsilon between low and high)."""
     most: int | None = None
-    """Number of (first) training texts from which topics and decoder learn. With null, all."""
+    """Number of training texts, counted from the first, from which topics and decoder learn. With
+    null, they learn from all texts."""
     content: ContentConfig = field(default_factory=ContentConfig)
     codec: CodecConfig = field(default_factory=CodecConfig)
 
@@ -273,7 +281,7 @@ class TrainSpec:
     tokenizer: TokenizerConfig = field(default_factory=TokenizerConfig)
     training: TrainingConfig = field(default_factory=TrainingConfig)
     trainer: TrainerConfig = field(default_factory=TrainerConfig)
-    mechanism: Callable[[float], "Mechanism"] | None = None  # of noise-aware training, from a budget
+    mechanism: Callable[[float], "Mechanism"] | None = None  # for noise-aware training, built from an epsilon
     joint_labels: bool = False  # True if the record is the pair of label and text
     seed: int = 0
 

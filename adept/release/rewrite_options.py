@@ -10,7 +10,7 @@ from adept.models.config import BATCH_SIZE, DecodingConfig
 from adept.ranges import check_between, check_choice
 
 LABEL_CODEWORDS = ("auto", "off")
-MAX_SAMPLES = 1000  # rewrites of one record: more tell nothing, and would fill the memory
+MAX_SAMPLES = 1000  # rewrites of one record: more of them tell nothing new, and would fill the memory
 
 
 @dataclass(kw_only=True)
@@ -196,7 +196,7 @@ class ReleaseRequest(LedgerOptions, FileOptions):
     label together. Epsilon has no default, so you must choose its value."""
     mechanism: Any = None
     """Mechanism that randomises each record. With null, the command chooses the mechanism that
-    suits the model best and computes in exact arithmetic. These mechanisms can be chosen."""
+    suits the model best and computes in exact arithmetic. The help lists all mechanisms."""
     model_dir: str | None = None
     """Directory of the model. With null, the command uses the model that comes with the package."""
     accept_broken_claim: bool = False
