@@ -25,7 +25,7 @@ class UnfitValues(Exception):
 
 
 class SeenValues:
-    """The kinds of the values in one place: a column, a column's lists, or a key of its objects."""
+    """The kinds of the values in a column, in a column's lists, or under a key of its objects."""
 
     def __init__(self) -> None:
         self.count, self.nulls = 0, 0

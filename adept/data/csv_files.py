@@ -2,10 +2,10 @@
 
 To find the end, the reader goes through the row character by character, and accepts any text. A
 quote at the beginning of a cell opens a quoted cell. In a cell that is not quoted, a quote is an
-ordinary character. In a quoted cell, two quotes together stand for one quote character, and a
-single quote ends the quoted part. The characters between this single quote and the next delimiter
-are not quoted. *A row ends at the first CR or LF outside quotes, or where the file ends*. An empty
-line is not a row. In a valid csv file, this rule gives the same rows as RFC 4180.
+ordinary character. In a quoted cell, two quotes together stand for one quote character, and a quote
+that stands alone ends the quoted part. The characters between this last quote and the next
+delimiter are not quoted. *A row ends at the first CR or LF outside quotes, or where the file ends*.
+An empty line is not a row. In a valid csv file, this rule gives the same rows as RFC 4180.
 
 *Claim*: the end of a row depends only on the place where the row begins and on the characters of
 the row. *Proof*: the reader goes through the row in order and remembers only in which of four

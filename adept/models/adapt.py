@@ -214,7 +214,8 @@ def codebooks_about(latents: Tensor, own: Tensor, others: Tensor, *, seed: int) 
     to the examples, and of texts chosen without regard to the examples. The largest codebook holds,
     in random order, the latents of the examples, the rows of ``own`` that are nearest to these
     latents, and about as many rows of ``others``. Smaller codebooks hold the first codewords of the
-    largest codebook, and the smallest codebooks hold means of its first codewords.
+    largest codebook, and the smallest codebooks hold means of the largest codebook's first
+    codewords.
     """
     distinct, own, others = (normalize(some.cpu(), dim=1) for some in (torch.unique(latents.cpu(), dim=0), own, others))
     most = max(len(distinct), max(TEXT_CODEWORDS))

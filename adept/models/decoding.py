@@ -43,10 +43,10 @@ def decode(model: Autoencoder, latents: Tensor, decoding: DecodingConfig | None 
 
 @torch.inference_mode()
 def decode_best(model: Autoencoder, latents: Tensor, decoding: DecodingConfig) -> Tensor:
-    """Decode several texts from each latent (B, n); return token ids (B, T) of each one's best.
+    """Decode several texts from each latent (B, n); return each latent's best as ids (B, T).
 
-    The best text of a model with topics is the text whose topics are nearest to the latent. The
-    best text of any other model is the text that is likeliest given the latent.
+    If the model has topics, the best text is the one whose topics are nearest to the latent.
+    Otherwise, the best text is the likeliest one, given the latent.
     """
     count = decoding.candidates if decoding.strategy == "sample" else 1
     latents = latents.repeat_interleave(count, dim=0)

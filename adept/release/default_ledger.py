@@ -155,7 +155,7 @@ def find_key(options: LedgerOptions, *, needed: bool = False) -> bytes | None:
 
 @contextmanager
 def open_ledger(options: LedgerOptions, key: bytes | None, *, tell: Tell = LOG.warning) -> Iterator[Ledger | None]:
-    """Context manager: open and yield the ledger of a release, or yield None if it has no ledger.
+    """Context manager: open and yield the ledger of a release, or yield None if there is none.
 
     ``key`` is the secret key for digests, or None if no key can be stored. ``tell`` is called with
     one line of text if the default ledger cannot be used.

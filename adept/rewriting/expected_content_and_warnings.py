@@ -95,7 +95,7 @@ def expected_lines(
     labelled: bool = False,
     writer: Rewriter | None = None,
 ) -> list[str]:
-    """Return sentences on how much a release keeps of public texts, and on what it can teach.
+    """Return sentences on what a release keeps of public texts, and can teach a classifier.
 
     Args:
         public: texts for the estimate; if None, texts held out from the model's training.
@@ -267,7 +267,7 @@ class Survival(NamedTuple):
 
 @cache
 def unseen_figures() -> dict[str, dict[float, Survival]]:
-    """Return measured shares that rewrites keep of text on new subjects, by subject and epsilon."""
+    """Return measurements on text about new subjects (``Survival``), by subject and epsilon."""
     table = json.loads((packaged_directory() / UNSEEN_FILE).read_text("utf-8"))
     return {
         subject: {float(epsilon): Survival(*shares) for epsilon, shares in row.items()}

@@ -167,7 +167,7 @@ def packaged_directory() -> Path:
 
 
 def is_packaged(directory: str | Path | None) -> bool:
-    """Return True for None, and for PACKAGED_MODEL if no file or directory here has this name."""
+    """Return True for None, and for PACKAGED_MODEL unless a file or directory has this name."""
     return directory is None or (str(directory) == PACKAGED_MODEL and not Path(PACKAGED_MODEL).exists())
 
 

@@ -1,4 +1,4 @@
-"""Releases of a sentence that the user types on the page, and what their reader can infer.
+"""Releases of a sentence that the user types on the page, and the beliefs of a reader.
 
 Each change on the page causes a new release with fresh noise. Typed sentences are never stored.
 ``adept.web.attacker_view`` explains the reader and the crowd.

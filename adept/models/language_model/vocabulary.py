@@ -79,7 +79,7 @@ def in_texts(texts: Sequence[Sequence[str]], least: int) -> list[str]:
 def word_classes(
     rows: Sequence[list[str]], vocabulary: list[str], *, weights: NDArray[np.float64], count: int, seed: int
 ) -> dict[str, int]:
-    """Divide a vocabulary into at most ``count`` classes; its commonest words must come first."""
+    """Divide a vocabulary, sorted from common to rare words, into at most ``count`` classes."""
     from sklearn.cluster import KMeans  # slow to import
 
     vectors = _context_vectors(rows, vocabulary)
