@@ -47,7 +47,8 @@ class ModelConfig:
     """Precision of the weights in the saved file: float32 | float16. In memory, weights are
     float32."""
     decoder: str = "lstm"
-    """Way to write texts if decoding.strategy=auto: lstm | nearest (choose public texts)."""
+    """Way to write texts if decoding.strategy=auto: lstm (word by word) | nearest (choose public
+    texts)."""
     encoder: str = "lstm"
     """Encoder, set by training.content.kind: lstm | topics (one latent coordinate per topic)."""
 
@@ -144,7 +145,8 @@ class ContentConfig:
     """Options for the content of latents, which are vectors of texts."""
 
     kind: str = "auto"
-    """Content of latents: topics | none | auto (topics for learned_codebook and description)."""
+    """Content of latents: topics | none (an LSTM encoder learns the content) | auto (topics for
+    learned_codebook and description, else none)."""
     topics: int = 400
     """Largest number of topics. At most one topic is learned for every eight public texts."""
     lexicon: bool = False
