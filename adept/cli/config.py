@@ -278,9 +278,9 @@ class StudyConfig(Columns):
     # --- Study. With null, an option has the default of the study; options that the study does not use must be null
     study: str = "sensitivity"
     """Name of the study: sensitivity (distances between latents) | sanity_check (privacy losses in
-    simulated attacks) | randomized_response (surveys) | mechanisms (errors of mechanisms) | limits
-    (bounds for all mechanisms) | zoo (audits of claims in papers) | wild (audits of other
-    packages)."""
+    simulated attacks) | randomized_response (surveys) | mechanisms (squared errors of mechanisms) |
+    limits (bounds on what any attacker can learn) | zoo (audits of claims in papers) | wild (audits
+    of other packages)."""
     output_dir: str = REQUIRED
     """A new directory for the table, the figure and result.json."""
     trials: int | None = None
