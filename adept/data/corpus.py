@@ -152,7 +152,7 @@ def join(corpora: Sequence[Corpus]) -> Corpus:
 
 
 def find_slots(rows: Sequence[str], tags: Sequence[object]) -> list[list[Slot]] | None:
-    """Return the slots of each text, which are read from a tag for each word of the text.
+    """Return the slots of each text, read from ``tags``, which hold a tag for each word.
 
     The result is None if a text has no tags, or tags that do not fit its words, or if no text has a
     slot.

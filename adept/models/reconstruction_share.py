@@ -20,7 +20,7 @@ class Reconstruction:
 
     @property
     def share(self) -> float:
-        """The F1 ``own``, rescaled: 0 if at most ``other``, and 1 if all words are reproduced."""
+        """The F1 ``own``, rescaled: 0 if ``own`` <= ``other``, and 1 if ``own`` is 1."""
         return max(0.0, (self.own - self.other) / (1 - self.other)) if self.other < 1 else 1.0
 
     @property

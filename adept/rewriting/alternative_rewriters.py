@@ -164,12 +164,13 @@ class PromptSampling(InPositions):
     latent of a record *without* noise, and draws at most T tokens. The probability of a token
     depends on its logit, which is clipped to the interval from b1 to b2.
 
-    Claim: the text is eps-LDP for any two records, with eps / T for each token. Proof: the released
-    text contains all earlier tokens. Given these tokens, the next token is drawn by the exponential
-    mechanism over a public set of tokens (`exponential_choice`). The score of a token is ``(l - b1)
-    / (b2 - b1)``, where l is the clipped logit. Each token may depend on the earlier tokens. The
-    budgets of T such draws add up (adaptive composition, Dwork and Roth 2013, Theorem 3.16). T is
-    public and the same for all records. Cutting a text after its first end mark is post-processing.
+    Claim: the text is eps-LDP for any two records, with eps / T for each token. Proof: the output
+    reveals all tokens of a text. Given the earlier tokens, the next token is drawn by the
+    exponential mechanism over a public set of tokens (`exponential_choice`). The score of a token
+    is ``(l - b1) / (b2 - b1)``, where l is the clipped logit. Each token may depend on the earlier
+    tokens. The budgets of T such draws add up (adaptive composition, Dwork and Roth 2013, Theorem
+    3.16). T is public and the same for all records. Cutting a text after its first end mark is
+    post-processing.
     """
 
     model: Autoencoder = field(repr=False)  # not trained on the records
