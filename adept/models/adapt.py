@@ -308,7 +308,7 @@ def read_page(page: str) -> list[str]:
 
 
 def sentences_about(codec: Codec, terms: Iterable[str]) -> list[str]:
-    """Return the sentences of a broad codec that are nearest to a term, for each of the terms."""
+    """Return those sentences of a broad codec that are nearest in meaning to one of the terms."""
     asked = list(dict.fromkeys(filter(None, map(spell_out, terms))))
     meanings, table = read_meanings(codec)
     each = max(MIN_PER_TERM, MAX_SENTENCES // max(1, len(asked)))

@@ -214,7 +214,7 @@ def claim_records(
 
 
 def describe_overlap(ledger: Ledger | None) -> list[str]:
-    """Return lines about earlier releases of the same records, for the holder of the file only."""
+    """Return lines about earlier releases of this run's records, for the file's holder only."""
     if ledger is None or not ledger.keeps or not ledger.overlap.epsilon:
         return []
     overlap = ledger.overlap
