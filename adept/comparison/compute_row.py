@@ -34,7 +34,7 @@ from adept.rewriting.alternative_rewriters import (
     public_logits,
 )
 from adept.synthesis.draw_by_label_names import draw_by_names, label_by_names
-from adept.synthesis.synthesizer import Synthesizer
+from adept.synthesis.synthesizer import Synthesizer, choose_rows
 
 RANDOM_TEXTS = 2000  # texts that are written of random latents; records draw theirs from these
 
@@ -104,7 +104,7 @@ def _copy_or_cycle_labels(trial: Trial) -> list[str]:
     """Return the private records' labels or, if labels are private, the label set over and over."""
     own, config = trial.private.labels or [], trial.config
     copied = config.labels == COPY and config.trust != CENTRAL
-    return own if copied else list(islice(cycle(trial.label_set), len(own)))
+    return own if copied else list(islice(cycle(trial.label_set), choose_rows(len(own), labelled=True)))
 
 
 def _open_source(trial: Trial, cell: Cell) -> Source:
@@ -200,7 +200,7 @@ def _open_synthesizer(trial: Trial, cell: Cell) -> Source:
 
     def write() -> list[Pair]:
         if cell.mechanism == "random":
-            return synthesizer.synthesize([], [], rows=len(private))
+            return synthesizer.synthesize([], [], rows=choose_rows(len(private), labelled=True))
         if cell.mechanism == SYNTHESIZER:
             return synthesizer.synthesize(private.texts, private.labels)
         exact = synthesizer.choose_codewords(len(private))

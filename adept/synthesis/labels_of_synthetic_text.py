@@ -28,8 +28,10 @@ p(c|z_t)``. The second step fits W to these numbers of votes by regularised logi
 there are few records per label, the regularisation is strong, and the labels depend more on the
 scores s than on the counts. A text gets the label c with the largest ``log p(c|z) - log(p(c)) /
 4``, where ``p(c)`` is the weighted mean of ``p(c|z)`` over all texts. If nothing were subtracted, a
-rare label would hardly ever have the largest value. If there are more than MAX_SCORES pairs of a
-text and a label, each text gets the label that has the largest noisy count for the text's codeword.
+rare label would hardly ever have the largest value. The text is then written as often as the first
+step gave it votes for this label, so labels are about as common as in the noisy counts. If there
+are more than MAX_SCORES pairs of a text and a label, each text gets the label that has the largest
+noisy count for the text's codeword, and is written in proportion to its weight.
 
 *Claim*: these estimates cost no privacy budget. *Proof*: they are computed from the released
 counts, from public texts and from public knowledge about these texts, without random numbers. QED.
@@ -58,15 +60,15 @@ Numbers = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Estimate:
-    """Estimates for n public texts: the number of records that resemble each text, and a label."""
+    """Estimates for n public texts: a label, and the number of records that resemble each text."""
 
-    weights: Numbers  # number of records that resemble each text (n,)
+    weights: Numbers  # number of records that resemble each text and have its label (n,)
     labels: NDArray[np.int64]  # index of each text's label in the label set (n,)
-    total: float  # sum of the weights: the noisy number of all votes, but at least 0
+    total: float  # the noisy number of all votes, but at least 0
 
 
 def estimate(released: NDArray[np.int64], writable: WritableTexts, *, decay: float) -> Estimate:
-    """Estimate the weight and the label of each public text from noisy counts (K, L) of cells.
+    """Estimate the label of each public text, and its records, from noisy counts (K, L) of cells.
 
     The noise has the value x with a probability proportional to ``decay^|x|``.
     """
@@ -76,8 +78,10 @@ def estimate(released: NDArray[np.int64], writable: WritableTexts, *, decay: flo
     weights = _weights(counts, shares / shares.sum(), total=max(total, 1.0), variance=2 * decay / (1 - decay) ** 2)
     each = weights[places] * writable.shares / shares[places]
     explained = 1 < counts.shape[1] <= MAX_SCORES // len(each)
-    labels = _labels(counts, each, writable, decay) if explained else counts.argmax(axis=1)[places]
-    return Estimate(each * total / each.sum(), labels, total)
+    if not explained:
+        return Estimate(each, counts.argmax(axis=1)[places], total)
+    labels, votes = _labels(counts, each, writable, decay)
+    return Estimate(votes[np.arange(len(each)), labels], labels, total)
 
 
 def _weights(counts: Numbers, shares: Numbers, *, total: float, variance: float) -> Numbers:
@@ -88,7 +92,10 @@ def _weights(counts: Numbers, shares: Numbers, *, total: float, variance: float)
     return np.asarray(weights * total / weights.sum())
 
 
-def _labels(counts: Numbers, weights: Numbers, writable: WritableTexts, decay: float) -> NDArray[np.int64]:
+def _labels(
+    counts: Numbers, weights: Numbers, writable: WritableTexts, decay: float
+) -> tuple[NDArray[np.int64], Numbers]:
+    """Return the label (n,) of each text, and each text's expected votes (n, L) for all labels."""
     features = Features.of(torch.from_numpy(writable.features / GRID), known=torch.from_numpy(writable.scores))
     slopes = torch.zeros(features.width + 1, counts.shape[1])
     slopes[-1] = torch.from_numpy(np.maximum(counts.sum(axis=0), 0.0) + 0.5).log()
@@ -101,7 +108,7 @@ def _labels(counts: Numbers, weights: Numbers, writable: WritableTexts, decay: f
         )
     logs = features.scores(slopes).log_softmax(dim=1)
     common = (torch.from_numpy(weights / weights.sum()) @ logs.exp().double()).log()
-    return np.asarray((logs - DISCOUNT * common).argmax(dim=1).numpy())
+    return np.asarray((logs - DISCOUNT * common).argmax(dim=1).numpy()), votes
 
 
 def _strength(counts: Numbers, decay: float) -> float:

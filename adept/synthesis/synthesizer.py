@@ -34,6 +34,7 @@ from adept.synthesis.vote_cells import MAX_CELLS, PublicCells, PublicTexts, Writ
 from adept.synthesis.vote_counting import NO_TEXT, OUTSIDE, Tally
 
 MAX_ROWS = 10**8
+ROWS_PER_RECORD, MANY_ROWS = 4, 16_000  # that are written by default: rows for each record, up to MANY_ROWS
 FALSE_ALARM = 0.05  # probability that noise alone makes a cell stand out
 
 
@@ -224,14 +225,25 @@ class Synthesizer:
     def write(self, released: Counts, *, rows: int | None = None) -> Iterator[Pair]:
         """Return ``rows`` synthetic records; they depend only on noisy counts (K, L) and ``rows``.
 
-        If ``rows`` is None, the counts determine the number of records.
+        If ``rows`` is None, the counts determine the number of records (``choose_rows``).
         """
         if rows is not None:
             check_integer(0, MAX_ROWS, rows=rows)
         found = estimate(released, self.writable, decay=self._decay)
-        count = min(round(found.total), MAX_ROWS) if rows is None else rows
+        count = choose_rows(found.total, labelled=len(self.labels) > 1) if rows is None else rows
         texts, labels = self.cells.texts, self.labels
         return ((texts[place], labels[found.labels[place]]) for place in _apportion(found, self.writable.places, count))
+
+
+def choose_rows(total: float, *, labelled: bool) -> int:
+    """Return how many synthetic records are written by default for a noisy number of records.
+
+    If records have labels and there are fewer than MANY_ROWS of them, more records are written than
+    were counted. This costs no budget, and a classifier learns more from more records
+    (``docs/decisions.md``, "More rows than records").
+    """
+    more = min(round(ROWS_PER_RECORD * total), MANY_ROWS) if labelled else 0
+    return min(max(round(total), more), MAX_ROWS)
 
 
 def least_standing_out(votes: Votes, cells: int) -> int:

@@ -3,8 +3,9 @@ r"""Cells, which are pairs of a codeword and a label, and the rule that sends ea
 The *features* of a text are two vectors, each scaled to norm 1 and put side by side: the text's
 latent, and a weighted sum of the public lexicon's vectors of the text's words. *Codewords* are the
 centres that k-means finds for the features of public texts. In k-means, each public text has a
-weight, which says how common the text is expected to be in the file. A record votes for the cell
-that has the record's label and the codeword nearest to the record's text.
+weight, which says how common the text is expected to be in the file. For many codewords, k-means
+first divides the texts into groups, and then finds codewords in each group. A record votes for the
+cell that has the record's label and the codeword nearest to the record's text.
 
 *Cells depend on records only through the noisy number of all votes*. The public texts and their
 weights depend only on the model and on options, such as the label set. k-means has a fixed seed.
@@ -22,10 +23,12 @@ additions does not matter.
 """
 
 import math
+import warnings
 from collections import Counter
 from collections.abc import Sequence
 from copy import copy
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import torch
@@ -37,14 +40,15 @@ from adept.models.tokenizer import Tokenizer
 from adept.models.word_vectors import TextVectors
 
 GRID = 4096  # steps to a unit of features
-MIN_CODEWORDS, MAX_CODEWORDS, MAX_NAMED_CODEWORDS = 4, 512, 2048
+MIN_CODEWORDS, MAX_CODEWORDS = 4, 512
+MAX_COMPARISONS, MANY_CODEWORDS = 1 << 31, 2048  # of votes with codewords, if there are many codewords
 CODEWORDS_PER_VOTE, LABEL_POWER = 0.7, 0.75  # codewords for each L^0.75 votes, with L labels and noise of scale 1
 NAMED_FACTOR = 2  # times as many codewords if label names place them, because some lie where no record is
-TEXTS_PER_CODEWORD = 4  # smallest mean number of public texts for a codeword
+TEXTS_PER_CODEWORD = 4  # smallest mean number of public texts for a codeword, if no names place codewords
 MAX_CELLS = 1 << 24
-MAX_KMEANS_PRODUCTS = 10**7  # texts times codewords; above, k-means reads texts in batches
-KMEANS_STEPS = 30
-BATCH_TEXTS = 4096
+MAX_KMEANS_PRODUCTS = 10**7  # texts times codewords; above, texts are first divided into KMEANS_GROUPS
+KMEANS_GROUPS, KMEANS_STEPS = 256, 30
+BATCH_TEXTS, BATCH_PRODUCTS = 4096, 1 << 24
 
 Features = NDArray[np.float64]
 Places = NDArray[np.int64]
@@ -97,10 +101,7 @@ class PublicCells:
         """Return a copy of this object that has ``size`` codewords, the same in every call."""
         chosen = copy(self)
         chosen.codewords = _centres(self.features, self.public.shares, size)
-        batches = range(0, len(self.texts), BATCH_TEXTS)
-        chosen.places = np.concatenate(
-            [chosen.nearest(self.features[start : start + BATCH_TEXTS]) for start in batches]
-        )
+        chosen.places = chosen.nearest(self.features)
         return chosen
 
     @property
@@ -122,7 +123,10 @@ class PublicCells:
         return np.rint(GRID * _unit(both))
 
     def nearest(self, features: Features) -> Places:
-        return np.asarray((features @ self.codewords.T).argmax(axis=1))
+        """Return the index (N,) of the codeword nearest to each row of features (N, d)."""
+        step = max(1, min(BATCH_TEXTS, BATCH_PRODUCTS // self.size))
+        parts = (features[start : start + step] for start in range(0, len(features), step))
+        return np.concatenate([np.empty(0, np.int64), *((part @ self.codewords.T).argmax(axis=1) for part in parts)])
 
 
 def _batches(texts: Sequence[str]) -> list[Sequence[str]]:
@@ -131,8 +135,8 @@ def _batches(texts: Sequence[str]) -> list[Sequence[str]]:
 
 def largest_size(*, labels: int, texts: int, named: bool) -> int:
     """Return the largest number of codewords that the first round of votes can choose."""
-    most = MAX_NAMED_CODEWORDS if named else MAX_CODEWORDS
-    return max(1, min(most, texts // TEXTS_PER_CODEWORD, MAX_CELLS // labels))
+    most = texts if named else min(MAX_CODEWORDS, texts // TEXTS_PER_CODEWORD)
+    return max(1, min(most, MAX_CELLS // labels))
 
 
 def choose_size(number: int, votes: Votes, *, labels: int, most: int, named: bool) -> int:
@@ -142,16 +146,46 @@ def choose_size(number: int, votes: Votes, *, labels: int, most: int, named: boo
         1 - decay
     )  # standard deviation over the square root of 2: near the scale if that is large
     votes_heard = max(number, 0) / math.pow(labels, LABEL_POWER) / noise
-    return min(max(round(CODEWORDS_PER_VOTE * (NAMED_FACTOR if named else 1) * votes_heard), MIN_CODEWORDS), most)
+    wanted = max(round(CODEWORDS_PER_VOTE * (NAMED_FACTOR if named else 1) * votes_heard), MIN_CODEWORDS)
+    return min(wanted, most, max(MANY_CODEWORDS, MAX_COMPARISONS // max(number, 1)))
 
 
 def _centres(features: Features, weights: NDArray[np.float64], size: int) -> Features:
-    from sklearn.cluster import KMeans, MiniBatchKMeans  # slow to import
+    """Return ``size`` centres of weighted rows, from k-means of all rows or of groups of them."""
+    rows, weights = (features / GRID).astype(np.float32), weights / weights.mean()
+    if len(rows) * size <= MAX_KMEANS_PRODUCTS:
+        centres = _kmeans(rows, weights, size).cluster_centers_
+    else:
+        groups = _kmeans(rows, weights, KMEANS_GROUPS).labels_
+        seats = _seats(groups, weights, size)
+        parts = ((rows[groups == group], weights[groups == group], seat) for group, seat in enumerate(seats) if seat)
+        centres = np.concatenate(
+            [own if seat == len(own) else _kmeans(own, heavy, seat).cluster_centers_ for own, heavy, seat in parts]
+        )
+    return np.rint(GRID * _unit(centres.astype(np.float64)))
 
-    kind = KMeans if len(features) * size <= MAX_KMEANS_PRODUCTS else MiniBatchKMeans
-    found = kind(size, n_init=1, max_iter=KMEANS_STEPS, random_state=0)
-    found.fit((features / GRID).astype(np.float32), sample_weight=weights / weights.mean())
-    return np.rint(GRID * _unit(found.cluster_centers_.astype(np.float64)))
+
+def _kmeans(rows: NDArray[np.float32], weights: NDArray[np.float64], size: int) -> Any:
+    from sklearn.cluster import KMeans  # slow to import
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # equal rows may be fewer centres
+        return KMeans(size, n_init=1, max_iter=KMEANS_STEPS, random_state=0).fit(rows, sample_weight=weights)
+
+
+def _seats(groups: NDArray[np.int32], weights: NDArray[np.float64], size: int) -> list[int]:
+    """Divide ``size`` centres among groups of rows, by weight; no group has more centres than rows.
+
+    The rule is that of D'Hondt: the centres go to the largest of the numbers w / j, where w is the
+    weight of a group, and j counts the rows of the group.
+    """
+    order = np.argsort(groups, kind="stable")
+    counts = np.bincount(groups)
+    ranks = np.concatenate([np.arange(1, count + 1) for count in counts])
+    quotients = np.bincount(groups, weights=weights)[groups[order]] / ranks
+    chosen = order[np.argsort(-quotients, kind="stable")[:size]]
+    seats: list[int] = np.bincount(groups[chosen], minlength=len(counts)).tolist()
+    return seats
 
 
 def _rarity(texts: Sequence[str]) -> dict[str, float]:

@@ -44,7 +44,9 @@ def test_a_central_comparison_has_its_references_and_a_page(tmp_path: Path) -> N
     assert rows["identity", None].macro_f1 > rows["random", None].macro_f1
     assert [rows[name, None].epsilon for name in ("names", "names_directly")] == [0.0, 0.0]
     assert rows["names_directly", None].train_records == 0
-    assert rows["names", None].train_records == rows["none", None].train_records
+    assert (
+        rows["names", None].train_records == rows["random", None].train_records == 4 * rows["none", None].train_records
+    )
     assert (tmp_path / "c" / "results.csv").exists()
     page = write(results).path.read_text()
     assert all(

@@ -9,11 +9,13 @@ from adept.data.corpus import Corpus
 from adept.mechanisms import Votes
 from adept.models.saved_model import Autoencoder
 from adept.models.tokenizer import Tokenizer
+from adept.synthesis import vote_cells
 from adept.synthesis.vote_cells import (
     GRID,
+    MANY_CODEWORDS,
     MAX_CELLS,
     MAX_CODEWORDS,
-    MAX_NAMED_CODEWORDS,
+    MAX_COMPARISONS,
     MIN_CODEWORDS,
     PublicCells,
     PublicTexts,
@@ -90,8 +92,43 @@ def test_every_number_of_votes_gives_codewords(number: int, epsilon: float) -> N
 
 def test_the_number_of_codewords_has_bounds() -> None:
     assert largest_size(labels=3, texts=10**6, named=False) == MAX_CODEWORDS
-    assert largest_size(labels=3, texts=10**6, named=True) == MAX_NAMED_CODEWORDS
+    assert largest_size(labels=3, texts=10**6, named=True) == 10**6
     assert largest_size(labels=10**6, texts=10**6, named=True) == MAX_CELLS // 10**6
-    assert largest_size(labels=3, texts=400, named=True) == 100
-    assert largest_size(labels=3, texts=2, named=True) == 1
+    assert largest_size(labels=3, texts=400, named=False) == 100
+    assert largest_size(labels=3, texts=2, named=False) == 1
     assert size_of(0, 1.0) == MIN_CODEWORDS
+
+
+def test_comparing_all_records_with_all_codewords_has_a_limit() -> None:
+    assert size_of(10**5, 8.0) == MAX_COMPARISONS // 10**5
+    assert size_of(10**8, 8.0) == MANY_CODEWORDS
+
+
+def test_many_codewords_are_found_in_groups_of_texts(
+    loaded: Loaded, public: PublicCells, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Exactly as many as asked for, and nearer to their texts than codewords that are texts by chance."""
+    monkeypatch.setattr(vote_cells, "MAX_KMEANS_PRODUCTS", 0)
+    monkeypatch.setattr(vote_cells, "KMEANS_GROUPS", 8)
+    grouped = public.choose_codewords(60)
+    assert grouped.size == len(np.unique(grouped.codewords, axis=0)) == 60
+    assert np.bincount(grouped.places).min() > 0  # a codeword without a text would be a wasted one
+    by_chance = public.features[np.random.default_rng(0).permutation(len(public.features))[:60]]
+    lost = [
+        ((public.features[:, None] - codewords) ** 2).sum(axis=2).min(axis=1).sum()
+        for codewords in (grouped.codewords, by_chance)
+    ]
+    assert lost[0] < 0.8 * lost[1]
+
+
+def test_each_text_can_be_a_codeword(public: PublicCells, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(vote_cells, "MAX_KMEANS_PRODUCTS", 0)
+    monkeypatch.setattr(vote_cells, "KMEANS_GROUPS", 8)
+    every = public.choose_codewords(len(public.texts))
+    assert (every.features == every.codewords[every.places]).all()
+
+
+def test_groups_get_codewords_by_their_weight_and_no_more_than_they_have_texts() -> None:
+    groups, weights = np.array([2, 0, 0, 0, 0, 1, 2], dtype=np.int32), np.array([0.1, 4.0, 4.0, 4.0, 4.0, 100.0, 0.1])
+    assert vote_cells._seats(groups, weights, 4) == [3, 1, 0]
+    assert vote_cells._seats(groups, weights, 7) == [4, 1, 2]
