@@ -39,7 +39,7 @@ from adept.mechanisms import JointResponse, RandomizedResponse
 from adept.release.input_files import Inputs
 from adept.release.rewrite_options import FileOptions
 from adept.rewriting.expected_content_and_warnings import FIRST_TEXTS
-from adept.synthesis.vote_counting import person_name
+from adept.synthesis.votes_per_person import person_name
 
 UNFIT_ADVICE = "leave it out of keep_columns, or write jsonl"
 RANDOMISED_TREATMENTS = ("randomized_response", "joint_response")  # treatments that randomise labels

@@ -32,8 +32,8 @@ from mechanisms.mutated import EQUIVALENT, TARGETS  # noqa: E402
 TIMES, LEAST_SECONDS = 10, 5.0
 """A mutant hangs where a test computes TIMES as long as with the function itself, measured in this run, and LEAST_SECONDS."""
 ROOMS = {
-    "vote_counting": "synthesis",
-    "test_vote_counting": "synthesis",
+    "votes_per_person": "synthesis",
+    "test_votes_per_person": "synthesis",
     "test_verify_statement": "release",
 }  # others are of the mechanisms
 Test = Callable[..., None]

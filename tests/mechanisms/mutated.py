@@ -98,7 +98,7 @@ ROUNDS = tests(
     "test_two_rounds_lose_no_more_than_the_budget_and_defects_do",
 )
 TALLY = tests(
-    "test_vote_counting",
+    "test_votes_per_person",
     "test_a_person_moves_the_counts_by_at_most_m_whatever_the_others_do",
     "test_what_has_no_vote_is_noted_and_changes_no_count",
     "test_a_person_has_one_name_however_it_is_written",
@@ -206,9 +206,9 @@ TARGETS = {
     "central_counts.Votes.privatize_number": ROUNDS,
     "central_counts._add_noise": VOTES,
     "central_counts._check": VOTES,
-    "vote_counting.Tally.add": TALLY,
-    "vote_counting.Tally._may_vote": TALLY,
-    "vote_counting.person_name": TALLY,
+    "votes_per_person.Tally.add": TALLY,
+    "votes_per_person.Tally._may_vote": TALLY,
+    "votes_per_person.person_name": TALLY,
     "laplace._Laplace._true_diameter": LAPLACE,
     "laplace._Laplace._true_epsilon": LAPLACE,
     "laplace._Laplace.guarantee": LAPLACE,

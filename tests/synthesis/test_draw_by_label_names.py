@@ -18,7 +18,7 @@ from adept.models.word_vectors import Lexicon
 from adept.synthesis import draw_by_label_names
 from adept.synthesis.draw_by_label_names import TILT, choose_texts, draw_by_names, label_by_names
 from adept.synthesis.vote_cells import GRID
-from adept.synthesis.vote_counting import Tally
+from adept.synthesis.votes_per_person import Tally
 
 NAMES = ["cheapest_airfare", "GroundTransportation", "X17"]
 CODES = ["0", "17", "X17"]
