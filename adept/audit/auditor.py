@@ -68,9 +68,9 @@ def run(
       ``guarantee(dim)`` returns an object with the attributes ``exact`` (True if all arithmetic is
       exact) and ``scale`` (of the noise). These declarations, except for ``privatize``, are
       optional, and the audit tests them.
-    - A mechanism on *values* has a method ``privatize`` and an ``alphabet`` (or an integer
-      ``size``, or ``labels``). If the argument ``pairs`` holds pairs of values, no alphabet is
-      needed.
+    - A mechanism on *values* has a method ``privatize``, and declares its alphabet (the values that
+      a record can have) by an attribute ``alphabet``, ``labels`` or ``size`` (an integer). No
+      alphabet is needed if the argument ``pairs`` holds pairs of values.
     - A rewriter of *texts* has the methods ``rewrite(texts)`` and ``release(texts)`` and an
       attribute ``mechanism``. The argument ``pairs`` must hold pairs of texts.
 
@@ -78,8 +78,9 @@ def run(
         mechanism: an object of one of these three kinds.
         dim: n, the number of coordinates of a latent. If no attribute of the mechanism (such as
             ``dim``) fixes n, the audit also tests other dimensions, up to 1,024.
-        trials: number of releases of each input from which the audit guesses the input, at least
-            100. For a rewriter, the number of rewrites of both inputs together.
+        trials: number of releases of each input, at least 100; the audit guesses from a release
+            which input it came from. For a rewriter, the number of rewrites of both inputs
+            together.
         confidence: with at least this probability, all refutations and certified bounds are true;
             strictly between 0 and 1.
         pairs: pairs of records to test: latents (n,), values or texts. For latents and for values
@@ -182,7 +183,10 @@ def _answer(experiment: Experiment[Any], table: Sequence[Question], *, trials: i
 
 
 def _with_seeding(check: Check, question: Question, *, leave: bool) -> Check:
-    """Change the verdict to NOTED if noise repeats and ``leave`` leaves seeding to the caller."""
+    """Change FAILED to NOTED for noise that repeats, if ``leave`` is true.
+
+    ``leave`` is true if the caller, and not the mechanism, is responsible for seeding.
+    """
     repeats = question.of_seeding and check.verdict is Verdict.FAILED and check.kind is Kind.RANDOMNESS
     return replace(check, verdict=Verdict.NOTED) if leave and repeats else check
 
@@ -191,7 +195,7 @@ def not_looked_at(checks: Iterable[Check], *, trials: int, claimed: float, alpha
     """Return sentences about the defects that an audit cannot detect.
 
     ``trials`` is the number of releases of each input, ``claimed`` is the claimed epsilon, and
-    ``alpha`` is the largest chance of error of the main guessing game.
+    ``alpha`` bounds the probability that the main guessing game refutes a true claim.
     """
     return (
         _name_rare_failures(trials, claimed, alpha),
@@ -210,7 +214,7 @@ def failure_trials(probability: float, *, claimed: float, alpha: float) -> float
 
     A total failure is a release that reveals its record with certainty. Every release is a total
     failure with the given ``probability``. With the returned number of trials, the guessing game
-    makes `rounds_needed` right guesses on average. So many right guesses refute the claimed
+    makes `rounds_needed` right guesses on average. This many right guesses refute the claimed
     epsilon.
     """
     return rounds_needed(claimed, alpha=alpha / MAX_DISTINGUISHERS) / (2 * CERTIFYING_SHARE * probability)

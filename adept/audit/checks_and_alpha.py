@@ -1,9 +1,9 @@
 """The checks of an audit and their shares of alpha, in tables for vectors, values and texts.
 
-A question names its check, which is the function that tests the mechanism and answers the question.
-Alpha is the largest allowed probability that an audit reports anything false. Each question gets a
-share of alpha, and the shares in a table add up to at most 1. If a check cannot refute a true claim
-by chance, its question has a share of 0.
+Each question has a check: a function that tests the mechanism and so answers the question. Alpha is
+the largest allowed probability that an audit reports anything false. Each question gets a share of
+alpha, and the shares in a table add up to at most 1. If a check cannot refute a true claim by
+chance, its question has a share of 0.
 """
 
 from collections.abc import Callable
@@ -45,9 +45,10 @@ class Question:
         return " ".join((self.check.__doc__ or "").split("\n\n")[0].split())
 
     def at(self, *dims: int, share: float, **changes: Any) -> "list[Question]":
-        """Return copies of this question, one for each dimension in ``dims``.
+        """Return a copy of this question for each dimension of latents in ``dims``.
 
-        Each copy gets the share ``share`` of alpha. ``changes`` holds new values of other fields.
+        Each copy gets the share ``share`` of alpha. ``changes`` holds new values of the copies'
+        other fields.
         """
         return [replace(self, name=f"{self.name}, dimension {dim}", dim=dim, share=share, **changes) for dim in dims]
 

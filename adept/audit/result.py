@@ -121,7 +121,10 @@ class AuditResult:
         return failed[0] if failed else _most_certain(self._with(Verdict.PASSED))
 
     def _with(self, verdict: Verdict) -> list[Check]:
-        """Return each kind's strongest check with this verdict; for PASSED, all such checks."""
+        """Return the checks with this verdict.
+
+        For all verdicts except PASSED, only the strongest check of each kind of violation counts.
+        """
         checks = [check for check in self.checks if check.verdict is verdict]
         if verdict is Verdict.PASSED:
             return checks

@@ -158,7 +158,10 @@ class TextClassifier:
         self._start: Tensor | None = None
 
     def fit(self, *, strength: float) -> Tensor:
-        """Return weights (d + 1, L) fitted to all texts; a record's texts together count as one."""
+        """Return weights (d + 1, L) fitted to all texts.
+
+        The texts of one record together weigh as much as one text.
+        """
         scaled = strength / self.samples
         return softmax_regression(self._features, self._counts(), strength=scaled, start=self._start)
 
@@ -186,11 +189,11 @@ class TextClassifier:
         """Choose the strength (the inverse penalty) of the regression by cross-validation.
 
         The strengths are tried in increasing order, until one is no better than the strength before
-        it. A strength up to STANDARD_STRENGTH is better than the strength before it if it makes the
-        labels of held-out texts likelier; for this comparison, the scores are multiplied by the
-        best of TEMPERATURES. A strength above STANDARD_STRENGTH is better if the share of held-out
-        texts with a correct label grows by more than a standard error (``docs/decisions.md``,
-        "Strength").
+        it. A strength up to STANDARD_STRENGTH is better than the strength before it if the labels
+        of held-out texts get a larger likelihood. (To compute a likelihood, the classifier's scores
+        are multiplied by the one of TEMPERATURES that makes the likelihood largest.) A strength
+        above STANDARD_STRENGTH is better if the share of held-out texts with a correct label grows
+        by more than a standard error (``docs/decisions.md``, "Strength").
         """
         parts = self._folds()
         if not parts:

@@ -83,7 +83,11 @@ def plain(text: str) -> str:
 
 
 def slot_share(values: Sequence[Sequence[str]], rewrites: Sequence[str]) -> float | None:
-    """Return the share of slot values found in the rewrite of their record; None for no values."""
+    """Return the share of slot values (tagged words, such as a city) that the rewrites keep.
+
+    A value is kept if the rewrite of its record contains it. The result is None if there are no
+    values.
+    """
     kept = [
         f" {plain(value)} " in f" {plain(rewrite)} "
         for own, rewrite in zip(values, rewrites, strict=True)
@@ -113,8 +117,8 @@ class NgramModel:
     The probability of a word w after the words v is p(w | v) = (c(v, w) + T(v) * p(w | v')) / (c(v)
     + T(v)). Here c counts how often a sequence of words occurs, T(v) is the number of distinct
     words that occur after v, and v' is v without its first word. The recursion ends with the
-    uniform distribution over the words of the vocabulary and one unknown word. Empty words are
-    added before the first and after the last word of each text.
+    uniform distribution over the words of the vocabulary and one unknown word. Each text is padded
+    with empty words before its first and after its last word.
     """
 
     def __init__(self, texts: Sequence[str], *, order: int) -> None:

@@ -23,8 +23,8 @@ NOISY_COMMONNESS = 0.4  # the factor for randomised labels
 class Features:
     """A float32 matrix (m, d) of features, in dense or sparse blocks of columns.
 
-    Each block is stored with its transpose. ``known`` holds fixed logits (m, L) or (1, L) that are
-    added to the logits of the weights.
+    Each block is stored with its transpose. ``known`` holds fixed logits (m, L) or (1, L); `scores`
+    adds them to the logits that it computes from the weights.
     """
 
     blocks: tuple[tuple[Tensor, Tensor], ...]
@@ -32,7 +32,7 @@ class Features:
 
     @classmethod
     def of(cls, *matrices: Tensor | csr_matrix, known: Tensor | None = None) -> "Features":
-        """Return features whose blocks are the given matrices with m rows."""
+        """Build features from matrices with m rows each; each matrix is a block of columns."""
         return cls(tuple(map(_with_transpose, matrices)), known)
 
     @property

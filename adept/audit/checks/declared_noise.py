@@ -36,9 +36,9 @@ def sensitivity(experiment: Experiment[VectorTarget], alpha: float) -> Check:
     """Detect two inputs that lie too far apart for the claim to hold with the declared noise. The
     check is blind to noise that the mechanism does not declare.
 
-    Claim: for two inputs at distance d after the mechanism's projection, the declared noise
-    provides no epsilon (or delta) below a value f(d). So one pair of inputs refutes the mechanism's
-    claim if f(d) exceeds the claimed epsilon (or delta) (Habernal 2021, Section 4).
+    Claim: for two inputs at distance d after the mechanism's projection, the smallest epsilon (or
+    delta) that holds with the declared noise is a value f(d). So one pair of inputs refutes the
+    mechanism's claim if f(d) exceeds the claimed epsilon (or delta) (Habernal 2021, Section 4).
     """
     target = experiment.target
     noise, scale = target.noise()
@@ -108,9 +108,10 @@ def shape(experiment: Experiment[VectorTarget], alpha: float) -> Check:
 
 
 def coordinates(experiment: Experiment[VectorTarget], alpha: float) -> Check:
-    """Detect dependent noise, for which the signs or the sizes of two coordinates, or of two
-    releases, agree too often or too rarely. The check compares coordinates, or releases, at a few
-    fixed distances in their order, and is blind to dependence at all other distances.
+    """Detect that the noise of two coordinates, or of two releases, is dependent. The check tests
+    how often two numbers have the same sign, and how often both are large or both are small. It
+    compares coordinates, or releases, at a few fixed distances in their order, and is blind to
+    dependence at all other distances.
 
     Claim: under the declared distribution, the signs of the noise are independent fair coins. If
     the coordinates are independent, the bits "the absolute value of the noise is above its median"
@@ -172,9 +173,11 @@ def undeclared_gaussian(experiment: Experiment[VectorTarget], alpha: float) -> C
 
 @dataclass(frozen=True)
 class Tails:
-    """A rule that guesses in the tails of the noise, and the number of rounds that refute a claim.
+    """A decision rule that guesses only from releases in the tails of the noise.
 
-    The tails begin ``threshold`` standard deviations from the middle between the two inputs.
+    The tails begin ``threshold`` standard deviations from the middle between the two inputs. With
+    this rule, a game of ``rounds`` rounds is likely to refute the claim; if ``rounds`` is infinite,
+    no game of up to `MAX_TAIL_ROUNDS` rounds is.
     """
 
     threshold: float
@@ -182,12 +185,13 @@ class Tails:
 
 
 def find_tails(ratio: float, *, epsilon: float, alpha: float) -> Tails:
-    """Return the rule that refutes a claim with delta = 0 for Gaussian noise in the fewest rounds.
+    """Find the tail rule that is likely to refute a claim with delta = 0 in the fewest rounds.
 
-    ``ratio`` is the distance of the two inputs divided by the standard deviation of the noise. A
-    release lies more than s standard deviations from the middle between the inputs, on the side of
-    one input, with probability ndtr(ratio / 2 - s) under this input and ndtr(-ratio / 2 - s) under
-    the other input. Here ndtr is the standard normal distribution function.
+    The noise is Gaussian. ``ratio`` is the distance of the two inputs divided by the standard
+    deviation of the noise. A release lies more than s standard deviations from the middle between
+    the inputs, on the side of one input, with probability ndtr(ratio / 2 - s) under this input and
+    ndtr(-ratio / 2 - s) under the other input. Here ndtr is the standard normal distribution
+    function.
     """
     thresholds = np.linspace(0.0, MAX_TAIL_SDS, TAIL_THRESHOLDS)
     right, wrong = ndtr(ratio / 2 - thresholds), ndtr(-ratio / 2 - thresholds)

@@ -112,8 +112,8 @@ def odds(experiment: Experiment[ValueTarget], alpha: float) -> Check:
 
 
 def kept(experiment: Experiment[ValueTarget], alpha: float) -> Check:
-    """Detect that k-ary response releases the numbers that belong to a record too often or too
-    rarely, or some of these numbers more often than others.
+    """Detect that k-ary response keeps a record's own numbers too often or too rarely. If a record
+    has several own numbers, also detect that some of them are released more often than others.
     """
     (size, top), (heavy, light) = _response(experiment.target), experiment.target.mechanism.odds
     ranks = _ranks(experiment)
@@ -127,8 +127,8 @@ def kept(experiment: Experiment[ValueTarget], alpha: float) -> Check:
 
 
 def replaced(experiment: Experiment[ValueTarget], alpha: float) -> Check:
-    """Detect that k-ary response favours some of the numbers that do not belong to the record, such
-    as neighbours of the record's number. The check counts the numbers in at most 16 bins, and is
+    """Detect that k-ary response prefers some replacements of a record's own number to others, for
+    example neighbouring numbers. The check sorts the replacements into at most 16 bins, and is
     blind to patterns inside a bin.
     """
     size, top = _response(experiment.target)

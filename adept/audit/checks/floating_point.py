@@ -79,12 +79,12 @@ def representability(experiment: Experiment[VectorTarget], alpha: float) -> Chec
     """Detect that the low bits of a release distinguish two inputs. The check is blind to low bits
     that are about equally likely under both inputs.
 
-    Claim: let z be a release of an input of a pair, and x' one of the pair's inputs. If both inputs
-    lie on the public grid, the sum x' + (z - x') is computed without rounding and gives z again. So
-    the share of releases z for which this sum gives z must not depend on the input from which z was
-    released. Fisher's exact test compares the shares of two inputs, with Bonferroni's factor. The
-    test leaves out inputs that are not multiples of the finest bit in the releases, because they do
-    not lie on the grid.
+    Claim: let z be a release of either input of a pair, and let x' be one fixed input of the pair.
+    If both inputs lie on the public grid, the sum x' + (z - x') is computed without rounding and
+    gives z again. So the share of releases z for which this sum gives z must not depend on the
+    input from which z was released. Fisher's exact test compares the shares of two inputs, with
+    Bonferroni's factor. The test leaves out inputs that are not multiples of the finest bit in the
+    releases, because they do not lie on the grid.
     """
     _require_exact_noise(experiment.target)
     values = _values(experiment.samples)
@@ -212,7 +212,7 @@ def coarse_step(values: Floats) -> float | None:
 
 
 def _bit_span(values: Floats) -> tuple[int, int]:
-    """Return the exponents e and f of the largest value and of the finest bit in all values.
+    """Return the smallest exponent e and the largest exponent f that fit all values.
 
     All absolute values are below 2^e, and all values are whole multiples of 2^f.
     """

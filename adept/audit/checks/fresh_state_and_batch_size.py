@@ -101,7 +101,7 @@ def _share_a_generator(target: VectorTarget) -> bool:
 
 
 def one_cell(experiment: Experiment[VectorTarget], alpha: float) -> Check:
-    """Detect a mechanism with a memory that uses the same noise for two different records, because
+    """Detect that a mechanism with a memory adds the same noise to two different records, because
     it rounds both records to the same point of a grid. The check is blind to grids with a step
     below 1e-5 times the clip norm.
 
@@ -135,7 +135,11 @@ def after_another_dimension(experiment: Experiment[VectorTarget], alpha: float) 
 
 
 def _attributed(found: Check, experiment: Experiment[VectorTarget], trials: int, alpha: float) -> Check:
-    """Change the kind DISTRIBUTION of a check to STATE, unless a game without copies fails, too."""
+    """Change a check's kind from DISTRIBUTION to STATE, unless ordinary releases fail, too.
+
+    If the check failed, a second game uses ordinary releases, which the mechanism itself makes
+    instead of a copy. If this game fails, too, the violation does not come from a state.
+    """
     if found.kind is not Kind.DISTRIBUTION or found.verdict is not Verdict.FAILED:
         return found if found.kind is not Kind.DISTRIBUTION else replace(found, kind=Kind.STATE)
     pairs = input_pairs.named_pairs(experiment.target, COPY_PAIRS)

@@ -37,9 +37,9 @@ Metadata = dict[str, str]
 
 def of_vectors(experiment: Experiment[VectorTarget], alpha: float) -> Check:
     """Detect records whose releases differ in type, dtype, shape or memory layout, in attached
-    attributes, or in the memory behind a view. Also detect records that the mechanism refuses
-    although they lie inside the declared set. The check is blind to records whose dtype is not
-    float64.
+    attributes, or in the memory of a larger array that a release is a view of. Also detect records
+    that the mechanism refuses although they lie inside the declared set. The check is blind to
+    records whose dtype is not float64.
     """
     target = experiment.target
     every = (record for pair in experiment.pairs for record in (pair.first, pair.second) if record.ndim == 1)
@@ -75,7 +75,7 @@ def _inside(target: VectorTarget, record: Tensor) -> bool:
 
 @dataclass(frozen=True)
 class AskedRecord:
-    """A record, and the function ``ask`` that releases it or raises MechanismFailure."""
+    """A record to release: the function ``ask`` releases it, or raises MechanismFailure."""
 
     ask: Callable[[], Any]
     must: bool = False  # True if the claim covers the record, so a refusal counts as metadata
@@ -128,7 +128,7 @@ def _played(
 
 
 def metadata_of(value: Any) -> Metadata:
-    """Return everything except the numbers of a release, as a dictionary from names to texts."""
+    """Return the properties of a release other than its numbers, as names and texts."""
     kind = f"{type(value).__name__} of {getattr(value, 'dtype', '')}".removesuffix(" of ")
     found = {"kind": f"{kind}, rows of shape {tuple(getattr(value, 'shape', ()))[1:]}"}
     if isinstance(value, Tensor):

@@ -100,7 +100,7 @@ def _records(target: VectorTarget) -> Tensor:
 
 
 def _named(target: VectorTarget, records: Tensor, most: int, share: float, *, alone: bool) -> tuple[_Counts, _Counts]:
-    """Choose both rules on half of the releases; count right and wrong guesses on the rest."""
+    """Learn the rules *seen* and *near* from half of the releases; score them on the other half."""
     seen, near = _Counts(SEEN), _Counts("lay nearest by far to")
     rows = target.affordable(most, share=share, alone=alone) // (2 * RECORDS)
     if rows < 1:
@@ -169,7 +169,11 @@ def _nearest(z: Floats, places: Floats) -> tuple[Integers, Floats]:
 
 
 def _far_enough(sides: Integers, owner: Integers, lead: Floats, *, epsilon: float) -> float:
-    """Choose the smallest lead at which *near* names a record; infinity if it never should."""
+    """Choose the smallest lead (`_nearest`) with which the rule *near* names a record.
+
+    The result is infinity, so the rule never names a record, if no choice is likely to refute the
+    claim.
+    """
     order = np.argsort(-lead)
     right = np.cumsum((owner == sides)[order])
     wrong = np.arange(1, len(order) + 1) - right

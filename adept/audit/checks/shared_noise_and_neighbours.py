@@ -216,7 +216,7 @@ def _joined(pairs: Sequence[ReleasePairs]) -> ReleasePairs:
 
 
 def _within(call: Floats) -> ReleasePairs:
-    """Return the first two thirds of a call as disjoint pairs of neighbouring rows."""
+    """Pair neighbouring rows in the first two thirds of a call; no row is in two pairs."""
     pairs = len(call) // 3
     return call[: 2 * pairs : 2], call[1 : 2 * pairs : 2]
 

@@ -30,7 +30,7 @@ RIDGE = 1e-6  # penalty on the squared slope, per value: the slope stays finite 
 
 @dataclass(frozen=True, kw_only=True)
 class Rule:
-    """A rule that names one input for high and the other input for low values of a statistic.
+    """A rule that guesses one input for high values of a statistic, and the other for low values.
 
     High values are at least ``high``, and low values are below ``low``. For all other values, the
     rule abstains.
@@ -45,7 +45,7 @@ class Rule:
         return int(np.isfinite(self.high)) + int(np.isfinite(self.low))
 
     def says(self, values: Floats, side: int) -> int:
-        """Return the number of ``values`` for which the rule names the input ``side`` (0 or 1)."""
+        """Count the ``values`` for which the rule guesses the input number ``side`` (0 or 1)."""
         high = (side == 0) != self.flipped
         return int((values >= self.high if high else values < self.low).sum())
 
@@ -78,11 +78,11 @@ def fitted_rule(first: Floats, second: Floats, *, rounds: int, gap: float, delta
 
 
 def rare_rule(first: Floats, second: Floats, *, rounds: int, gap: float, delta: float) -> Rule:
-    """Return the rule whose guesses on the given values predict the largest certified epsilon.
+    """Return the rule that is likely to certify the largest epsilon in a game of ``rounds`` rounds.
 
-    The function assumes that right and wrong guesses are about as frequent in a game of ``rounds``
-    rounds as on the given values. All arguments except ``rounds`` have the same meaning as in
-    `counted_rule`.
+    The function counts each rule's right and wrong guesses on the given values, and assumes that
+    they are about as frequent in the game. All arguments except ``rounds`` have the same meaning as
+    in `counted_rule`.
     """
     values, own = _pooled(first, second)
     tried = _try_rules(values[None], own, gap=gap, most=SCREENING_THRESHOLDS)
@@ -158,11 +158,11 @@ class _Tried:
     wrong: Floats
 
     def quick(self, rounds: int, delta: float, *, sds: float) -> tuple[Floats, NDArray[np.int64]]:
-        """Return, for each statistic, the largest approximate lower bound on epsilon that one of
-        its rules attains, and the index of this rule.
+        """Return two arrays (S,): the bound of each statistic's best rule, and this rule's index.
 
-        Before a bound is computed, the rule's number of wrong guesses is increased by ``sds``
-        standard deviations (with Anscombe's square-root transform).
+        A rule's bound is the lower bound on epsilon that the rule would certify in ``rounds``
+        rounds, computed approximately. For caution, the rule's number of wrong guesses is first
+        increased by ``sds`` standard deviations (with Anscombe's square-root transform).
         """
         weight, forgiven = rounds / self.values, delta * rounds * np.repeat(ANSWERS, self.low.shape[1]) / 2
         most = np.square(np.sqrt(weight * self.wrong + 0.375) + sds / 2)
@@ -170,7 +170,7 @@ class _Tried:
         return scores.max(axis=1), scores.argmax(axis=1)
 
     def rule(self, values: Floats, kind: int, place: int) -> Rule:
-        """Return the rule of the given kind (0 to 5) with the thresholds at the index ``place``."""
+        """Return the rule of the given kind (0 to 5) with the thresholds at index ``place``."""
         ordered = np.sort(values)
         low, high = (float(ordered[cut - 1] + ordered[cut]) / 2 for cut in (self.low[0, place], self.high[0, place]))
         ends = kind % 3

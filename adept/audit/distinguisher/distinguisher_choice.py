@@ -52,7 +52,7 @@ class Game:
 
 
 def statistics_of(target: AnyTarget, sample: PairSample) -> Iterator[tuple[str, Statistic]]:
-    """Yield names and statistics; each statistic may show which input was released."""
+    """Yield names and statistics from which a rule may guess which input was released."""
     if isinstance(sample.pair.first, Tensor):
         return statistics(sample, clip_norm=target.clip_norm)
     return outcome_statistics(sample, supports=getattr(target.mechanism, "supports", None))
@@ -100,11 +100,10 @@ def choose(
 
 
 def screen(target: AnyTarget, samples: list[PairSample], *, finalists: int, certifying: int) -> list[InputPair]:
-    """Return the ``finalists`` most promising pairs, the best pair first, and then an additional
-    pair.
+    """Return the ``finalists`` most promising pairs, the best pair first, and one more pair.
 
-    The additional pair is the remaining pair on which a rule with hardly any wrong guesses is
-    likely to certify the largest epsilon.
+    The last pair is chosen from the remaining pairs: on this pair, a rule with hardly any wrong
+    guesses is likely to certify the largest epsilon.
     """
     rest, chosen = _candidates(target, samples, certifying), list[InputPair]()
     while rest and len(chosen) < finalists:
@@ -160,7 +159,11 @@ def _candidates(target: AnyTarget, samples: list[PairSample], certifying: int) -
 
 
 def _best(candidates: list[_Candidate]) -> _Candidate:
-    """Return the candidate with the largest ``promise`` among those with nearly the best score."""
+    """Return the candidate with the largest ``promise`` among those with nearly the best score.
+
+    Both are cautious estimates of the epsilon that the best rule certifies: ``score`` is computed
+    from counted guesses, and ``promise`` from a fitted logistic curve.
+    """
     best = max(candidates, key=lambda tried: tried.score)
     least = best.score - 3 / math.sqrt(best.wrong + EXTRA_WRONG)
     return max((tried for tried in candidates if tried.score >= least), key=lambda tried: tried.promise)

@@ -154,7 +154,10 @@ class Experiment(Generic[TargetT]):
         return replace(found, kind=kind, caveat=self._caveat(score) if found.verdict is Verdict.PASSED else "")
 
     def _caveat(self, score: Score) -> str:
-        """Say how many trials would refute the claim; "" if a guess was wrong or few were right."""
+        """Say in a sentence how many trials would refute the claim if no guess were wrong.
+
+        The sentence is empty if a guess was wrong, or if only few guesses were right.
+        """
         counts = score.counts
         if counts.wrong or counts.right < MIN_RIGHT_SHARE * counts.rounds:
             return ""
@@ -163,9 +166,9 @@ class Experiment(Generic[TargetT]):
 
 
 def event(experiment: Experiment[Any], alpha: float) -> Check:
-    """Detect any difference between the releases of two inputs from which a rule can guess the
-    input. The certified lower bound on epsilon cannot exceed about ln(trials). If a difference is
-    spread over many coordinates, the bound reflects only a part of the difference.
+    """Detect any difference between the releases of two inputs that lets a rule guess which input
+    was released. The certified lower bound on epsilon cannot exceed about ln(trials). If a
+    difference is spread over many coordinates, the bound reflects only a part of the difference.
     """
     return experiment.play(alpha=alpha)
 
@@ -191,7 +194,8 @@ def certify(
     """Score all distinguishers of a game, and return the score with the largest certified epsilon.
 
     Args:
-        trials: half the number of rounds; each round scores all distinguishers on a release.
+        trials: half the number of rounds. In each round, all distinguishers guess from the same
+            release.
         alpha: largest probability that the bound of one distinguisher is wrong.
         claim: the epsilon to refute. If ``claim`` is minus infinity, the game is scored only once,
             at its end.

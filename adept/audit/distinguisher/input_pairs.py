@@ -3,7 +3,8 @@
 Mechanisms tend to break at the chosen inputs: opposite ends of the set that the claim covers, two
 inputs of different norms, latents outside that set, the zero latent, latents with NaN or infinity,
 and float32 latents. A search over many latents adds those whose repeated releases vary least or
-most, or lie farthest from zero. No later guessing game counts the releases of this search.
+most, or lie farthest from zero. The releases of this search are only used to choose pairs; guessing
+games draw new releases.
 """
 
 import math
@@ -283,7 +284,7 @@ def given_values(pairs: Sequence[tuple[Any, Any]] | None) -> list[InputPair] | N
 
 
 def value_pairs(values: Sequence[Any]) -> list[InputPair]:
-    """Pair each value with the next (the last with the first), and the first with every other."""
+    """Pair each value with the next (the last with the first), and the first with all others."""
     ring = [(a, b) for a, b in zip(values, [*values[1:], values[0]], strict=True) if a != b]
     star = [(values[0], b) for b in values[2:]]
     unique = list({frozenset((i, j)): (i, j) for i, j in [*ring, *star]}.values())

@@ -25,7 +25,7 @@ MAX_COLUMNS = 3  # largest number of columns that are looked at together
 
 
 def outcome_statistics(sample: Any, *, supports: Callable[[Any, Any], float] | None) -> Iterator[tuple[str, Statistic]]:
-    """Yield statistics with their names, for outcomes such as those in a sample.
+    """Yield statistics of outcomes with their names; some statistics are fitted to the sample.
 
     ``supports`` is the caller's function, or None if the caller gave no function. The function maps
     an outcome and an input to a number, which is high if the outcome suggests the input.
@@ -87,13 +87,15 @@ def _of_objects(ours: Array, theirs: Array, first: Any, second: Any) -> Iterator
 
 
 def parts(outcome: Any) -> set[Hashable]:
-    """Return the parts of an outcome; a part's frequency is compared between two inputs.
+    """Return the parts of an outcome, such as the words of a text.
 
-    The parts of a text are its words, its pairs of neighbouring words, the whole text, the pattern
-    of equal words, and three counts: of words, of different words and of characters. The parts of a
-    set are its members and its size. The parts of a tuple are its members, each with and without
-    its place, the pattern of equal members, the size of the tuple, and the number of different
-    members. An outcome of any other type has one part, which is the outcome itself.
+    A statistic compares how often each part occurs in the outcomes of two inputs. The parts of a
+    text are its words, its pairs of neighbouring words, the whole text, the pattern of its equal
+    words (which places hold the same word, but not which word), and three counts: of words, of
+    different words and of characters. The parts of a set are its members and its size. The parts of
+    a tuple are its members, each with and without its place, the pattern of equal members, the size
+    of the tuple, and the number of different members. An outcome of any other type has one part,
+    which is the outcome itself.
     """
     if isinstance(outcome, str):
         words = outcome.split()
@@ -166,10 +168,11 @@ def _weights(ours: Array, theirs: Array) -> dict[Hashable, float]:
 
 
 def _columns(ours: Floats, theirs: Floats) -> Statistic:
-    """Return a statistic that adds up, over the columns of a release, the log ratio of the counts
-    of the column's number in ``ours`` and in ``theirs``.
+    """Return a statistic that adds up one log ratio for each column of a release.
 
-    The statistic uses a column only if it has few different numbers, and if the count of some
+    Let x be the number that the release has in a column. If x occurs a times in this column of
+    ``ours``, and b times in this column of ``theirs``, the log ratio is about ln(a / b). The
+    statistic uses a column only if the column has few different numbers, and if the count of some
     number differs significantly between ``ours`` and ``theirs``.
     """
     tables: list[tuple[int, Floats, Floats]] = []

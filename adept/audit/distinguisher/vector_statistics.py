@@ -98,7 +98,7 @@ def lowest_bits(z: Floats) -> Floats:
 
 
 def trailing(z: Floats, unit: float) -> Floats:
-    """Return, for each release, the number of decimals that suffice for all its coordinates.
+    """Return, for each release, how many decimals are needed to write all its coordinates.
 
     The coordinates are first divided by ``unit``. The result is 0 to 6, or 7 if six decimals are
     not enough.
@@ -113,10 +113,10 @@ def trailing(z: Floats, unit: float) -> Floats:
 
 
 def trailing_bits(z: Floats, unit: float) -> Floats:
-    """Return, for each release, the number of binary places that suffice for its coordinates.
+    """Return, for each release, how many binary places are needed to write its coordinates.
 
-    The coordinates are first divided by ``unit``. The result is at most `FINEST_BIT` + 1, which
-    stands for all larger numbers of places.
+    The coordinates are first divided by ``unit``. A result of `FINEST_BIT` + 1 means that more than
+    `FINEST_BIT` places are needed.
     """
     places = np.full(len(z), FINEST_BIT + 1.0)
     scaled = z[:, :FIRST_NUMBERS] * (2.0**FINEST_BIT / unit)
@@ -188,7 +188,7 @@ def _together(several: list[Statistic], first: Floats, second: Floats) -> Statis
 
 
 def _remembered(statistic: Statistic) -> Statistic:
-    """Return the statistic with a memory, which answers a repeated call with the same array."""
+    """Return a statistic with the same values, computed once for repeated calls on one array."""
     last: list[Floats] = []
 
     def ask(z: Floats) -> Floats:

@@ -90,13 +90,13 @@ def certified(
 
 
 def combined(p_values: Sequence[float], evidence: str, *, alpha: float, statistic: float | None = None) -> Check:
-    """Return one check for several tests, whose smallest p-value is multiplied by their number."""
+    """Return one check for several tests: the smallest p-value is multiplied by their number."""
     p = min(1.0, min(p_values) * len(p_values))
     return Check.of(failed=p < alpha, evidence=evidence, statistic=statistic, p_value=p, threshold=alpha)
 
 
 def least_probable(found: Sequence[Difference], what: str, *, alpha: float) -> Check:
-    """Return one check for several comparisons; it cites the one with the smallest p-value."""
+    """Return one check for several comparisons, which names the least probable comparison."""
     least = min(found, key=lambda difference: difference.p_value)
     evidence, share = f"{what}; least probable: {least}", least.ours / max(1, least.ours_of)
     return combined([each.p_value for each in found], evidence, alpha=alpha, statistic=share)

@@ -27,10 +27,10 @@ class PureNoise:
     """Noise whose largest privacy loss for two inputs is their distance divided by the scale."""
 
     def holds(self, distance: float, *, scale: float, epsilon: float, delta: float) -> tuple[bool, str]:
-        """Return two values: False if delta is 0 and the largest privacy loss exceeds ``epsilon``,
-        otherwise True; and this loss in words.
+        """Decide if the claim can hold, and state the largest privacy loss in words.
 
-        The loss is ``distance / scale`` (Habernal 2021, Appendix A).
+        The claim cannot hold if ``delta`` is 0 and the loss exceeds ``epsilon``. The loss is
+        ``distance / scale`` (Habernal 2021, Appendix A).
         """
         loss = distance / scale
         # A claimed delta may cover a loss beyond epsilon: only pure claims are refuted.
@@ -59,8 +59,9 @@ class GaussianNoise:
     order = 2
 
     def holds(self, distance: float, *, scale: float, epsilon: float, delta: float) -> tuple[bool, str]:
-        """Return two values: True if the delta that the noise needs is at most the claimed
-        ``delta``, otherwise False; and this needed delta in words.
+        """Decide if the claim can hold, and state in words which delta the noise needs.
+
+        The claim can hold if this delta is at most the claimed ``delta``.
         """
         needed = gaussian_delta(distance, sigma=scale, epsilon=epsilon)
         return needed <= delta * (1 + 1e-6), f"delta {needed:.4g}"

@@ -142,7 +142,7 @@ class Target:
         return self.mechanism if self.given is None else self.fresh()
 
     def without_memory(self) -> Self:
-        """Return this target; raise MechanismFailure if its releases depend on earlier releases."""
+        """Return this target if its mechanism has no memory; otherwise raise MechanismFailure."""
         if self.memoised:
             raise MechanismFailure("the mechanism says that its releases depend on earlier ones")
         return self
@@ -156,7 +156,7 @@ class Target:
         return max(0, min(rows, int(share * CHECK_SECONDS / self.seconds_each(alone=alone))))
 
     def seconds_each(self, *, alone: bool) -> float:
-        """Return the seconds that one release takes, in a call of its own if ``alone`` is true."""
+        """Return the seconds per release: in a separate call if ``alone``, otherwise in a batch."""
         raise NotImplementedError
 
     def draw(self, record: Any, rows: int, *, alone: bool = False) -> Iterator[Any]:

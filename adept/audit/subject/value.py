@@ -71,12 +71,12 @@ class ValueTarget(Target):
 
     @property
     def objects(self) -> bool:
-        """True if outcomes are read as objects, because not all are numbers of the same shape."""
+        """True if outcomes are kept as Python objects, since not all are numbers of one shape."""
         return self._probed[1]
 
     @cached_property
     def _probed(self) -> tuple[float, bool]:
-        """The seconds that one outcome takes, and True if outcomes are read as objects."""
+        """Seconds per outcome, and the value of `objects`; both are found by trial releases."""
         batch = [value for value in self.values[:2] for _ in range(1 if self.memoised else PROBES)]
         copied = self.scratch
 

@@ -52,7 +52,7 @@ class VectorTarget(Target):
 
     @property
     def clip(self) -> str:
-        """The set of latents that the claim covers: "l1", "l2" (the default) or "sphere"."""
+        """Set that the claim covers: the ball "l1" or "l2" (the default), or the "sphere"."""
         declared = getattr(self.mechanism, "clip", "l2")
         return declared if isinstance(declared, str) and declared in CLIPS else "l2"
 
@@ -67,7 +67,7 @@ class VectorTarget(Target):
 
     @property
     def largest(self) -> float:
-        """A limit: larger released numbers become the limit, and NaN becomes twice the limit."""
+        """Limit for released numbers: larger ones become the limit, and NaN twice the limit."""
         return MAX_OUTPUT * self.clip_norm
 
     @cached_property

@@ -26,7 +26,9 @@ class Wrapper:
 
 
 class Claim(Wrapper):
-    """A mechanism with declarations by its user, which override the mechanism's attributes.
+    """A wrapper with which a user declares the claim and other attributes of a mechanism.
+
+    A declaration overrides the mechanism's attribute of the same name.
 
     Args:
         mechanism: an object with a method ``privatize``, or a function, that maps a batch of
@@ -43,9 +45,9 @@ class Claim(Wrapper):
         memoised: True if the mechanism has a memory, such as permanent responses or a budget that
             runs out. The audit then draws every release from a fresh copy of the mechanism.
             Otherwise, the audit reports a violation if the releases of a record never vary.
-        randomness: "mechanism" or "caller", whichever is responsible for seeding. With "caller",
-            the audit notes noise that a seed, a fork or a copy repeats, but this repetition is no
-            violation.
+        randomness: who is responsible for seeding the random numbers: "mechanism" or "caller". With
+            "caller", the audit reports noise that a seed, a fork or a copy repeats as a note, and
+            not as a violation.
     """
 
     def __init__(
@@ -83,14 +85,14 @@ class JointReports(Wrapper):
     """A mechanism whose release of a record consists of several reports by another mechanism.
 
     Claim: by composition, m reports of an (epsilon, delta)-LDP mechanism are together (m * epsilon,
-    m * delta)-LDP (local differential privacy). If the wrapped mechanism has a memory, its epsilon
-    is the claim for all reports together.
+    m * delta)-LDP (local differential privacy). A mechanism with a memory claims its epsilon and
+    delta for all reports together, so these are not multiplied by m.
 
     Args:
         mechanism: an object with ``epsilon`` and ``privatize``, on latents or on values.
         reports: the number m of reports of each record.
-        epsilon: the claimed epsilon of all reports together; by default, the epsilon of the claim
-            above.
+        epsilon: the claimed epsilon of all reports together. The default is m times the mechanism's
+            epsilon, or once this epsilon if the mechanism has a memory.
     """
 
     HIDDEN = ("noise", "guarantee", "supports", "distribution", "odds")  # these describe a single report
@@ -115,7 +117,10 @@ class JointReports(Wrapper):
 
 
 class Rewriting:
-    """A mechanism on texts that calls a rewriter, and has the claim of the rewriter's mechanism."""
+    """A wrapper with which the audit treats a rewriter as a mechanism whose records are texts.
+
+    Its claimed epsilon and delta are those of the mechanism inside the rewriter.
+    """
 
     def __init__(self, rewriter: Any) -> None:
         self.rewriter, mechanism = rewriter, rewriter.mechanism
