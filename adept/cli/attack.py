@@ -81,7 +81,7 @@ def _file_target(config: AttackConfig) -> Target:
 
 
 def _rewriter(config: AttackConfig) -> Rewriter:
-    """Return the rewriter to attack, even if the privacy claim of its mechanism is false."""
+    """Return the rewriter to attack. Its mechanism may have a false claim, unlike in a release."""
     model, tokenizer = load_model(config.model_dir)
     choice = config.mechanism or MechanismChoice(best_exact(model, epsilon=config.epsilon))
     mechanism = choice.build(epsilon=config.epsilon, clip_norm=model.config.clip_norm)
@@ -101,7 +101,7 @@ def _play(game: AttackGame, config: AttackConfig) -> Found:
 
 
 def verdict(rows: list[AttackRow]) -> str:
-    """Return sentences on whether the privacy claim is refuted, and on the strongest attack."""
+    """Return sentences that say if the claim is refuted, and that describe the strongest attack."""
     against = [row for row in rows if row.refutes_any]
     strongest = max(against or rows, key=lambda row: (row.beyond_bound, row.refutes_claim, row.rate.value))
     if strongest.beyond_bound:

@@ -63,10 +63,11 @@ def _audits(config: AuditConfig, advance: Advance) -> list[Audited]:
 
 
 def load_foreign(config: AuditConfig) -> Claim:
-    """Import the mechanism that the option ``foreign`` names (MODULE:ATTRIBUTE); return its claim.
+    """Import the mechanism MODULE:ATTRIBUTE that ``foreign`` names, and declare its claim.
 
-    If the attribute is a class, an object is created with the option ``epsilon`` as its argument.
-    Otherwise, the option gives the claimed epsilon.
+    If the attribute is a class, an object of the class is created, with the option ``epsilon`` as
+    its argument if this option is given. The claimed epsilon is the option ``epsilon`` or, without
+    this option, the attribute ``epsilon`` of the mechanism.
     """
     name, here = config.foreign or "", str(Path.cwd())
     sys.path.insert(0, here)
@@ -132,7 +133,11 @@ def _audits_of_rewriter(config: AuditConfig, advance: Advance) -> list[Audited]:
 
 
 def _audits_of_synthesizer(config: AuditConfig, advance: Advance) -> list[Audited]:
-    """Return two audits of a synthesizer: of its noisy counts, and of its rows for given counts."""
+    """Return two audits of a synthesizer.
+
+    The first audit tests the noisy counts. The second audit replaces the noisy counts by fixed
+    numbers, and checks that the releases of different files then show the same.
+    """
     if config.epsilon is None:
         raise ConfigurationError("epsilon must be given for target=synthesizer, got none: add epsilon=1")
     files = NeighbouringFiles.from_pretrained(

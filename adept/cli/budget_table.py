@@ -97,10 +97,11 @@ def show_synthesize_budgets(config: SynthesizeConfig, inputs: Inputs) -> None:
 
 
 def synthetic_floor(config: SynthesizeConfig, model: Autoencoder, epsilons: Sequence[float]) -> list[str]:
-    """Return a sentence that says how many rows a file needs for useful synthetic records.
+    """Return a list with one sentence: how many rows a file needs for useful synthetic records.
 
-    If the file has at least this number of rows, the synthetic records are expected to teach a
-    classifier more than the labels' names do. Return [] if the labels' names cannot be used.
+    The synthetic records of a file with at least this number of rows are expected to teach a
+    classifier more than the labels' names do. Return [] without labels, for a model other than the
+    packaged one, or if the names of the labels cannot be used.
     """
     labels = config.label_set or ()
     if config.labels == "drop" or not is_packaged(config.model_dir) or not any(spell_label_set(model.codec, labels)):
@@ -166,20 +167,25 @@ def _label_lines(config: RewriteConfig, header: Record, writer: Rewriter, public
 def _read_header(config: RewriteConfig, inputs: Inputs) -> Record:
     """Return a record whose keys are the names of the input's columns; all values are None.
 
-    If no name can be read, the only key is a label column; without a label set, there is none.
+    The names of the columns of JSON files and of standard input are not known. The only key is then
+    the label column if a label set is given; otherwise, the record is empty.
     """
     names = declared_columns(inputs.locations[0], inputs.options) if inputs.repeatable else None
     return dict.fromkeys(names if names is not None else [config.label_column or "intent"] if config.label_set else [])
 
 
 def has_labels(config: RewriteConfig, first: Record) -> bool:
-    """Return True if the output gets labels that are copied or released together with the text."""
+    """Return True if the output gets labels from the input: copied, or released with the text."""
     written = config.labels in LABELLED and not config.output.endswith(TEXT_ENDINGS)
     return written and find_label_column(first, config.label_column) is not None
 
 
 def choose_writer(config: RewriteConfig, first: Record, rewriter: Rewriter, options: ReleaseOptions) -> Rewriter:
-    """Return ``rewriter`` or, if each label may have its own codewords, ``rewriter.by_label``."""
+    """Return the rewriter that writes the file.
+
+    It is ``rewriter.by_label`` if labels are copied and label_codewords=auto; otherwise, it is
+    ``rewriter``.
+    """
     if not (options.by_label and has_labels(config, first)):
         return rewriter
     return rewriter.by_label(options.label_descriptions, label_set=options.label_set)

@@ -51,9 +51,9 @@ class AdaptConfig:
     """File of public examples from your domain: sentences that people say, names of things, or a
     help page in Markdown. The adapted model stores the sentences word for word."""
     label_set: list[str] | None = None
-    """Names of your labels: either [A,B] or @FILE, a file with one name on each line. The command
-    finds public sentences about these names in the model that it adapts, and uses the sentences as
-    further examples."""
+    """Names of your labels: either [A,B] or @FILE, a file with one name on each line. The original
+    model contains public sentences. The command finds those about the names of your labels, and
+    uses them as further examples."""
     public: bool = False
     """Set public to true to declare that anyone may read the examples. Without public=true, the
     command adapts no model."""
@@ -63,11 +63,11 @@ class AdaptConfig:
     """Directory of the model to adapt. With null, the command adapts the model that comes with the
     package."""
     text_column: str = "text"
-    """Name of the column of the file examples that holds the texts."""
+    """Name of the column that holds the texts of the examples."""
     label_column: str | None = None
-    """Name of the column that holds the labels of the examples. If labels are copied, the adapted
-    model rewrites a record as a sentence close to the examples of the record's label. With null,
-    the adapted model knows no labels of the examples."""
+    """Name of the column that holds the labels of the examples. The adapted model then stores which
+    examples each label has. With labels=copy, adept rewrite can then replace a record by a sentence
+    close to the examples of the record's label. With null, the model stores no labels."""
     seed: int = 0
     """Seed of all random choices during the adaptation."""
     trainer: FineTuningConfig = field(default_factory=FineTuningConfig)
@@ -83,13 +83,13 @@ class AttackConfig(Columns):
     """Directory of the model whose releases are attacked."""
     attack: str = "reconstruction"
     """Aim of the attacker: reconstruction (find the text of a record) | attribute (guess one
-    property of a record) | membership (tell which of two records was rewritten to train a
-    classifier) | file_membership (tell if a file, of which only noisy counts are released, holds a
-    certain person's rows; this attack makes its own files and reads no data)."""
+    property of a record) | membership (see a classifier, and guess which of two records was
+    rewritten to train it) | file_membership (see the noisy counts of a file, and guess whether the
+    file holds a certain person's rows; this attack makes its own files and reads no data)."""
     mechanism: Any = None
-    """Mechanism that randomises each record. With null, the command chooses the mechanism that
-    suits the model best and computes in exact arithmetic. The help lists all mechanisms that can be
-    attacked."""
+    """Mechanism that randomises each record. With null, the command chooses among the mechanisms
+    that compute in exact arithmetic, and takes the one that suits the model best. The help lists
+    all mechanisms that can be attacked."""
     epsilon: float | None = None
     """Epsilon that the attacked mechanism claims."""
     label: str | None = None
@@ -110,13 +110,14 @@ class AttackConfig(Columns):
     """For attack=reconstruction: number of texts among which the attacker looks for the secret
     record."""
     attribute: str = "label"
-    """For attack=attribute: the property that the attacker guesses. The property is label, or the
-    name of a slot (a detail of the text, such as a city)."""
+    """For attack=attribute: the property that the attacker guesses. Give label for the label of the
+    record, or the name of a slot (a detail of the text, such as a city)."""
     models: int = 16
     """For attack=membership: number of classifiers that are trained on rewritten records and
     attacked."""
     confidence: float = 0.999
-    """Least probability with which all confidence intervals in the result hold at the same time."""
+    """Confidence level. With at least this probability, all confidence intervals in the result
+    contain the true values."""
     seed: int = 0
     """Seed of the choice of secret records. The seed does not fix the noise of the releases, which
     differs from run to run."""
@@ -149,7 +150,8 @@ class AuditConfig:
     file; its model must hold public texts)."""
     epsilon: float | None = None
     """The claimed epsilon, which the audit tests. You may leave epsilon out for the mechanisms
-    random and identity."""
+    called random and identity, and for a mechanism from outside adept that has an attribute
+    epsilon."""
     dim: int = 64
     """Number of dimensions of the latents on which a mechanism is tested. For target=rewriter, the
     model determines this number."""
@@ -158,11 +160,11 @@ class AuditConfig:
     synthesizer uses the model that comes with the package."""
     neighbours: str = NEIGHBOURS[0]
     """For target=synthesizer: the difference between the files that the audit compares:
-    add_or_remove (one file has the records of one more person) | replace (one person's records have
-    another content)."""
+    add_or_remove (one file also has the records of one more person) | replace (one person has
+    different records in the two files)."""
     max_records_per_person: int = 2
-    """For target=synthesizer: the largest number of one person's records that the synthesizer
-    counts."""
+    """For target=synthesizer: the synthesizer counts at most this number of records of each
+    person."""
     texts: list[str] = field(default_factory=lambda: list(HARD_TEXTS))
     """For target=rewriter: input texts whose rewrites the audit compares. The default texts differ
     a lot, so it is hard for a rewriter to hide which text it got."""
@@ -172,25 +174,27 @@ class AuditConfig:
     """A mechanism from outside adept, as MODULE:ATTRIBUTE. You may also write
     mechanism=MODULE:ATTRIBUTE."""
     alphabet: int | None = None
-    """For a mechanism from outside adept whose inputs are the whole numbers 0 to K-1: the number
-    K."""
+    """Number K of possible inputs of a mechanism from outside adept, if its inputs are the whole
+    numbers 0 to K-1."""
     memoised: bool = False
     """Set memoised to true to declare that a mechanism from outside adept remembers records. A
     mechanism that remembers records answers a repeated record with the earlier release, or stops
     when its epsilon is spent."""
     randomness: str = "mechanism"
     """Who has to seed the noise of a mechanism from outside adept: mechanism (the mechanism itself)
-    | caller (the program that calls the mechanism). With randomness=mechanism, the audit reports a
-    violation if a seed repeats the noise; with randomness=caller, it only adds a note."""
+    | caller (the program that calls the mechanism). If a program can repeat the noise by setting
+    the same seed, the audit reports a violation with randomness=mechanism, and only adds a note
+    with randomness=caller."""
     reports: int = 1
-    """Number N of releases of the same record that the audit judges together. The N releases
-    together may spend N times epsilon, or only epsilon if memoised=true."""
+    """Number N of releases of the same record that the audit judges together. Their total epsilon
+    may be up to N times epsilon or, with memoised=true, only up to epsilon."""
 
     # --- How it is tested
     trials: int = 10_000
     """Number of times that each check runs the mechanism on the same input."""
     confidence: float = 0.999
-    """Least probability with which a mechanism passes all checks if its claim is true."""
+    """Confidence level. A mechanism with a true claim passes all checks with at least this
+    probability."""
     output_dir: str | None = None
     """A new directory for result.json. With null, the result is only printed."""
     verbose: bool = False
@@ -209,34 +213,34 @@ class AuditConfig:
 class EvaluateConfig(ReadingOptions):
     """Configuration of ``adept evaluate``."""
 
-    # --- Columns of both files
+    # --- Columns of all files
     text_column: str | None = None
     """Name of the column that holds the text. With null, the command takes the name from the
-    privacy statement beside the file train, or uses the name text if there is no statement."""
+    privacy statement beside the training file. Without a statement, the name is text."""
     label_column: str | None = None
     """Name of the column that holds the label. With null, the command takes the name from the
-    privacy statement beside the file train, or uses the name intent if there is no statement."""
+    privacy statement beside the training file. Without a statement, the name is intent."""
 
     # --- What is evaluated
     train: Any = REQUIRED
-    """File on which a classifier is trained to predict the label of a text, such as a rewritten
-    file. If you give several files [A,B], the classifier is trained on all files together. For each
-    file, another classifier is trained on all files but this one, to show what the file
-    contributes."""
+    """File of texts with labels, such as a rewritten file. A classifier is trained on this file to
+    predict the label of a text. If you give several files [A,B], the classifier is trained on all
+    of them together. To show what each file contributes, further classifiers are trained, each
+    without one of the files."""
     test: str = REQUIRED
     """File of original texts on which the classifier is tested."""
     reference: str | None = None
-    """File of the original records from which the file train was made. For comparison, a classifier
-    is also trained on these original records, and its accuracy is shown."""
+    """File of the original records from which the training file was made. For comparison, another
+    classifier is trained on these original records, and its accuracy is shown."""
     examples: str | None = None
-    """File of public examples with labels. For comparison, a classifier is also trained on these
+    """File of public examples with labels. For comparison, another classifier is trained on these
     examples alone, and its accuracy is shown."""
     classifier: str = "tfidf"
     """The classifier: tfidf (logistic regression, which takes seconds) | lstm (a neural network,
     which takes longer)."""
     noisy_labels: bool | None = None
-    """True if the labels in the file train are randomised. With null, the command finds this out
-    from the privacy statement beside the file train."""
+    """True if the labels in the training file are randomised. With null, the command finds this out
+    from the privacy statement beside the training file."""
     seed: int = 0
     """Seed of the random choices during training. Only the classifier lstm makes random choices."""
     output_dir: str | None = None
@@ -284,8 +288,8 @@ class StudyConfig(Columns):
     output_dir: str = REQUIRED
     """A new directory for the table, the figure and result.json."""
     trials: int | None = None
-    """Size of the sample that the study draws: number of pairs of latents (study=sensitivity), of
-    runs (sanity_check), of records (mechanisms) or of releases of each input (zoo, wild)."""
+    """Number of samples that the study draws. The samples are pairs of latents (study=sensitivity),
+    runs (sanity_check), records (mechanisms), or releases of each input (zoo, wild)."""
     records: list[int] | None = None
     """For study=randomized_response: the numbers of people for which the study is computed."""
     dims: list[int] | None = None
@@ -293,8 +297,8 @@ class StudyConfig(Columns):
     epsilons: list[float] | None = None
     """The values of epsilon for which the study is computed."""
     mechanisms: list[str] | None = None
-    """Names of the mechanisms that the study includes. For study=wild: the packages to audit, given
-    by the names of their files in audits/."""
+    """Names of the mechanisms that the study includes. For study=wild, give the names of files in
+    audits/ without .py: each of these files defines the audit of one package."""
     environments: str | None = None
     """For study=wild: directory in which a Python environment is made for each package. With null,
     the environments are made in your cache directory."""
@@ -304,8 +308,9 @@ class StudyConfig(Columns):
     seed: int | None = None
     """Seed of the random choices in a simulation."""
     model_dir: str | None = None
-    """For study=sensitivity: directory of a model. The study then also counts pairs of latents of
-    the model's training texts that lie farther apart than the ADePT paper assumes."""
+    """For study=sensitivity: directory of a model. The study then also measures the model's latents
+    of the training texts in data. It counts the pairs of latents that lie farther apart than the
+    ADePT paper assumes."""
     data: DataConfig = field(default_factory=DataConfig)
 
     def __post_init__(self) -> None:
@@ -324,7 +329,7 @@ class StudyConfig(Columns):
 
 @dataclass
 class TrainingDataConfig:
-    """The user's declaration about the model's training text."""
+    """The user's declaration that the model's training text is public or private."""
 
     public: bool | None = None
     """True if the training text is public. With null, named data sets count as public, and your own

@@ -93,7 +93,7 @@ def _stated(location: str) -> dict[str, Any]:
 
 
 def _gain(accuracy: ConfidenceInterval, without: float) -> str:
-    """Return in words what a training file adds to ``without``, the accuracy without it."""
+    """Describe a training file's gain in accuracy; ``without`` is the accuracy without the file."""
     gain = accuracy.value - without
     if accuracy.low <= without <= accuracy.high:
         return f"adds nothing that this test can show: {gain:+.3f} lies within the 95 % interval"

@@ -68,7 +68,7 @@ def is_interrupted() -> bool:
 
 @contextlib.contextmanager
 def last_step() -> Iterator[None]:
-    """Ignore signals during a command's last step, unless the step fails."""
+    """Ignore signals from a command's last step on; if the step fails, treat them as interrupts."""
     global _late
     _late = []
     try:
@@ -81,7 +81,7 @@ def last_step() -> Iterator[None]:
 
 @dataclass(frozen=True)
 class Interruptible:
-    """A function that reports progress, or raises KeyboardInterrupt if a signal has come."""
+    """A function that reports progress, or that raises KeyboardInterrupt after a signal."""
 
     advance: Callable[[int], object]
     last_step = staticmethod(last_step)
@@ -93,7 +93,7 @@ class Interruptible:
 
 
 def begin_imports() -> None:
-    """Let a signal end the process at once, and switch garbage collection off."""
+    """Make the imports quick: collect no garbage. A signal during the imports ends the process."""
     gc.disable()
     _handle(_leave)
 
@@ -106,7 +106,7 @@ def resume_collection() -> None:
 
 
 def end_process() -> None:
-    """Ignore all later signals, and skip the last garbage collection."""
+    """Make the exit quick: ignore all later signals, and skip the last garbage collection."""
     _handle(signal.SIG_IGN)
     gc.disable()
     gc.freeze()
@@ -146,7 +146,7 @@ class _Lossy(io.FileIO):
 
 
 def keep_streams() -> None:
-    """Ignore errors when stdout or stderr is written, because they would change the exit status."""
+    """Ignore errors in writing stdout or stderr; such errors would change the exit status."""
     for number, mode in enumerate((os.O_RDONLY, os.O_RDONLY, os.O_WRONLY)):
         try:
             os.fstat(number)

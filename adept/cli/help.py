@@ -43,7 +43,7 @@ class Option:
 
 
 def options(command: str) -> list[Option]:
-    """Return a command's options; if an option names a file of ``conf/``, the files are listed."""
+    """Return a command's options; if a value is the name of a file in ``conf/``, list the names."""
     found = list(options_of(configuration(command)))
     for group, default in groups(command).items():
         choice = f"{' | '.join(names(group, command))}."

@@ -82,8 +82,9 @@ def _plain(message: str) -> str:
 def literal_overrides(arguments: list[str], schema: type[Any]) -> list[str]:
     """Return the arguments, with the values of text options quoted for Hydra.
 
-    In an option for a list, ``@FILE`` becomes a list that holds only this text; the file is read
-    later. In other text options, a leading ``~/`` becomes the home directory.
+    If an option takes a list, ``@FILE`` becomes a list whose only item is the text "@FILE"; the
+    command reads the file later. In other text options, a leading ``~/`` becomes the home
+    directory.
     """
     kinds = dict(_text_fields(schema))
     return [_literal(argument, kinds) for argument in arguments]

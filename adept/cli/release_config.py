@@ -21,8 +21,8 @@ class FileNames:
     input, give -."""
     output: str = ""
     """New file for the released records, or - for standard output. The ending of the file's name
-    determines its format. If the ending is unknown, the output has the format of the input. You may
-    leave output out only if you give dry_run=true and no epsilon."""
+    determines its format. If the ending is unknown, the output has the format of the input. You
+    must give output, unless you give dry_run=true and no epsilon."""
 
     # --- Interrupted runs, and records that were released before
     resume: bool = False
@@ -49,7 +49,7 @@ class RewriteConfig(FileNames, ReleaseRequest):
     """File of public texts. The command rewrites these texts to estimate how much of a text
     survives in a rewrite. With expect, you must also set public=true."""
     public: bool = False
-    """Set public to true to declare that anyone may read the texts in the file expect."""
+    """Set public to true to declare that anyone may read the texts that you give with expect."""
     dry_run: bool = False
     """Check all options and the file, count the records and describe the release, but release
     nothing. Without epsilon, show for several values of epsilon how well a record is hidden, and
@@ -66,13 +66,14 @@ class SynthesizeConfig(FileNames, LedgerOptions, CentralOptions):
     default, so you must choose its value."""
     neighbours: str = NEIGHBOURS[0]
     """Difference between two input files that the guarantee hides: add_or_remove (one file has a
-    person's records and the other does not) | replace (a person's records have another content; to
-    hide this needs twice the noise)."""
+    person's records and the other does not) | replace (one person has different records in the two
+    files; to hide this needs twice the noise)."""
     model_dir: str | None = None
     """Directory of the model. With null, the command uses the model that comes with the package."""
     cells: int | None = None
-    """Number of topics (codewords) for which the records of each label are counted. With null, 1/32
-    of epsilon is spent on a noisy number of records, which decides the number of topics."""
+    """Number of topics (codewords). The command counts the records of each topic, separately for
+    each label. With null, 1/32 of epsilon is spent on a noisy number of records, which decides the
+    number of topics."""
     dry_run: bool = False
     """Check all options and the file, and print how many rows would be counted, but release
     nothing. Without epsilon, show for several values of epsilon how well a person is hidden, and
@@ -90,9 +91,9 @@ class SynthesizeConfig(FileNames, LedgerOptions, CentralOptions):
 
     # --- Interrupted runs, and records that were released before
     ledger: str | None = None
-    """File of the ledger, which lists earlier releases. If the ledger already lists a release, you
-    must also set again=true. With null, the default ledger is used; with none, no ledger is
-    kept."""
+    """File of the ledger, which lists earlier releases. If the ledger that you name already lists
+    any release, you must also set again=true. With null, the default ledger is used, and you need
+    not set again. With none, no ledger is kept."""
 
     def __post_init__(self) -> None:
         check_choice(NEIGHBOURS, neighbours=self.neighbours)
@@ -113,8 +114,8 @@ class VerifyConfig:
     statement is checked."""
 
     model_dir: str | None = None
-    """Directory of the model that the statement describes. The word utterances stands for the model
-    that comes with the package. With null, the model is not checked."""
+    """Directory of the model that the statement describes, or utterances for the model that comes
+    with the package. With null, the command checks the statement without the model."""
 
 
 @dataclass
@@ -128,8 +129,8 @@ class LedgerConfig:
     """Limit to store in the ledger. Later releases are refused if the epsilons of a record or of a
     person would add up to more than this limit."""
     approve: str | None = None
-    """Name of an output, as the ledger lists it. The ledger stores that a person approved the
-    newest release of this output. With approve, you must also set approved_by."""
+    """Name of an output, as the ledger lists it. The command marks the newest release of this
+    output as approved. With approve, you must also set approved_by."""
     approved_by: str | None = None
     """Name of the person who approved the release. The ledger stores and lists this name, and the
     time of the approval."""

@@ -204,8 +204,8 @@ def run_release(
 ) -> Stated:
     """Call ``release`` with an open ledger and a progress bar, and return the statement.
 
-    ``release`` is called with the arguments ``resume``, ``ledger`` and ``progress``. The progress
-    bar has the caption ``title``, and ``begin`` is called before each of its steps.
+    ``release`` gets the arguments ``resume``, ``ledger`` and ``progress``. The progress bar has the
+    caption ``title``. Before each step of the progress bar, ``begin`` is called.
     """
 
     def advance(count: int) -> None:
@@ -237,5 +237,5 @@ def print_lines(config: ReleaseConfig, lines: list[str]) -> None:
 
 
 def statement_place(config: ReleaseConfig) -> str | None:
-    """Return the file of the privacy statement, or None for a dry run."""
+    """Return the path of the privacy statement; None for a dry run, which writes no statement."""
     return None if config.dry_run else config.statement or config.output + STATEMENT

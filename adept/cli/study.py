@@ -61,7 +61,10 @@ def _options(config: StudyConfig) -> dict[str, Any]:
 
 
 def model_rows(config: StudyConfig) -> list[sensitivity.SensitivityRow]:
-    """Return rows on distances between a model's latents, which are clipped as in its training."""
+    """Return rows about the distances between the latents of a model for the texts in ``data``.
+
+    The texts are the training split. The latents are clipped as in the training of the model.
+    """
     model, tokenizer = load_model(config.model_dir or "")
     clip_norm = model.config.clip_norm
     rewriter = Rewriter.for_measurement(model, tokenizer, mechanism=Identity(clip_norm=clip_norm))

@@ -145,7 +145,7 @@ def _write_overrides(config: TrainConfig, overrides: list[str], directory: Path)
 
 
 def complete(given: list[str]) -> list[str]:
-    """Return the ``given`` options, after those that only the run ``resume_from`` has stored."""
+    """Add the options that the run ``resume_from`` stored, except those that are ``given`` anew."""
     directories = [argument.partition("=")[2] for argument in given if argument.startswith("resume_from=")]
     if not directories:
         return given

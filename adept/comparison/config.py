@@ -42,8 +42,8 @@ class CompareConfig(Columns):
     alone. If the model was adapted to labelled examples, the comparison also adds the accuracy of a
     classifier that is trained on these examples alone."""
     epsilons: list[float] = field(default_factory=lambda: [8.0, 32.0, 128.0, 512.0])
-    """Values of epsilon that the mechanisms claim. Each epsilon is for a record together with its
-    label, or, if labels are copied, for the text of the record alone."""
+    """Values of epsilon that the mechanisms claim. Each value is the budget of a record with its
+    label. If labels are copied, it is the budget of the record's text alone."""
     seeds: list[int] = field(default_factory=lambda: [0, 1, 2])
     """Seeds, one for each repetition of the comparison. Each repetition computes all results again,
     with fresh noise."""
@@ -52,9 +52,10 @@ class CompareConfig(Columns):
     null, the comparison trains its own models: for each seed, one model for each ball or sphere
     into which the compared mechanisms clip latents."""
     label_codewords: str = "off"
-    """Use of the labels' names if labels are copied and the model was trained on text of many
-    domains: off (names are not used) | auto (the table has a further row, by_label, for rewrites
-    that are public sentences near the names of the labels)."""
+    """Use of the labels' names: off (names are not used) | auto (the table has a further row,
+    by_label, in which each rewrite is a public sentence near the name of the record's label). For
+    auto, you must also set labels=copy, trust=local, and the model_dir of a model of text of many
+    domains."""
     trust: str = "local"
     """Party that the people behind the records must trust: local (nobody) | central (the holder of
     the file, who releases noisy counts; the options mechanisms and labels are ignored) | all (the
@@ -85,16 +86,16 @@ class CompareConfig(Columns):
     """Number of rewrites of each record. All rewrites of a record are written from the same release
     of the record."""
     baselines: bool = False
-    """Show two more baselines: a look-up, which writes the public text nearest to each released
-    vector, and a classifier that is trained on labelled public text. This option also measures
-    the quality of the rewrites."""
+    """Measure the quality of the rewrites, and show two more baselines: a look-up, which writes the
+    public text nearest to each released vector, and a classifier that is trained on labelled public
+    text."""
     alternatives: bool = False
     """Also show alternatives to a rewriter: mechanisms that replace each word of a text at random,
-    DP-Prompt (which draws the words of a paraphrase) with our decoder, and redaction of words by
-    rules."""
+    DP-Prompt (which draws the words of a paraphrase; here with adept's decoder), and redaction of
+    words by rules."""
     attacks: bool = False
-    """Also attack the releases of each mechanism at each epsilon, to find out which records were
-    released. Only releases of the first seed are attacked."""
+    """Also attack the releases of each mechanism at each epsilon: an attacker sees a release and
+    guesses the record. Only releases of the first seed are attacked."""
     examples: bool = False
     """Show examples of rewrites even if the data are not public. With public data, the page always
     shows examples."""

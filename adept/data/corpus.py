@@ -65,7 +65,7 @@ class Corpus:
 
 @dataclass(kw_only=True)
 class Columns(ReadingOptions):
-    """Options for the columns in the files of a data set, and for reading the files."""
+    """Names of the columns that hold text and label, and options for reading data files."""
 
     text_column: str = "text"
     """Name of the column that holds the text."""
@@ -89,8 +89,8 @@ class DataConfig:
     hub_label_column: str = "intent"
     """Name of the column that holds the labels in the data set on the Hub."""
     seed: int = 0
-    """Seed with which training records are drawn if data.most limits their number, and with which
-    validation records are split off if the data have no validation split."""
+    """Seed of two random choices: of the training records if data.most limits their number, and of
+    the validation records if the data have no validation split."""
     sizes: list[int] = field(default_factory=lambda: [6000, 600, 1000])
     """For data=air_travel: numbers of records in the training, validation and test split. The
     default numbers are those of the whole data set."""

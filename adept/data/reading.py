@@ -65,8 +65,8 @@ class ReadingOptions:
 
     # --- Files
     format: str | None = None
-    """Format of the input, and of an output whose name does not show its format: txt | jsonl | json
-    | csv | parquet. With null, the names of the files decide."""
+    """Format of the input: txt | jsonl | json | csv | parquet. An output gets the same format if
+    its name does not show another one. With null, the names of the files decide."""
     delimiter: str | None = None
     """Separator of the cells in csv files: comma | semicolon | tab | pipe. With null, tabs separate
     the cells of .tsv files, and commas the cells of all other files."""

@@ -50,7 +50,7 @@ class ModelConfig:
     """Way to write texts if decoding.strategy=auto: lstm (word by word) | nearest (choose public
     texts)."""
     encoder: str = "lstm"
-    """Encoder, set by training.content.kind: lstm | topics (one latent coordinate per topic)."""
+    """Encoder, as training.content.kind decides: lstm | topics (a number for each topic)."""
 
     def __post_init__(self) -> None:
         check_choice(("lstm", TOPICS), **{"model.encoder": self.encoder})
@@ -114,11 +114,11 @@ class DecodingConfig:
     """Options for writing texts from released latents."""
 
     strategy: str = "auto"
-    """Strategy: auto (nearest if model.decoder=nearest; else sample if codewords are released; else
-    greedy) | greedy (take the likeliest word) | sample (draw words) | nearest (take the nearest
-    public text)."""
+    """Way to write texts: auto (nearest if model.decoder=nearest; otherwise sample for
+    mechanism=learned_codebook; otherwise greedy) | greedy (take the likeliest word) | sample (draw
+    words) | nearest (take the nearest public text)."""
     temperature: float = 1.0
-    """For strategy=sample: a value below 1 favours likely words, a value above 1 rare words."""
+    """For strategy=sample: values below 1 favour likely words, values above 1 favour rare words."""
     top_k: int = 0
     """For strategy=sample: number of likeliest words to draw from. With 0, draw from all words."""
     top_p: float = 1.0
@@ -126,9 +126,9 @@ class DecodingConfig:
     candidates: int = 1
     """For strategy=sample: number of texts drawn for a rewrite, of which the likeliest is kept."""
     pool: int | None = None
-    """Number of texts written for each codeword, from which the rewrites of records are drawn. With
-    null, smaller codebooks get more texts per codeword. With 0, a new text is written for each
-    record."""
+    """Number of texts that are written for each codeword. The rewrite of a record is drawn from the
+    texts of its codeword. With null, smaller codebooks get more texts per codeword. With 0, a new
+    text is written for each record."""
 
     def __post_init__(self) -> None:
         check_choice(("auto", "greedy", "sample", "nearest"), **{"decoding.strategy": self.strategy})
@@ -145,12 +145,12 @@ class ContentConfig:
     """Options for the content of latents, which are vectors of texts."""
 
     kind: str = "auto"
-    """Content of latents: topics | none (an LSTM encoder learns the content) | auto (topics for
-    learned_codebook and description, else none)."""
+    """Content of latents: topics | none (no topics; an LSTM encoder learns the content) | auto
+    (topics for learned_codebook and description, else none)."""
     topics: int = 400
     """Largest number of topics. At most one topic is learned for every eight public texts."""
     lexicon: bool = False
-    """Use the meanings of English words for topics and for unknown words (text of many domains)."""
+    """For text of many domains: use the meanings of English words for topics and unknown words."""
 
     def __post_init__(self) -> None:
         check_choice(("auto", "none", TOPICS), **{"training.content.kind": self.kind})
@@ -163,16 +163,16 @@ class CodecConfig:
     """Options for learning a codec, which describes texts by numbers and holds public texts."""
 
     learn: str = "later"
-    """Time when the codec lists likely texts: later (once, when first needed) | now (in
+    """Time when the codec's list of likely texts is made: later (once, when first needed) | now (in
     training)."""
     texts: int | None = None
-    """Number of random training texts from which the codec learns. With null, all texts."""
+    """Number of random training texts from which the codec learns. With null, it uses all texts."""
     likely: int = MAX_LISTED_TEXTS
-    """Number of texts in the list of likely texts of a codec that learned from at least 1,000
-    public texts."""
+    """Number of texts in the codec's list of likely texts. A codec that learned from fewer than
+    1,000 texts has no such list."""
     sentences: bool = False
-    """Give each training text a number, and find the text nearest to a record by meaning (for text
-    of many domains)."""
+    """For public text of many domains: give each training text a number. A record is then described
+    by the number of the training text nearest to it in meaning."""
 
     def __post_init__(self) -> None:
         check_choice(("later", "now"), **{"training.codec.learn": self.learn})

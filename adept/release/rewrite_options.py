@@ -66,9 +66,9 @@ class FileOptions(PersonOptions):
     """Columns, besides text and label, that are copied to the output unchanged, without any
     privacy. Columns that no option names are left out of the output."""
     schema: str | None = None
-    """Types of the columns in keep_columns: a parquet file that has these columns, or JSON such as
-    {"score": "float64"}. You need schema only if the columns are read from standard input and
-    written into a parquet file."""
+    """Types of the columns in keep_columns: give a parquet file that has these columns, or JSON
+    such as {"score": "float64"}. You need schema only if the columns are read from standard input
+    and written into a parquet file."""
 
     # --- Labels
     labels: str = "copy"
@@ -85,8 +85,8 @@ class FileOptions(PersonOptions):
     # --- Persons
     excess: str = "refuse"
     """Treatment of persons with more than max_records_per_person records: refuse (the command stops
-    and releases nothing) | drop (only the first
-    max_records_per_person records of each person are released)."""
+    and releases nothing) | drop (only the first max_records_per_person records of each person are
+    released)."""
 
     # --- Shuffling, which hides who said what and gives a stronger guarantee for the whole file
     shuffle: bool = False
@@ -96,8 +96,8 @@ class FileOptions(PersonOptions):
     """Declare that a trusted party shuffles this number of output rows together before anyone else
     reads the rows."""
     central_delta: float | None = None
-    """Delta of the guarantee for N shuffled records together. With null, delta is the smaller of
-    1e-6 and 0.1 / N."""
+    """Delta of the guarantee for all shuffled records together. With null, delta is the smaller of
+    1e-6 and 0.1 / N, where N is the number of shuffled records."""
 
     # --- Where it runs
     flush_every: int | None = None
@@ -167,10 +167,10 @@ class LedgerOptions:
 
     # --- Interrupted runs, and records that were released before
     ledger: str | None = None
-    """File of the ledger, which lists released records. A release is refused if your ledger already
-    lists one of its records. With null, the default ledger is used, which adds up the budgets of
-    each record and refuses a release only above a limit that you set. With none, no ledger is
-    kept."""
+    """File of the ledger, which lists released records. If the ledger that you name already lists
+    one of the records, the release is refused. With null, the default ledger is used: it adds up
+    the budgets of each record, and a release is refused only above a limit that you set. With none,
+    no ledger is kept."""
     record_columns: list[str] | None = None
     """Columns that identify a record in the ledger. The first release in a ledger decides these
     columns for all later releases. With null, a record is identified by its text, and also by its
@@ -182,8 +182,8 @@ class LedgerOptions:
     """Release records even if the ledger already lists a release of them. The budgets of all
     releases of a record add up."""
     key: str | None = None
-    """File with the secret key for the digests of records in journal and ledger. With null, the
-    file is ~/.config/adept/key."""
+    """File with a secret key. In place of a record, the journal and the ledger store a digest,
+    which is computed with this key. With null, the file is ~/.config/adept/key."""
 
 
 @dataclass
@@ -195,8 +195,9 @@ class ReleaseRequest(LedgerOptions, FileOptions):
     """Privacy budget of each record. With labels=joint_response, epsilon is the budget of text and
     label together. Epsilon has no default, so you must choose its value."""
     mechanism: Any = None
-    """Mechanism that randomises each record. With null, the command chooses the mechanism that
-    suits the model best and computes in exact arithmetic. The help lists all mechanisms."""
+    """Mechanism that randomises each record. With null, the command chooses among the mechanisms
+    that compute in exact arithmetic, and takes the one that suits the model best. The help lists
+    all mechanisms."""
     model_dir: str | None = None
     """Directory of the model. With null, the command uses the model that comes with the package."""
     accept_broken_claim: bool = False
@@ -213,15 +214,17 @@ class ReleaseRequest(LedgerOptions, FileOptions):
     label_set: list[str] | None = None
     """Public list of the labels among which random labels are drawn: either [A,B] or @FILE, a file
     with one label on each line. With null, the labels of the model are used. With labels=copy, no
-    label is drawn, but the public sentences for each label of the list are chosen before the first
-    record is released."""
+    label is drawn. The command then uses the list to choose public sentences for each label (see
+    label_codewords) before it releases the first record."""
     label_descriptions: str | None = None
-    """File with public sentences about the labels, for copied labels whose names say too little.
-    Each line holds a label, a tab, and sentences about the label, separated by tabs."""
+    """File with public sentences about the labels. Give this file if labels are copied, and their
+    names alone do not show what they mean. Each line holds a label, a tab, and sentences about the
+    label, separated by tabs."""
     label_codewords: str = "auto"
-    """Public sentences among which a rewrite is chosen if labels=copy: auto (for each label, the
-    sentences near its name; this needs a model of text of many domains and mechanism=null, and a
-    rewrite can then reveal its label) | off (the same sentences for all labels)."""
+    """For labels=copy: the public sentences among which each rewrite is chosen: auto (for each
+    label, the sentences near its name, so a rewrite can reveal its label; works only with
+    mechanism=null and a model of text of many domains) | off (the same sentences for all
+    labels)."""
 
     # --- Texts
     batch_size: int = BATCH_SIZE
@@ -229,8 +232,8 @@ class ReleaseRequest(LedgerOptions, FileOptions):
 
     # --- Persons
     epsilon_per: str = "record"
-    """Unit that epsilon is for: record (each record spends the whole epsilon) | person (the records
-    of a person get equal shares of epsilon)."""
+    """Unit that may spend epsilon: record (each record spends the whole epsilon) | person (the
+    records of a person get equal shares of epsilon)."""
 
     decoding: DecodingConfig = field(default_factory=DecodingConfig)
 
