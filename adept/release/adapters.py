@@ -37,7 +37,8 @@ class DatasetRewriter:
         name: name of the output in the ledger.
         ledger_limit: largest total epsilon of a text, unless the ledger stores a smaller limit.
         text_column: name of the column with the texts.
-        label_column: name of the column with labels; needed if there are codewords for each label.
+        label_column: name of the column with labels; needed if the label of a text selects the
+            public sentences among which the text's rewrite is chosen.
     """
 
     rewriter: Rewriter

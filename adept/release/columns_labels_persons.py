@@ -121,7 +121,7 @@ def output_columns(label_column: str | None, options: ReleaseOptions) -> list[st
 
 
 class CheckedRecords:
-    """An iterable of records that checks each record when it is read, and counts those it yields.
+    """An iterable that checks each record when the record is read, and counts the yielded records.
 
     If a person contributed more than ``max_records_per_person`` records, excess=drop leaves the
     later records out, and excess=refuse raises DataError.
@@ -190,7 +190,7 @@ class CheckedRecords:
 
     @property
     def lines(self) -> list[str]:
-        """Lines about records that were left out, for the holder of the file only."""
+        """Lines of text about records that were left out; only the input's holder may see them."""
         if not self._persons or not (left_out := self._persons.left_out):
             return []
         exceed = "were left out, as they are beyond max_records_per_person"

@@ -1,11 +1,11 @@
 """The ledger of a release: a file that the user names, no ledger, or the default ledger.
 
 A ledger is a file that lists released records with their budgets. The default ledger is a file in
-the state directory. It refuses a release only if the total epsilon of a record would exceed the
-ledger's limit. If the default ledger cannot be used, for example because the disk is full, a line
-tells the user, and the release continues. But if the ledger has a limit, the release is refused,
-because the limit cannot be checked. An empty file beside a ledger shows, even after the ledger is
-lost, that the ledger has a limit.
+the user's directory ``~/.local/state/adept`` (or ``$XDG_STATE_HOME/adept``). It refuses a release
+only if the total epsilon of a record would exceed the ledger's limit. If the default ledger cannot
+be used, for example because the disk is full, a message tells the user, and the release goes on.
+But if the ledger has a limit, the release is refused, because the limit cannot be checked. An empty
+file beside a ledger shows, even after the ledger is lost, that the ledger has a limit.
 
 The name of the default ledger's file holds a fingerprint of the secret key, so there is one default
 ledger for each key.
@@ -82,7 +82,11 @@ class DefaultLedger(Ledger):
             tell(f"the default ledger of another key has a limit, which does not hold for this release ({path})")
 
     def identity(self, *, text_column: str, person_column: str | None) -> Identity:
-        """Return the columns that identify records; if the ledger fails, the text column alone."""
+        """Return the columns that identify records.
+
+        If the ledger fails, and the release may continue without it, the text alone identifies a
+        record.
+        """
         try:
             return super().identity(text_column=text_column, person_column=person_column)
         except (ConfigurationError, DataError, OSError) as error:
@@ -95,7 +99,10 @@ class DefaultLedger(Ledger):
             return self._identity
 
     def _usual_roles(self, person_column: str | None) -> tuple[Role, ...]:
-        """Return only the role of the text, because some of the ledger's files name no persons."""
+        """Return only the role of the text.
+
+        The default ledger serves many input files, and some of them have no column of persons.
+        """
         return (TEXT_ROLE,)
 
     def collect(self, subjects: Iterable[tuple[bytes, int]]) -> None:
@@ -214,7 +221,10 @@ def claim_records(
 
 
 def describe_overlap(ledger: Ledger | None) -> list[str]:
-    """Return lines about earlier releases of this run's records, for the file's holder only."""
+    """Return lines of text about earlier releases of this run's records.
+
+    Only the person who holds the input may see these lines.
+    """
     if ledger is None or not ledger.keeps or not ledger.overlap.epsilon:
         return []
     overlap = ledger.overlap

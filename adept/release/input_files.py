@@ -78,7 +78,7 @@ class Inputs:
         return {file_format(name, self.options.format) for name in self.locations}
 
     def schemas(self, first: Record) -> list[dict[str, Any]]:
-        """Return the column types of each parquet file or stream; [] for other formats."""
+        """Return the column types of each parquet input, or [] if an input has another format."""
         if self.formats != {"parquet"}:
             return []
         if self.repeatable:
@@ -102,7 +102,10 @@ class Inputs:
         return [sentence for sentence in found if sentence]
 
     def estimate(self) -> int | None:
-        """Return the approximate number of records, or None if lines cannot be counted."""
+        """Return the number of lines as an estimate of the records, or None.
+
+        None stands for input that has no lines (parquet or gzip) or can be read only once.
+        """
         if not self.repeatable or "parquet" in self.formats or any(map(is_gzip_name, self.locations)):
             return None
         return sum(map(_count_lines, self.locations))

@@ -203,7 +203,10 @@ class Ledger(LedgerFile):
             self._database.executemany(COLLECT, subjects)
 
     def collect_records(self, records: Iterable[Record], *, before: int = 0) -> None:
-        """Collect digests of records and persons; earlier calls collected ``before`` records."""
+        """Collect digests of records and persons.
+
+        ``before`` is the number of records that earlier calls have collected.
+        """
         numbered = enumerate(records, start=before + 1)
         self.collect(found for number, record in numbered for found in self._identity.subjects(record, number))
 
@@ -339,7 +342,11 @@ class Ledger(LedgerFile):
             self._database.execute("UPDATE asked SET claimed = 0")
 
     def finish(self, run: str) -> None:
-        """Store a release's end: the current time or, for a central release, the day it began."""
+        """Store that a release has ended, with the current time.
+
+        For a central release, store the day on which it began instead, so the ledger does not show
+        how long the release took.
+        """
         ended = f"CASE scope WHEN '{EVERYWHERE}' THEN started ELSE ? END"
         self._database.run(f"UPDATE releases SET finished = {ended} WHERE run = ?", _now(), run)
 

@@ -2,8 +2,8 @@
 
 A *claim* is an entry of the ledger for one record or person in one release.
 
-*Claim*: suppose that one bit changes on the disk, or that the end of the file is lost. Then either
-an error is raised, or the ledger still lists every record, and its limit has not grown.
+*Claim*: suppose that one bit changes on the disk, or that the end of the file is lost. Then an
+error is raised, or else the ledger still lists every record and its limit has not grown.
 
 *Proof*. SQLite stores each claim twice: in the tree of the table of claims, and in the tree of the
 index ``claims_again``. The two trees of a claim share no page of the file. Each claim is looked up
@@ -88,10 +88,11 @@ class Spending:
 
     Attributes:
         persons: True if a column names the person who contributed each record.
-        central: True if the budget is added to the totals of all records, in the release or not.
-        per_row: how many times epsilon is added to the total of a record.
-        per_person: how many times epsilon is added to the total of a person; in a local release,
-            for each of the person's records.
+        central: True if the budget is added to the totals of all records and persons, even of those
+            that are not in the release.
+        per_row: number of times that epsilon is added to the total of a record.
+        per_person: number of times that epsilon is added to the total of a person. In a local
+            release, epsilon is added that many times for each record of the person.
     """
 
     mechanism: str
@@ -177,7 +178,7 @@ class LedgerSum:
 
 
 class LedgerFile:
-    """The file of an open ledger, and the sums of the budgets that it holds.
+    """The file of an open ledger, with methods that list its releases and sum up their budgets.
 
     Args:
         path: name of the file, which is created if it does not exist.
@@ -327,7 +328,8 @@ def _check_file(path: str) -> None:
 def _definitions(database: sqlite3.Connection) -> dict[str, list[str]]:
     """Return the SQL text that defines each table and index, split into words.
 
-    SQLite does not notice damage in the SQL text.
+    SQLite does not notice damage in this text, so ``LedgerFile`` compares it with the text that
+    defines a new ledger.
     """
     rows = database.execute("SELECT name, sql FROM sqlite_master WHERE name NOT LIKE 'sqlite_stat%'")
     return {name: (sql or "").split() for name, sql in rows}
@@ -341,7 +343,7 @@ def _own_definitions(*, approvals: bool) -> dict[str, list[str]]:
 
 
 def group_claims(rows: Iterable[tuple[int, int, int, str | None, int]]) -> Counter[Asked]:
-    """Count digests by their kind, by their use in this run, and by their earlier claims."""
+    """Count the digests with the same kind, use in this run, and earlier claims (``Asked``)."""
     groups: Counter[Asked] = Counter()
     for kind, first, times, found, count in rows:
         pairs = (claim.split(":") for claim in found.split(",")) if found else ()
@@ -364,7 +366,7 @@ def add_up(spent: Mapping[int, Budget], claims: Iterable[tuple[int, int]]) -> Bu
 
 
 def round_up(amount: Budget) -> float:
-    """Return the smallest float that is not below an exact amount."""
+    """Return the smallest float that is at least as large as an exact amount."""
     try:
         result = float(amount)
     except OverflowError:

@@ -62,8 +62,8 @@ def open_release(
     Raises:
         ModelError: the directory holds no model, or the mechanism cannot use it.
         ConfigurationError: the budget is missing, or options are out of range or contradictory.
-        ReleaseRefused: the mechanism's claim is false, its noise has rounding errors, or the model
-            was trained on private text, and ``request`` does not permit this.
+        ReleaseRefused: ``request`` lacks an option that accepts a false claim of the mechanism,
+            noise with rounding errors, or a model that was trained on private text.
     """
     model, tokenizer = loaded or load_model(request.model_dir)
     asked = request.mechanism.budget(request.epsilon) if request.mechanism else request.epsilon
@@ -175,7 +175,7 @@ class LocalPlan(Plan[PrivacyStatement]):
     Attributes:
         labels: public labels that may be written instead of a record's label.
         label_type: integer type with which labels are written; None if labels are written as text.
-        begun: iterator over all records; the first record has been read already.
+        begun: iterator over all records, including the first, which was read to make the plan.
     """
 
     same = (
@@ -232,7 +232,7 @@ class LocalPlan(Plan[PrivacyStatement]):
         return CheckedRecords(self.kept.check(records), self.label_column, self.options, labels=self.labels or None)
 
     def records(self) -> Iterator[Record]:
-        """Return all records: read the input again if that is possible, or else use ``begun``."""
+        """Return all records: read the input again or, if it is a stream, go on with ``begun``."""
         return self.inputs.records(columns=self.options.used_columns) if self.inputs.repeatable else self.begun
 
     def own_terms(self) -> dict[str, Any]:

@@ -4,7 +4,8 @@ A mechanism turns a record into a random value, the *release*, from which the re
 written. ``draw`` makes all random choices for a batch. The result, an *entry*, is stored in the
 journal, a file with which an interrupted run can continue. ``rows`` and ``last_rows`` make output
 rows from an entry. Of the records themselves, ``rows`` and ``last_rows`` read only the columns that
-are copied. So a run can write all its rows again from a journal that holds all entries.
+are copied. So if the journal holds all entries, a run can write all rows again from the entries and
+the copied columns.
 """
 
 import base64
@@ -39,7 +40,11 @@ JOINT_TREATMENTS = ("joint", "joint_response")  # treatments that put the label 
 
 
 class PlainBatches:
-    """A writer of rows in the order of the input; with ``copied``, Arrow copies kept columns."""
+    """A writer of rows in the order of the input.
+
+    Each row contains the columns of the option ``keep_columns``. If ``copied`` is True, Arrow
+    copies their values; otherwise, the row holds the values as they were read.
+    """
 
     def __init__(
         self, rewriter: Rewriter, label_column: str | None, options: ReleaseOptions, *, copied: bool = False
@@ -118,7 +123,7 @@ class ShuffledBatches:
         return ShuffledBatches, (self._batches,)
 
     def draw(self, batch: Sequence[Record]) -> Entry:
-        """Release a batch of records, and write no texts yet."""
+        """Draw the releases of a batch of records; ``last_rows`` writes their texts later."""
         released, labels = self._batches.release(batch).cpu(), self._batches.randomise_labels(batch)
         rows = base64.b64encode(released.contiguous().numpy().tobytes()).decode("ascii")
         entry = {"releases": rows, "kind": str(released.dtype).removeprefix("torch.")}

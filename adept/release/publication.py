@@ -1,10 +1,10 @@
 """The files of a release (statement, card, report, data), published when all are complete.
 
-Each file is first written under a temporary name beside its final name. A link then gives the file
-its final name. If another file already has this name, DataError is raised. The data file gets its
-final name last. So beside a data file with a final name there is always a statement that holds the
-digest of the data file. The temporary names stay until the release is complete, so that a resumed
-run recognises its files.
+Each file is first written under a temporary name beside its final name. A hard link then gives the
+file its final name. If another file already has this name, DataError is raised. The data file gets
+its final name last. So beside a data file with a final name there is always a statement that holds
+the digest of the data file. The temporary names stay until the release is complete, so that a
+resumed run recognises its files.
 
 A run stores its draws (the results of all random choices) in the *journal*. To *claim* records
 means to add them to the *ledger*, the list of released records. The *terms* of a release are the
@@ -38,8 +38,9 @@ Each state is on the disk before the next state begins.
 (d) This is the claim of ``adept.release.resume_journal`` if the journal is whole and up to date.
     The ledger detects a journal that was replaced by an older copy or has lost its end. Before
     anybody can read records, the ledger stores the number of these records. A run does not resume
-    from a journal that holds draws for fewer records than the number in the ledger. So the ledger
-    removes only claims of records that nobody can have read. QED.
+    from a journal that holds draws for fewer records than the number in the ledger. The ledger
+    removes the claims of a release only while the number is zero, so nobody can have read any
+    record of the release. QED.
 
 On standard output, rows become visible batch by batch. The records of a batch are drawn, stored in
 the journal, and marked as readable in the ledger; only then are their rows written. If a default
@@ -105,7 +106,10 @@ class Publication:
 
     @property
     def journal(self) -> Path:
-        """Path of the journal: beside the data file or, without one, beside the statement."""
+        """Path of the journal, which lies beside the data file.
+
+        If rows go to standard output, the journal lies beside the statement instead.
+        """
         return Path((self.statement if self.streaming else self.target) + JOURNAL)
 
     @property
@@ -211,7 +215,11 @@ class Publication:
         return described if found else None
 
     def withdraw(self, *, all_ours: bool = False) -> None:
-        """Remove the final names that this release gave; with ``all_ours``, all final names."""
+        """Remove the final names that this release has given to its files.
+
+        With ``all_ours``, the caller knows that all files with these names belong to this release.
+        Otherwise, a name is removed only if it leads to the same file as its temporary name.
+        """
         for name in self.names:
             if all_ours or _ours(name):
                 Path(name).unlink(missing_ok=True)
@@ -243,7 +251,7 @@ def _ours(name: str) -> bool:
 
 @dataclass(frozen=True)
 class Output:
-    """An open output; after the output is closed, ``sha256`` is the digest of its content."""
+    """An open output; once it is closed, ``sha256()`` returns the digest of its content."""
 
     write: Callable[[Sequence[Record]], None]
     flush: Callable[[], None]
@@ -254,7 +262,10 @@ class Output:
 def open_output(
     publication: Publication, *, format: str, columns: Sequence[str], types: Types | None = None
 ) -> Iterator[Output]:
-    """Yield the open output of a release; raise DataError if standard output has no reader left."""
+    """Yield the open output of a release.
+
+    Raise DataError if the program that reads standard output stops before all rows are written.
+    """
     if not publication.streaming:
         partial = publication.target + PARTIAL
         with record_writer(partial, format=format, columns=columns, types=types) as write:

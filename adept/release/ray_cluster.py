@@ -8,9 +8,10 @@ result of a call. The process that made the call receives this result, and store
 Ray returns exactly one result for each call, even if several workers attempted the call. If the
 result of an attempt is lost, the draws of this attempt were only in the memory of the cluster. So
 exactly one draw of a record enters the journal, before any row of the record is visible. Once the
-draw is in the journal, the proof of ``adept.release.resume_journal`` applies. QED. Nothing in this
-program lets drawn values decide when a worker dies, so lost draws cost no budget, as
-``adept.release.resume_journal`` explains.
+draw is in the journal, the proof of ``adept.release.resume_journal`` applies. QED.
+
+In this program, the moment at which a worker dies does not depend on the values that it drew. So
+lost draws cost no budget, as ``adept.release.resume_journal`` explains.
 
 You must trust the cluster as much as your own machine, because the memory and the disks of the
 cluster hold records. A cluster that this module starts accepts only connections from this machine
@@ -49,18 +50,21 @@ Draw = Callable[[Sequence[Record]], Entry]
 
 
 def draw_parts(draw: Draw, parts: Iterator[Part], options: PersonOptions) -> Iterator[tuple[Part, Entry]]:
-    """Call ``draw`` with each part's batch of records; yield pairs (part, result) in order."""
+    """Call ``draw`` with the batch of records in each part; yield pairs (part, result) in order.
+
+    A part is a tuple whose first item is the batch.
+    """
     if options.engine == "ray":
         return draw_on_cluster(draw, parts, workers=options.workers)
     return ((part, draw(part[0])) for part in parts)
 
 
 def draw_on_cluster(draw: Draw, parts: Iterator[Part], *, workers: int | None) -> Iterator[tuple[Part, Entry]]:
-    """Let workers call ``draw`` with each part's batch; yield pairs (part, result) in order.
+    """Let workers call ``draw`` with the batch in each part; yield pairs (part, result) in order.
 
-    ``workers`` is the number of processes, each with one CPU; None means one for each CPU. The
-    processes run on the cluster that the variable RAY_ADDRESS names or, without this variable, on
-    this machine.
+    A part is a tuple whose first item is the batch. ``workers`` is the number of processes, each
+    with one CPU; None means one for each CPU. The processes run on the cluster that the variable
+    RAY_ADDRESS names or, without this variable, on this machine.
     """
     with _environment():
         yield from _draw(draw, parts, workers=workers)

@@ -79,7 +79,7 @@ class Plan(ABC, Generic[Stated]):
 
     @abstractmethod
     def own_terms(self) -> dict[str, Any]:
-        """Return the terms that are specific to this kind of release (local or central)."""
+        """Return those ``terms`` that only this kind of release (local or central) has."""
 
     @abstractmethod
     def preview(self) -> tuple[Stated, Any]:
@@ -172,7 +172,7 @@ def preview(publication: Publication, plan: Callable[[], Plan[Stated]], tell: Te
 
 @dataclass(frozen=True)
 class Run(Generic[Stated]):
-    """One run of a release; each field is the argument of ``release`` with the same name."""
+    """One run of a release: its plan, its open journal, and arguments of ``release``."""
 
     plan: Plan[Stated]
     journal: Journal
@@ -268,7 +268,10 @@ class Run(Generic[Stated]):
             ) from None
 
     def _give_up(self) -> None:
-        """Delete the draws, and then the ledger's claims, because nobody can have read a row."""
+        """Delete this run's draws, and then remove its records from the ledger.
+
+        Call this method only if nobody can have read a row.
+        """
         with suppress(OSError, AdeptError):
             self.journal.give_up()
             if self.ledger:

@@ -38,10 +38,10 @@ an additional row stores the number of entries. A file is refused if one of its 
 number of entries is wrong.
 
 *Lost draws*. If draws were lost before they were on the disk, nobody has seen them. Lost draws cost
-no budget if the moment at which the run dies does not depend on the drawn values. Nothing in this
-program lets a drawn value decide when the run dies. If the moment did depend on the drawn values,
-values that end the run would be drawn again, so other values would be more likely. At worst, this
-selection could double the epsilon of the records whose draws were lost.
+no budget if the moment at which the run dies does not depend on the drawn values. In this program,
+the moment does not depend on the drawn values. If it did, values that end the run would be drawn
+again, so other values would be more likely. At worst, this selection could double the epsilon of
+the records whose draws were lost.
 
 An entry holds only drawn values: texts that were written, and labels that were randomised or
 written. If this run shuffles the records, an entry holds the releases instead of texts. Copied
@@ -163,7 +163,7 @@ class Journal:
 
     @property
     def begun(self) -> bool:
-        """True if this run or an earlier run has drawn for at least one record."""
+        """True if the journal holds draws for a record, made by this run or by an earlier run."""
         return self.records > 0
 
     @property
@@ -216,7 +216,7 @@ class Journal:
         self.finished = True
 
     def sync(self) -> None:
-        """Move all entries from SQLite's log into the file; wait until the file is on the disk."""
+        """Move all entries from SQLite's log into the journal's file, and wait for the disk."""
         (busy, *_) = self._database.row("PRAGMA wal_checkpoint(TRUNCATE)")
         if busy:
             raise OSError(errno.EBUSY, "the journal is being read", str(self.path))
@@ -224,7 +224,7 @@ class Journal:
         self._synced = time.monotonic()
 
     def give_up(self) -> None:
-        """Delete all entries; the caller has made sure that nobody can have read their rows."""
+        """Delete all entries. Call this method only if nobody can have read their rows."""
         self._start()
         self.sync()
 
@@ -275,7 +275,7 @@ class Journal:
         self._entries = self.records = 0
 
     def _use_log(self) -> None:
-        """Make SQLite use a write-ahead log; in a new file, the table must already exist."""
+        """Make SQLite use a write-ahead log; in a new file, create the table first."""
         self._database.run("PRAGMA journal_mode = WAL")
         self._database.run("PRAGMA synchronous = NORMAL")  # ``sync`` alone waits for the disk
         self._database.run("PRAGMA secure_delete = ON")  # overwrite what is deleted
@@ -361,7 +361,7 @@ def _open(path: Path) -> int:
 def _check_owner(path: Path, owner: int) -> None:
     """Raise DataError if a file belongs neither to this user nor to its directory's owner.
 
-    On some disks, all files belong to the owner of the directory.
+    The directory's owner is accepted because some disks give all files to this owner.
     """
     if owner not in (os.geteuid(), path.parent.stat().st_uid):
         raise DataError(f"{path} belongs to somebody else (user {owner}): choose another output")

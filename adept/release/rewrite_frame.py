@@ -60,7 +60,8 @@ def rewrite_frame(
         text: name of the column with the texts.
         statement: new file for the statement.
         epsilon: privacy budget of each record.
-        label: name of the column with labels; None for no labels, except with ``labels="joint"``.
+        label: name of the column with labels. With None, no labels are written, except with
+            ``labels="joint"``: then the model writes labels.
         person: name of the column that names the person who contributed each record. With
             ``person``, ``options`` must contain ``max_records_per_person``. The returned table does
             not contain this column.

@@ -97,7 +97,8 @@ class FileOptions(PersonOptions):
     reads the rows."""
     central_delta: float | None = None
     """Delta of the guarantee for all shuffled records together. With null, delta is the smaller of
-    1e-6 and 0.1 / N, where N is the number of shuffled records."""
+    1e-6 and 0.1 / N, where N is the number of shuffled records (with labels=copy, of those with
+    the rarest label)."""
 
     # --- Where it runs
     flush_every: int | None = None
@@ -169,8 +170,8 @@ class LedgerOptions:
     ledger: str | None = None
     """File of the ledger, which lists released records. If the ledger that you name already lists
     one of the records, the release is refused. With null, the default ledger is used: it adds up
-    the budgets of each record, and a release is refused only above a limit that you set. With none,
-    no ledger is kept."""
+    the budgets of each record, and a release is refused only above a limit that you set. With
+    ledger=none, no ledger is kept."""
     record_columns: list[str] | None = None
     """Columns that identify a record in the ledger. The first release in a ledger decides these
     columns for all later releases. With null, a record is identified by its text, and also by its

@@ -35,9 +35,9 @@ order of the input. The journal is removed when the output is complete, but its 
 the disk. Against somebody who reads the journal, each record has only its local guarantee.
 
 If labels are copied, a record is hidden only among the records with the same label. So the label
-with the fewest records determines the guarantee. If labels are copied, and the user declares that
-only some of the file's records are shuffled together, no record counts as hidden, because a record
-may be the only one with its label among them.
+with the fewest records determines the guarantee. Suppose that labels are copied, and that the user
+declares that only some of the file's records are shuffled together. Then a record may be the only
+one with its label among these records, so no record counts as hidden.
 """
 
 from dataclasses import dataclass

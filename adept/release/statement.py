@@ -175,7 +175,10 @@ class PrivacyStatement(Statement):
 
     @property
     def text_epsilon(self) -> float | None:
-        """Actual epsilon of the text alone, for all pairs of records; None if ``by_label``."""
+        """Actual epsilon of the text alone, for any two records; None if ``by_label``.
+
+        With ``by_label``, the text alone has no finite epsilon for records with different labels.
+        """
         response = self.label_response
         if self.by_label:
             return None
@@ -183,13 +186,13 @@ class PrivacyStatement(Statement):
 
     @property
     def person_epsilon(self) -> float | None:
-        """Actual epsilon of all records of a person together; None if no persons are named."""
+        """Actual epsilon of all records of a person together; None if no column names persons."""
         people = self.max_records_per_person
         return total(self.guarantee.epsilon, self.label_budget, times=people) if people else None
 
     @property
     def person_delta(self) -> float | None:
-        """Delta of all records of a person together; None if no persons are named."""
+        """Delta of all records of a person together; None if no column names persons."""
         people = self.max_records_per_person
         return total(self.guarantee.delta, times=people) if people else None
 
@@ -198,8 +201,9 @@ class PrivacyStatement(Statement):
         """Description of the pairs of records that the guarantee compares.
 
         The two records of a pair agree in everything that is copied. With ``excess=drop``, a
-        person's records beyond the allowed number are left out. Then the person's other records
-        decide if a record is written, so only two records of the same person are compared.
+        person's records beyond the allowed number are left out. If a record came from another
+        person instead, this could decide which other records of the two persons are left out. So
+        with ``excess=drop``, only two records of the same person are compared.
         """
         copied = [*(["label"] if self.labels == "copy" else []), *self.kept_columns]
         whose = "any two records of the same person" if self.excess == "drop" else "any two records"
@@ -257,7 +261,7 @@ class CentralStatement(Statement):
 
     @property
     def guarantee(self) -> Guarantee:
-        """Guarantee for a person or, if no persons are named, for a record."""
+        """Guarantee for a person or, if no column names persons, for a record."""
         return self.votes.guarantee(persons=self.persons)
 
     @property
@@ -271,12 +275,13 @@ class CentralStatement(Statement):
 
     @property
     def times_counted(self) -> int:
-        """Number of times that this release's epsilon counts in a total for replacing one record.
+        """Number by which this release's epsilon is multiplied in the total epsilon of one record.
 
-        If persons are named, the number is also large enough for replacing all records of one
-        person. If one record of a person is replaced, another record of this person may be counted
-        instead. So the counts change by up to 4 in l1 norm, and each change by ``sensitivity``
-        costs one epsilon.
+        The total of a record is the epsilon for replacing this record. Suppose that a column names
+        persons. If a record is removed, another record of the same person may be counted in its
+        place, so two counts change by one. Replacing a record means removing one and adding one, so
+        the counts change by up to 4 in l1 norm. A change by ``sensitivity`` costs the release's
+        epsilon once. The number also suffices for replacing all records of one person.
         """
         person = 2 // COUNTS_MOVED[self.votes.neighbours]
         return max(person, -(-4 // self.votes.sensitivity)) if self.persons else person

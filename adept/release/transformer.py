@@ -35,8 +35,9 @@ class PrivateText(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     ``fit`` releases nothing; each call of ``transform`` is a release with new noise. ``transform``
     refuses a text that any ``PrivateText`` of this process has released before. So rewrite the
     texts once, before a cross-validation: otherwise the budgets of all folds would add up. With
-    ``again=True``, texts are released again, and ``spent`` returns the largest total epsilon of a
-    text. Only a ledger, a file that lists released records, counts the releases of other processes.
+    ``again=True``, ``transform`` releases such a text again, and the epsilons of the text add up;
+    ``spent`` returns the largest total. To count the releases of other processes too, give a
+    ledger, a file that lists released records.
 
     Args:
         rewriter, ledger, again, key, ledger_limit: as for ``DatasetRewriter``.

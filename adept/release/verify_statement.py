@@ -2,10 +2,11 @@
 
 Standard library only: ``python verify_statement.py OUTPUT.privacy.json [output=OUTPUT] [model_dir=DIR]``.
 
-Each *part* of a certificate describes one random draw of a release. The draws must imply that an
-output changes the odds between two records by at most the factor e^epsilon, up to delta. The
-arithmetic uses integers and fractions, and decimals of 700 digits for Gaussian noise. Other fields
-are compared with computed values or listed as unchecked; ``adept verify`` also compares sentences.
+Each *part* of a certificate describes one random draw of a release. The parts must imply that an
+output changes a reader's odds between two records by at most the factor e^epsilon, up to delta. The
+arithmetic uses integers and fractions, and decimals of 700 digits for Gaussian noise. This module
+compares other fields with computed values, or lists them as unchecked. The command ``adept verify``
+also compares the sentences.
 """
 
 import hashlib
@@ -115,7 +116,7 @@ def statement_sha256(said: Json) -> str:
 
 
 def _implied(said: Json, parts: list[Json]) -> tuple[list[str], list[str]]:
-    """Check fields against the certificate; return the implied guarantee and unchecked fields."""
+    """Check fields against the certificate; return its guarantee and names of unchecked fields."""
     central = _check_kind(said, [part["of"] for part in parts])
     whole = {name: sum((_number(part.get(name, "0")) for part in parts), Fraction(0)) for name in ("epsilon", "delta")}
     _budgets(said, _number(parts[-1]["epsilon"]), central, whole, by_label=parts[0]["of"] == BY_LABEL)
@@ -216,7 +217,7 @@ def _shuffling(said: Json, symbols: bool) -> None:
 
 
 def _symbols(said: Json, part: Json) -> None:
-    """Check the weights of symbols (heavy / light <= e^epsilon), text_epsilon and label_epsilon.
+    """Check one draw of a symbol: its two weights (heavy / light <= e^epsilon) and its epsilons.
 
     Checked proof: ``proofs/Checker.v``, ``accepted_symbols_are_private``.
     """
@@ -300,7 +301,7 @@ def _upper_tail(x: Decimal) -> Decimal:
 
 
 def _step(said: Json) -> Fraction:
-    """Return the public grid's spacing, a power of two: clip_norm / 2^21 to clip_norm / 2^20."""
+    """Return the public grid's spacing: the largest power of two up to clip_norm / 2^20."""
     _same(type(said["dim"]) is int and said["dim"] > 0, True, "dim must be a whole number from 1 on")
     bits = int(Fraction(_float(said, "clip_norm")) * 2**1074).bit_length()
     return Fraction(2 ** (bits - 1 - GRID_BITS), 2**1074)
