@@ -75,8 +75,8 @@ def adapt(
     Args:
         examples: public texts of the domain; the adapted model holds them word for word.
         source: origin of the examples, which the model's card and every privacy statement name.
-        said: True if people wrote the examples; False if ``sentences_about`` found them for the
-            names of things.
+        said: True if people wrote the examples; False if ``sentences_about`` found all of them
+            for a list of terms.
         seed: seed of all random choices, such as the choice of held-out examples.
 
     Raises:
@@ -159,7 +159,7 @@ def _origin(data: TrainingData, source: str, examples: int) -> TrainingData:
 
 
 def wider(model: Autoencoder, vocabulary_size: int, *, topics: int, training_data: TrainingData) -> Autoencoder:
-    """Return a copy of a model, with a larger vocabulary and with topics yet to be fitted."""
+    """Return a copy of a model with a larger vocabulary. Its topics are not fitted yet."""
     config = replace(model.config, latent_dim=topics, decoder="nearest")
     wider = Autoencoder(config, vocabulary_size=vocabulary_size, clip=model.clip, training_data=training_data)
     kept = {name: tensor.cpu() for name, tensor in model.state_dict().items() if name not in READ_LATENTS}
@@ -210,12 +210,12 @@ def codebooks_at(latents: Tensor, own: Tensor, *, most: int, seed: int) -> dict[
 def codebooks_about(latents: Tensor, own: Tensor, others: Tensor, *, seed: int) -> dict[int, Tensor]:
     """Return codebooks for the latents (N, n) of a few examples, keyed by number of codewords.
 
-    ``own`` (M, n) and ``others`` (L, n) hold latents of the model's own public texts: of texts near
-    to the examples, and of texts chosen without regard to the examples. The largest codebook holds,
-    in random order, the latents of the examples, the rows of ``own`` that are nearest to these
-    latents, and about as many rows of ``others``. Smaller codebooks hold the first codewords of the
-    largest codebook, and the smallest codebooks hold means of the largest codebook's first
-    codewords.
+    ``own`` (M, n) and ``others`` (L, n) hold latents of the model's own public texts. The texts of
+    ``own`` are near to the examples. The texts of ``others`` were chosen without regard to the
+    examples. One list holds, in random order, the latents of the examples, the rows of ``own`` that
+    are nearest to these latents, and about as many rows of ``others``. The codebooks with the sizes
+    TEXT_CODEWORDS hold the first latents of the list. Smaller codebooks hold means of its first
+    latents.
     """
     distinct, own, others = (normalize(some.cpu(), dim=1) for some in (torch.unique(latents.cpu(), dim=0), own, others))
     most = max(len(distinct), max(TEXT_CODEWORDS))
@@ -295,7 +295,7 @@ def spell_out(name: str) -> str:
 
 
 def are_terms(lines: Sequence[str]) -> bool:
-    """Return True if most lines have at most MAX_TERM_WORDS words, like the names of things."""
+    """Return True if most lines are as short as a term: they have at most MAX_TERM_WORDS words."""
     return 2 * sum(len(words_of(line)) <= MAX_TERM_WORDS for line in lines) > len(lines)
 
 
@@ -308,7 +308,7 @@ def read_page(page: str) -> list[str]:
 
 
 def sentences_about(codec: Codec, terms: Iterable[str]) -> list[str]:
-    """Return those sentences of a broad codec that are nearest in meaning to one of the terms."""
+    """Return the sentences in a codec of broad text that are nearest in meaning to each term."""
     asked = list(dict.fromkeys(filter(None, map(spell_out, terms))))
     meanings, table = read_meanings(codec)
     each = max(MIN_PER_TERM, MAX_SENTENCES // max(1, len(asked)))
@@ -338,7 +338,7 @@ def nearest_first(
 
 
 def read_meanings(codec: Codec) -> tuple[Meanings, Codes]:
-    """Return the ``Meanings`` of a broad codec, and the meanings (N, d) of its sentences."""
+    """Return the ``Meanings`` of a codec of broad text, and its sentences' meanings (N, d)."""
     if codec.lexicon is None:
         raise ModelError("model_dir must hold a model of broad text: leave model_dir out, or give examples")
     meanings = Meanings(codec.lexicon, codec.weigh)

@@ -1,4 +1,4 @@
-"""Options of models and of training. This module imports no PyTorch: ``--help`` has to be quick."""
+"""Options of models and of training. To keep ``--help`` quick, this module imports no PyTorch."""
 
 import math
 from collections.abc import Callable
@@ -67,7 +67,7 @@ class ModelConfig:
 
 @dataclass(frozen=True)
 class TrainingData:
-    """Origin of a model's training text, which no privacy guarantee of a rewrite covers."""
+    """Origin of a model's training text. No privacy guarantee of a rewrite covers this text."""
 
     name: str = "unknown"
     public: bool = False
@@ -92,8 +92,8 @@ class TokenizerConfig:
     kind: str = "word"
     """Kind of token: word | bpe (parts of words, down to single bytes, for any language)."""
     min_frequency: int = 2
-    """Least number of times that a word (with kind=bpe, a pair of parts) must occur in the texts to
-    be in the vocabulary."""
+    """Least number of times that a word must occur in the texts to be in the vocabulary. With
+    kind=bpe, two neighbouring parts of words become one part if they occur this often."""
     vocabulary_size: int = 10_000
     """Largest number of tokens in the vocabulary. With kind=bpe, all 256 bytes are tokens."""
     lowercase: bool = True
@@ -142,7 +142,7 @@ class DecodingConfig:
 
 @dataclass
 class ContentConfig:
-    """Options for the content of latents, which are vectors of texts."""
+    """Options for the content of latents, that is, what the numbers in a text's vector mean."""
 
     kind: str = "auto"
     """Content of latents: topics | none (no topics; an LSTM encoder learns the content) | auto
@@ -168,8 +168,8 @@ class CodecConfig:
     texts: int | None = None
     """Number of random training texts from which the codec learns. With null, it uses all texts."""
     likely: int = MAX_LISTED_TEXTS
-    """Number of texts in the codec's list of likely texts. A codec that learned from fewer than
-    1,000 texts has no such list."""
+    """Number of stored texts up to which a codec adds likely texts to its public training texts. It
+    adds none if it learned from fewer than 1,000 texts."""
     sentences: bool = False
     """For public text of many domains: give each training text a number. A record is then described
     by the number of the training text nearest to it in meaning."""
@@ -228,7 +228,7 @@ class TrainingConfig(OptimiserConfig):
 
     @property
     def budgets(self) -> tuple[float, float]:
-        """Lowest and highest epsilon of the noise in training; both NaN if ``epsilon`` has none."""
+        """Lowest and highest epsilon of the noise in training; both NaN if there is no noise."""
         try:
             low, high = self.epsilon if isinstance(self.epsilon, list | tuple) else (self.epsilon, self.epsilon)
             return float(low), float(high)
@@ -236,7 +236,7 @@ class TrainingConfig(OptimiserConfig):
             return math.nan, math.nan
 
     def for_mechanism(self, kind: "Kind") -> "TrainingConfig":
-        """Return a copy in which ``auto`` is replaced by the content that a mechanism needs."""
+        """Return a copy in which a mechanism's kind of content replaces ``content.kind=auto``."""
         from adept.mechanisms import Description, LearnedCodebook
 
         if self.content.kind != "auto":

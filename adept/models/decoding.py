@@ -43,7 +43,7 @@ def decode(model: Autoencoder, latents: Tensor, decoding: DecodingConfig | None 
 
 @torch.inference_mode()
 def decode_best(model: Autoencoder, latents: Tensor, decoding: DecodingConfig) -> Tensor:
-    """Decode several texts from each latent (B, n); return each latent's best as ids (B, T).
+    """Write several texts from each latent (B, n); return the best text for each as ids (B, T).
 
     If the model has topics, the best text is the one whose topics are nearest to the latent.
     Otherwise, the best text is the likeliest one, given the latent.
@@ -103,8 +103,8 @@ class PublicTexts:
     def write(self, released: Tensor, *, samples: int, most: int | None = None) -> list[str]:
         """Return ``samples`` texts for each latent (B, n): the public texts nearest to the latent.
 
-        If ``most`` is given and less than ``samples``, only the ``most`` nearest texts are used,
-        and repeated in turn.
+        If ``most`` is given and less than ``samples``, the method returns only the ``most`` nearest
+        texts, and repeats them in turn.
         """
         count = min(samples, most or samples, len(self.texts))
         distinct, index = torch.unique(released.to(self._table), dim=0, return_inverse=True)
@@ -123,16 +123,16 @@ def pool_size(codewords: int) -> int:
 
 
 class Pools:
-    """Pools of texts: one pool for each codeword, for all records released as this codeword.
+    """Pools of texts. All records that are released as the same codeword share one pool.
 
     A *codeword* is one of a few public vectors that some mechanisms release, so many records can
     have the same release.
 
     *Claim*: if each text of a pool is written only when it is first drawn, the outputs have the
     same distribution as if the whole pool had been written before. *Proof*: the texts of a codeword
-    are drawn independently, from one distribution that depends on the codeword alone. A record's
-    text is chosen by a random place in the pool, and no text is read for this choice. So the time
-    at which a text is written does not matter. QED. Only released codewords are read, so drawing is
+    are drawn independently, from one distribution that depends on the codeword alone. The text of a
+    record is chosen by drawing a random place in the pool, before any text is read. So the time at
+    which a text is written does not matter. QED. Only released codewords are read, so drawing is
     post-processing. All random numbers come from the operating system, so no seed can reveal which
     record was the first to draw a text.
     """

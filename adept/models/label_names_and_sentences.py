@@ -100,7 +100,7 @@ class LabelCells:
         return [(texts[row], [*said][products[row].argmax()]) for row in order]
 
     def _say(self, labels: Iterable[str]) -> dict[str, Texts]:
-        """Return, for each label, the words of its name and of each sentence about the label."""
+        """Return, for each label, its name and the sentences about it, each as a tuple of words."""
         names = list(dict.fromkeys(labels))
         spelled = zip(names, spell_names(self._codec, names), strict=True)
         return {name: (*filter(None, [words]), *self.about.get(name, ())) for name, words in spelled}
@@ -137,14 +137,20 @@ def _remake(codec: Codec, index: MeaningIndex, size: int, first: int, about: dic
 
 
 def choose_tilt(products: NDArray[np.int16]) -> float:
-    """Return the factor beta of a label, given its inner products (N,) with all sentences."""
+    """Return the factor beta of a label, given its inner products (N,) with all sentences.
+
+    Beta grows with the cosine of the label and its NAME_RANK-th nearest sentence.
+    """
     rank = min(NAME_RANK, len(products))
     cosine = -float(np.partition(-products, rank - 1)[rank - 1]) / MEANING_LENGTH**2
     return float(np.interp(cosine, NAME_COSINES, TILTS))
 
 
 def choose_near(products: NDArray[np.int16], *, size: int, tilt: float) -> Places:
-    """Choose ``size`` sentences by a label's inner products with all (N,); return sorted places."""
+    """Choose ``size`` of N sentences for a label; return their places, sorted.
+
+    ``products`` (N,) holds the label's inner products with the sentences, and ``tilt`` is beta.
+    """
     levels = products.astype(np.int64) - int(products.min())
     weights = _weigh(np.bincount(levels), size=size, tilt=tilt / MEANING_LENGTH**2)
     order = np.argsort(-products, kind="stable")

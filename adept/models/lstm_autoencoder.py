@@ -4,8 +4,8 @@
 
 The network is that of Krishna, Gupta and Dupuy, "ADePT: Auto-encoder based differentially private
 text transformation" (EACL 2021). Habernal, "When differential privacy meets NLP: the devil is in
-the detail" (EMNLP 2021), analyses ADePT's noise; Eq. 9 of this paper defines the clip, and Section
-6 the clip in the l1 norm. A mechanism draws the noise of a release (``adept.mechanisms``).
+the detail" (EMNLP 2021), analyses ADePT's noise. Eq. 9 of this paper defines the clip, and Section
+6 defines the clip in the l1 norm. A mechanism draws the noise of a release (``adept.mechanisms``).
 
 Shapes: B records, T tokens, n latent dimensions, E embedding dimensions, H hidden units, V words.
 """
@@ -97,7 +97,7 @@ class Adept(nn.Module):
         return logits.float()
 
     def read(self, tokens: Tensor) -> Tensor:
-        """Return latents r (B, n) before the clip: a linear map of both LSTMs' final states."""
+        """Return unclipped latents r (B, n): a linear map of both directions' last LSTM outputs."""
         lengths = (tokens != PAD).sum(dim=1)
         positions = torch.arange(tokens.shape[1], device=tokens.device)
         backward = (lengths[:, None] - 1 - positions).clamp(min=0)  # (B, T): last token first

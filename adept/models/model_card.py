@@ -30,7 +30,7 @@ is code.
 
 
 def model_card(model: Autoencoder, *, metrics: Mapping[str, float] | None = None, adapted_from: str = "") -> str:
-    """Return a model's card; ``adapted_from``, the card of the model it was made from, follows."""
+    """Return a model's card, and then ``adapted_from``, the card of the model it was made from."""
     data, config = model.training_data, model.config
     origin = "declared public" if data.public else "PRIVATE: do not share this directory"
     measured = "\n".join(f"- {name}: {value:.4g}" for name, value in (metrics or {}).items()) or "- none"

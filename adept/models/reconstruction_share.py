@@ -13,14 +13,14 @@ MAX_MEASURED_TEXTS, MIN_SHARE = 200, 0.25
 
 @dataclass(frozen=True)
 class Reconstruction:
-    """Mean word F1 of a record with its own noiseless rewrite, and with one of another record."""
+    """Mean word F1 of records with their own noiseless rewrites, and with those of others."""
 
     own: float
     other: float
 
     @property
     def share(self) -> float:
-        """The F1 ``own``, rescaled: 0 if ``own`` <= ``other``, and 1 if ``own`` is 1."""
+        """``own`` on a scale from 0, if it is at most ``other``, to 1, if it is 1."""
         return max(0.0, (self.own - self.other) / (1 - self.other)) if self.other < 1 else 1.0
 
     @property

@@ -76,7 +76,7 @@ class Autoencoder(Adept):
         return latents
 
     def read_rows(self, rows: Sequence[Sequence[int]]) -> Tensor:
-        """Return latents (ROWS, n) before the clip; for topics, pad all rows to one length."""
+        """Return latents (ROWS, n) before the clip. A topic encoder pads all rows to one length."""
         if self.config.encoder != TOPICS:
             return super().read_rows(rows)
         tokens = pad(rows, length=self.config.max_length + 2).to(self.topics.offset.device)

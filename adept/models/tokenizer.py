@@ -43,7 +43,7 @@ class Tokenizer:
     FILE, SYNONYMS = "tokenizer.json", "synonyms.json"
 
     def __init__(self, backend: tokenizers.Tokenizer, synonyms: Mapping[str, str] | None = None):
-        """Wrap a backend that ``build`` made; ``synonyms`` maps other words to known words."""
+        """Wrap a backend that ``build`` made; ``synonyms`` maps unknown words to known words."""
         self._backend, self.synonyms, numbers = backend, dict(synonyms or {}), backend.get_vocab()
         self._read_as = {word: numbers[known] for word, known in self.synonyms.items()}
         self._backend.encode_special_tokens = True  # a text that says "[END]" is text

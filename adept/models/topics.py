@@ -32,7 +32,7 @@ BATCH_TEXTS = 1 << 11  # texts whose sums are computed together, near the proces
 
 
 class TopicEncoder(nn.Module):
-    """An encoder of token ids (B, T) into topics (B, n); its tables are fitted, but not trained."""
+    """An encoder of token ids (B, T) into topics (B, n). Its tables come from ``fit`` alone."""
 
     rarity: Tensor
     directions: Tensor
@@ -45,7 +45,7 @@ class TopicEncoder(nn.Module):
         self.register_buffer("offset", torch.zeros(dim))
 
     def forward(self, tokens: Tensor) -> Tensor:
-        """Return topics (B, n) of texts; the first unit vector if no word of a text has topics."""
+        """Return topics (B, n) of texts. A text whose words have no topics gets (1, 0, ..., 0)."""
         times = (tokens[:, :, None] == tokens[:, None, :]).sum(dim=2)  # (B, T)
         share = (1 + times.log()) * self.rarity[tokens] / times
         length = (share.square() * times).sum(dim=1, keepdim=True).sqrt()
@@ -140,7 +140,7 @@ def _in_units(values: Tensor) -> NDArray[np.float64]:
 
 
 def supported_topics(texts: int, *, most: int) -> int:
-    """Return the number of topics to fit, 2 to ``most``: one for every TEXTS_PER_TOPIC texts."""
+    """Return the number of topics: one for TEXTS_PER_TOPIC texts, at least 2, at most ``most``."""
     return max(2, min(most, texts // TEXTS_PER_TOPIC))
 
 

@@ -15,10 +15,10 @@ belongs to the number's band. If none of its points has such a text, the number 
 at its first point.
 
 In each attempt, the line is cut into cells of equal width, one for each number of a band. A hash
-that everybody can compute chooses a number's point inside the number's cell. The method ``number``
-looks for a number that has a point in the interval of a given text, and whose points in all earlier
-attempts stand for texts outside the text's band. So ``write`` maps the number of a text back to
-exactly this text.
+that everybody can compute chooses a number's point inside the number's cell. Given a text, the
+method ``number`` searches the numbers of the text's band for one that has a point in the text's
+interval. The points of this number in all earlier attempts must stand for texts outside the band.
+So ``write`` maps the number of a text back to exactly this text.
 """
 
 import math
@@ -68,8 +68,9 @@ class Interval(NamedTuple):
 class ArithmeticCode:
     """An arithmetic code with K = ``size`` numbers, from 0 to K - 1.
 
-    For K above PLAIN_SIZE, a text has no number if the model's probability that the text ends after
-    its last word is below ``2^-end_bits``.
+    For K above PLAIN_SIZE, a text has no number if the model thinks it too unlikely that the text
+    ends after its last word: if the probability of this end, given the words, is below
+    ``2^-end_bits``.
     """
 
     def __init__(self, model: LanguageModel, size: int, *, end_bits: int = BITS) -> None:
@@ -88,12 +89,12 @@ class ArithmeticCode:
         return words if attempt < MAX_ATTEMPTS else self.text_at(self._point(band, place, 0))
 
     def spread(self, count: int) -> Iterator[list[str]]:
-        """Yield the texts at ``count`` points, spread evenly over a line that has no bands."""
+        """Yield the texts at ``count`` evenly spread points, without a division into bands."""
         line = Band(0, count, 0, self.line)
         return (self.text_at(self._point(line, place, 0)) for place in range(count))
 
     def text_at(self, point: int) -> list[str]:
-        """Return the text at a point (in units of ``2^-precision``) of a line that has no bands."""
+        """Return the text at a point (unit ``2^-precision``), without a division into bands."""
         return self._read([point], self._limits(Band(0, 1, 0, self.line + 1)))[1]
 
     def number(self, words: Sequence[str]) -> int | None:
@@ -157,9 +158,10 @@ class ArithmeticCode:
         return None
 
     def _first_inside(self, band: Band, place: int, attempts: int) -> tuple[int, list[str]]:
-        """Return the first attempt in which a number's point has a text of ``band``, and this text.
+        """Return the first attempt in which a number stands for a text of ``band``, and this text.
 
-        ``place`` is the number's place in ``band``. At most ``attempts`` attempts are made.
+        ``place`` is the number's place in ``band``. If none of the first ``attempts`` attempts has
+        such a text, the result is ``attempts`` and the text of the last attempt.
         """
         if not band.narrow:
             return 0, self.text_at(self._point(band, place, 0))
@@ -181,7 +183,7 @@ class ArithmeticCode:
         return found, [word for word in words if word]  # no word without letters
 
     def _point(self, band: Band, place: int, attempt: int) -> int:
-        """Return the point in an attempt of the number at ``place`` in ``band``."""
+        """Return the point that the number at ``place`` in ``band`` has in an attempt."""
         cell = (place + _turn(band, attempt)) % band.size
         begin, end = (-(-(edge << self.precision) // band.size) for edge in (cell, cell + 1))
         digest = shake_256(f"{band.first} {cell} {attempt}".encode()).digest(self.precision // 8 + 16)

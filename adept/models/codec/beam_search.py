@@ -48,8 +48,9 @@ class Found(NamedTuple):
 class BeamSearch:
     """A beam search for texts that are near to a record and likely under a language model.
 
-    The function ``weigh`` returns the weight of a word in distances. ``seam`` is the distance that
-    each extra bit of the word after a seam adds.
+    The function ``weigh`` returns the weight of a word in distances. A seam is a place where a word
+    was left out or inserted. If the word after a seam costs more bits in the text than in the
+    record, each of these extra bits adds ``seam`` to the distance.
     """
 
     def __init__(self, model: LanguageModel, *, weigh: Callable[[str], int], seam: int = 0) -> None:
@@ -81,7 +82,7 @@ class BeamSearch:
 def _spell_out(
     texts: Sequence[tuple[int, int, int]], record: Sequence[str], vocabulary: Sequence[str]
 ) -> list[tuple[str, ...]]:
-    """Return the words of each text in the table ``texts``, then an empty tuple: the empty text.
+    """Return the words of each text in the table ``texts``; a last entry () is the empty text.
 
     Each row of ``texts`` stands for a text that extends an earlier text by a word of the record.
     The row holds the index of the earlier text (-1 for the empty text), the place of the word in
@@ -134,9 +135,10 @@ def _go_on(beam: Whole, states: Whole, order: Whole, place: int, texts: Whole, w
 
 @without_reference_counts
 def _extend(beam: Whole, steps: Whole, own: Whole, added: Whole, seam: int, most: int, states: Whole) -> int:
-    """Extend each text of the beam by the record's next word; return the number of stored states.
+    """Store the texts that follow from the beam and the record's next word; return their number.
 
-    One state is stored per choice: leave the word out, keep it, or keep it after an inserted word.
+    From each text of the beam, up to three texts follow: one leaves the record's word out, one
+    keeps it, and one keeps it after an inserted word. No stored text costs more than ``most``.
     """
     word, count = own[NUMBER], 0
     for row in range(len(beam)):
@@ -167,7 +169,7 @@ def _extend(beam: Whole, steps: Whole, own: Whole, added: Whole, seam: int, most
 
 @without_reference_counts
 def _sort(states: Whole, within: int, order: Whole) -> int:
-    """Store in ``order`` the rows of states whose distance is below ``within``, nearest first."""
+    """Store in ``order`` the row numbers of the states nearer than ``within``, nearest first."""
     count = 0
     for row in range(len(states)):
         if states[row, DISTANCE] >= within:
@@ -226,11 +228,11 @@ def _twin(beam: Whole, row: int) -> int:
 
 @without_reference_counts
 def _thin_out(states: Whole, order: Whole, counts: Whole, kept: int) -> int:
-    """Keep the nearest states for each whole number of bits; return the number of kept states.
+    """Drop the states that are far from the record for their cost; return the number of the others.
 
     A state is dropped if at least ``kept`` other states are nearer to the record and cost no more
-    bits. A state is dropped, too, if a nearer state has the same last words and costs the same
-    whole number of bits.
+    whole bits. A state is dropped, too, if a nearer state has the same last words and costs the
+    same whole number of bits.
     """
     counts[:], count = 0, 0
     for row in order:
@@ -264,7 +266,7 @@ def _same(one: Whole, other: Whole) -> bool:
 
 @without_reference_counts
 def _likeliest(tables: ModelTables, after: NextWord) -> int:
-    """Return the word that most often followed a text's last words in training; else NO_WORD."""
+    """Return the word that followed a text's last words most often in training, or NO_WORD."""
     known = after.contexts[0, -1, CONTEXT]
     word = tables.words.contexts[after.contexts[0, known - 1, CONTEXT] if known else -1, LIKELIEST]
     return word if word < len(tables.in_class) else NO_WORD

@@ -96,7 +96,7 @@ class Codec(Learned):
 
     @classmethod
     def of_sentences(cls, texts: Sequence[str], *, lexicon: Lexicon, seed: int = 0) -> "Codec":
-        """Learn a codec that stores the sentences of broad public text that have no rare words."""
+        """Learn a codec of broad public text, which stores all sentences without rare words."""
         different = list(dict.fromkeys(row for row in map(words_of, texts) if row))
         rows = sorted(_of_common_words(different), key=lambda row: len(row) not in SPOKEN_WORDS)
         model = LanguageModel.of(rows, seed=seed)
@@ -115,10 +115,10 @@ class Codec(Learned):
     def choose_size(self, size: int, *, joint: bool = False) -> int:
         """Return the number K of descriptions to use if a user asks for ``size`` descriptions.
 
-        Let n be the number of sentences that a codec of broad text stores (0 for other codecs). If
-        ``size`` is above MAX_PART_SIZE and at most MIN_SEARCH_RATIO * n, K is n; otherwise, K is
-        ``size``. If text and label are released together (``joint``), n takes the place of
-        MAX_PART_SIZE.
+        Let n be the number of sentences that a codec of broad text stores (0 for other codecs). K
+        is n if ``size`` is above a limit and at most MIN_SEARCH_RATIO * n. Otherwise, K is
+        ``size``. The limit is n if text and label are released together (``joint``), and
+        MAX_PART_SIZE if not.
         """
         most = MIN_SEARCH_RATIO * self.sentences
         return self.sentences if (self.sentences if joint else MAX_PART_SIZE) < size <= most else size

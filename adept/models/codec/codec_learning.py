@@ -72,7 +72,7 @@ def _load(codec: Codec, path: Path) -> Codec:
 
 
 def _keep(listed: Codec, path: Path) -> bool:
-    """Save a codec's list; return True if the list's file exists afterwards, whoever wrote it."""
+    """Save a codec's list; return True if this process or another one has written the file."""
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(dir=path.parent, prefix=".codec-") as directory:

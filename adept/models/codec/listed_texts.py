@@ -3,9 +3,10 @@
 In a codec of broad text, the listed texts are sentences of this text. In any other codec, the
 listed texts are those that are likeliest under its language model. A text of probability p costs
 -log2(p) bits. The search for texts that cost at most a given number of bits begins with the empty
-text, and extends each unfinished text by every word after which the text seems able to end within
-this limit. To estimate this, the rest of a text is assumed to cost as little as the cheapest rest
-of a training text after the same last word or two words.
+text. It extends each unfinished text by every word after which the estimated cost of the whole text
+is within this limit. For the rest of a text, the estimate is the least cost that any training text
+has after the same last two words. If no training text contains these two words side by side, only
+the last word counts.
 """
 
 import math
@@ -64,8 +65,10 @@ class ListedTexts:
 def list_likely(model: LanguageModel, utterances: Sequence[Words], *, count: int) -> ListedTexts:
     """Return the likeliest texts that are not utterances, the likeliest text first.
 
-    The list and the utterances have ``count`` texts together, or fewer if the search has to read
-    more than MAX_PREFIXES unfinished texts. ``model`` must have been learned from the utterances.
+    The utterances and the list together are ``count`` texts. They are fewer if the search stops
+    early, after MAX_PREFIXES unfinished texts or at MAX_BITS bits. The list is empty if the
+    vocabulary has more than MAX_LISTED_WORDS words. ``model`` must have been learned from the
+    utterances.
     """
     if len(model.vocabulary.words) > MAX_LISTED_WORDS:
         return ListedTexts()
@@ -153,7 +156,10 @@ class _Search:
         return after_word, pairs, torch.zeros(len(pairs)).scatter_reduce(0, index, rests, "amin", include_self=False)
 
     def _weigh_rests(self, rows: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-        """Return arrays (B * L,): the word before each word, the word, all later words' cost."""
+        """Return three arrays (B * L,) with one entry for each word of B texts of L words.
+
+        They hold the word before the word, the word itself, and the cost of all words after it.
+        """
         costs = [torch.zeros(len(rows))]
         for place in range(rows.shape[1]):
             shares = next_shares(self.model, rows[:, :place])

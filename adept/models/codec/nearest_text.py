@@ -142,9 +142,9 @@ class NearestTextIndex(TextTable):
     def order(self, *, seed: int) -> list[int]:
         """Order the texts so that, for every k, the first k texts represent all texts well.
 
-        Each of the first ORDERED_TEXTS places gets the one of TRIED_TEXTS random candidates that
-        most reduces the sum of the distances of TARGET_TEXTS texts to the nearest chosen text
-        (Mirzasoleiman et al. 2015).
+        The first ORDERED_TEXTS places are filled one by one. For each place, TRIED_TEXTS candidates
+        are drawn at random. The place goes to the candidate that most reduces the total distance of
+        TARGET_TEXTS random texts from their nearest chosen texts (Mirzasoleiman et al. 2015).
         """
         rng = random.Random(seed)
         left = list(range(len(self.texts)))
@@ -249,7 +249,8 @@ class MeaningIndex(TextTable):
     def _by_words(self, wanted: Sequence[set[str]], numbers: NDArray[np.int64]) -> NDArray[np.int64]:
         """Return distances by words (B, S), minus each record's distance from a text without words.
 
-        ``numbers`` has the shape (B, S), or (1, S) if all records are compared with the same texts.
+        ``numbers`` (B, S) holds the numbers of the texts with which each record is compared. Its
+        shape is (1, S) if all records are compared with the same texts.
         """
         shared = np.zeros((len(self._weights), len(wanted)), dtype=np.int32)
         for row, words in enumerate(wanted):
@@ -296,9 +297,9 @@ def _cut(groups: Tensor, most: int) -> Tensor:
 def join_groups(meanings: Codes, groups: Groups) -> Groups:
     """Return the group numbers (N,) of meanings.
 
-    ``groups`` holds the group numbers that the last meanings already have, and keep. Every other
-    meaning joins the group with the nearest centre. If ``groups`` is empty, or if there are at most
-    MAX_UNGROUPED meanings, all meanings form one group.
+    ``groups`` (L,) holds the group numbers of the last L meanings, which stay in their groups.
+    Every other meaning joins the group with the nearest centre. If ``groups`` is empty, or if there
+    are at most MAX_UNGROUPED meanings, all meanings form one group.
     """
     if len(meanings) <= MAX_UNGROUPED or not len(groups):
         return np.zeros(len(meanings), dtype=np.int16)
@@ -358,5 +359,5 @@ class InvertedFile:
 
 
 def _keys(products: Tensor, places: Tensor) -> Tensor:
-    """Return keys (B, N) that sort like products (B, N); equal products get different keys."""
+    """Return keys (B, N) that sort like products (B, N); of equal products, the first is larger."""
     return products.double().mul_(PLACE_UNIT).add_(PLACE_UNIT - 1 - places)

@@ -11,10 +11,10 @@ A *band* holds the texts whose probability lies between two limits, and whose en
 given probability. Each band divides the line in its own way. The interval of an unfinished text is
 divided in two steps: first into a share for the end of the text and a share for all continuations,
 which is then divided among the next words. The end gets no share if the band excludes the finished
-text. If the finished text belongs to the band, the end and all continuations get shares in the
-ratio of p to b / GROWTH, but the end gets at least p. Here p is the model's probability that the
-text ends here, and b is the number of bits that a continuation may still cost if it is to belong to
-the band.
+text. If the finished text belongs to the band, the end gets the larger one of the shares p and
+``p / (p + b / GROWTH)``, and all continuations together get the rest. Here p is the model's
+probability that the text ends here, and b is the number of bits that a continuation may still cost
+if it is to belong to the band.
 """
 
 from typing import NamedTuple
@@ -66,7 +66,7 @@ class Spelled(NamedTuple):
 
 
 class Foreseen(NamedTuple):
-    """The shares that the model gives to the L words of a text, and to an end before each word."""
+    """The model's shares for the L words of a text, and for ending the text before each word."""
 
     spans: Whole  # the share of each word after those before it (L, 2)
     ends: Whole  # the share of an end before each word, out of ONE (L,)
@@ -127,10 +127,10 @@ def _narrower(width: int, depth: int, other_width: int, other_depth: int) -> boo
 
 @without_reference_counts
 def end_share(band: Limits, text: WidthAndDepth, own: int) -> int:
-    """Return the share, out of ONE, that a band gives to the end of an unfinished text.
+    """Return the share, out of ONE, that a band gives to ending a text after the words so far.
 
-    ``own`` is the share that the model gives to the end. The result is 0 if the text does not
-    belong to the band when it ends here.
+    ``own`` is the share that the model gives to this end, and ``text`` is the probability of the
+    words so far. The result is 0 if the text that ends here does not belong to the band.
     """
     _, width, more = _share(text[0], 0, own)
     if own < band[4] or not _is_inside(band, width, text[1] + more):
@@ -141,7 +141,7 @@ def end_share(band: Limits, text: WidthAndDepth, own: int) -> int:
 
 @without_reference_counts
 def edge_among_others(own: int, edge: int) -> int:
-    """Return the place of ``edge`` after the line from ``own`` to ONE is stretched to [0, ONE).
+    """Return where ``edge`` lies after the part from ``own`` to ONE is stretched to [0, ONE).
 
     The share from 0 to ``own`` belongs to the end of the text, and the other shares belong to the
     next words. The result increases strictly with ``edge``.
@@ -159,13 +159,14 @@ def edge_below(own: int, place: int) -> int:
 def encode(
     tables: ModelTables, words: Whole, spelled: Spelled, bands: Whole, narrowest: int
 ) -> tuple[int, Whole, WidthAndDepth, WidthAndDepth]:
-    """Return the number of a text's band, the steps (M, 2) to the text's interval, and two widths.
+    """Find the band of a text, and the interval of the text in this band.
 
-    Both widths are pairs (width, depth): the first is the width of the interval, and the second is
-    the probability of the text. A step replaces the interval so far by one of its shares, and holds
-    the result of ``narrow``. The number of the band is NO_BAND if the text belongs to no band, or
-    if the depth of its interval is above ``narrowest``. In ``bands`` (B, 5), the bands of less
-    likely texts come first.
+    Return the number of the band, the steps (M, 2), the width of the interval, and the probability
+    of the text. The steps lead from the whole line to the interval. Each step replaces the interval
+    so far by one of its shares, and holds the result of ``narrow``. Width and probability are pairs
+    (width, depth). If the text belongs to no band, or if the depth of its interval is above
+    ``narrowest``, the number of the band is NO_BAND. In ``bands`` (B, 5), the bands of less likely
+    texts come first.
     """
     foreseen = Foreseen(np.empty((len(words), 2), np.int64), np.empty(len(words), np.int64))
     text, none = _foresee(tables, words, spelled, bands[0], foreseen), np.empty((0, 2), np.int64)

@@ -1,4 +1,4 @@
-"""Functions of machine code that compute the probability distribution of the next word of a text.
+"""Functions, compiled to machine code, that compute the probabilities of a text's next word.
 
 All words of the vocabulary are numbered. The distribution is a function F from these numbers to
 whole numbers: ``F(w) / ONE`` is the probability that the next word has a number below w. So the
@@ -156,7 +156,11 @@ def find(tables: ModelTables, after: NextWord, point: int) -> tuple[int, int, in
 
 @without_reference_counts
 def _edge(tables: ModelTables, after: NextWord, own: int, low: int, high: int, word: int, by_words: int) -> int:
-    """Return F(``word``), given its class's share (``low`` to ``high``) and F by word n-grams."""
+    """Return F(``word``), computed from the n-grams of words and of classes.
+
+    By the n-grams of words alone, F(``word``) is ``by_words``. By the n-grams of classes, the
+    share of the class ``own`` is from ``low`` to ``high``.
+    """
     edge, size = _mix(tables, own, low, high, word, by_words), len(tables.class_of) - 1
     if not tables.spells:
         unknown = after.unknown[1] - after.unknown[0]
@@ -173,7 +177,10 @@ def _mix(tables: ModelTables, own: int, low: int, high: int, word: int, by_words
 
 @without_reference_counts
 def find_contexts(tables: NgramTables, window: Whole, contexts: Whole) -> None:
-    """Store which ends of a window (its last one, two, ... symbols) are contexts in the tables."""
+    """Store in ``contexts`` those ends of a window that are contexts in the tables.
+
+    The ends of a window are its last symbol, its last two symbols, and so on.
+    """
     size, parent, known = len(tables.alone) - 1, 0, 0
     begins, ends = 0, tables.levels[min(1, len(tables.levels) - 1)]
     for length in range(1, len(tables.levels)):
@@ -229,7 +236,11 @@ def _widen_search(tables: NgramTables, contexts: Whole) -> None:
 
 @without_reference_counts
 def first_at_least(rows: Whole, begins: int, ends: int, wanted: int) -> int:
-    """Return the index of the first sorted row beginning with ``wanted`` or more; else ``ends``."""
+    """Return the index of the first row whose first number is at least ``wanted``.
+
+    The rows from ``begins`` up to ``ends`` (excluded) are searched, and must be sorted. The result
+    is ``ends`` if there is no such row.
+    """
     while begins < ends:
         middle = (begins + ends) // 2
         if rows[middle, 0] < wanted:

@@ -49,7 +49,10 @@ class UnknownWords(Learned):
 
     @classmethod
     def of(cls, words: Iterable[str], known: Sequence[str]) -> "UnknownWords":
-        """Learn from a list of words how words are spelled; a word listed twice counts twice."""
+        """Learn from a list of words how words are spelled; a word listed twice counts twice.
+
+        ``known`` is the vocabulary of the model, whose words need no spelling.
+        """
         spelled = list(words)
         alphabet = "".join(sorted({letter for word in spelled for letter in word}))
         numbers = {letter: number for number, letter in enumerate(alphabet, start=1)}
@@ -77,7 +80,7 @@ class UnknownWords(Learned):
         return [ONE * value // max(1, sums[-1]) for value in sums]
 
     def spans(self, word: str) -> list[Span] | None:
-        """Return the share of each symbol in a word's likelier spelling; None if none exists."""
+        """Return the share of each symbol in a word's likeliest spelling; None without spelling."""
         ways = [way for way in (self._as_listed(word), self._as_letters(word)) if way]
         return max(ways, key=lambda way: Fraction(prod(high - low for low, high in way), ONE ** len(way)), default=None)
 

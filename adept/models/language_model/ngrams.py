@@ -1,4 +1,4 @@
-"""An n-gram model that computes with integers, as exactly as an arithmetic code needs.
+"""An n-gram model that computes with integers, because an arithmetic code needs exact results.
 
 The probability of the symbol w after the context h, that is, after the k - 1 symbols before w, is
 estimated by interpolated Kneser-Ney smoothing with three discounts (Chen and Goodman 1998, "An

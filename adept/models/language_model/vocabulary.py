@@ -25,7 +25,7 @@ NEIGHBOUR_COLUMNS, CONTEXT_DIMS = 300, 40  # words counted as neighbours; dimens
 
 
 class Learned:
-    """A base class for dataclasses whose copies and pickles leave out derived tables."""
+    """A base class for dataclasses whose copies and pickles hold the fields and no cached table."""
 
     def __reduce__(self) -> tuple[Any, ...]:
         return type(self), tuple(getattr(self, field.name) for field in fields(self))  # type: ignore[arg-type]
@@ -41,7 +41,7 @@ class Vocabulary(Learned):
 
     @classmethod
     def of(cls, texts: Sequence[Sequence[str]], *, seed: int, least: int = 1) -> "Vocabulary":
-        """Learn a vocabulary: all words that occur twice or more, in at least ``least`` texts."""
+        """Learn the words that occur twice or more, and in ``least`` or more distinct texts."""
         seen = Counter(word for text in texts for word in text)
         common = [word for word in in_texts(texts, least) if seen[word] >= LEAST_SEEN]
         known = sorted(common, key=lambda word: (-seen[word], word))
