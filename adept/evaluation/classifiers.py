@@ -90,8 +90,8 @@ def score(predicted: list[str], test: Corpus, *, learned: Sequence[str], majorit
     Args:
         predicted: one predicted label for each record of ``test``.
         learned: labels of the training records.
-        majority: labels, by default ``learned``; the baseline predicts the commonest of these
-            labels for every record.
+        majority: labels, by default ``learned``. For comparison, a baseline predicts the commonest
+            of these labels for every record.
     """
     known, labels = Counter(majority or learned), test.labels or []
     truth, guesses = codes(labels, predicted)

@@ -140,11 +140,11 @@ def undeclared_gaussian(experiment: Experiment[VectorTarget], alpha: float) -> C
 
     Claim: for inputs at distance d, Gaussian noise of standard deviation s is (epsilon, delta)-LDP
     (local differential privacy) if and only if ``delta >= f(d / s, epsilon)``. The function f is
-    positive (Balle and Wang 2018). So noise that meets a claim without delta is not Gaussian, but
-    it may differ from Gaussian noise only in outputs whose total probability is f(d / s, epsilon).
-    A test needs about 1 / f(d / s, epsilon) releases to detect this difference. If
-    Kolmogorov-Smirnov tests do not reject Gaussian noise, and there is no time for the game, the
-    check cannot judge the claim.
+    positive (Balle and Wang 2018). So noise that meets a claim without delta is not Gaussian. But
+    this noise can be so close to Gaussian noise that both differ only in outputs with the total
+    probability f(d / s, epsilon). A test needs about 1 / f(d / s, epsilon) releases to detect this
+    difference. If Kolmogorov-Smirnov tests do not reject Gaussian noise, and there is no time for
+    the game, the check cannot judge the claim.
     """
     target = experiment.target
     if target.delta > 0 or target.noise_name is not None:

@@ -1,4 +1,4 @@
-"""Checks that a stated discrete distribution meets the claim, and that the program draws from it.
+"""Checks of a stated distribution: does it meet the claim, and does the program draw from it?
 
 K-ary response releases one of K numbers. Each of the record's t *own* numbers has probability A /
 W, and each of the K - t other numbers has probability B / W. W is the number for which all

@@ -119,15 +119,14 @@ def chance_of_first(first: Floats, second: Floats) -> Floats:
 def promising(
     values: Floats, chance: Floats, *, gap: float, delta: float, rounds: int = 0
 ) -> tuple[Floats, Floats, Floats]:
-    """Return three arrays (S,): the score, the number of wrong guesses and the hope of each
-    statistic.
+    """Return three arrays (S,) with a score, a number of wrong guesses and a hope per statistic.
 
     The score is a cautious estimate of the largest epsilon that a rule on the statistic certifies,
     ``ln((p - delta) / q)``, where p and q are the probabilities of a right and of a wrong guess.
     For caution, the number of wrong guesses is first increased by `PROMISING_SDS` standard
-    deviations. The returned number of wrong guesses was counted for the rule with this score. The
-    hope is an estimate of the epsilon that `rare_rule` would certify in ``rounds`` rounds; it is
-    minus infinity if ``rounds`` is 0.
+    deviations. The returned number of wrong guesses is that of the rule with this score, before the
+    increase. The hope is an estimate of the epsilon that `rare_rule` would certify in ``rounds``
+    rounds; it is minus infinity if ``rounds`` is 0.
 
     Args:
         values: array (S, N): the values of S statistics on the same N releases.
@@ -146,8 +145,9 @@ def promising(
 class _Tried:
     """Rules that were tried on S statistics, and the numbers of their right and wrong guesses.
 
-    There are six kinds of rules: a rule guesses for low values only, for high values only, or for
-    both, and high values stand for the first or for the second input.
+    There are six kinds of rules. A rule guesses for low values only, for high values only, or for
+    both. In each of these three cases, high values stand either for the first or for the second
+    input.
     """
 
     values: int

@@ -174,9 +174,9 @@ def event(experiment: Experiment[Any], alpha: float) -> Check:
 
 
 def event_elsewhere(experiment: Experiment[Any], alpha: float) -> Check:
-    """Detect differences between the releases of two inputs at one dimension that is not the
-    dimension of the main game. At a small dimension, there is less noise that can hide a
-    difference. The check is blind to all dimensions except the tested one.
+    """Detect differences between the releases of two inputs if latents have another dimension than
+    in the main guessing game. At a small dimension, less noise can hide a difference. The check
+    tests one dimension, and is blind to all others.
     """
     trials = experiment.target.affordable(2 * max(MIN_TRIALS, experiment.trials)) // 2
     return experiment.with_pairs(experiment.pairs, trials).refute(alpha=alpha)

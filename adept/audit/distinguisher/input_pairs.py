@@ -301,7 +301,7 @@ class PairSample:
 
     @property
     def additive(self) -> bool:
-        """True if a release has as many numbers as its input, and may be the input plus noise."""
+        """True if a release has as many numbers as its input, so it may be the input plus noise."""
         return bool(self.releases[0].shape[1] == len(self.centres[0]))
 
 

@@ -160,7 +160,7 @@ def _direction(first: Floats, second: Floats) -> Statistic:
 
 
 def _scales(first: Floats, second: Floats, unit: float) -> Statistic:
-    """Return a statistic: the privacy loss under Laplace noise fitted to the two samples."""
+    """Return a statistic: the log ratio of two Laplace densities, one fitted to each sample."""
     fits = []
     for releases in (first, second):
         centre = np.median(releases, axis=0)
@@ -213,7 +213,7 @@ def _binned(statistic: Statistic, first: Floats, second: Floats) -> Statistic:
 
 
 def _phases(first: Floats, second: Floats, step: float) -> Statistic | None:
-    """Return a statistic of the coordinates' remainders modulo ``step``, the step of a grid.
+    """Return a statistic that is fitted to coordinates modulo ``step``, the step of a grid.
 
     The result is None if the remainders in the two samples do not differ significantly.
     """
@@ -233,7 +233,7 @@ def _phases(first: Floats, second: Floats, step: float) -> Statistic | None:
 
 
 def _seen(first: Floats, second: Floats, unit: float) -> Statistic | None:
-    """Return the statistic `log_ratios` of whole releases; None if no release occurs twice."""
+    """Return `log_ratios` with whole releases as outcomes; None if no release occurs twice."""
     weights = np.sqrt(np.arange(2, 2 + first.shape[1]))
     sums = (np.round(np.concatenate([first, second]) / (RESOLUTION * unit)) * weights).sum(axis=1)
     if len(np.unique(sums)) == len(sums):  # equal outputs have equal sums

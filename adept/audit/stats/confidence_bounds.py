@@ -89,7 +89,7 @@ def game_lower_bound(right: ArrayLike, wrong: ArrayLike, rounds: int, *, delta: 
     rule guesses, the number of wrong rounds among them is binomial with the probability ``w = q /
     (p + q) >= 1 / (1 + exp(epsilon))``. Let w_hi be the upper Clopper-Pearson bound on w. For every
     set of rounds, w_hi is below w with probability at most alpha, so the same holds on average over
-    all sets. If w_hi is not below w, then ``epsilon >= ln((1 - w) / w) >= ln((1 - w_hi) / w_hi)``.
+    all sets. If w_hi >= w, then ``epsilon >= ln((1 - w) / w) >= ln((1 - w_hi) / w_hi)``.
 
     For delta > 0, write p = p_0 + r with ``p_0 <= exp(epsilon) * q`` and r <= delta. Imagine that
     each right round is *forgiven* with probability r / p. The number of forgiven rounds is binomial

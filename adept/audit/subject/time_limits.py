@@ -160,7 +160,7 @@ class Target:
         raise NotImplementedError
 
     def draw(self, record: Any, rows: int, *, alone: bool = False) -> Iterator[Any]:
-        """Yield arrays of ``rows`` releases in total; if ``alone``, call once for each release."""
+        """Yield ``rows`` releases in several arrays; if ``alone``, call once for each release."""
         raise NotImplementedError
 
     def sample(self, record: Any, rows: int, *, alone: bool = False) -> Any:
