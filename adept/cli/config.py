@@ -88,8 +88,8 @@ class AttackConfig(Columns):
     file holds a certain person's rows; this attack makes its own files and reads no data)."""
     mechanism: Any = None
     """Mechanism that randomises each record. With null, the command chooses among the mechanisms
-    that compute in exact arithmetic, and takes the one that suits the model best. The help lists
-    all mechanisms that can be attacked."""
+    that compute in exact arithmetic, and takes the one that suits the model best. Otherwise, give
+    the name of one of adept's mechanisms."""
     epsilon: float | None = None
     """Epsilon that the attacked mechanism claims."""
     label: str | None = None
@@ -348,8 +348,8 @@ class TrainConfig(Columns):
     """The directory of an interrupted training run to continue."""
     mechanism: Any = REQUIRED
     """Mechanism for which the model is trained. The mechanism determines into which ball or sphere
-    latents are clipped. Together with training.epsilon, the mechanism also determines the noise
-    during training. The help lists all mechanisms."""
+    latents are clipped. Together with training.epsilon, it also determines the noise during
+    training. Give the name of one of adept's mechanisms."""
     labels: str = "drop"
     """Output that the decoder learns to write from a latent: drop (a text without a label) | joint
     (a text and its label)."""

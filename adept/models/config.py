@@ -214,8 +214,8 @@ class TrainingConfig(OptimiserConfig):
     """Noise in training: null (none) | x (the mechanism's noise at epsilon x) | [low,high] (the
     mechanism's noise at a random epsilon between low and high)."""
     most: int | None = None
-    """Number of training texts, counted from the first, from which topics and decoder learn. With
-    null, they learn from all texts."""
+    """Number of training texts from which topics and decoder learn: the first ones in the data.
+    With null, topics and decoder learn from all texts."""
     content: ContentConfig = field(default_factory=ContentConfig)
     codec: CodecConfig = field(default_factory=CodecConfig)
 

@@ -197,8 +197,8 @@ class ReleaseRequest(LedgerOptions, FileOptions):
     label together. Epsilon has no default, so you must choose its value."""
     mechanism: Any = None
     """Mechanism that randomises each record. With null, the command chooses among the mechanisms
-    that compute in exact arithmetic, and takes the one that suits the model best. The help lists
-    all mechanisms."""
+    that compute in exact arithmetic, and takes the one that suits the model best. Otherwise, give
+    the name of one of adept's mechanisms."""
     model_dir: str | None = None
     """Directory of the model. With null, the command uses the model that comes with the package."""
     accept_broken_claim: bool = False
