@@ -50,7 +50,11 @@ class AttackRow:
 
     @property
     def refutes_any(self) -> bool:
-        """True if the rate exceeds a bound, or releases change odds more than the claim allows."""
+        """True if the attack did better than a claim allows.
+
+        Either the success rate is above the bound of the claimed or of the true epsilon, or some
+        releases changed the odds of two candidates by more than the claimed epsilon allows.
+        """
         return self.refutes_claim or self.beyond_bound or bool(self.detail.get("beyond_claim"))
 
     @property
@@ -89,7 +93,7 @@ class GivenAway:
 
     @property
     def beyond_claim(self) -> bool:
-        """True if the attacker's certainty exceeds the limit that the claimed epsilon sets."""
+        """True if the attacker's posterior probability is above what the claimed epsilon allows."""
         return self.certainty > self.allowed * (1 + ROUNDING_TOLERANCE)
 
 

@@ -55,7 +55,10 @@ class TextReader:
         return [str(value) for value in self._model.predict(texts)]
 
     def confidence(self, texts: Sequence[str], values: Sequence[str]) -> NDArray[np.float64]:
-        """Return the logit of the probability that each text has its class from ``values``."""
+        """Return the classifier's confidence that each text has the class given in ``values``.
+
+        The confidence is the logit of the probability that the classifier gives to this class.
+        """
         texts = text_list(texts)
         chances, places = np.full(len(texts), UNSEEN_CHANCE), {value: i for i, value in enumerate(self.classes)}
         if len(self.classes) > 1:

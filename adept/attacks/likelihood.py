@@ -54,14 +54,18 @@ class Candidates:
     def log_likelihood(self, released: Tensor) -> Tensor:
         """Return ln p(z|x) for releases z (rows) and candidates x (columns).
 
-        A constant may have been added to all entries of a row.
+        Factors that are the same for all candidates are left out. So each row may differ from the
+        true logarithms by a constant.
         """
         score = _score(self)
         return torch.cat([score(part) for part in torch.split(released, COMPARED_RELEASES)])
 
 
 def read_candidates(mechanism: LocalRandomizer, encoded: Tensor) -> Candidates:
-    """Return the candidates with the given latents (j, n) or descriptions (j, 2 t)."""
+    """Return the candidates that have the given latents (j, n) or descriptions (j, 2 t).
+
+    Each of a candidate's t descriptions is stored as two numbers.
+    """
     match mechanism:
         case Codebook():
             units = to_grid(encoded, clip=mechanism.clip, clip_norm=mechanism.clip_norm)
@@ -121,8 +125,9 @@ def _one_sided_score(mechanism: DPText, views: Tensor, released: Tensor) -> Tens
     """Return the log likelihood of each `dptext` release (row) under each candidate (column).
 
     The noise is never negative, so a candidate is impossible if one of its coordinates exceeds the
-    same coordinate of the release. If a coordinate of the candidate equals the same coordinate of
-    the release to the last bit, this is stronger evidence than any density.
+    same coordinate of the release. A coordinate of a release may have no noise at all. So each
+    coordinate that the candidate and the release share to the last bit adds 50 nats to the
+    candidate's score.
     """
     scale = mechanism.guarantee(views.shape[1]).scale or 1.0
     difference = released.to(views.dtype)[:, None] - views[None].to(released.dtype).to(views.dtype)

@@ -5,8 +5,9 @@ which of the two records is rewritten. A classifier is trained on all rewrites w
 The attacker sees the classifier, knows both texts of a pair, and guesses which text was rewritten.
 The attacker uses the offline attack of LiRA (Carlini et al. 2022), and trains *shadow classifiers*
 on rewrites of public text. To compute a text's score, take the classifier's confidence in the
-text's label, subtract the shadow classifiers' mean confidence, and divide by the standard deviation
-of their confidence. Of each pair, the attacker names the text with the larger score.
+text's label, and subtract the mean confidence of the shadow classifiers in this label. Then divide
+by the standard deviation of the shadow classifiers' confidence, averaged over texts. Of each pair,
+the attacker names the text with the larger score.
 
 *Claim*: consider the number of right answers to "which of the two", over all N pairs of all
 classifiers. If the claim of pure eps-LDP is true, this number is stochastically at most Binomial(N,
@@ -130,8 +131,9 @@ def play_file(files: NeighbouringFiles, *, rounds: int, confidence: float = 0.99
 def area(inside: Floats, outside: Floats) -> float:
     """Return the area under a score's ROC curve, from scores of members and of non-members.
 
-    The area is the share of pairs of a score in ``inside`` (members) and a score in ``outside``
-    (non-members) of which the member's is larger. Pairs of equal scores count half.
+    Compare each score in ``inside`` (members) with each score in ``outside`` (non-members). The
+    area is the share of these comparisons in which the member's score is larger. Two equal scores
+    count as half a comparison won.
     """
     if not len(inside) or not len(outside):
         return 0.5

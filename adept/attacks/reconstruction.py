@@ -7,11 +7,13 @@ secret. The attacks, from strong to weak, are:
   frequency. The attacker names the candidate with the largest exact posterior probability.
 - ``crowd`` is the attack ``pool`` with many equally likely candidates, which are private texts,
   public texts, and new texts that a language model of the public texts writes.
-- ``text``: the candidates are the private texts, and the attacker sees only the rewritten text. The
-  candidates whose latents are nearest to the rewrite's latent form a short list. The attacker names
-  the candidate on the short list from whose latent the decoder writes the rewrite with the largest
-  probability. If the mechanism reads descriptions, the attacker instead names the candidate that
-  would be likeliest if the codec's description of the rewrite had been released.
+- ``text``: the candidates are the private texts, and the attacker sees only the rewrite, the text
+  that was written from the release. The attacker makes a short list of the candidates whose latents
+  are nearest to the rewrite's latent. For each candidate on the list, the attacker computes the
+  probability that the decoder writes the rewrite from this candidate's latent, and names the
+  candidate with the largest probability. If the mechanism reads descriptions, there is no short
+  list: the attacker takes the codec's description of the rewrite for the release, and names the
+  candidate that is then likeliest.
 
 A guess is *good enough* if it has the same slot values as the secret. The candidates with the same
 slot values form a *class*.
@@ -177,7 +179,7 @@ def write_feasible(texts: Sequence[str], count: int, draw: random.Random) -> lis
 
 
 def name_from_text(rewriter: Rewriter, released: Tensor, texts: list[str], candidates: Candidates) -> Tensor:
-    """Write a text from each release; return the index (m,) of the candidate that fits it best."""
+    """Write a text from each release; return the index (m,) of the candidate that fits best."""
     written = [text for text, _ in rewriter.write(released)]
     own, read = rewriter.encode(texts).cpu(), rewriter.encode(written).cpu()
     if not candidates.dim:

@@ -57,7 +57,7 @@ def membership_power(false_positives: float, *, epsilon: float, delta: float = 0
 
 
 def membership_auc(*, epsilon: float, delta: float = 0.0) -> float:
-    """Return the largest area under the ROC curve of a membership test.
+    """Return the largest area under the ROC curve that a membership test can have.
 
     Claim: AUC <= 1 - (1 - delta)^2 / (1 + e^eps). Proof: integrate the bound of `membership_power`
     over the false positive rate. The bound consists of a line through (0, delta) with slope e^eps,

@@ -42,7 +42,7 @@ class LocalRandomizer(ABC):
         clip: the set of latents that the guarantee covers: an "l1" or "l2" ball, or a "sphere". A
             mechanism that reads descriptions has the clip of the model that was trained with the
             codec.
-        serves: the mechanism can be used with a model if the model's clip is one of these values.
+        serves: the values of a model's clip with which the mechanism can be used.
         randomises: the form of the text that the mechanism reads, "latent" or "description".
     """
 
@@ -78,7 +78,7 @@ class LocalRandomizer(ABC):
         return None
 
     def symbols(self, dim: int) -> tuple[Symbols, ...]:
-        """Return the alphabet, a ``Symbols``, of each random draw of a release.
+        """Return a ``Symbols`` for each random draw of a release; it describes the alphabet.
 
         The tuple is empty if the releases do not come from a finite alphabet.
         """
@@ -176,7 +176,7 @@ class SymbolRandomizer(LocalRandomizer):
 
     @abstractmethod
     def beside(self, labels: int) -> Self:
-        """Return a copy whose k and t suit releases of a text together with a label.
+        """Return a copy with the k and the t for releasing a text and a label as one symbol.
 
         ``labels`` is the number of possible labels.
         """
@@ -189,12 +189,12 @@ class SymbolRandomizer(LocalRandomizer):
     def choose_symbols(self, numbers: Sequence[int], ranks: Sequence[int]) -> list[int]:
         """Return, for each record, the number of the symbol that has the given rank.
 
-        Here, each record is a symbol, and ``numbers`` holds the numbers of these symbols.
+        An audit uses symbols as records: ``numbers`` holds the number of each record's symbol.
         """
 
     @abstractmethod
     def heavy_symbols(self, number: int) -> set[int]:
-        """Return the numbers of the symbols that are heavy if the record is symbol ``number``."""
+        """Return the numbers of the heavy symbols if an audit's record is the symbol ``number``."""
 
 
 Kind = type[LocalRandomizer]

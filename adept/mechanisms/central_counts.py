@@ -43,26 +43,26 @@ reverse of removing a row. Replacing a row means removing one row and adding ano
 changes sum to at most 2 + 2. By step 2 above, the ratio of probabilities is at most e^(2 / b) or
 e^(4 / b), and 1 / b <= eps / s. QED.
 
-*Claim for two rounds*. Let s be as above, and let eps_1 + eps_2 = eps. In the first round, all votes
-are for one cell: the number n(D) of counted votes is released as y_1 = n(D) + X_1, where the scale
-of X_1 is at least s / eps_1. Then y_1 and public data decide the rule v and the cells of the second
-round. The second round releases the counts of these cells as y_2, with independent noise of a scale
-of at least s / eps_2. The pair (y_1, y_2) is eps-DP.
+*Claim for two rounds*. Let s be as above, and let eps_1 + eps_2 = eps. The first round treats all
+votes as votes for one cell: it releases the number n(D) of counted votes as y_1 = n(D) + X_1, where
+the scale of X_1 is at least s / eps_1. Then y_1 and public data decide the rule v and the cells of
+the second round. The second round releases the counts of these cells as y_2, with independent noise
+of a scale of at least s / eps_2. The pair (y_1, y_2) is eps-DP.
 
 *Proof*. Both rounds count at most m votes of each person, as above. The second round depends on D
 only through its counts and through y_1, so for every y_1, its rule and cells are the same for D and
 D'. By the first claim, P(y_1 | D) <= e^eps_1 P(y_1 | D') and P(y_2 | y_1, D) <= e^eps_2 P(y_2 |
 y_1, D'), for all y_1 and y_2. The probability of the pair is the product of the two probabilities.
 So the probability of a pair changes between D and D' by at most a factor of e^(eps_1 + eps_2), and
-so does the sum of the probabilities over any set of pairs. QED. The proof also holds if a file
-changes between the rounds, as long as each version has a neighbour that differs from it in the rows
-of the same person. The bounds for one row also hold for two rounds, by the same product of
-probabilities: one row changes n by at most 1 if it is added or removed, and by at most 2 if it is
-replaced.
+so does the sum of the probabilities over any set of pairs. QED. The proof also holds if the
+collection changes between the rounds, as long as D and D' differ in the same person's rows in both
+rounds. The bounds for one row also hold for two rounds, by the same product of probabilities: one
+row changes n by at most 1 if it is added or removed, and by at most 2 if it is replaced.
 
-Apart from this choice by y_1, the rule v, the cells, m, eps and the neighbouring relation must be
-fixed before anyone looks at the records. Noise is added to *every* cell, also to a cell without
-votes, because a missing cell would reveal that nobody voted for this cell.
+The rule v, the cells, m, eps and the neighbouring relation must be fixed before anyone looks at the
+records. The only exception is the choice of v and the cells of the second round from y_1. Noise is
+added to *every* cell, also to a cell without votes, because a missing cell would reveal that nobody
+voted for this cell.
 
 Source: Dwork, McSherry, Nissim and Smith 2006, "Calibrating noise to sensitivity in private data
 analysis", section 3.1 (histograms); Ghosh, Roughgarden and Sundararajan 2009, "Universally
@@ -164,7 +164,10 @@ class Votes:
         return total(Fraction(self.epsilon) * moved / self.sensitivity)
 
     def guarantee(self, *, persons: bool | None = None) -> Guarantee:
-        """Return the guarantee; ``persons`` says if the data name persons; None if this is unknown."""
+        """Return the guarantee of one release of counts.
+
+        ``persons`` is True if the data name persons, False if not, and None if this is unknown.
+        """
         return Guarantee.pure(
             epsilon=self.epsilon,
             exact=True,

@@ -24,9 +24,9 @@ independent given x, so their budgets add up. The program computes the budgets a
 their sum is exactly eps.
 
 By default, k is the smallest power of two from 2^12 to 2^14 that is at least 10 / q, or 2^14 if all
-these powers are smaller. Here q is the probability of PrivUnit's cap. By default, m is the power of
-two for which the expected cosine between a latent and its release is largest. The rules for k and m
-read only n, eps and the options.
+these powers are smaller. Here q is the probability of PrivUnit's cap. By default, t is q k, rounded
+to a whole number, but at least 1. By default, m is the power of two for which the expected cosine
+between a latent and its release is largest. The rules for k and m read only n, eps and the options.
 
 Sources for subset selection over a random codebook: Feldman and Talwar 2021, "Lossless compression
 of efficient private local randomizers"; Shah et al. 2022, "Optimal compression of locally
@@ -116,10 +116,10 @@ class Block:
 
 @dataclass(frozen=True, kw_only=True)
 class Codebook(Mechanism):
-    """A mechanism that releases a public codeword; those nearest to the latent are likeliest.
+    """A mechanism that releases a public codeword, most often one of those nearest to the latent.
 
     The release is pure eps-LDP for any two records, in exact arithmetic. The release consists of
-    one codeword for each block; its l2 norm is C. The release is biased: its mean is not the
+    one codeword for each block, and has l2 norm C. The release is biased: its mean is not the
     latent. The probabilities of the codewords depend only on the direction of the latent. A zero or
     non-finite latent counts as the unit vector along the first axis.
 

@@ -42,10 +42,11 @@ A and B, and the claim of M_c applies. QED. K, t and the weights are the same fo
 one certificate covers all labels. Nothing is claimed for two records with different labels: their
 cells differ, so a released text can reveal its label with certainty.
 
-K and the share of a cell's sentences that all cells have depend on epsilon alone (``cell_size``,
-``first_share``). The sentences that all cells have are the first sentences of the codec. They keep
-a name that misleads from deciding what is released. At epsilon 8 they are as many as the packaged
-model has codewords. In cells, t is K s / (e^eps + s) with s = max(4/3, min(eps - 2, 2), eps - 4).
+The first sentences of the codec are in every cell, so that a misleading name of a label cannot
+decide alone what is released. K and the share of these common sentences in a cell depend on epsilon
+alone (``cell_size``, ``first_share``). At epsilon 8, a cell has 8,192 common sentences, which is
+also the number of codewords of the packaged model. For cells, t is K s / (e^eps + s) with s =
+max(4/3, min(eps - 2, 2), eps - 4).
 
 Checked proof: ``proofs/Symbols.v``, ``descriptions_are_private``, and for labels
 ``same_label_is_private``.
@@ -154,7 +155,10 @@ class Description(SymbolRandomizer):
         return replace(self, size=self.size or joint_size(self.epsilon, labels))
 
     def over_broad_text(self, sentences: int) -> Self:
-        """Return a copy for a codec of ``sentences`` sentences; the rule for broad text sets t."""
+        """Return a copy for a codec that stores ``sentences`` public sentences.
+
+        The copy has K = ``sentences``. The module's rule for broad text sets t unless ``top`` does.
+        """
         odds = max(1.0, self.epsilon - ODDS_BELOW_EPSILON)
         top = self.top or max(1, round(sentences * odds / (math.exp(self.epsilon) + odds)))
         return replace(self, size=sentences, top=top)
@@ -230,8 +234,8 @@ def _other(own: Sequence[int], place: int) -> int:
 def cell_size(epsilon: float) -> int:
     """Return the number K of sentences in the cell of each label.
 
-    K changes geometrically between the numbers in CELL_EPSILONS. For every two nats above the last
-    of these numbers, K doubles.
+    For each epsilon in CELL_EPSILONS, CELL_RATIOS fixes K. Between two of these epsilons, the
+    logarithm of K is linear in epsilon. Above the largest of them, K doubles every two nats.
     """
     bits = float(np.interp(epsilon, CELL_EPSILONS, np.log2(CELL_RATIOS))) + max(0.0, epsilon - CELL_EPSILONS[-1]) / 2
     return min(MAX_SIZE, round(LABEL_CELL * math.pow(2.0, bits)))
@@ -256,14 +260,15 @@ def best_size(epsilon: float) -> int:
 
 
 def joint_size(epsilon: float, labels: int) -> int:
-    """Return the number K of descriptions for releasing a text and one of L labels as one symbol.
+    """Return the best number K of descriptions for a joint release of a text and one of L labels.
 
-    With this K, the symbol transmits the most information about its record, if all K descriptions
-    are equally common. A record's description almost determines the record's label, so only K of
-    the K L symbols occur as the own symbol of a record. With A = e^eps, the symbol transmits I(K) =
-    (A ln A - (A + K - 1) ln((A + K - 1) / K)) / (A + K L - 1) nats. For K well below A, I(K) is
-    about ln K / (1 + K L / A), which is largest where K (ln K - 1) = A / L. The solution is K = A /
-    (L w), where w e^w = A / (e L).
+    The text's description and the label are released together as one symbol. With this K, the
+    symbol transmits the most information about its record, under two assumptions. First, all K
+    descriptions are equally common. Second, a record's description determines its label, so only K
+    of the K L symbols are the own symbol of a record; this is almost true. With A = e^eps, the
+    symbol transmits I(K) = (A ln A - (A + K - 1) ln((A + K - 1) / K)) / (A + K L - 1) nats. For K
+    well below A, I(K) is about ln K / (1 + K L / A), which is largest where K (ln K - 1) = A / L.
+    The solution is K = A / (L w), where w e^w = A / (e L).
     """
     odds = math.exp(min(epsilon, 600.0)) / labels
     size = odds / float(lambertw(odds / math.e).real)

@@ -26,9 +26,9 @@ uniformly random integer.
 No number is rounded, because every number is an integer below 2^63 that is computed from random
 words of the operating system. With L = 2^62 / 2^k, the program limits the noise to the range from
 -L to L. The program limits each value, and the *sum* of the value and its noise, to the range from
--L/2 to L/2. If the noise is below -L or above L, the sum becomes -L/2 or L/2, whether or not the
-noise was limited. So the result is a function of the exact sum, and computing it is
-post-processing.
+-L/2 to L/2. If the noise is below -L or above L, the sum becomes -L/2 or L/2 in any case, so the
+limit on the noise changes no result. So the result is a function of the exact sum, and computing it
+is post-processing.
 
 Checked proof: ``proofs/DiscreteLaplace.v``, ``signs_have_the_weights_of_the_noise``;
 ``proofs/Noise.v``, ``geometric_is_private``.
@@ -57,7 +57,7 @@ def smallest_scale(sensitivity: int, *, epsilon: float | Fraction) -> float:
 
     ``sensitivity`` is the largest distance between the inputs of two neighbours, in grid steps; it
     is at least 1. The program calculates with the exact rational value of the float ``epsilon``,
-    and uses 2^30 for a larger ``epsilon``.
+    but treats an ``epsilon`` above 2^30 as 2^30.
     """
     exact = sensitivity / Fraction(min(epsilon, MAX_EPSILON))
     size = exact.numerator.bit_length() - exact.denominator.bit_length()  # 2^(size - 1) < exact < 2^(size + 1)
@@ -124,7 +124,10 @@ def _wholes(count: int) -> Integers:
 
 
 def _plenty(count: int) -> int:
-    """Return a number of draws that usually yields ``count`` events, each of probability 1 - 1/e."""
+    """Return a number of draws that usually suffices for ``count`` successes.
+
+    Each draw is a success with probability 1 - 1/e or more.
+    """
     return count + 3 * count // 4 + 8
 
 

@@ -86,7 +86,7 @@ class DPText(Mechanism):
         )
 
     def expected_squared_error(self, dim: int) -> float:
-        """Return the mean of ||noise||^2: 2 n b^2 for redrawn noise, and n b^2 for "zero"."""
+        """Return the mean of ||noise||^2: 2 n b^2 if ``nan`` is "redraw", n b^2 if it is "zero"."""
         return dim * self._scale() ** 2 * (2 if self.nan == "redraw" else 1)
 
 

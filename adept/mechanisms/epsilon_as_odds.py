@@ -39,13 +39,13 @@ def good_enough(kappa: float, *, epsilon: float, delta: float = 0.0) -> float:
     Proof: let G be the set of records for which a guess g is right, and let pi_g <= kappa be the
     prior probability of G. Write s_g for the probability that the attacker guesses g and is right,
     and f_g for the probability that the attacker guesses g and is wrong. For records x and y let
-    d_g(x, y) = max(0, P[g|x] - e^eps P[g|y]). The sum of d_g(x, y) over all g is at most delta,
-    because the attacker makes only one guess. For x in G and y outside G, P[g|x] <= e^eps P[g|y] +
-    d_g(x, y). Average this inequality over all y outside G, weighted by the prior. Then sum the
-    inequality over all x in G, weighted by the prior pi_x: s_g <= e^eps pi_g / (1 - pi_g) f_g +
-    sum_x pi_x sum_y pi_y d_g(x, y) / (1 - pi_g). Let s be the sum of s_g over all g. As pi_g <=
-    kappa, this sum satisfies s <= kappa e^eps / (1 - kappa) (1 - s) + delta / (1 - kappa). Solve
-    for s. QED.
+    d_g(x, y) = max(0, P[g|x] - e^eps P[g|y]). The sum of d_g(x, y) over all g is P[S|x] - e^eps
+    P[S|y] for the set S of guesses g with d_g(x, y) > 0, so it is at most delta. For x in G and y
+    outside G, P[g|x] <= e^eps P[g|y] + d_g(x, y). Average this inequality over all y outside G,
+    weighted by the prior. Then sum the inequality over all x in G, weighted by the prior pi_x: s_g
+    <= e^eps pi_g / (1 - pi_g) f_g + sum_x pi_x sum_y pi_y d_g(x, y) / (1 - pi_g). Let s be the sum
+    of s_g over all g. As pi_g <= kappa, this sum satisfies s <= kappa e^eps / (1 - kappa) (1 - s) +
+    delta / (1 - kappa). Solve for s. QED.
     """
     check_bound(epsilon, kappa=kappa, delta=delta)
     if kappa in (0, 1):
@@ -56,7 +56,7 @@ def good_enough(kappa: float, *, epsilon: float, delta: float = 0.0) -> float:
 
 
 def risk(epsilon: float, delta: float = 0.0) -> str:
-    """Return words for an attacker's best chance to find the right one of CANDIDATES records.
+    """Say how often, at most, an attacker can pick the right one of CANDIDATES records.
 
     Before the release, all these records are equally likely.
     """

@@ -149,9 +149,9 @@ class ClampedGaussian(Gaussian):
     (eps, delta)-LDP for any two records, with noise calibrated to the l2 distance 2C. Proof: the
     cube of half side c = C / sqrt(n) lies in the l2 ball of radius C, because n c^2 = C^2. So two
     points of the cube are at l2 distance at most 2C, and the bound (**) of the module's docstring
-    applies. On the grid, let R be the largest sum of squares of a vector in the ball, and let m =
-    floor(sqrt(R / n)). If n integers have magnitude at most m, their squares sum to at most n m^2
-    <= R.
+    applies. The same is true on the grid: let R be the largest sum of squares of a grid point of
+    the ball, in grid steps. The program clamps each of the n integers of a latent to magnitude at
+    most m = floor(sqrt(R / n)), so their squares sum to at most n m^2 <= R.
 
     Source: DP-BART clamps the encoder's output in this way and adds analytic Gaussian noise
     (Igamberdiev and Habernal, Findings of ACL 2023, Section 3.2).
@@ -174,7 +174,7 @@ class ClampedGaussian(Gaussian):
 
 
 def log_delta(scale: float, *, epsilon: float) -> float:
-    """Return ln delta at ``epsilon`` for Gaussian noise with s = ``scale``, at distance D = 1."""
+    """Return ln of the module's delta_continuous(``epsilon``), for s = ``scale`` and D = 1."""
     centre, half = epsilon * scale, 1 / (2 * scale)
     low, high = centre - half, centre + half
     if low < -30:

@@ -13,9 +13,9 @@ part has one of three kinds:
   where each term is rounded down. So S <= s e^eps, because all omitted terms are positive.
 - ``discrete_laplace``: noise of scale b, added to vectors of integers whose l1 distance is at most
   D. The guarantee holds if D / b <= eps, which is checked with exact fractions.
-- ``discrete_gaussian``: noise with the parameter s, added to vectors of n integers whose l2
-  distance is at most D. The guarantee holds if the bound (**) of ``adept.mechanisms.gaussian`` is
-  at most delta.
+- ``discrete_gaussian``: noise of scale s (here the s of ``adept.mechanisms.gaussian``), added to
+  vectors of n integers whose l2 distance is at most D. The guarantee holds if the bound (**) of
+  ``adept.mechanisms.gaussian`` is at most delta.
 
 In a certificate, integers and fractions ("p/q") are strings, because a float may not represent them
 exactly.

@@ -26,9 +26,9 @@ alone is ln((A + (L - 1) B) / (L B)), and the epsilon of the label alone is ln((
 (k B)).
 
 For codebooks, the rules for k and t read only the budget and L. By default, t is .8 k L / (e^eps +
-1), but at least 1. By default, k is the largest power of two from 128 to 1024 that is at most e^eps
-/ (2 L), or 128 if all these powers are larger. If e^eps / (2 L) is at least 128, then t = 1 and the
-probability of a record's own symbol is at least 2/3 (``docs/decisions.md``,
+1), but at least 1 and at most k / 2. By default, k is the largest power of two from 128 to 1024
+that is at most e^eps / (2 L), or 128 if all these powers are larger. If e^eps / (2 L) is at least
+128, then t = 1 and the probability of a record's own symbol is at least 2/3 (``docs/decisions.md``,
 "Codewords beside labels").
 
 Checked proof: ``proofs/Symbols.v``, ``joint_response_is_private``, ``text_alone_is_private``,
@@ -83,7 +83,7 @@ class JointResponse:
 
     @cached_property
     def text(self) -> SymbolRandomizer:
-        """The mechanism that releases the text; its numbers k and t suit the joint release."""
+        """A copy of ``mechanism`` with the k and t for releasing text and label as one symbol."""
         return self.mechanism.beside(len(self.labels))
 
     @cached_property
@@ -124,7 +124,7 @@ class JointResponse:
 
     @property
     def both_probability(self) -> Fraction:
-        """The exact probability that the released symbol is heavy."""
+        """The exact probability that one of the record's heavy symbols is released."""
         return Fraction(self.top * self.odds[0], self.total)
 
     def release(self, inputs: Any, labels: Sequence[str]) -> tuple[Any, list[str]]:
@@ -194,7 +194,10 @@ class JointResponse:
 
     @property
     def distribution(self) -> Callable[[Symbol], dict[Symbol, Fraction]] | None:
-        """A function from a symbol to its release's distribution; None if symbols are too many."""
+        """A function that maps a symbol, used as the record, to the distribution of its release.
+
+        It is None if there are more than MAX_AUDITED_SYMBOLS symbols.
+        """
         return self._distribution if self.size <= MAX_AUDITED_SYMBOLS else None
 
     def _distribution(self, symbol: Symbol) -> dict[Symbol, Fraction]:

@@ -11,12 +11,14 @@ record's nearest codeword with a probability below .9, then t is also at least k
 / (e^eps + 1) heavy codewords keeps the most information: Ye and Barg 2018, Eq. 10;
 ``docs/decisions.md``, "Sizes of codebooks".)
 
-A model of *broad* text, which covers many subjects instead of one domain, uses its largest
-codebook. If a model of broad text was adapted to a domain, its smaller codebooks are made from
-texts of the domain. Then, if a codebook is more than twice as large as the next smaller one, it is
-used only if it has at most 4 k codewords, with the k of the rule above. For broad text, t is k s /
-(e^eps + s), where s is eps - 2, but at least 4/3. Then the odds of releasing a heavy codeword are s
-to one (``docs/decisions.md``, "Heavy codewords of broad text").
+A model of *broad* text, which covers many subjects instead of one domain, may use a larger
+codebook. The program starts with the largest codebook of at most 4 k codewords, with the k of the
+rule above. It goes on to the next larger codebook as long as this one is at most twice as large. If
+no step between sizes is larger than that, the program arrives at the model's largest codebook. A
+model that was adapted to a domain may have a larger step between its smaller codebooks, which are
+made from texts of the domain, and its largest one. For broad text, t is k s / (e^eps + s) with the
+k of the chosen codebook, where s is eps - 2, but at least 4/3. Then the odds of releasing a heavy
+codeword are s to one (``docs/decisions.md``, "Heavy codewords of broad text").
 
 Checked proof: ``proofs/Symbols.v``, ``descriptions_are_private``, and for labels
 ``same_label_is_private``.
@@ -115,7 +117,11 @@ class LearnedCodebook(Codebook, SymbolRandomizer):
         return replace(self, codewords=codebooks[max(fitting)], size=max(fitting))
 
     def over_broad_text(self, codebooks: Mapping[int, Tensor]) -> Self:
-        """Return a copy for a model of broad text; the module's rules choose the codebook and t."""
+        """Return a copy for a model of broad text.
+
+        ``codebooks`` maps a number of codewords to the model's codebook of this size. The rules in
+        the docstring of this module choose one of them and set t.
+        """
         found = self.with_codewords(codebooks, most=_without_gap(codebooks, most=BROAD_FACTOR * self.count))
         odds = max(MIN_ODDS, self.epsilon - BROAD_ODDS_BELOW_EPSILON)
         top = self.top or max(1, round(found.count * odds / (math.exp(min(self.epsilon, 700.0)) + odds)))
@@ -166,7 +172,7 @@ class LearnedCodebook(Codebook, SymbolRandomizer):
 
     @property
     def _own(self) -> Tensor:
-        """The codewords (k, n); without a model, random codewords of STAND_IN_DIM dimensions."""
+        """The codewords (k, n); if no model gave any, random ones of STAND_IN_DIM dimensions."""
         return random_codewords(STAND_IN_DIM, self.count, 0) if self.codewords is None else self.codewords
 
     def mean_cosine(self, dim: int) -> float:
@@ -196,9 +202,8 @@ def joint_codewords(epsilon: float, labels: int) -> int:
 def _without_gap(sizes: Iterable[int], *, most: int) -> int:
     """Return the size of the codebook for a model of broad text.
 
-    The result is the largest of ``sizes`` that can be reached from a start without a gap: each step
-    goes to the next larger size, which must be at most twice as large. The start is the largest
-    size that is at most ``most``, or else the smallest size.
+    Start at the largest of ``sizes`` that is at most ``most``, or at the smallest size if all are
+    larger. Go on to the next larger size as long as it is at most twice as large.
     """
     ordered = sorted(sizes)
     found = max((size for size in ordered if size <= most), default=ordered[0])
@@ -209,7 +214,10 @@ def _without_gap(sizes: Iterable[int], *, most: int) -> int:
 
 
 def unit_codewords(codewords: Tensor) -> Tensor:
-    """Return codewords (k, n) scaled to unit length; raise ConfigurationError for unfit ones."""
+    """Return codewords (k, n) scaled to unit length.
+
+    Raise ConfigurationError unless there are 2 to 2^20 codewords, all finite and none of them zero.
+    """
     if not isinstance(codewords, Tensor):
         raise ConfigurationError(f"codewords must be a tensor, got {type(codewords).__name__}")
     check_latents(codewords)

@@ -40,7 +40,7 @@ MIN_LOGIT = -690.0  # logit of s; the optimum's is larger for all permitted eps 
 
 @dataclass(frozen=True)
 class Cap:
-    """The cap of PrivUnit that is optimal for one dimension and one budget."""
+    """The optimal cap of PrivUnit for the dimension of the latents and the budget."""
 
     cosine: float  # g: threshold, and mean cosine of the release with the record
     squared_sine: float  # s = 1 - g^2, which stays precise when g rounds to 1
@@ -50,18 +50,18 @@ class Cap:
 
 @dataclass(frozen=True, kw_only=True)
 class PrivUnit(Mechanism):
-    """A mechanism that releases a random vector, whose mean is the latent, scaled to l2 norm C.
+    """A mechanism whose release is a random vector, an unbiased estimate of the clipped latent.
 
-    The release is pure eps-LDP for any two records. The mean squared distance between the clipped
-    latent and its release is C^2 (1/g^2 - 1), where g is the threshold of the cap. The release
-    depends only on the latent's direction. A zero latent counts as the unit vector along the first
-    axis.
+    Clipping scales the latent to l2 norm C. The release is pure eps-LDP for any two records. The
+    mean squared distance between the clipped latent and its release is C^2 (1/g^2 - 1), where g is
+    the threshold of the cap. The release depends only on the latent's direction. A zero latent
+    counts as the unit vector along the first axis.
 
-    Proof: the density of V is p/q on the cap and (1 - p)/(1 - q) on its complement, for any x. The
-    ratio of these two numbers, p (1 - q) / (q (1 - p)), is e^eps by the choice of p. So at every
-    point, the densities under two records differ by a factor of at most e^eps. The choice between
-    the cap and its complement is exact. No proof covers the rounding errors of the other steps, so
-    ``exact`` is False.
+    Proof, with the letters of the module's docstring: the density of V is p/q on the cap and
+    (1 - p)/(1 - q) on its complement, for any x. The ratio of these two numbers, p (1 - q) / (q
+    (1 - p)), is e^eps by the choice of p. So at every point, the densities under two records differ
+    by a factor of at most e^eps. The choice between the cap and its complement is exact. No proof
+    covers the rounding errors of the other steps, so ``exact`` is False.
     """
 
     name: ClassVar[str] = "privunit"
@@ -81,7 +81,7 @@ class PrivUnit(Mechanism):
         return round_to_grid(self.clip_norm / cap.cosine * released, clip_norm=self.clip_norm, like=latents)
 
     def simulate(self, latents: Tensor, generator: torch.Generator | None) -> Tensor:
-        """Simulate a seeded release, which is not private; gradients flow through the latents."""
+        """Simulate a release from a seeded generator, without privacy but with gradients."""
         check_latents(latents)
         centres = clip_latents(latents, clip=self.clip, clip_norm=1.0)
         cap = optimal_cap(latents.shape[1], epsilon=self.epsilon)
@@ -101,7 +101,7 @@ class PrivUnit(Mechanism):
         )
 
     def mean_cosine(self, dim: int) -> float:
-        """Return the expected cosine between x and V, which is the optimal threshold g."""
+        """Return the expected cosine between a latent and its release: the optimal threshold g."""
         return optimal_cap(dim, epsilon=self.epsilon).cosine
 
     def expected_squared_error(self, dim: int) -> float:
@@ -111,11 +111,11 @@ class PrivUnit(Mechanism):
 
 @lru_cache(maxsize=1024)
 def optimal_cap(dim: int, *, epsilon: float) -> Cap:
-    """Return the cap for which the expected cosine between x and V is largest.
+    """Return the cap for which the expected cosine between a latent and its release is largest.
 
-    The threshold g solves m(g) = g, which means that (M - g q)(e^eps - 1) = g. The program solves
-    this equation for the logit of s, ln(s / (1 - s)), which gives both s and g^2 = 1 - s in full
-    precision.
+    The letters are those of the module's docstring. The threshold g solves m(g) = g, which is
+    the same as (M - g q)(e^eps - 1) = g. The program solves this equation for the logit
+    ln(s / (1 - s)), because the logit gives both s and g^2 = 1 - s in full precision.
     """
     check_between(*BUDGETS, epsilon=epsilon)
     if not SPHERE_DIMS[0] <= dim <= SPHERE_DIMS[1]:
@@ -141,9 +141,10 @@ def optimal_cap(dim: int, *, epsilon: float) -> Cap:
 def log_overshoot(logit: float, *, dim: int) -> float:
     """Return ln E max(T - g, 0) = ln(M - g q) for the cap with s / (1 - s) = exp(``logit``).
 
-    If g is near 1 or q is tiny, rounding errors would spoil the difference M - g q. In these cases
-    the program uses an equivalent formula, ``s^(a+1) * F(a + 1/2, 1; a + 2; s) / (4 * a * (a + 1) *
-    B(1/2, a))``, where F is Gauss's hypergeometric function, a series of positive terms.
+    The letters are those of the module's docstring. If g is near 1 or q is tiny, rounding errors
+    would spoil the difference M - g q. In these cases the program uses an equivalent formula,
+    ``s^(a+1) * F(a + 1/2, 1; a + 2; s) / (4 * a * (a + 1) * B(1/2, a))``, where F is Gauss's
+    hypergeometric function, a series of positive terms.
     """
     a, sine, log_sine = (dim - 1) / 2, float(expit(logit)), float(log_expit(logit))
     log_beta = float(betaln(0.5, a))
@@ -160,7 +161,7 @@ def cap_probability(squared_sine: float, *, dim: int) -> float:
 
 
 def cap_angles(cap: Cap, inside: Tensor, uniform: Tensor, *, dim: int) -> tuple[Tensor, Tensor]:
-    """Return the cosine and the sine (B, 1) of the angle between x and V.
+    """Return the cosine and the sine (B, 1) of the angle between a latent x and its draw V.
 
     ``uniform`` (B,) holds uniform numbers from (0, 1); ``inside`` (B,) is True where V is in the
     cap.
@@ -177,8 +178,8 @@ def cap_angles(cap: Cap, inside: Tensor, uniform: Tensor, *, dim: int) -> tuple[
 def at_angles(centres: Tensor, cosine: Tensor, sine: Tensor, gaussian: Tensor) -> Tensor:
     """Return unit vectors T x + sqrt(1 - T^2) W, where W is a random unit vector orthogonal to x.
 
-    ``centres`` (B, n) holds each x, and ``cosine`` (B, 1) holds each T. W is computed from the
-    standard normal numbers ``gaussian`` (B, n).
+    ``centres`` (B, n) holds each x, ``cosine`` (B, 1) holds each T, and ``sine`` (B, 1) holds each
+    sqrt(1 - T^2). W is computed from the standard normal numbers ``gaussian`` (B, n).
     """
     for _ in range(2):  # the second removes what rounding leaves of x in the first
         gaussian = gaussian - (gaussian * centres).sum(dim=-1, keepdim=True) * centres

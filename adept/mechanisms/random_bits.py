@@ -5,10 +5,11 @@ finite tape of bits.
 
 *Counting lemma.* Let each word consist of b random bits, so that all 2^b words are equally likely.
 
-1. `below` draws words until a word is less than m <= 2^b, and returns this word. Of the 2^b words,
-   m end the drawing, one for each number of {0, .., m-1}. So each of these numbers has probability
-   1/m, given that the drawing ends. The drawing continues after d words with probability (1 -
-   m/2^b)^d < 2^-d.
+1. `below` draws words of b bits, where b is the smallest number with m <= 2^b. It stops at the
+   first word that is less than m, and returns this word. Of the 2^b words, m end the drawing, one
+   for each number of {0, .., m-1}. So each of these numbers has probability 1/m, given that the
+   drawing ends. The drawing continues after d words with probability (1 - m/2^b)^d < 2^-d, because
+   m > 2^b / 2.
 2. `below_each` draws words until a word is at least r = 2^b mod m, and returns the word modulo m.
    The accepted words are consecutive, and their number is a multiple of m. So every remainder
    modulo m occurs equally often.
@@ -33,7 +34,10 @@ from numpy.typing import NDArray
 
 
 class OperatingSystem:
-    """A source of random bits that no seed, fork or generator state can repeat or reveal."""
+    """A source of random bits from the operating system.
+
+    A program cannot repeat or predict the bits from a seed, a fork or the state of a generator.
+    """
 
     width = 64  # bits of a word
 

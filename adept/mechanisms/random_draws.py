@@ -56,7 +56,7 @@ def exact_odds(epsilon: Fraction) -> tuple[int, int]:
 
 
 def exponential_series(epsilon: Fraction) -> tuple[int, int]:
-    """Return an integer sum of at most 2^128 exp(epsilon), and the number of terms in this sum.
+    """Return a lower bound on 2^128 exp(epsilon), an integer, and the number of terms summed.
 
     Proof: the integer is a partial sum of the series exp(epsilon) = sum epsilon^i / i!, times
     2^128. All terms of the series are positive. The program computes each term in integers and
@@ -100,7 +100,7 @@ def fresh_uniform(*shape: int) -> Tensor:
     """Return float64 numbers, uniform in (0, 1), with the full precision of floats down to 2^-961.
 
     The exponent is the number of leading zeros in an endless stream of fair bits, and the mantissa
-    is uniform on 52 bits. So no tail of the distribution is cut off.
+    is uniform on 52 bits. So even very small numbers occur, with the right probability.
     """
     size = math.prod(shape)
     exponents, open_ends = np.zeros(size, dtype=np.int64), np.arange(size)

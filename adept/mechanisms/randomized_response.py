@@ -89,7 +89,7 @@ class RandomizedResponse:
         return self.choose(labels, ranks)
 
     def simulate(self, labels: Sequence[str], generator: torch.Generator | None) -> list[str]:
-        """Simulate a seeded release of each label, which is not private."""
+        """Simulate a release of each label with a seeded generator, without privacy."""
         keep, others = torch.rand(2, len(labels), dtype=torch.float64, generator=generator)
         ranks = torch.where(keep < float(self.keep_probability), 0, 1 + (others * (len(self.labels) - 1)).long())
         return self.choose(labels, ranks.tolist())
@@ -175,7 +175,7 @@ class ScalarLaplace:
         return [int(value) + self.lower for value in noisy.tolist()]
 
     def simulate(self, values: Sequence[int], generator: torch.Generator | None) -> list[int]:
-        """Simulate a seeded release of each integer, which is not private."""
+        """Simulate a release of each integer with a seeded generator, without privacy."""
         check_integers(values)
         clamped = torch.tensor(list(values), dtype=torch.int64).clamp(self.lower, self.upper)
         first, second = torch.empty(2, len(clamped), dtype=torch.float64).exponential_(generator=generator)

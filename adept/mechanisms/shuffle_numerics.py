@@ -10,26 +10,27 @@ theta + iy, because the integral of e^(z x) (s - x) over x < s is e^(z s) / z^2.
 formula, the sum of f over the multiples of any T is 1 / T times the sum of the transform over the
 multiples of 2 pi / T. All terms of the sum of f are positive, and f(0) = E[(S + U)+] is one of
 these terms. So the sum of the transform, at about 10^4 places y, gives an *upper bound*, whatever
-theta, T and h are. In the transform, the factor E[e^(z S)] is E[e^(z X)]^n. The program chooses the
-theta for which the term of the transform's sum at y = 0 is smallest; for every theta, this term is
-the largest of the sum. T is so large that f(0) is nearly the whole sum of f.
+theta, T and h are. In the transform, the factor E[e^(z S)] is E[e^(z X)]^n. For every theta, the
+largest term of the transform's sum is the term at y = 0. The program chooses the theta for which
+this largest term is smallest. T is so large that f(0) is nearly the whole sum of f.
 
-Raising a value of X can only increase E[S+]. So the program raises the negative values of X below a
-bound -reach, which positive values hardly ever outweigh, to this bound. Outcomes in which no X_i is
-positive add nothing to E[S+]. If these outcomes are likely, the program leaves them out, because
-otherwise their rounding errors would hide the other outcomes. Let w be the part of E[e^(z X)] that
-comes from the values of X that are not positive. Then the program uses E[e^(z X)]^n - w^n, computed
-without cancellation, in place of E[e^(z X)]^n.
+Raising a value of X can only increase E[S+]. So the program raises every value of X below -reach to
+-reach. The number reach is so large that the positive values in a sum hardly ever outweigh a value
+of -reach. Outcomes in which no X_i is positive add nothing to E[S+]. If these outcomes are likely,
+the program leaves them out, because otherwise their rounding errors would hide the other outcomes.
+Let w be the part of E[e^(z X)] that comes from the values of X that are not positive. Then the
+program uses E[e^(z X)]^n - w^n, computed without cancellation, in place of E[e^(z X)]^n.
 
 *Rounding*. Let u = 2^-53. In floating point, sums and products have a relative error of at most u,
-and elementary functions have a relative error of at most 8 u. For an exponential, u times the size
-of the exponent is added to the relative error. So every step below has a relative error of at most
-SLACK = 2^-40, which is 2^13 u. Let M = E[e^(theta X)]. The *tilted* probability of the value x_j is
-m_j = p_j e^(theta x_j) / M. Let v = sum m_j |x_j| be the tilted mean of |X|. For z = theta + iy,
-let phi(y) = E[e^(z X)] / M. The terms m_j (e^(i y x_j) - 1) of phi(y) - 1 have errors of at most
-SLACK m_j y |x_j|, including the rounding of their arguments. So the error of phi is at most SLACK y
-v. Let r be an upper bound on |phi|. By the mean value theorem, the error of phi^n is at most SLACK
-r^n n y v / r, plus SLACK r^n (1 + |n ln phi|) for the errors of the exponential and the logarithm.
+and elementary functions have a relative error of at most 8 u. In an exponential, the rounding of
+the exponent adds u times the size of the exponent to this error. So every step below has a relative
+error of at most SLACK = 2^-40, which is 2^13 u. Let M = E[e^(theta X)]. The *tilted* probability of
+the value x_j is m_j = p_j e^(theta x_j) / M. Let v = sum m_j |x_j| be the tilted mean of |X|. Let z
+= theta + iy and phi(y) = E[e^(z X)] / M. The terms m_j (e^(i y x_j) - 1) of phi(y) - 1 have errors
+of at most SLACK m_j y |x_j|, including the rounding of their arguments. So the error of phi is at
+most SLACK y v. Let r be an upper bound on |phi|. By the mean value theorem, the error of phi^n is
+at most SLACK r^n n y v / r, plus SLACK r^n (1 + |n ln phi|) for the errors of the exponential and
+the logarithm.
 
 If the program leaves out the outcomes without a positive value, it computes (a + b)^n - a^n instead
 of phi^n. Here a is the part of phi that comes from the values of X that are not positive, and b is
@@ -38,12 +39,13 @@ probability of the positive values. The error of (a + b)^n - a^n is at most n P 
 y), where e r^n is the bound on the error of phi^n above, and SLACK y covers the arguments in b.
 
 The program adds all these error bounds to the result, term by term. The program cuts off the terms
-of the transform's sum beyond y = Y, whose sum is at most e^((theta^2 - Y^2) h^2 / 2) / Y times the
-power phi(0)^n, or the difference that replaces this power. The program increases M - 1, a sum of
-the terms p_j (e^(theta x_j) - 1), by SLACK times the sum of the absolute values of these terms. If
-M is below 1/2, the program instead sums the probability of zero and all p_j e^(theta x_j), none of
-which is negative, and increases the sum by 4 SLACK M. If M^n or e^theta is beyond the range of
-floats, Chernoff's bound E[S+] <= M^n / theta replaces the sum.
+of the transform's sum beyond y = Y. The sum of these terms is at most e^((theta^2 - Y^2) h^2 / 2) /
+Y times phi(0)^n, or times (a + b)^n - a^n at y = 0 if this difference replaces the power. M - 1 is
+the sum of the terms p_j (e^(theta x_j) - 1). The program increases M - 1 by SLACK times the sum of
+the absolute values of these terms. If M is below 1/2, the program instead sums the probability of
+zero and all p_j e^(theta x_j), none of which is negative, and increases the sum by 4 SLACK M. If
+M^n or e^theta is beyond the range of floats, Chernoff's bound E[S+] <= M^n / theta replaces the
+sum.
 """
 
 import math
@@ -78,9 +80,10 @@ def mean_positive_part(chances: Floats, values: Floats, *, zero: float, copies: 
 
 
 def _saddle(chances: Floats, values: Floats, zero: float, copies: int) -> "_Sum":
-    """Return S, tilted by the theta for which the largest term of the transform's sum is smallest.
+    """Return S, tilted by the theta that the module's docstring chooses.
 
-    This theta minimises E[e^(theta S); some X_i > 0] / theta^2.
+    For this theta, the term of the transform's sum at y = 0 is smallest. So this theta minimises
+    E[e^(theta S); some X_i > 0] / theta^2.
     """
     from scipy.optimize import brentq  # slow to import, and most releases do without
 
@@ -95,7 +98,11 @@ def _saddle(chances: Floats, values: Floats, zero: float, copies: int) -> "_Sum"
 
 @dataclass(frozen=True, eq=False)
 class _Sum:
-    """The *tilted* distribution of S: each outcome's probability is weighted by e^(theta S)."""
+    """The *tilted* distribution of the sum S = X_1 + ... + X_n.
+
+    Each outcome's probability is multiplied by e^(theta S), and all products are scaled to sum to
+    one.
+    """
 
     chances: Floats
     values: Floats
@@ -148,12 +155,19 @@ class _Sum:
 
     @cached_property
     def upward(self) -> float:
-        """The tilted root mean square of the contribution that the positive values make to S."""
+        """The tilted root mean square of the positive values in S, if there is one.
+
+        The square of this number is the tilted mean of the sum of X_i^2 over all positive X_i,
+        given that at least one X_i is positive.
+        """
         return math.sqrt(self.copies * float(self.masses[self._above] @ self.values[self._above] ** 2) / self.share)
 
     @property
     def reach(self) -> float:
-        """Bound on negative values: positive values hardly ever outweigh a value below -reach."""
+        """The number reach: values of X below -reach are raised to -reach.
+
+        In a sum, the positive values hardly ever outweigh such a low value.
+        """
         mean = self.copies * float(self.masses[self._above] @ self.values[self._above]) / self.share
         return mean + PERIOD_DEVIATIONS * (self.upward + 1)
 

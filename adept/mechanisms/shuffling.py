@@ -5,8 +5,8 @@ symbols are *heavy*, with the weight A = e^eps, and the other symbols have the w
 all weights is W = t A + k - t, and each symbol has probability weight / W. A trusted party puts the
 n symbols into a random order and writes them to a file.
 
-*Claim*: for every c >= 0, the file is (c, delta)-DP for replacing one record by any other record,
-in both directions, with a public n and
+*Claim*: let n be public, and let two collections of n records be neighbours if they differ in one
+record. Then for every c >= 0, the file is (c, delta)-DP with
 
     delta = E[(X_1 + ... + X_n)+] / n,    where (s)+ = max(0, s) and the X_i are copies of X.
 
@@ -34,8 +34,8 @@ X is
    (k / (m W)) E[(sum_i w(y_i|x) - u w(y_i|x'))+], where the weight w = W Q is 1 or A.
 3. The probability Bin(m - 1; n - 1, g), divided by m, is Bin(m; n, g) / (g n), and k / (W g) = 1.
    So the average over m is an expectation over n records, in which a record that is no blanket
-   counts as zero. The result is the claim for records x and x' whose heavy sets share o' symbols,
-   with o' in place of o and t - o' in place of t'.
+   counts as zero. The result is the formula of the claim, with o' in place of o and t - o' in place
+   of t', for two records x and x' whose heavy sets share o' symbols.
 4. The divergence is largest if the overlap of the heavy sets is smallest. To make the overlap
    smaller by one, move one symbol from "heavy for both" to "heavy for x alone", and one symbol from
    "heavy for neither" to "heavy for x' alone". The move replaces the values {A - u A, 1 - u} of X
@@ -57,10 +57,11 @@ the computed delta is not below two *floors*, which are lower bounds on the clai
 t' / W or, for several symbols, the product of these ratios. The floors are
 
     p (A - u) (1 - g)^(n-1), from the case that no other record is a blanket, and
-    p (A - u) (p A)^(n-1), which even the true delta reaches if all other records are x:
-        consider the event that every symbol is heavy for x and not for x'.
+    p (A - u) (p A)^(n-1),   from the case that all other records are x.
 
-If the computed delta is below a floor, or cannot be computed, E[X+] replaces it.
+In the second case, even the true delta is at least the floor: consider the event that every symbol
+in the file is heavy for x and not for x'. If the computed delta is below a floor, or cannot be
+computed, E[X+] replaces it.
 
 Checked proof, without steps 1 to 5: ``proofs/Shuffling.v``, ``claim_is_at_most_alone``,
 ``floor_of_the_claim``, ``floor_of_delta``.
@@ -92,7 +93,7 @@ FLOOR_ERROR = 1e-3  # relative error of a floor: n times 2^-53, for n up to 10^1
 
 @dataclass(frozen=True)
 class Draw:
-    """A random draw of one symbol by subset selection, given by its public numbers."""
+    """The public numbers of one random draw, which releases one symbol by subset selection."""
 
     epsilon: float  # in nats
     size: int  # the number k of symbols
@@ -115,7 +116,10 @@ class Draw:
 
     @property
     def kept(self) -> float:
-        """The logarithm of t' A / W, the probability that x releases a symbol heavy for x alone."""
+        """The logarithm of t' A / W.
+
+        This ratio is the probability that x releases a symbol that is heavy for x and not for x'.
+        """
         heavy = self.own * math.exp(self.epsilon)
         return -math.log1p(((self.top - self.own) * math.exp(self.epsilon) + (self.size - self.top)) / heavy)
 
@@ -124,9 +128,10 @@ class Draw:
 
         The heavy sets of x and x' overlap as little as possible.
 
-        Each group has three entries: the probability that a record is a blanket and releases a
-        symbol of the group, and the logarithms of the weight under x and under x'. A logarithm is
-        given as a tuple of its terms, which is empty for the weight 1.
+        Each group has three entries. The first is the probability that a record is a blanket and
+        releases a symbol of this group. The second and the third describe the weight that these
+        symbols have under x and under x': each is a tuple of numbers whose sum is the logarithm of
+        the weight. The tuple is empty for the weight 1.
         """
         heavy, light = (self.epsilon,), ()
         shared, rest = self.top - self.own, self.size - self.top - self.own
@@ -137,7 +142,11 @@ class Draw:
 def draws_of(
     mechanism: LocalRandomizer, *, dim: int, labels: RandomizedResponse | JointResponse | None = None
 ) -> tuple[Draw, ...]:
-    """Return the draws for one record: one each for its text and its label, or one for both."""
+    """Return the random draws for one record.
+
+    If ``labels`` is a JointResponse, one draw releases the text and the label together. Otherwise
+    one draw releases the text, and another draw releases the label unless ``labels`` is None.
+    """
     if isinstance(labels, JointResponse):
         return (Draw(labels.epsilon, labels.size, labels.top),)
     beside = () if labels is None else (Draw(labels.guarantee().epsilon, len(labels.labels)),)
@@ -150,7 +159,7 @@ def draws_of(
 
 
 def central_epsilon(draws: Sequence[Draw], *, records: int, delta: float) -> float:
-    """Return the central epsilon of ``records`` shuffled records, at most their local epsilon."""
+    """Return the central epsilon of ``records`` shuffled records, at most the local epsilon."""
     check_integer(1, 10**12, shuffled_records=records)
     check_between(1e-100, 0.5, central_delta=delta)
     local = total(*(draw.epsilon for draw in draws))
@@ -190,8 +199,8 @@ def central_delta(draws: Sequence[Draw], *, records: int, epsilon: float) -> flo
 def _distribution(draws: Sequence[Draw], *, epsilon: float) -> tuple[Floats, Floats, float]:
     """Return the probabilities of X's nonzero values, these values divided by a unit, and the unit.
 
-    The program rounds the probabilities and the values so that E[(X_1 + ... + X_n)+] can only
-    increase.
+    The unit is the largest value of X, rounded up. The program rounds the probabilities and the
+    values so that E[(X_1 + ... + X_n)+] can only increase.
     """
     cells: list[tuple[float, tuple[float, ...], tuple[float, ...]]] = [(1.0, (), ())]
     for draw in draws:
@@ -213,7 +222,7 @@ def _no_blanket(draws: Sequence[Draw]) -> float:
 
 
 def _floor(draws: Sequence[Draw], *, records: int, epsilon: float) -> float:
-    """Return the larger of the two floors of delta in the module's docstring."""
+    """Return the larger of the two lower bounds on delta in the module's docstring."""
     blanket = math.prod(draw.size / draw.weight for draw in draws)
     alone = math.log1p(-blanket) if blanket < 0.5 else math.log(_no_blanket(draws))
     together = math.fsum(draw.kept for draw in draws)
