@@ -42,7 +42,7 @@ TEXT_ENDINGS = ".txt", ".txt.gz"  # of outputs that hold no labels
 EXPECTED_ROWS = (1_000, 10_000, 100_000)
 # Rows of each label, at epsilon 1, that synthetic records need to teach a classifier more than the
 # labels' names do (docs/studies.md, "Rows that teach more than names")
-SYNTHETIC_ROWS = 25
+SYNTHETIC_ROWS = 14
 
 
 def show_rewrite_budgets(config: RewriteConfig, inputs: Inputs, public: Corpus | None) -> None:
