@@ -190,7 +190,7 @@ class CheckedRecords:
 
     @property
     def lines(self) -> list[str]:
-        """Lines of text about records that were left out; only the input's holder may see them."""
+        """Lines of text, for the holder of the input alone, about records that were left out."""
         if not self._persons or not (left_out := self._persons.left_out):
             return []
         exceed = "were left out, as they are beyond max_records_per_person"

@@ -1,4 +1,4 @@
-"""The ledger: released records with their budgets, so nobody releases a record twice by mistake.
+"""The ledger, a list of released records that prevents a second release by mistake.
 
 The ledger holds a line for each release. For a local release, which randomises each record by
 itself, the ledger also holds a keyed digest of every record and of every person
@@ -15,17 +15,17 @@ removed. A *journal* is the file in which a run stores its random draws, so that
 A release is not resumed from a journal that holds draws for fewer records than the number in the
 ledger.
 
-*Claim*: suppose that two ledgers differ only in the records of central releases. Then every command
-gets the same answers from both ledgers, and the bytes of the ledgers do not depend on these
-records. *Proof*. The ledger stores one line for a central release: the options, the budget, the day
-on which the release began, and the fact that it ended. The ledger does not store how many records a
-central release has, the digests of these records, or how long the release took. The budget of a
-central release is added to the totals of all records and persons, whether they are in the release
-or not. QED. A ledger that refuses a local run reveals that a record was in an earlier local
-release. A local release's statement says this in its field ``not_hidden``.
+*Claim*: suppose that two ledgers list the same releases, but that the central releases had
+different records. Then every command gets the same answers from both ledgers, and the bytes of the
+ledgers do not depend on these records. *Proof*. The ledger stores one line for a central release:
+the options, the budget, the day on which the release began, and the fact that it ended. The ledger
+does not store how many records a central release has, the digests of these records, or how long the
+release took. The budget of a central release is added to the totals of all records and persons,
+whether they are in the release or not. QED. A ledger that refuses a local run reveals that a record
+was in an earlier local release. A local release's statement says this in its field ``not_hidden``.
 
-*What adds up*. A release with epsilon e adds these amounts to the total of a record and of a
-person:
+*What adds up*. A release is *with persons* if a column names the person who contributed each
+record. A release with epsilon e adds these amounts to the total of a record and of a person:
 
 | release                                    | total of a record | total of a person           |
 |--------------------------------------------|-------------------|-----------------------------|
@@ -40,14 +40,14 @@ The total of a record is the epsilon for replacing one record in a file whose nu
 public. Under ``add_or_remove``, a replacement is one removal and one addition, so its epsilon is
 twice the epsilon of the release. In a release with persons, the old record and the new one may
 belong to two persons. Then the rows of both persons change, so the epsilon doubles once more. The
-total of a person is the epsilon for replacing all records of the person. A release that named no
+total of a person is the epsilon for replacing all records of the person. A release without
 persons may hold any number of a person's records, so the total of a person is then unbounded. Equal
 records in one run count as different records, each of which is released once. Equal records in
 different runs may be the same record, so their budgets add up.
 
-*Limit*. A claim is refused if it would raise the total of a record above the limit or, if persons
-are named, the total of a person. In a ledger with a limit, either all releases name persons or none
-does.
+*Limit*. A claim is refused if it would raise the total of a record above the limit or, in a release
+with persons, the total of a person. In a ledger with a limit, either all releases are with persons
+or none is.
 """
 
 import json
@@ -278,7 +278,7 @@ class Ledger(LedgerFile):
                 )
 
     def _after(self, found: Counter[Asked], kind: int) -> Counter[Budget]:
-        """Return how many records (or persons) will have each total epsilon after this run."""
+        """Count the records (or persons) by their total epsilon after this run."""
         spending, spent, everywhere = self._spending, self._spent(), self._everywhere(kind)
         counts: Counter[Budget] = Counter()
         if spending.central:

@@ -1,8 +1,8 @@
 """The identity of records and persons in journal and ledger: keyed digests and the secret key.
 
-Journal and ledger contain digests of records. Without a key, anybody could find a record by
-computing the digests of likely utterances. So the digests are computed with a secret key, which
-lies in a separate file that only its owner can read.
+Journal and ledger contain digests of records. Without a key, anybody could compute the digests
+of likely texts and look for them in these files. So the digests are computed with a secret key,
+which lies in a separate file that only its owner can read.
 
 The first release in a ledger decides which columns identify a record. The ledger stores these
 columns as *roles*: the text, the person, or a column with a given name. So the ledger also

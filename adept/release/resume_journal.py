@@ -275,7 +275,7 @@ class Journal:
         self._entries = self.records = 0
 
     def _use_log(self) -> None:
-        """Make SQLite use a write-ahead log; in a new file, create the table first."""
+        """Make SQLite use a write-ahead log; the file must already hold the journal's table."""
         self._database.run("PRAGMA journal_mode = WAL")
         self._database.run("PRAGMA synchronous = NORMAL")  # ``sync`` alone waits for the disk
         self._database.run("PRAGMA secure_delete = ON")  # overwrite what is deleted

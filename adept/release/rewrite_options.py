@@ -97,8 +97,8 @@ class FileOptions(PersonOptions):
     reads the rows."""
     central_delta: float | None = None
     """Delta of the guarantee for all shuffled records together. With null, delta is the smaller of
-    1e-6 and 0.1 / N, where N is the number of shuffled records (with labels=copy, of those with
-    the rarest label)."""
+    1e-6 and 0.1 / N, where N is the number of shuffled records among which each record is
+    hidden."""
 
     # --- Where it runs
     flush_every: int | None = None
