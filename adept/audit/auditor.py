@@ -66,8 +66,8 @@ def run(
       The method ``project`` maps latents into this set. The attribute ``noise`` names the
       distribution of the noise: "laplace", "gaussian", "l2_norm" or "cap". The method
       ``guarantee(dim)`` returns an object with the attributes ``exact`` (True if all arithmetic is
-      exact) and ``scale`` (of the noise). These declarations, except for ``privatize``, are
-      optional, and the audit tests them.
+      exact) and ``scale`` (of the noise). All of these except ``privatize`` are optional, and the
+      audit tests those that the mechanism declares.
     - A mechanism on *values* has a method ``privatize``, and declares its alphabet (the values that
       a record can have) by an attribute ``alphabet``, ``labels`` or ``size`` (an integer). No
       alphabet is needed if the argument ``pairs`` holds pairs of values.

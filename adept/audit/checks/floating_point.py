@@ -76,8 +76,8 @@ def grid(experiment: Experiment[VectorTarget], alpha: float) -> Check:
 
 
 def representability(experiment: Experiment[VectorTarget], alpha: float) -> Check:
-    """Detect that the low bits of a release distinguish two inputs. The check is blind to low bits
-    that are about equally likely under both inputs.
+    """Detect that the low bits of a release show which of two inputs was released. The check is
+    blind to low bits that are about equally likely under both inputs.
 
     Claim: let z be a release of either input of a pair, and let x' be one fixed input of the pair.
     If both inputs lie on the public grid, the sum x' + (z - x') is computed without rounding and

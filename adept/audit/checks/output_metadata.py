@@ -52,8 +52,8 @@ def of_vectors(experiment: Experiment[VectorTarget], alpha: float) -> Check:
 
 
 def of_values(experiment: Experiment[ValueTarget], alpha: float) -> Check:
-    """Detect values whose releases have different types, and values of the alphabet that the
-    mechanism refuses.
+    """Detect values whose releases have different types, and values that the mechanism refuses
+    although they belong to its alphabet.
     """
     target = experiment.target
     must = alphabet_of(target.mechanism) is not None

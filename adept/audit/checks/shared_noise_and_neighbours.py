@@ -46,8 +46,8 @@ def in_batch(experiment: Experiment[Any], alpha: float) -> Check:
     """Detect noise that the records of one batch share. The check is blind to correlations below a
     few percent.
 
-    The check compares pairs of rows from one call with pairs of rows from two different calls. The
-    comparison is repeated for several distances between the two rows of a pair from one call.
+    The check compares pairs of rows from one call with pairs of rows from two different calls. It
+    repeats the comparison for several distances between the two rows from one call.
     """
     target, found = experiment.target.without_memory(), list[Difference]()
     calls, rows = _batches(target)

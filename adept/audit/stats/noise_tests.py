@@ -1,11 +1,12 @@
 """Distributions of noise that a mechanism may declare, and tests whether noise follows one of them.
 
 The distance of two inputs is measured in the lp norm, where p is the distribution's ``order``. A
-*pivot* is a function of the noise whose distribution is known exactly if the declaration is true.
-The method `size` returns a pivot, and the method `shape` tests further pivots. (If a mechanism
-draws noise on a grid, the distribution of a pivot changes by less than a relative 1e-11, for
-epsilon up to 100.) The method `magnitude_median` returns the median of the absolute value of a
-coordinate's noise, or None if the absolute values of different coordinates are dependent.
+*pivot* is a number that is computed from the noise. If the declaration is true, the distribution of
+the pivot is known exactly. The method `size` returns a pivot, and the method `shape` tests further
+pivots. (If a mechanism draws noise on a grid, the distribution of a pivot changes by less than a
+relative 1e-11, for epsilon up to 100.) The method `magnitude_median` returns the median of the
+absolute value of a coordinate's noise, or None if the absolute values of different coordinates are
+dependent.
 """
 
 import math

@@ -166,8 +166,8 @@ class VectorTarget(Target):
         records.
 
         Args:
-            record: a latent (n,), released in batches that hold nothing else; or a whole batch (B,
-                n), whose outputs are read as one row of B * m numbers.
+            record: a latent (n,), released in batches that hold only copies of it; or a whole batch
+                (B, n), whose B outputs together count as one release.
             rows: number of releases.
             alone: True to release a latent (n,) in calls of one row each.
         """

@@ -43,8 +43,8 @@ class Claim(Wrapper):
         supports: function of an outcome and a value that returns a number, which is high if the
             outcome suggests the value.
         memoised: True if the mechanism has a memory, such as permanent responses or a budget that
-            runs out. The audit then draws every release from a fresh copy of the mechanism.
-            Otherwise, the audit reports a violation if the releases of a record never vary.
+            runs out. The audit then draws every release from a fresh copy of the mechanism. For a
+            mechanism without a memory, it reports a violation if a record's releases never vary.
         randomness: who is responsible for seeding the random numbers: "mechanism" or "caller". With
             "caller", the audit reports noise that a seed, a fork or a copy repeats as a note, and
             not as a violation.
@@ -92,7 +92,7 @@ class JointReports(Wrapper):
         mechanism: an object with ``epsilon`` and ``privatize``, on latents or on values.
         reports: the number m of reports of each record.
         epsilon: the claimed epsilon of all reports together. The default is m times the mechanism's
-            epsilon, or once this epsilon if the mechanism has a memory.
+            epsilon, or the mechanism's epsilon itself if the mechanism has a memory.
     """
 
     HIDDEN = ("noise", "guarantee", "supports", "distribution", "odds")  # these describe a single report
