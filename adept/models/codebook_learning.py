@@ -93,9 +93,10 @@ def encode_public(model: Autoencoder, tokenizer: Tokenizer, texts: Sequence[str]
 
 
 def draw_codewords(latents: Tensor, *, books: dict[int, Tensor], clip_norm: float) -> Tensor:
-    """Return, for each latent, a codeword near to it from a random codebook, or the latent itself.
+    """Replace each latent at random by a near codeword of a codebook, or keep the latent.
 
-    With m codebooks, the latent itself is returned with probability 1 / (m + 1).
+    With m codebooks, each codebook is chosen with probability 1 / (m + 1), and the latent is kept
+    with the same probability.
     """
     drawn = torch.randint(len(books) + 1, (len(latents),), device=latents.device)
     place = torch.empty(len(latents), 1, device=latents.device).geometric_(0.5).long() - 1

@@ -7,12 +7,12 @@ compression"). A point of the line stands for the text in whose interval the poi
 
 If K points were spread evenly over the line, many points would stand for the same likely texts. To
 avoid this, the numbers below K are divided into ranges, called *bands*, and each band is for texts
-of similar probability: the probabilities of the texts of a band differ by at most a factor of
-BAND_RATIO. The last band is an exception: it takes all texts that are too likely for the other
-bands. If K is at most PLAIN_SIZE, one band takes all texts. Each number has MAX_ATTEMPTS points on
-the line, one for each *attempt*. A number stands for the text at the first of its points whose text
-belongs to the number's band. If none of its points has such a text, the number stands for the text
-at its first point.
+of similar probability. The probabilities of the texts of a band differ by at most a factor of
+BAND_RATIO. Only the last band takes all texts that are too likely for the other bands. If K is at
+most PLAIN_SIZE, one band takes all texts. Each number has MAX_ATTEMPTS points on the line, one for
+each *attempt*. These points are tried in order, until one of them stands for a text that belongs to
+the number's band; then the number stands for this text. If no point stands for such a text, the
+number stands for the text at its first point.
 
 In each attempt, the line is cut into cells of equal width, one for each number of a band. A hash
 that everybody can compute chooses a number's point inside the number's cell. Given a text, the
@@ -68,9 +68,8 @@ class Interval(NamedTuple):
 class ArithmeticCode:
     """An arithmetic code with K = ``size`` numbers, from 0 to K - 1.
 
-    For K above PLAIN_SIZE, a text has no number if the model thinks it too unlikely that the text
-    ends after its last word: if the probability of this end, given the words, is below
-    ``2^-end_bits``.
+    For K above PLAIN_SIZE, a text of fewer than MAX_WORDS words has a number only if, given all its
+    words, the model expects the text to end there with a probability of ``2^-end_bits`` or more.
     """
 
     def __init__(self, model: LanguageModel, size: int, *, end_bits: int = BITS) -> None:
@@ -158,7 +157,7 @@ class ArithmeticCode:
         return None
 
     def _first_inside(self, band: Band, place: int, attempts: int) -> tuple[int, list[str]]:
-        """Return the first attempt in which a number stands for a text of ``band``, and this text.
+        """Return the first attempt whose point stands for a text of ``band``, and this text.
 
         ``place`` is the number's place in ``band``. If none of the first ``attempts`` attempts has
         such a text, the result is ``attempts`` and the text of the last attempt.

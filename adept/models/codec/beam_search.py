@@ -101,7 +101,7 @@ def _spell_out(
 def _search(
     tables: ModelTables, record: Whole, added: Whole, seam: int, most: int, within: int, kept: int
 ) -> tuple[Whole, Whole]:
-    """Run the search; return the states of the finished texts, and the table for ``_spell_out``."""
+    """Find texts near to a record; return their states, and the table for ``_spell_out``."""
     after, counts = start(tables), np.empty(most // UNIT + 1, np.int64)
     widest = kept * len(counts)
     beam, states = np.empty((3 * widest, STATE_COLUMNS), np.int64), np.empty((3 * widest, STATE_COLUMNS), np.int64)

@@ -4,9 +4,9 @@ In a codec of broad text, the listed texts are sentences of this text. In any ot
 listed texts are those that are likeliest under its language model. A text of probability p costs
 -log2(p) bits. The search for texts that cost at most a given number of bits begins with the empty
 text. It extends each unfinished text by every word after which the estimated cost of the whole text
-is within this limit. For the rest of a text, the estimate is the least cost that any training text
-has after the same last two words. If no training text contains these two words side by side, only
-the last word counts.
+is within this limit. The rest of a text is estimated to cost as much as the cheapest rest of any
+training text after the same two words. If no training text contains these two words side by side,
+the estimate uses the last word only.
 """
 
 import math

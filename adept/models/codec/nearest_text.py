@@ -215,10 +215,10 @@ class MeaningIndex(TextTable):
         """Return the distances (B, S) of S texts from each of B records, by words and by meaning.
 
         ``numbers`` holds the numbers of the texts, and ``apart`` their distances in meaning from
-        the records. The distance is the distance by words, plus f times the weight of the record's
-        words, where f is ``apart / (2 * MEANING_LENGTH^2)`` and at most ``most``. A text with too
-        few words to be a sentence gets an extra distance of ``1 + most`` times the weight of the
-        record's words.
+        the records. The result is the distance by words, plus f times the weight of the record's
+        words. Here f is ``apart / (2 * MEANING_LENGTH^2)``, and the caller gives a ``most`` that f
+        does not exceed. A text with too few words to be a sentence gets an extra distance of
+        ``1 + most`` times the weight of the record's words.
         """
         wanted = [set(record) for record in records]
         weights = np.array([self._weigh_all(words) for words in wanted])[:, None]

@@ -289,8 +289,8 @@ def _decode_word(tables: ModelTables, point: Decoder, after: NextWord) -> int:
 def decode_spelling(spelling: SpellingTables, point: Decoder, letters: Whole) -> None:
     """Read the spelling of a word that is not in the vocabulary, and store it in ``letters``.
 
-    For the word at place r of the list of common words, the first entry becomes -1 - r. For any
-    other word, the entries become the numbers of the word's letters, and then WORD_END.
+    If the word is at place r of the list of common words, the first entry becomes -1 - r.
+    Otherwise, the entries become the numbers of the word's letters, followed by WORD_END.
     """
     letters[0] = WORD_END
     if len(spelling.edges) > 1:
@@ -382,5 +382,5 @@ def _spell_to(point: Decoder, low: int, high: int) -> None:
 
 @without_reference_counts
 def _has_ended(point: Decoder) -> bool:
-    """Return True if the text is already too unlikely for the band, or its interval too narrow."""
+    """Return True if the text is too unlikely for the band, or if its interval is too narrow."""
     return _is_too_narrow(point.band, point.text[0], point.text[1]) or point.interval[1] > point.narrowest

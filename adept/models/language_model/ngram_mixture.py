@@ -87,8 +87,8 @@ class UnknownWords(Learned):
     def word(self, letters: Sequence[int]) -> str:
         """Return the word whose spelling a decoder has read.
 
-        For the word at place r of the list of common words, ``letters`` begins with -1 - r. For any
-        other word, ``letters`` holds the numbers of the word's letters and a final 0.
+        If the word is at place r of the list of common words, ``letters`` begins with -1 - r.
+        Otherwise, ``letters`` holds the numbers of the word's letters, followed by 0.
         """
         if letters[0] < 0:
             return self._listed_words[-1 - letters[0]]

@@ -10,7 +10,8 @@ empirical study of smoothing techniques for language modeling", Section 3):
 Here c is the count of a sequence of symbols, D is the discount on a count, and ``rest(h)`` is the
 probability that the discounts leave to shorter contexts. The tables serve to compute
 ``F(j) = ONE * P(w < j)``, where ``P(w < j)`` is the probability that a symbol with a number below j
-follows a context. F is computed for the shortest context first, and rounded down for each context.
+follows a context. F is computed first for the shortest context, and then for each longer one from
+the result for the context before. Each result is rounded down.
 """
 
 from collections import Counter
