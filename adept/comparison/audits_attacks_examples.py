@@ -62,7 +62,7 @@ def _audit_text(trial: Trial, cell: Cell) -> tuple[AuditResult, str]:
 
 
 def attack(trial: Trial, cell: Cell) -> AttackedRelease:
-    """Attack releases that the mechanism in one row of the table makes for the attacks."""
+    """Draw new releases by the mechanism in one row of the table, and attack these releases."""
     rewriter = trial.rewriter(cell)
     game = AttackGame(
         rewriter=rewriter,
@@ -84,7 +84,7 @@ def attack(trial: Trial, cell: Cell) -> AttackedRelease:
 
 
 def choose_examples(trial: Trial, rows: list[tuple[Cell, ResultRow]]) -> list[Example]:
-    """Return some private records with their rewrites; the choice depends only on positions."""
+    """Return rewrites of some private records, chosen by their places and not by their content."""
     config, records, public = trial.config, trial.private.texts, trial.config.data.public
     if not (public or (config.examples and config.protocol != PAPER)):
         return []
@@ -115,7 +115,10 @@ def spread(total: int, count: int) -> list[int]:
 
 
 def _choose_shown(rows: list[tuple[Cell, ResultRow]], *, public: bool) -> list[tuple[Cell, ResultRow]]:
-    """Return the rows to show examples of: ``random``, and the smallest and largest epsilon."""
+    """Return the rows of which the page shows examples.
+
+    These are rows of the reference ``random``, and rows with the smallest or the largest epsilon.
+    """
     budgets = {row.claimed_epsilon for _, row in rows if row.claimed_epsilon is not None}
     outermost = {min(budgets), max(budgets)} if budgets else set()
     first = rows[0][1]

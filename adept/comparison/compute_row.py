@@ -154,7 +154,7 @@ def build_alternative(trial: Trial, cell: Cell) -> TextMechanism:
 
 
 def _open_look_up(trial: Trial, cell: Cell) -> Source:
-    """Return values for columns of the row, and a function that looks up texts near releases."""
+    """Return columns of the row, such as its epsilon, and a function that looks up texts."""
 
     def write() -> list[Pair]:
         encode = fit_linear_encoder(trial.public, seed=trial.seed)
@@ -167,7 +167,7 @@ def _open_look_up(trial: Trial, cell: Cell) -> Source:
 
 
 def _open_rewriter(trial: Trial, cell: Cell) -> Source:
-    """Return values for columns of the row, and a function that rewrites all private records."""
+    """Return columns of the row, such as its epsilon, and a function that rewrites the records."""
     rewriter, texts, samples = trial.rewriter(cell), trial.private.texts, cell.samples
 
     def write() -> list[Pair]:
@@ -188,7 +188,7 @@ def _open_rewriter(trial: Trial, cell: Cell) -> Source:
 
 
 def _open_synthesizer(trial: Trial, cell: Cell) -> Source:
-    """Return values for columns of the row, and a function that writes synthetic records."""
+    """Return columns of the row, such as its epsilon, and a function that writes records."""
     private = trial.private
     synthesizer = Synthesizer(
         *trial.model(cell),

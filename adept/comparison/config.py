@@ -1,4 +1,4 @@
-"""Configuration of a comparison. Help reads this module, so its first lines import no PyTorch."""
+"""Configuration of a comparison. The imports at its top load no PyTorch, so help is fast."""
 
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING

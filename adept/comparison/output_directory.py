@@ -68,7 +68,10 @@ class Store:
             return _parse(kind, path.read_bytes()) if path.exists() else None
 
     def keep(self, value: Stored, seed: int, cell: Cell) -> Stored:
-        """Store and return a result for a row of the table; only a ResultRow may be replaced."""
+        """Store a result for a row of the table, and return the result.
+
+        Raise DataError if the result is already stored, but replace a stored ResultRow.
+        """
         path = self._path(type(value), seed, cell)
         if isinstance(value, ResultRow):
             path.unlink(missing_ok=True)

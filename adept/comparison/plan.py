@@ -42,9 +42,9 @@ IDENTITY, IDENTITY_SAMPLES = "identity", 2  # its texts repeat nothing
 
 @dataclass(frozen=True)
 class ModelKind:
-    """A kind of model: the set into which latents are clipped, and the latents' content.
+    """A kind of model: the set into which latents are clipped, and what their coordinates mean.
 
-    The content is "topics" if a coordinate of a latent stands for a topic, or else "none".
+    ``content`` is "topics" if each coordinate of a latent stands for a topic, and otherwise "none".
     """
 
     clip: str

@@ -145,7 +145,7 @@ def _figures(row: AttackRow) -> dict[str, Any]:
 
 @dataclass(frozen=True)
 class Example:
-    """A private record (None if it must stay hidden) with a rewrite from each row that is shown."""
+    """A private record (None if it must stay hidden), and one rewrite from each shown row."""
 
     original: str | None
     rewrites: list[tuple[ResultRow, str]]

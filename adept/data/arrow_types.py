@@ -1,9 +1,9 @@
 """Choose Arrow types for columns without declared types, such as the columns of a jsonl file.
 
 The type of a column depends on all values of the column, so that every value can be read back
-unchanged. JSON objects become structs that have the keys of all objects in the column. A struct
-holds null for a missing key, too. So a column is refused if one object has a key with null, and
-another object lacks this key.
+unchanged. JSON objects become structs that have the keys of all objects in the column. In a struct,
+a missing key looks like a key with null. So a column is refused if one object has a key with null,
+and another object lacks this key.
 """
 
 import json
@@ -110,7 +110,7 @@ class SeenValues:
 def is_same(value: Any, back: Any) -> bool:
     """Return True if ``back``, which is ``value`` read back from Arrow, equals ``value``.
 
-    Dictionaries in ``back`` may have further keys, whose values must be None.
+    Arrow adds missing keys with the value None, so dictionaries in ``back`` may have such keys.
     """
     match value:
         case dict():

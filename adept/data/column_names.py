@@ -48,7 +48,7 @@ def missing_column(names: Sequence[str], column: str, option: str, *, number: in
 
 
 def list_names(names: Iterable[object]) -> str:
-    """Return a text that lists the names that look like column names, and counts all others."""
+    """Return a text with the names that look like column names, and the number of all others."""
     listed, others = _listed(list(names))
     return ", ".join([*listed, *([f"{others} more"] if others else [])])
 

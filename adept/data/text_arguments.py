@@ -86,7 +86,7 @@ def value_list(values: object, count: int, name: str) -> list[Any]:
 
 
 def instance_of(value: object, kinds: Iterable[tuple[str, str]]) -> tuple[str, str] | None:
-    """Return the first (library, class) in ``kinds`` that is a class of ``value``, or None."""
+    """Return the first pair (library, class) that names a class of ``value``, or None."""
     own = {(base.__module__.partition(".")[0], base.__name__) for base in type(value).__mro__}
     return next((kind for kind in kinds if kind in own), None)
 

@@ -69,7 +69,7 @@ def _is_measured(table: ComparisonTable, name: str) -> bool:
 
 
 def draw_metric(axis: Any, table: ComparisonTable, metric: str) -> None:
-    """Draw curves of accuracy or macro-F1 by claimed epsilon, and a line for each reference."""
+    """Draw accuracy or macro-F1 against the claimed epsilon, and a line for each reference."""
     for place, curve in enumerate(table.curves):
         _draw_curve(axis, curve, metric, factor=BAR_SHIFT ** (place - (len(table.curves) - 1) / 2))
     _draw_levels(axis, table, metric)

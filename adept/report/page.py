@@ -40,7 +40,7 @@ FAIR_HEADINGS = ("text by", "claimed eps", "true eps", "accuracy", "macro-F1", "
 
 @dataclass(frozen=True)
 class Grid:
-    """A table of the page: column headings, and a section with rows of cells for each model."""
+    """A table of the page: a title, column headings, and a section of rows for each model."""
 
     title: str
     headings: list[str]
@@ -291,7 +291,7 @@ def warn_of_losses(table: ComparisonTable) -> list[str]:
 
 
 def warn_of_floors(table: ComparisonTable) -> list[str]:
-    """Return a warning if some budgets give no more accuracy than a reference without records."""
+    """Return a warning if some budgets give no more accuracy than public knowledge alone."""
     free = {name: mean(found) for name in NO_RECORDS if (found := _means(table, name))}
     if not free:
         return []

@@ -59,7 +59,8 @@ class ComparisonTable:
     """All results of a comparison, averaged over seeds.
 
     A line averages the rows of the results that differ only in the seed. A curve holds the lines of
-    one mechanism, one for each epsilon. A level is the result of a reference, which has no epsilon.
+    one mechanism, one for each epsilon. A level is the result of a reference (a row without an
+    epsilon, such as the original texts).
     """
 
     lines: list[Line]  # in the order of the rows

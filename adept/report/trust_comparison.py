@@ -6,7 +6,7 @@ Each of the following comparisons has a directory and a page:
 
     central/                   the synthesizer, labels private
     NAME-joint_response/       a mechanism whose releases are symbols: text and label as one symbol
-    NAME-randomized_response/  any other mechanism, one text a record: half of each budget randomises the label
+    NAME-randomized_response/  any other mechanism, one text per record; half of each budget is spent on the label
     NAME-copy/                 the same mechanism, labels copied
 
 For all kinds of trust, the epsilon in the figure is the true epsilon for *replacing* one record by
@@ -16,8 +16,8 @@ any other record. The number of records is public.
   removal and an addition, so the synthesizer runs with half of each epsilon of the figure.
 - shuffled: the releases are the same as for local trust. Their epsilon and delta are those that
   ``adept.release.shuffle_guarantee`` computes for the shuffled file.
-- local: a mechanism whose claim is false gets only a fraction of each epsilon of the figure, so
-  that text and label together spend exactly this epsilon.
+- local: a mechanism whose claim is false is run with only a fraction of each epsilon of the figure.
+  Then the true epsilon of text and label together is exactly the epsilon of the figure.
 """
 
 import math
@@ -100,7 +100,10 @@ class TrustComparison:
             done += part.size
 
     def collect(self) -> list[TrustRow]:
-        """Return all rows, with epsilons for replacing a record; write the rows and all pages."""
+        """Return all rows, and write them and the pages of all comparisons.
+
+        The epsilon of each row is for replacing a record.
+        """
         rows: list[TrustRow] = []
         for part in self.parts:
             results = part.collect()

@@ -107,10 +107,10 @@ class WordByWord(InPositions):
 
 @dataclass(frozen=True, kw_only=True)
 class TokenResponse(WordByWord):
-    """K-ary randomised response at every position (Warner 1965), in exact arithmetic.
+    """A mechanism that releases each symbol by K-ary randomised response (Warner 1965).
 
-    Each position is (eps / T)-LDP (`RandomizedResponse`), so a whole record is eps-LDP
-    (`WordByWord`).
+    It uses exact arithmetic. The release of each symbol is (eps / T)-LDP (`RandomizedResponse`), so
+    the release of a whole record is eps-LDP (`WordByWord`).
     """
 
     name: ClassVar[str] = "token_response"
@@ -127,7 +127,7 @@ class TokenResponse(WordByWord):
 
 @dataclass(frozen=True, kw_only=True)
 class TokenExponential(WordByWord):
-    """The exponential mechanism at every position; words near to the record's word are likelier.
+    """A mechanism that draws each word; words near to the record's word are more likely.
 
     This is CusText (Chen et al. 2023) with one output set for all words: any public word can
     replace any other public word.
@@ -135,15 +135,18 @@ class TokenExponential(WordByWord):
     The score of a released word y for a record's word x is ``1 - |x - y| / D``. Here ``|x - y|`` is
     the distance between the vectors of the words, and D is the largest of all these distances. So
     the score is within [0, 1]. The score is 1 between padding and padding, and 0 between padding
-    and a word. Each position is (eps / T)-LDP (`exponential_choice`), so a whole record is eps-LDP
-    (`WordByWord`).
+    and a word. Each symbol is released by the exponential mechanism, which is (eps / T)-LDP
+    (`exponential_choice`), so the release of a whole record is eps-LDP (`WordByWord`).
     """
 
     name: ClassVar[str] = "token_exponential"
 
     @cached_property
     def scores(self) -> Floats:
-        """Scores (K, K) of all pairs of symbols; the symbol for unknown words has the vector 0."""
+        """Scores (K, K) of all pairs of symbols.
+
+        In the distances, the vector of the symbol for unknown words is 0.
+        """
         vectors = np.concatenate([self.public.vectors, np.zeros((1, self.public.vectors.shape[1]))])
         distances = WordVectors((*self.public.names, ""), vectors).distances()
         scores = np.eye(self.symbols)

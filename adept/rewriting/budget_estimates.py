@@ -41,7 +41,7 @@ class Budget:
 
     @property
     def shares(self) -> list[str]:
-        """The shares in ``kept`` as strings, for each of SHARE_HEADINGS; "" if ``kept`` is None."""
+        """One string for each column in SHARE_HEADINGS; all are empty if ``kept`` is None."""
         if (kept := self.kept) is None:
             return [""] * len(SHARE_HEADINGS)
         topic = "" if kept.topic is None else f"{kept.topic:.0%} ({kept.topic_of_others:.0%})"
@@ -49,7 +49,7 @@ class Budget:
 
 
 def preview_budgets(open_rewriter: Callable[[float], Rewriter], public: Corpus | None = None) -> Iterator[Budget]:
-    """Yield the line of the table for each epsilon in TABLE_BUDGETS.
+    """Yield one line of the table of estimates for each epsilon in TABLE_BUDGETS.
 
     Args:
         open_rewriter: a function that returns a rewriter for an epsilon.

@@ -119,7 +119,7 @@ class LatentCoding(Coding):
 
 
 class DescriptionCoding(Coding):
-    """A coding by a model's codec: each row holds numbers that describe texts, as int64 halves."""
+    """A coding by a model's codec: each row holds numbers of descriptions, packed by ``pack``."""
 
     size: int
     probes = 40  # each is searched for

@@ -95,7 +95,7 @@ def expected_lines(
     labelled: bool = False,
     writer: Rewriter | None = None,
 ) -> list[str]:
-    """Return sentences on what a release keeps of public texts, and can teach a classifier.
+    """Return sentences on what a release keeps of a text, and on what it teaches a classifier.
 
     Args:
         public: texts for the estimate; if None, texts held out from the model's training.
@@ -121,7 +121,11 @@ def expected_lines(
 
 
 def adaptation_lines(writer: Rewriter) -> list[str]:
-    """Return a sentence on how much an adapted model's examples shape its rewrites, or []."""
+    """Return a sentence on how much the examples of an adapted model shape its rewrites.
+
+    The result is [] if the model was not adapted, if it has no codec, or if its releases are not
+    symbols.
+    """
     model, mechanism = writer.model, writer.mechanism
     examples = model.training_data.examples
     if not examples or not model.codec or not isinstance(mechanism, SymbolRandomizer):
@@ -138,7 +142,10 @@ def adaptation_lines(writer: Rewriter) -> list[str]:
 
 
 def floor_lines(writer: Rewriter, epsilons: Sequence[float], *, packaged: bool) -> list[str]:
-    """Return a sentence on what public examples or label names teach a classifier, or []."""
+    """Return a sentence on what a classifier learns from public examples or label names alone.
+
+    The result is [] if no such sentence applies to this model and mechanism.
+    """
     examples = sum(map(len, writer.model.label_examples.values()))
     if examples:
         return [
@@ -153,9 +160,12 @@ def floor_lines(writer: Rewriter, epsilons: Sequence[float], *, packaged: bool) 
 
 
 def above_names_line(output: str, needed: str, rows: Mapping[float, float]) -> str:
-    """Return a sentence on how many rows of ``output`` teach more than the names of labels.
+    """Return a sentence on how many rows teach a classifier more than the names of labels do.
 
-    ``rows`` maps an epsilon to the number of rows for ``needed``, such as "each label".
+    Args:
+        output: a word for the rows, such as "rewrites".
+        needed: words for what must have so many rows, such as "each label".
+        rows: the least number of rows for each epsilon.
     """
     counts = [f"{round(float(f'{count:.2g}')):,} rows at epsilon {words(epsilon)}" for epsilon, count in rows.items()]
     return (
@@ -165,9 +175,9 @@ def above_names_line(output: str, needed: str, rows: Mapping[float, float]) -> s
 
 
 def _says_labels(writer: Rewriter) -> bool:
-    """Return False if the model's codec knows no word in the names of the public labels.
+    """Return True if the model's codec knows a word in the names of the public labels.
 
-    The result is True if there are no public labels, or if the model has no codec.
+    The result is also True if there are no public labels, or if the model has no codec.
     """
     labels: Sequence[str] = writer.joint.labels if writer.joint else ()
     if isinstance(writer.coding, LabelCoding):
@@ -176,7 +186,7 @@ def _says_labels(writer: Rewriter) -> bool:
 
 
 def rows_above_names(writer: Rewriter, epsilon: float) -> float:
-    """Estimate how many rewrites per label teach a classifier more than the labels' names do."""
+    """Estimate from how many rewrites per label a classifier learns more than from label names."""
     labels = len(writer.joint.labels) if writer.joint else 1
     factor, power = JOINT_ROWS if writer.joint else BY_LABEL_ROWS if is_by_label(writer.mechanism) else BROAD_ROWS
     return float(factor / max(epsilon - log(labels), MIN_TEXT_EPSILON) ** power)
@@ -190,7 +200,10 @@ def by_label_lines(writer: Rewriter, public: Corpus | None) -> list[str]:
 
 
 def choose_measured(rewriter: Rewriter, writer: Rewriter, public: Corpus | None) -> Rewriter:
-    """Return ``writer``, or ``rewriter`` if ``writer`` needs labels and no labels are public."""
+    """Return the rewriter that is measured for the estimates: ``writer``, if this is possible.
+
+    If ``writer`` needs labels, but no labels are public, the result is ``rewriter``.
+    """
     return writer if _knows_labels(writer, public) else rewriter
 
 
@@ -257,7 +270,10 @@ def _same_topic(rewriter: Rewriter, texts: Sequence[str], written: Sequence[str]
 
 
 class Survival(NamedTuple):
-    """Agreement of a rewrite, in topic and words, with its own record and with another record."""
+    """Shares of topic and words that a rewrite has in common with its record.
+
+    Fields that end in ``of_others`` compare a record with the rewrite of another record.
+    """
 
     topic: float
     topic_of_others: float

@@ -66,7 +66,7 @@ def check_release(
 def fit_mechanism(
     mechanism: LocalRandomizer | JointResponse, model: Autoencoder
 ) -> tuple[JointResponse | None, LocalRandomizer]:
-    """Give a mechanism the codewords or the codec size of a model; return a pair of mechanisms.
+    """Return a pair of mechanisms that use a model's codewords or the size of its codec.
 
     The first mechanism of the pair releases text and label together; it is None if ``mechanism``
     releases text alone. The second mechanism of the pair releases text alone.
@@ -124,8 +124,9 @@ def _with_codewords(mechanism: Randomizer, model: Autoencoder, *, most: int | No
 def _near_examples(codec: Codec, examples: int, epsilon: float) -> int:
     """Return the number of sentences that a broad model can write as rewrites.
 
-    At a small epsilon, an adapted model writes only its utterances: its examples, the sentences
-    nearest to them and, for few examples, as many other sentences.
+    At a small epsilon, an adapted model writes only its utterances. These are its examples and the
+    sentences nearest to the examples. If there are few examples, half of the sentences that are
+    added to the examples are chosen without regard to the examples.
     """
     least = ALL_SENTENCES_EPSILONS[examples >= DOMAIN_EXAMPLES]
     return len(codec.utterances) if examples and epsilon < least else codec.sentences
@@ -153,7 +154,7 @@ def label_mechanism(model: Autoencoder, *, epsilon: float) -> Description | None
 
 
 def best_exact(model: Autoencoder, *, epsilon: float | None = None) -> Kind:
-    """Return the kind of exact mechanism with the best measured utility at this epsilon."""
+    """Return the class of exact mechanisms with the best measured utility at this epsilon."""
     if model.clip == "l1":
         return L1Laplace
     least = MIN_SENTENCE_EPSILON if model.codec and model.codec.sentences else MIN_DESCRIPTION_EPSILON
@@ -175,8 +176,8 @@ def load_model(directory: str | Path | None = None) -> tuple[Autoencoder, Tokeni
     """Load a model and its tokenizer from ``directory``; if it is None, from the package.
 
     Raises:
-        ModelError: the directory is incomplete or damaged, or the model fails on fixed public
-            texts.
+        ModelError: the directory is incomplete or damaged, or the model fails in a test on
+            fixed public texts.
     """
     directory = Path(packaged_directory() if directory is None or is_packaged(directory) else directory)
     try:

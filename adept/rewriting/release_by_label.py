@@ -72,12 +72,12 @@ class CellSearch:
         self._of_first = torch.from_numpy(self._table[:first]).float().T
 
     def nearest(self, records: Texts, places: NDArray[np.int32], count: int) -> Whole:
-        """Return the positions (B, ``count``) of the sentences that are nearest to each record.
+        """Return the positions (B, ``count``) of a label's sentences nearest to each record.
 
-        ``places`` (k,) are the ascending indices of a label's sentences among all sentences of the
-        codec. The first places are 0, 1, ..., ``first`` - 1. The positions are indices into
-        ``places``, in increasing order for each record. With more than MAX_UNGROUPED places, the
-        search may miss some near sentences.
+        ``places`` (k,) holds the indices of the label's sentences among all sentences of the codec,
+        in ascending order; it begins with 0, 1, ..., ``first`` - 1. A *position* is an index into
+        ``places``, and the positions of each record are sorted. If there are more than
+        MAX_UNGROUPED places, the search may miss some of the nearest sentences.
         """
         few = len(places) <= MAX_UNGROUPED
         find, most = (self._find_in_few, MAX_DISTANCES // len(places)) if few else (self._find_in_many, MAX_RECORDS)
@@ -95,9 +95,10 @@ class CellSearch:
         return np.sort(np.take_along_axis(near, _least(distances, near, count), axis=1), axis=1)
 
     def _compare(self, records: Texts, places: NDArray[np.int32]) -> Whole:
-        """Return the distances (B, k) between the topics of B records and of k sentences.
+        """Return whole numbers (B, k): the distances in topic between B records and k sentences.
 
-        The unit of a distance is the total weight of the record's words, divided by ``2 * UNIT``.
+        ``MeaningIndex.measure`` multiplies a number by the total weight of the record's words, and
+        divides the product by ``2 * UNIT``.
         """
         asked = torch.from_numpy(self._read.of_table(*tabulate([set(record) for record in records]))).float()
         others = torch.from_numpy(np.take(self._table, places[self.first :], axis=0)).float()
@@ -117,7 +118,7 @@ class CellSearch:
 
 
 class CellCoding(Coding):
-    """A coding of the records of one label as numbers of sentences in the label's cell."""
+    """A coding for records of one label: a row holds numbers of sentences in the label's cell."""
 
     def __init__(self, codec: Codec, search: CellSearch, cell: Places, *, top: int) -> None:
         self.codec, self.search, self.cell, self.top = codec, search, cell, top
@@ -193,11 +194,11 @@ class LabelCoding(Coding):
             )
 
     def label_public(self, texts: Sequence[str]) -> Corpus:
-        """Return the texts with public labels.
+        """Return the texts, and give each text a public label.
 
-        An example of a label gets this label, and any other text gets the label nearest in meaning.
-        The texts nearest to their labels come first. If there are no public labels, each text gets
-        the label NO_NAME.
+        A text that is one of the public sentences about a label gets this label. Any other text
+        gets the public label that is nearest to it in meaning. The texts nearest to a public label
+        come first. If there are no public labels, each text gets the label NO_NAME.
         """
         pairs = self.cells.label(texts, self.public_labels or [NO_NAME])
         labels = [self._examples.get(words_of(text), label) for text, label in pairs]
@@ -208,7 +209,7 @@ class LabelCoding(Coding):
         return CellCoding(self.codec, self.search, self.cells.of([label])[label], top=self.top)
 
     def encode(self, texts: Sequence[str], labels: Sequence[str | None] | None = None) -> Tensor:
-        """Return numbers (B, 2 t) of each text's t nearest sentences among those of its label."""
+        """Return, for each text, the numbers (B, 2 t) of its label's t sentences nearest to it."""
         encoded = torch.empty((len(texts), 2 * self.top), dtype=torch.int64)
         for coding, rows in self._groups(texts, labels):
             encoded[rows] = coding.encode([texts[row] for row in rows])
@@ -237,13 +238,16 @@ class LabelCoding(Coding):
 
 
 def _pack_places(places: Places) -> Tensor:
-    """Pack places (B, t) like ``pack``, into rows (B, 2 t) whose high halves are zero."""
+    """Pack places (B, t) into rows (B, 2 t), as ``pack`` packs numbers below 2^60."""
     low = torch.from_numpy(places.astype(np.int64))
     return torch.stack([torch.zeros_like(low), low], dim=2).flatten(1)
 
 
 def _least(values: Whole, numbers: Whole, count: int) -> Whole:
-    """Return the columns (B, count) of each row's smallest values; lower ``numbers`` win ties."""
+    """Return the columns (B, count) of the ``count`` smallest values in each row.
+
+    Of two equal values, the one with the lower number in ``numbers`` counts as smaller.
+    """
     if count >= values.shape[1]:
         return np.broadcast_to(np.arange(values.shape[1]), values.shape)
     return np.argpartition(values * (MAX_UNGROUPED * 2) + numbers, count - 1, axis=1)[:, :count]

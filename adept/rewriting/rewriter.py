@@ -160,8 +160,8 @@ class Rewriter:
     def rewrite_pairs(self, texts: Any, labels: Any = None, *, samples: int = 1) -> list[Pair]:
         """Release each record once, and write ``samples`` pairs (text, label) from each release.
 
-        Give labels only if the mechanism reads labels or the model writes labels. If no labels are
-        released or written, the label of each pair is None.
+        ``labels`` must be None unless the mechanism reads labels or the model writes labels. If no
+        labels are released or written, the label of each pair is None.
 
         Raises:
             DataError: texts or labels are not lists, a text is not a string, or the lengths differ.
@@ -263,9 +263,9 @@ class Rewriter:
 def resolve_decoding(decoding: DecodingConfig, model: Autoencoder, mechanism: LocalRandomizer) -> DecodingConfig:
     """Replace the strategy "auto" and the pool None by values for this model and mechanism.
 
-    The pool is the number of texts that all records released as the same codeword share. It becomes
-    0 (no shared texts), unless texts are sampled and the releases are codewords of a learned
-    codebook.
+    The pool is the number of texts that are written for each codeword, and that all records share
+    whose release is this codeword. The pool becomes 0 (no shared texts), unless texts are sampled
+    and the releases are codewords of a learned codebook.
     """
     count = mechanism.count if isinstance(mechanism, LearnedCodebook) else 0  # of releases, if they repeat
     nearest = model.config.decoder == "nearest" and not model.labels

@@ -123,7 +123,11 @@ def information(mechanism: Mechanism, dim: int) -> float | None:
 
 
 def cap_information(q: float, *, escape: float) -> float:
-    """Return p log2(p/q) + (1 - p) log2((1 - p)/(1 - q)), where p is 1 - ``escape``."""
+    """Return p log2(p/q) + (1 - p) log2((1 - p)/(1 - q)), a relative entropy in bits.
+
+    Here p = 1 - ``escape`` is the probability that a release falls into the preferred set (a cap,
+    or the heavy codewords), and q is this probability for a uniformly random output.
+    """
     inside = (1 - escape) * (math.log1p(-escape) - math.log(q))
     outside = escape * (math.log(escape) - math.log1p(-q)) if escape > 0 else 0.0
     return (inside + outside) / math.log(2)
@@ -132,10 +136,11 @@ def cap_information(q: float, *, escape: float) -> float:
 def codeword_information(shape: Shape) -> float:
     """Return, in bits, the relative entropy of a record's release to a uniformly random codeword.
 
-    The result is `cap_information` with q = t / k and p = t A / W. Here t of the k codewords are
-    heavy for the record x, a heavy codeword has the weight A, and W is the sum of all weights. If
-    every codeword is heavy for equally many records, the result is the mutual information of a
-    record and its codeword; a random codebook meets this condition only approximately.
+    The result is `cap_information` with q = t / k and p = t A / W. For a record, t of the k
+    codewords are *heavy*: each of them is released with the probability A / W, the others with a
+    lower one. Here A is the weight of a heavy codeword, and W is the sum of all weights. If every
+    codeword is heavy for equally many records, the result is the mutual information of a record and
+    its codeword; a random codebook meets this condition only approximately.
     """
     heavy, light = shape.odds
     total = shape.top * heavy + (shape.size - shape.top) * light

@@ -161,7 +161,7 @@ def _audited(
 
 
 def certified(result: AuditResult) -> float:
-    """Return the largest epsilon certified by a check of the kind distribution or randomness."""
+    """Return the largest epsilon that was certified by a check whose kind is in COUNTED."""
     checks = (check for check in result.checks if check.kind in COUNTED and check.verdict is not Verdict.NOTED)
     return max((check.certified_epsilon or 0.0 for check in checks), default=0.0)
 

@@ -112,10 +112,10 @@ class Connection:
 
 
 class Isolated:
-    """A mechanism that runs in its package's environment, where its deep copies run, too.
+    """A mechanism that runs, like all of its deep copies, in the environment of its package.
 
     If the caller seeds NumPy with 0 right before a release, the worker seeds its own generators
-    with 0. So an audit can find out whether a seed repeats the noise.
+    with 0. So an audit can find out if two releases with the same seed have the same noise.
     """
 
     def __init__(self, connection: Connection, name: str, number: int = 0, **attributes: Any) -> None:

@@ -81,7 +81,7 @@ class Objects:
 
 
 def vectors(mechanism: Any, numbers: bytes, width: int) -> tuple[bytes, int]:
-    """Release vectors; return the numbers as bytes of float64, and how many numbers a row has.
+    """Release vectors; return the releases as bytes of float64, and the length of one release.
 
     ``numbers`` holds the vectors one after the other, as bytes of float64, with ``width``
     coordinates each.

@@ -37,7 +37,7 @@ SUM = "the sum over words where records have equally many, infinite elsewhere: t
 
 @dataclass(frozen=True, kw_only=True)
 class ClaimReading:
-    """One reading of a published claim: what the claim says about one pair of records."""
+    """One way to understand a published claim: the epsilon that it promises a pair of records."""
 
     mechanism: str
     source: str  # the paper, and the public code in which we looked up details
@@ -52,7 +52,7 @@ class ClaimReading:
 
 @dataclass(frozen=True, kw_only=True)
 class Exhibit(ClaimReading):
-    """A reading with its mechanism, a pair of records, and the verdict that we expect."""
+    """A reading of a claim, with a mechanism, a pair of records, and the verdict that we expect."""
 
     make: Callable[[], Any]
     pair: tuple[str, str]
@@ -279,7 +279,7 @@ def _line(row: ZooRow) -> list[str]:
 
 
 def draw(rows: Sequence[ZooRow]) -> str:
-    """Draw the certified epsilon of every reading as a bar, and the claimed epsilon as a line."""
+    """Draw a bar for the epsilon that each audit certified, and a line for the claimed epsilon."""
     shown = sorted(rows, key=lambda row: (not row.claimed, row.verdict != "violated"))
     with drawing(1, 1, size=(9.5, 0.36 * len(shown) + 1.4)) as opened:
         axis = opened.axes[0][0]

@@ -63,7 +63,7 @@ class SentenceLatents:
         return self.mechanism.privatize(torch.from_numpy(np.stack([codes[text] for text in texts]))).numpy()
 
     def supports(self, outcome: tuple[float, ...], text: str) -> float:
-        """Return minus the l1 distance between a released latent and the latent of the text."""
+        """Return a score of the text, given a release: minus the l1 distance of the two latents."""
         return -float(np.abs(np.array(outcome) - public_words().encode(text)).sum())
 
 
@@ -95,7 +95,7 @@ class DPBart(SentenceLatents):
         super().__init__(ClampedGaussian(epsilon=epsilon, delta=self.delta, clip_norm=radius))
 
     def supports(self, outcome: tuple[float, ...], text: str) -> float:
-        """Return minus half the squared l2 distance between the outcome and the text's latent."""
+        """Return a score of the text, given a release: minus half their squared l2 distance."""
         centre = np.clip(public_words().encode(text), -CLIP_VALUE, CLIP_VALUE)
         return -0.5 * float(np.square(np.array(outcome) - centre).sum())
 
@@ -251,7 +251,7 @@ class Mahalanobis(CMP):
 
 
 class Vickrey(CMP):
-    """CMP that draws one of the two words nearest to the noisy vector (Xu et al. 2021)."""
+    """A variant of CMP that releases one of the two nearest words, at random (Xu et al. 2021)."""
 
     def release(self, words: Indices) -> Indices:
         nearest, far = self._nearest(public_words().vectors[words] + self.noise(len(words)), 2)

@@ -200,7 +200,10 @@ def _log_ratio(first: float, second: float) -> float:
 
 
 def tables(rows: Sequence[SanityRow]) -> list[Table]:
-    """Return one table for the epsilon of the published figure or, without it, for each epsilon."""
+    """Return one table for each epsilon.
+
+    If the paper publishes a loss for some of the rows, the tables show only these rows.
+    """
     known = [row for row in rows if row.published is not None] or rows
     headings = ["mechanism", "n", "exact", "run", "from", "to", "paper", "true", "claim"]
     groups = group_rows(known, lambda row: row.epsilon).items()

@@ -80,7 +80,7 @@ def run(
 def measure_latents(
     latents: Tensor, *, clip_norm: float, pairs: int = PUBLISHED_PAIRS, seed: int = 2021, name: str = "model"
 ) -> list[SensitivityRow]:
-    """Measure the l1 distances of random pairs of rows of the latents (N, n), for each clip."""
+    """Measure the l1 distances of random pairs of latents (N, n), for each way to clip latents."""
     if latents.ndim != 2 or len(latents) < 2:
         raise ConfigurationError(f"latents must have shape (N, n) with N >= 2, got {tuple(latents.shape)}")
     values = latents.detach().to("cpu", torch.float64)
@@ -97,7 +97,7 @@ def measure_latents(
 
 
 def count_beyond(first: Tensor, second: Tensor, *, clip_norm: float) -> tuple[int, float]:
-    """Return how many pairs of rows have an l1 distance above 2C, and the largest distance / 2C."""
+    """Return how many pairs of rows are over 2C apart (l1), and the largest distance / (2C)."""
     ratio = (first - second).abs().sum(dim=1) / (2 * clip_norm)
     return int((ratio > 1 + TOLERANCE).sum()), float(ratio.max())
 

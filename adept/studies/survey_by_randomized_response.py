@@ -57,7 +57,11 @@ class Survey:
 
     @property
     def wanted(self) -> NDArray[np.float64]:
-        """Values (k,) of the answers: 0 to k - 1 for a mean, and 1, 0, ..., 0 for a share."""
+        """Values (k,) of the answers; the survey estimates their mean.
+
+        For the mean of a number, the values are 0 to k - 1. For the share of the first answer, they
+        are 1, 0, ..., 0.
+        """
         values = np.arange(len(self.population), dtype=float)
         return values if self.target == "mean" else (values == 0).astype(float)
 
@@ -172,7 +176,10 @@ def probabilities(mechanism: RandomizedResponse) -> tuple[float, float]:
 
 
 def readings(wanted: NDArray[np.float64], mechanism: RandomizedResponse) -> NDArray[np.float64]:
-    """Return the unbiased readings (k,) of the k possible reports, given the answers' values."""
+    """Return the unbiased readings (k,) of the k possible reports.
+
+    ``wanted`` (k,) holds the values of the k answers (``Survey.wanted``).
+    """
     keep, other = probabilities(mechanism)
     return np.asarray((wanted - other * wanted.sum()) / (keep - other))
 

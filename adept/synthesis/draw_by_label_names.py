@@ -53,14 +53,20 @@ Scores = NDArray[np.float32]
 
 
 def spell_label_set(codec: Codec | None, labels: Sequence[str | None]) -> list[tuple[str, ...]]:
-    """Return the words of each label's name, or () without a lexicon or with too many labels."""
+    """Return the words of each label's name.
+
+    Without a lexicon, or with more than MAX_NAMED_LABELS labels, each label gets an empty tuple.
+    """
     if codec is None or codec.lexicon is None or len(labels) > MAX_NAMED_LABELS:
         return [()] * len(labels)
     return spell_names(codec, [label or "" for label in labels])
 
 
 def choose_texts(codec: Codec, spelled: Sequence[tuple[str, ...]]) -> PublicTexts:
-    """Return all utterances of a codec, and other sentences that are chosen by their density."""
+    """Return all utterances of a codec, and some of its other sentences.
+
+    A sentence that is expected to be common in the file is more likely to be among them.
+    """
     density, own = _read_density(codec, spelled), len(codec.utterances)
     drawn = _spread(density, MAX_ADDED_TEXTS)
     taken = np.diff(np.floor(np.cumsum(drawn) + 0.5), prepend=0.0) > 0
@@ -88,7 +94,7 @@ def _count_sentences(codec: Codec) -> int:
 
 
 def _spread(density: Floats, count: int) -> Floats:
-    """Return each sentence's chance (N,) to be chosen: in proportion to its density, at most 1."""
+    """Return the probability (N,) of choosing each sentence: proportional to density, at most 1."""
     factor, chances = float(count), np.minimum(1.0, count * density)
     while count < len(density) and chances.sum() < count - 0.5:
         factor *= count / chances.sum()
@@ -115,9 +121,10 @@ def score_labels(cells: PublicCells, spelled: Sequence[tuple[str, ...]]) -> Scor
 
 
 def draw_by_names(codec: Codec, labels: Sequence[str], *, seed: int) -> list[str]:
-    """Draw for each label one of the codec's NAMED_SENTENCES sentences nearest to the label's name.
+    """Draw one sentence of a codec for each label.
 
-    If the lexicon knows no word of a name, the sentence is drawn from all sentences of the codec.
+    The sentence is drawn from the NAMED_SENTENCES sentences that are nearest to the label's name
+    or, if the lexicon knows no word of the name, from all sentences of the codec.
     """
     generator, names = np.random.default_rng(seed), list(dict.fromkeys(labels))
     wanted = np.array([names.index(label) for label in labels])

@@ -28,10 +28,11 @@ p(c|z_t)``. The second step fits W to these numbers of votes by regularised logi
 there are few records per label, the regularisation is strong, and the labels depend more on the
 scores s than on the counts. A text gets the label c with the largest ``log p(c|z) - log(p(c)) /
 4``, where ``p(c)`` is the weighted mean of ``p(c|z)`` over all texts. If nothing were subtracted, a
-rare label would hardly ever have the largest value. The text is then written as often as the first
-step gave it votes for this label, so labels are about as common as in the noisy counts. If there
-are more than MAX_SCORES pairs of a text and a label, each text gets the label that has the largest
-noisy count for the text's codeword, and is written in proportion to its weight.
+rare label would hardly ever have the largest value. The first step has assigned a number of votes
+for this label to the text, and the text is written that often. So labels are about as common as in
+the noisy counts. If there are more than MAX_SCORES pairs of a text and a label, each text gets the
+label that has the largest noisy count for the text's codeword, and is written in proportion to its
+weight.
 
 *Claim*: these estimates cost no privacy budget. *Proof*: they are computed from the released
 counts, from public texts and from public knowledge about these texts, without random numbers. QED.
@@ -68,9 +69,10 @@ class Estimate:
 
 
 def estimate(released: NDArray[np.int64], writable: WritableTexts, *, decay: float) -> Estimate:
-    """Estimate the label of each public text, and its records, from noisy counts (K, L) of cells.
+    """Estimate each public text's label, and how many records resemble the text.
 
-    The noise has the value x with a probability proportional to ``decay^|x|``.
+    ``released`` holds the noisy counts (K, L) of the cells. The noise has the value x with a
+    probability proportional to ``decay^|x|``.
     """
     counts, places = released.astype(np.float64), writable.places
     shares = np.bincount(places, weights=writable.shares, minlength=len(counts))

@@ -16,11 +16,12 @@ BASE_ROWS, EXCESS_ROWS = 3, 5  # rows of other people; a person's rows beyond th
 
 
 class NeighbouringFiles:
-    """A synthesizer as a mechanism whose inputs are the names of a few small files.
+    """A wrapper with which the audit treats a synthesizer as a mechanism on a few small files.
 
-    ``files`` maps the name of each file to the file's records. Each of ``pairs`` names two
-    neighbouring files, which differ in the rows of one person. The synthesizer must have at least
-    two labels, and two or more codewords in the second round.
+    The audit passes the name of a file to the wrapper, and the wrapper releases noisy counts of
+    this file's records. ``files`` maps the name of each file to its records. Each of ``pairs``
+    names two neighbouring files, which differ in the rows of one person. The synthesizer must have
+    at least two labels, and must choose at least two codewords.
     """
 
     name, delta = "synthesizer", 0.0
@@ -32,7 +33,7 @@ class NeighbouringFiles:
 
     @classmethod
     def from_pretrained(cls, model_dir: str | None, *, epsilon: float, **options: Any) -> "NeighbouringFiles":
-        """Load a model, and return the files and a synthesizer with few labels and few codewords."""
+        """Load a model, and return a wrapper whose synthesizer has few labels and few codewords."""
         few: dict[str, Any] = {"label_set": LABEL_SET, "accept_private_model": True}
         synthesizer = Synthesizer.from_pretrained(model_dir, epsilon=epsilon, **few, **options)
         synthesizer.largest_size = min(synthesizer.largest_size, MOST_CODEWORDS)

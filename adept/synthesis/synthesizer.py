@@ -171,8 +171,8 @@ class Synthesizer:
         """Return, for each record, the index of the cell for which the record votes.
 
         For L labels, the index is ``L * codeword + label``. Before codewords are chosen, there is
-        only one cell, with the index 0. If a record cannot vote, NO_TEXT or OUTSIDE stands in the
-        place of the index and says why.
+        only one cell, with the index 0. If a record has no readable text or a label outside the
+        label set, the result holds NO_TEXT or OUTSIDE instead of an index.
         """
         if (labels is None) != (self.labels == (None,)):
             raise ConfigurationError("labels must be given with a label set, and only then")

@@ -16,10 +16,10 @@ The number of codewords is an option, or is computed from the noisy number of al
 ``adept.mechanisms.central_counts`` requires. Each bit of a text's latent depends on this text alone
 (``adept.models.lstm_autoencoder``), and so does each bit of the sum of its words' vectors. But
 rounding errors of a matrix product could depend on the number of rows of the matrix. So each
-coordinate of features and codewords is a whole multiple of 1 / GRID; the multiplier, a whole
-number, is stored in a float. Every partial sum in a matrix product of these whole numbers stays
-below ``2 * GRID^2 < 2^53``. Floats hold whole numbers of this size exactly, so the order of
-additions does not matter.
+coordinate of features and codewords is rounded to a multiple of 1 / GRID, and stored as the number
+of steps of 1 / GRID: a whole number in a float. Every partial sum in a matrix product of these
+whole numbers stays below ``2 * GRID^2 < 2^53``. Floats hold whole numbers of this size exactly, so
+the order of additions does not matter.
 """
 
 import math
@@ -69,13 +69,13 @@ class PublicTexts:
 
     @property
     def shares(self) -> NDArray[np.float64]:
-        """Expected share (n,) of the records that resemble each text, up to a common factor."""
+        """Share (n,) of records expected to resemble each text, up to a common factor."""
         return self.density / self.chances
 
 
 @dataclass(frozen=True)
 class WritableTexts:
-    """Features, codewords, expected shares and label scores of n public texts."""
+    """The n public texts that synthetic records may repeat, with numbers for the estimates."""
 
     features: Features  # (n, d)
     places: Places  # index of each text's codeword (n,)
@@ -84,7 +84,7 @@ class WritableTexts:
 
 
 class PublicCells:
-    """Codewords (K, d) for n public texts with features (n, d).
+    """Public texts with features (n, d), and the codewords (K, d) that are chosen for them.
 
     ``places`` (n,) holds the index of the codeword nearest to each public text. A new object has no
     codewords; ``choose_codewords`` returns a copy with codewords.
@@ -176,8 +176,8 @@ def _kmeans(rows: NDArray[np.float32], weights: NDArray[np.float64], size: int) 
 def _seats(groups: NDArray[np.int32], weights: NDArray[np.float64], size: int) -> list[int]:
     """Divide ``size`` centres among groups of rows, by weight; no group has more centres than rows.
 
-    The rule is that of D'Hondt: the centres go to the largest of the numbers w / j, where w is the
-    weight of a group, and j counts the rows of the group.
+    By D'Hondt's rule, a group of weight w has the quotients w / 1, w / 2, w / 3 and so on, one for
+    each of its rows. Each of the ``size`` largest quotients of all groups wins a centre.
     """
     order = np.argsort(groups, kind="stable")
     counts = np.bincount(groups)

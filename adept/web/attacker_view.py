@@ -63,7 +63,10 @@ def crowd_of(model: Autoencoder) -> list[str]:
 
 
 class Reader:
-    """A reader of one mechanism's releases, who stops reading the crowd when ``ended`` is set."""
+    """A reader of one mechanism's releases, who knows the sentences of the crowd.
+
+    If the event ``ended`` is set, the reader stops encoding these sentences.
+    """
 
     def __init__(self, rewriter: Rewriter, crowd: Sequence[str], ended: threading.Event) -> None:
         self._rewriter, self._crowd, self._ended = rewriter, crowd, ended
@@ -76,7 +79,7 @@ class Reader:
         return self._others is not None
 
     def prepare(self) -> Candidates:
-        """Return the crowd's encoded sentences; raise ConfigurationError if the page has ended."""
+        """Return the crowd's encoded sentences; raise ConfigurationError if the server stops."""
         with self._reading:
             if self._others is None:
                 encoded = torch.cat([self._encode(begin) for begin in range(0, len(self._crowd), BATCH_PEOPLE)])
@@ -127,7 +130,7 @@ def bound(epsilon: float) -> float:
 
 
 def guesses(probability: float) -> str:
-    """Return the largest probability of a correct guess, rounded up, as "N guesses in M"."""
+    """Return a probability of correct guesses, rounded up, as a text like "N guesses in M"."""
     if probability > 0.5:
         most = 100 if probability <= 0.99 else 1000
         return f"{math.ceil(most * probability):,} guesses in {most:,}"

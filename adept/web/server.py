@@ -196,7 +196,7 @@ class Play:
         return FileResponse(path, filename=path.name, media_type="application/octet-stream")
 
     async def earlier(self, request: Request, part: Literal["page", "picture"]) -> Response:
-        """Answer with the page or figure of an earlier result, which may not run scripts."""
+        """Answer with the page or figure of an earlier result; browsers run no scripts of it."""
         content = await to_thread.run_sync(earlier_results.read, self.runs, request.path_params["name"], part)
         kind = "text/html" if part == "page" else "image/svg+xml"
         return Response(content, media_type=kind, headers={"Content-Security-Policy": SANDBOXED})
@@ -219,7 +219,10 @@ class Play:
 
 @dataclass(frozen=True)
 class Guarded:
-    """A web application that accepts only requests of its page, with the token if one is set."""
+    """A web application that refuses requests from other web sites.
+
+    If ``token`` is set, it also refuses requests without this token.
+    """
 
     app: ASGIApp
     token: str | None = None

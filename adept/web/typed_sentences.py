@@ -79,7 +79,7 @@ class Sentences:
                 self._at(name, epsilon)[1].prepare()
 
     def end(self) -> None:
-        """Stop ``warm``, which runs in a thread; without this, the process would not end."""
+        """Stop the thread that runs ``warm``; otherwise, the process could not end."""
         self._ended.set()
         self._played.set()
 
