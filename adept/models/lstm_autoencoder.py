@@ -131,10 +131,10 @@ class Adept(nn.Module):
     def encode_records(self, records: Sequence[Sequence[int]]) -> Tensor:
         """Return clipped latents (B, n) of records, each a list of token ids that ends with END.
 
-        Claim: no bit of a record's latent depends on the other records, their number, their lengths,
-        or the record's place among them. Proof: row i of every product, gate and sum is computed from
-        row i of its input. The rounding of a row depends on the order of additions. A kernel
-        chooses this order by shapes, threads and processor, never by values. All shapes are
+        Claim: no bit of a record's latent depends on the other records, their number, their
+        lengths, or the record's place among them. Proof: row i of every product, gate and sum is
+        computed from row i of its input. The rounding of a row depends on the order of additions. A
+        kernel chooses this order by shapes, threads and processor, never by values. All shapes are
         constant, because each step reads one word in each of ROWS rows. A row whose text has ended
         keeps its state until the longest text ends. The proof assumes that a kernel adds in the
         same order in each of its ROWS rows; tests check this assumption.
