@@ -1,1 +1,1 @@
-"""Attacks on releases, and bounds on their success; no module here reads options or files."""
+"""Attacks on releases, and limits of what any attack can achieve."""

@@ -57,7 +57,7 @@ def pair_records(labels: Sequence[str], draw: random.Random) -> Pairs:
 
 
 def play(game: AttackGame, *, models: int) -> list[AttackRow]:
-    """Attack ``models`` classifiers of rewrites, with the help of as many shadow classifiers."""
+    """Attack ``models`` classifiers of rewrites, with the help of ``models`` shadow classifiers."""
     private, draw = game.private, random.Random(game.seed)
     if private.labels is None or game.public.labels is None:
         raise DataError("attack=membership needs labels: name their column with label_column=")

@@ -1,4 +1,4 @@
-r"""Bounds on the success of any attacker who guesses a record, or a record's membership.
+r"""Limits on how often any attacker can guess a record, or guess if a record was in the input.
 
 Every bound except ``best_success`` follows from P[M(x) in S] <= e^eps P[M(x') in S] + delta alone.
 So these bounds hold for every attack that is computed from one release.
@@ -81,9 +81,9 @@ def best_success(candidates: Candidates, prior: Tensor, classes: Tensor) -> floa
     and the attack that names the maximising class reaches this probability. Proof: given v, a guess
     c is right with probability sum_{x in c} pi_x Q(v|x) / P(v). QED.
 
-    The program sums separately only over symbols v that are *heavy* (likelier than most symbols)
-    under a candidate. For every other symbol, the best attack names the class with the largest
-    prior probability.
+    The program computes one term of the sum for each symbol v that is *heavy* (likelier than most
+    symbols) under a candidate. All other symbols have the same term, because for each of them, the
+    best attack names the class with the largest prior probability.
 
     Args:
         candidates: the candidates, in the form that the mechanism reads.

@@ -162,7 +162,10 @@ class Codebook(Mechanism):
         return self._join(chosen, like=latents)
 
     def simulate(self, latents: Tensor, generator: torch.Generator | None) -> Tensor:
-        """Simulate a seeded, non-private release; its gradient is that of the expected release."""
+        """Simulate a release from a seeded generator, without privacy.
+
+        The gradient of the result is the gradient of the expected release.
+        """
         centres = self.clip_as_floats(latents)
         chosen = [
             block.choose(part, simulated_ranks(part, block.shape, generator))
@@ -256,7 +259,7 @@ def layout_shapes(dim: int, *, epsilon: float, size: int | None, blocks: int) ->
 
 
 def block_shape(dim: int, *, epsilon: Fraction, size: int | None = None, top: int | None = None) -> Shape:
-    """Return the numbers for a block's draw; by default, k and t follow from PrivUnit's cap."""
+    """Return the public numbers for a block's draw; the module's rules set k and t by default."""
     share = optimal_cap(dim, epsilon=float(epsilon)).probability
     low, high = DEFAULT_SIZES
     while low < high and low < 10 / share:
@@ -293,7 +296,7 @@ def draw_cosine(shape: Shape) -> float:
 
 
 def mean_length(dim: int, whole: int) -> float:
-    """Return the mean l2 norm of ``dim`` coordinates of a random unit vector in R^``whole``."""
+    """Return the mean l2 norm of ``dim`` of the ``whole`` coordinates of a random unit vector."""
     if dim == whole:
         return 1.0
     rest = (whole - dim) / 2

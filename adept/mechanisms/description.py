@@ -185,7 +185,10 @@ class Description(SymbolRandomizer):
         return self.choose([sorted(self.heavy_symbols(number)) for number in numbers], ranks)
 
     def heavy_symbols(self, number: int) -> set[int]:
-        """Return ``number`` and the t - 1 numbers that follow it; the number 0 follows K - 1."""
+        """Return ``number`` and the t - 1 numbers that follow it; the number 0 follows K - 1.
+
+        An audit uses these t numbers as the own descriptions of a record.
+        """
         return {(number + place) % self.count for place in range(self.heavy)}
 
     def guarantee(self, dim: int | None = None) -> Guarantee:

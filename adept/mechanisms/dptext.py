@@ -91,5 +91,8 @@ class DPText(Mechanism):
 
 
 def inverse_on_wrong_interval(uniform: Tensor, *, scale: float) -> Tensor:
-    """Return F(v) = -b sgn(v) ln(1 - 2|v|) as published; v should come from (-1/2, 1/2)."""
+    """Return F(v) = -b sgn(v) ln(1 - 2|v|) for each v in ``uniform``, with b = ``scale``.
+
+    F is meant for v from (-1/2, 1/2), but the published code takes v from (0, 1).
+    """
     return -scale * uniform.sign() * (1 - 2 * uniform.abs()).log()

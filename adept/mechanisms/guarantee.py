@@ -99,7 +99,10 @@ def total(*epsilons: float | Fraction, times: int = 1) -> float:
 
 
 def share(epsilon: float, records: int) -> float:
-    """Return the largest float whose exact product with ``records`` is at most ``epsilon``."""
+    """Divide ``epsilon`` among ``records`` records, and return the share of one record.
+
+    The share is the largest float whose exact product with ``records`` is at most ``epsilon``.
+    """
     part = epsilon / records
     while Fraction(part) * records > Fraction(epsilon):
         part = math.nextafter(part, 0.0)

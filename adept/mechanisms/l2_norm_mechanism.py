@@ -24,10 +24,10 @@ class L2Norm(Mechanism):
 
     The mechanism adds this noise to latents clipped to l2 norm C. The release is pure eps-LDP for
     any two records. Proof: the l2 sensitivity is at most 2C, because all latents lie in the ball of
-    radius C. Let f be the density of the noise. At any output z, the densities of the release
-    satisfy f(z - x) / f(z - x') = exp(eps (||z - x'|| - ||z - x||) / (2C)) <= exp(eps ||x - x'|| /
-    (2C)) <= exp(eps) by the triangle inequality. Rounding to the public grid is post-processing.
-    The proof does not cover floating-point errors, so ``exact`` is False.
+    radius C. Let f be the density of the noise. At any output z, the densities of the release under
+    two latents x and x' satisfy f(z - x) / f(z - x') = exp(eps (||z - x'|| - ||z - x||) / (2C)) <=
+    exp(eps ||x - x'|| / (2C)) <= exp(eps) by the triangle inequality. Rounding to the public grid
+    is post-processing. The proof does not cover floating-point errors, so ``exact`` is False.
     """
 
     name: ClassVar[str] = "l2_norm"

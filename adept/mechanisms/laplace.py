@@ -90,7 +90,10 @@ class _Laplace(Mechanism):
         return [laplace_part("text", epsilon=epsilon, sensitivity=sensitivity, scale=self._scale(dim))]
 
     def _true_epsilon(self, dim: int) -> float:
-        """Return an upper bound on the true epsilon: the larger of D / b and eps sqrt(n)."""
+        """Return an upper bound on the true epsilon if the claim is false.
+
+        The bound is the larger of D / b and eps sqrt(n) (letters of the module's docstring).
+        """
         ratio = self._true_diameter(dim) / self._scale(dim)
         while Fraction(ratio) * Fraction(self._scale(dim)) < self._true_diameter(dim):
             ratio = math.nextafter(ratio, math.inf)

@@ -81,5 +81,5 @@ class Random(Reference):
         )
 
     def expected_squared_error(self, dim: int) -> float:
-        """Return the expected squared error, C^2 + ||x||^2, for a latent x of l2 norm C."""
+        """Return the expected squared error of a latent of l2 norm C, which is 2 C^2."""
         return 2 * self.clip_norm**2

@@ -159,7 +159,10 @@ def draws_of(
 
 
 def central_epsilon(draws: Sequence[Draw], *, records: int, delta: float) -> float:
-    """Return the central epsilon of ``records`` shuffled records, at most the local epsilon."""
+    """Return the central epsilon of ``records`` shuffled records.
+
+    It is never above the local epsilon, which is the guarantee of a record without shuffling.
+    """
     check_integer(1, 10**12, shuffled_records=records)
     check_between(1e-100, 0.5, central_delta=delta)
     local = total(*(draw.epsilon for draw in draws))
