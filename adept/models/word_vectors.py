@@ -87,7 +87,7 @@ class TextVectors:
 
     The weight of a word is its inverse document frequency in ``rarity``. A word that is not in
     ``rarity`` has the weight of the rarest word. If most words in ``rarity`` are not English,
-    ``known`` is False and all vectors are zero.
+    the attribute ``known`` is False and all vectors are zero.
     """
 
     def __init__(self, rarity: Mapping[str, float]) -> None:

@@ -92,8 +92,9 @@ def whole_line() -> WidthAndDepth:
 def narrow(interval: WidthAndDepth, low: int, high: int) -> tuple[int, int]:
     """Replace an interval by its share from ``low`` to ``high`` (edges from 0 to ONE).
 
-    Return the distance of the share's start from the interval's start, in units of
-    ``2^-(WIDTH + depth)`` with the old depth, and the number of bits by which the depth grows.
+    Return the distance of the share's start from the old interval's start, in units of
+    ``2^-(WIDTH + depth)`` with the old depth. Also return the number of bits by which the depth
+    grows.
     """
     begins, width, more = _share(interval[0], low, high)
     interval[0], interval[1] = width, interval[1] + more

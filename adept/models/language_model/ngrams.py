@@ -51,12 +51,12 @@ class NgramTables(NamedTuple):
       context without s among the contexts of its length.
     - FOLLOWERS: the row where the context's followers begin.
     - REST: the sum of the discounts on the counts of the context's followers.
-    - LIKELIEST: the commonest of the followers with numbers above UNKNOWN's; V if there is none.
+    - LIKELIEST: the commonest follower with a number above UNKNOWN_NUMBER; V if there is none.
     - LONGER: the row where the contexts begin that extend this context by one earlier symbol.
 
-    The columns of a follower are SYMBOL, which increases from follower to follower of a context,
-    and SUM, the sum of the discounted counts of all followers in earlier rows. An additional last
-    row of contexts marks the end of the table; its LIKELIEST is the commonest symbol of all.
+    The columns of a follower are SYMBOL and SUM. The followers of a context are sorted by SYMBOL.
+    SUM is the sum of the discounted counts of all followers in earlier rows. An additional last row
+    of contexts marks the end of the table; its LIKELIEST is the commonest symbol of all.
     """
 
     alone: Whole  # F of each symbol without any context (V + 1,)
@@ -139,7 +139,7 @@ class Ngrams(Learned):
         return np.asarray(levels[min(1, len(levels) - 1)] + np.cumsum(below) - below)
 
     def _likeliest(self, symbols: Whole, counts: Whole, owner: Whole, contexts: int) -> Whole:
-        """Return each context's commonest follower, the first if several tie; V if there is none."""
+        """Return LIKELIEST of each context: of equally common followers, the one that comes first."""
         found, words = np.full(contexts, self.size), np.flatnonzero(symbols > UNKNOWN_NUMBER)
         if len(words):
             begins = _begins(owner[None, words])
