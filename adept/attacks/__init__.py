@@ -1,1 +1,1 @@
-"""Attacks on releases, and limits of what any attack can achieve."""
+"""Attacks on releases, and bounds on the success of any attack."""

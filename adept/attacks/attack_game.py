@@ -50,7 +50,7 @@ class AttackRow:
 
     @property
     def refutes_any(self) -> bool:
-        """True if the attack did better than a claim allows.
+        """True if the attack did better than a bound allows.
 
         Either the success rate is above the bound of the claimed or of the true epsilon, or some
         releases changed the odds of two candidates by more than the claimed epsilon allows.

@@ -1,4 +1,4 @@
-r"""Limits on how often any attacker can guess a record, or guess if a record was in the input.
+r"""Bounds on how often an attacker can be right about a record, or about its presence in the input.
 
 Every bound except ``best_success`` follows from P[M(x) in S] <= e^eps P[M(x') in S] + delta alone.
 So these bounds hold for every attack that is computed from one release.

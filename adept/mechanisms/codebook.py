@@ -116,7 +116,7 @@ class Block:
 
 @dataclass(frozen=True, kw_only=True)
 class Codebook(Mechanism):
-    """A mechanism that releases a public codeword, most often one of those nearest to the latent.
+    """A mechanism that releases a public codeword; codewords near the latent are likelier.
 
     The release is pure eps-LDP for any two records, in exact arithmetic. The release consists of
     one codeword for each block, and has l2 norm C. The release is biased: its mean is not the
