@@ -139,7 +139,7 @@ def _list_promise(trial: Trial, cell: Cell, promise: Guarantee) -> Columns:
 
 
 def build_alternative(trial: Trial, cell: Cell) -> TextMechanism:
-    """Build a mechanism that turns text into text and divides epsilon among a text's words."""
+    """Build an alternative to a rewriter: a mechanism that turns text into text."""
     texts, epsilon = trial.public.texts, cell.text_epsilon
     if cell.mechanism == plan.REDACTED:
         return Redaction.from_public(texts)

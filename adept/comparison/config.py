@@ -62,9 +62,8 @@ class CompareConfig(Columns):
     page shows a figure for all kinds of trust, including trust in somebody who shuffles the
     releases; the option labels is ignored)."""
     protocol: str = "disjoint"
-    """Records that are rewritten: disjoint (one half of the training split, while the model is
-    trained on the other half) | paper (the same records on which the model is trained, so no
-    guarantee holds)."""
+    """Records that are rewritten: disjoint (one half of the training split; the model is trained on
+    the other half) | paper (the records on which the model is trained; so no guarantee holds)."""
 
     # --- Labels and classifiers
     labels: str = "copy"
@@ -198,7 +197,7 @@ class CompareConfig(Columns):
         return MechanismChoice(BY_NAME[name]).build(epsilon=epsilon, clip_norm=self.model.clip_norm)
 
     def label_part(self, epsilon: float | None) -> float | None:
-        """Return the part of a claimed epsilon that is spent on the label, or None if no part is."""
+        """Return the part of a claimed epsilon that is spent on the label, or None for no part."""
         if self.label_share is None:
             return self.label_epsilon
         return None if epsilon is None else self.label_share * epsilon

@@ -51,7 +51,7 @@ Stored = TypeVar("Stored", ReleasedLabels, WrittenTexts, ResultRow, AuditVerdict
 
 
 class Store:
-    """The stored results of a comparison; several comparisons may share a directory ``models``."""
+    """The stored results of a comparison; several comparisons may share their trained models."""
 
     def __init__(self, config: CompareConfig, *, models: Path | None = None) -> None:
         self.config, self.directory = config, open_directory(config)
@@ -62,7 +62,7 @@ class Store:
         return self._models / f"{_model_key(model)}-seed{seed}"
 
     def find(self, kind: type[Stored], seed: int, cell: Cell) -> Stored | None:
-        """Return a stored result for a row of the table, or None; refuse a damaged file."""
+        """Return the stored result for a row, or None; raise DataError if its file is damaged."""
         path = self._path(kind, seed, cell)
         with _refuse_damage(path):
             return _parse(kind, path.read_bytes()) if path.exists() else None

@@ -154,8 +154,8 @@ def join(corpora: Sequence[Corpus]) -> Corpus:
 def find_slots(rows: Sequence[str], tags: Sequence[object]) -> list[list[Slot]] | None:
     """Return the slots of each text, read from ``tags``, which hold a tag for each word.
 
-    The result is None if a text has no tags, or tags that do not fit its words, or if no text has a
-    slot.
+    The whole result is None if the tags of any text are missing or do not fit its words, or if no
+    text has a slot.
     """
     found = [_slots(text.split(), tagged) for text, tagged in zip(rows, tags, strict=True)]
     slots = [own for own in found if own is not None]

@@ -142,8 +142,8 @@ def read_csv(
         tolerant: True if no single row may raise an error, as in ``adept.data.reading``.
         sure: True if the user chose the delimiter. Otherwise, a header of one cell that contains
             another usual delimiter raises UnfitFile.
-        named: the columns of a file without a header. If ``tolerant`` is false, a first row whose
-            cells are all among these names is still read as a header.
+        named: the columns of a file without a header. Unless ``tolerant`` is True, a first row that
+            holds only such names is nevertheless read as a header.
         on_header: function that is called with the names of the columns before any record is read,
             and that may raise an error.
     """

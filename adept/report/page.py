@@ -49,7 +49,7 @@ class Grid:
 
 @dataclass(frozen=True)
 class Report:
-    """The path of a written page, and the tables and lines that a command prints."""
+    """The path of a written page, and the tables, findings and warnings that a command prints."""
 
     path: Path
     tables: list[Grid]  # a line a mechanism, a column a budget

@@ -112,7 +112,10 @@ def _line(own: list[ResultRow], floors: list[list[ResultRow]]) -> Line:
 
 
 def _find_floor(row: ResultRow, floors: list[list[ResultRow]]) -> list[ResultRow]:
-    """Return the rows of the best floor, a reference that reads no record; [] if there is none."""
+    """Return the rows of the most accurate floor, or [] if there is no floor.
+
+    A *floor* is a reference whose texts do not depend on the records.
+    """
     fit = [own for own in floors if _reader(own[0]) == _reader(row) or own[0].mechanism in NO_RECORDS]
     fit = [own for own in fit if own[0].classifier == row.classifier]
     return max(fit, key=lambda own: mean(row.accuracy for row in own), default=[])

@@ -165,7 +165,7 @@ def _convert(trial: Trial, cell: Cell, row: ResultRow) -> Iterator[TrustRow]:
 
 
 def _hide_among(trial: Trial, cell: Cell) -> Shuffled | None:
-    """Return the guarantee after shuffling, or None if the mechanism does not release symbols."""
+    """Return the guarantee of shuffled releases, or None if the releases are not symbols."""
     rewriter = trial.rewriter(cell)
     if not isinstance(rewriter.mechanism, SymbolRandomizer):
         return None

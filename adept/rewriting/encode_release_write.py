@@ -4,10 +4,10 @@
     release   rows -> rows       the mechanism randomises each row
     write     rows -> texts      computed from released rows and public data alone
 
-A row holds the latent of a record (a vector of its text), or the numbers of its nearest
-descriptions in the model's codec. If labels are released too, each row ends with the index of the
-record's label. To add a kind of release, write another subclass of ``Coding``, and let ``Rewriter``
-choose it.
+A row holds the latent of a record (a vector of its text), or the numbers that the model's codec
+gives to the texts nearest to the record. If labels are released too, each row ends with the index
+of the record's label. To add a kind of release, write another subclass of ``Coding``, and let
+``Rewriter`` choose it.
 """
 
 from abc import ABC, abstractmethod

@@ -168,7 +168,10 @@ def packaged_directory() -> Path:
 
 
 def is_packaged(directory: str | Path | None) -> bool:
-    """Return True for None, and for PACKAGED_MODEL unless a file or directory has this name."""
+    """Return True if ``directory`` is None or PACKAGED_MODEL, the name of the packaged model.
+
+    If a file or directory has this name, the name means this file or directory.
+    """
     return directory is None or (str(directory) == PACKAGED_MODEL and not Path(PACKAGED_MODEL).exists())
 
 

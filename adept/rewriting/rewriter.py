@@ -191,7 +191,7 @@ class Rewriter:
     def by_label(
         self, descriptions: Mapping[str, Sequence[str]] | None = None, *, label_set: Sequence[str] = ()
     ) -> "Rewriter":
-        """Return a rewriter with the same epsilon that releases public sentences chosen for labels.
+        """Return a rewriter, with the same epsilon, that releases sentences chosen for labels.
 
         The method returns this rewriter itself if the model is not suitable (``label_mechanism``),
         or if text and label are released together. A call with the same arguments as the last call

@@ -70,8 +70,8 @@ def best_guess(prior: Sequence[float], *, epsilon: float) -> float:
     given T, sum_y pi_y p_y is largest when the most likely labels have p = c, the next label has
     the rest of T, and the other labels have p = 0. This largest sum is linear in T while the number
     of labels with p = c stays the same, so the maximum is at T = j c for some j. For this T, c is
-    e^eps / (e^eps + j - 1). Randomised response on the j most likely labels attains the bound. If a
-    record is guessed among k records of equal prior probability, the maximum is at j = k.
+    e^eps / (e^eps + j - 1). Randomised response on the j most likely labels attains the bound. If
+    the guess is one of k equally likely records, the maximum is at j = k.
 
     Args:
         prior: the labels' probabilities or frequencies, in any order.
@@ -103,7 +103,10 @@ def advantage(*, epsilon: float, delta: float = 0.0) -> float:
 
 @dataclass(frozen=True)
 class LimitRow:
-    """One bound at one true epsilon, which covers everything that an attacker sees of a record."""
+    """One bound at one true epsilon.
+
+    This epsilon covers everything that an attacker sees of a record.
+    """
 
     limit: str  # capacity | label | reconstruction | advantage
     setting: str  # the prior, the number of candidates, or delta

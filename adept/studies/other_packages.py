@@ -194,7 +194,7 @@ def _line(row: WildRow) -> list[str]:
 
 
 def draw(rows: Sequence[WildRow]) -> str:
-    """Draw the certified epsilon of each claim, divided by the claimed epsilon, as SVG text."""
+    """Draw the epsilon that each audit certified, as a multiple of the claimed epsilon."""
     with drawing(1, 1, size=(9.5, 0.22 * len(rows) + 1.4)) as opened:
         axis = opened.axes[0][0]
         for place, row in enumerate(reversed(rows)):

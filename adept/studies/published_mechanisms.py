@@ -195,7 +195,7 @@ class CusText(SanText):
 
     @cached_property
     def groups(self) -> Indices:
-        """Index of each word's output set; a set holds a frequent word and words near to it."""
+        """Number of each word's output set, which holds a frequent word and words near to it."""
         distances, group = public_words().distances(), np.full(len(public_words().names), -1)
         for number in range(-(-len(group) // SET_SIZE)):
             free = np.flatnonzero(group < 0)

@@ -236,10 +236,10 @@ class Synthesizer:
 
 
 def choose_rows(total: float, *, labelled: bool) -> int:
-    """Return how many synthetic records are written by default for a noisy number of records.
+    """Return the default number of synthetic records, given the noisy number of all records.
 
-    If records have labels and there are fewer than MANY_ROWS of them, more records are written than
-    were counted. This costs no budget, and a classifier learns more from more records
+    If the records have labels, and their noisy number is below MANY_ROWS, the default is larger
+    than this number. This costs no budget, and a classifier learns more from more records
     (``docs/decisions.md``, "More rows than records").
     """
     more = min(round(ROWS_PER_RECORD * total), MANY_ROWS) if labelled else 0

@@ -1,8 +1,8 @@
 r"""Cells, which are pairs of a codeword and a label, and the rule that sends each record to a cell.
 
 The *features* of a text are two vectors, each scaled to norm 1 and put side by side: the text's
-latent, and a weighted sum of the public lexicon's vectors of the text's words. *Codewords* are the
-centres that k-means finds for the features of public texts. In k-means, each public text has a
+latent, and a weighted sum of its words' vectors, which the public lexicon holds. *Codewords* are
+the centres that k-means finds for the features of public texts. In k-means, each public text has a
 weight, which says how common the text is expected to be in the file. For many codewords, k-means
 first divides the texts into groups, and then finds codewords in each group. A record votes for the
 cell that has the record's label and the codeword nearest to the record's text.

@@ -6,9 +6,9 @@ The *belief* is the probability, for the reader, that the release was made from 
 reader knows the crowd, the model and the mechanism, and sees the release z. A text that is written
 from the release cannot reveal more than the release itself.
 
-*Before* the release, all sentences are equally likely, so the belief is 1 / N. *At most*: let the
-mechanism be eps-LDP, so that the likelihoods p(z|x) of two sentences x differ at most by the factor
-e^eps. Then Bayes' rule gives
+*Before* the release, all sentences are equally likely, so the belief is 1 / N. *At most*: if the
+mechanism is eps-LDP, the likelihoods p(z|x) of two sentences x differ at most by the factor e^eps.
+In this case, Bayes' rule gives an upper bound on the belief after the release:
 
     P(you | z) = p(z|you) / (p(z|you) + sum over the others of p(z|x)) <= e^eps / (e^eps + N - 1),
 

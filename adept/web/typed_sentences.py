@@ -70,7 +70,7 @@ class Sentences:
         }
 
     def warm(self) -> None:
-        """Encode the crowd for the default epsilon and, after a release, for the other epsilons."""
+        """Encode the crowd's sentences for the default epsilon, and for others after a release."""
         self._at(OURS, DEFAULT)[1].prepare()
         self._played.wait()
         ours = [(OURS, epsilon) for epsilon in sorted(STOPS, key=lambda stop: abs(stop - DEFAULT))]
@@ -95,7 +95,7 @@ class Sentences:
         return [self._release(text, name, epsilon) for name in dict.fromkeys(mechanisms)]
 
     def budgets(self) -> dict[str, Any]:
-        """Return a table of each epsilon's protection, and a table of rewrites of public texts."""
+        """Return tables of the protection at each epsilon, and of rewrites of public texts."""
         rows = list(preview_budgets(lambda epsilon: self._at(OURS, epsilon)[0]))
         lines = [[f"{row.epsilon:g}", risk(row.epsilon), *row.shares] for row in rows]
         rewrites = [[f"{row.epsilon:g}", *(rewrite for _, rewrite in row.examples)] for row in rows]

@@ -63,7 +63,10 @@ class Dropped:
 
 
 class Files:
-    """All dropped files that the page holds, with the ledger and the model for their releases."""
+    """All dropped files that the page holds, and the model that rewrites them.
+
+    ``ledger`` is the path of the file that lists their releases.
+    """
 
     def __init__(self, *, ledger: str | None, model_dir: str | None = None) -> None:
         self.ledger, self.model_dir = str(Path(ledger).expanduser()) if ledger else None, model_dir
