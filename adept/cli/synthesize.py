@@ -17,7 +17,7 @@ from adept.release.input_files import Inputs
 from adept.release.release_flow import preview
 from adept.release.statement import CentralStatement
 from adept.rewriting.expected_content_and_warnings import first_texts
-from adept.synthesis.synthesizer import Synthesizer
+from adept.synthesis.synthesizer import ROWS_PER_RECORD, Synthesizer
 
 
 def main(config: SynthesizeConfig) -> None:
@@ -53,6 +53,8 @@ def run(config: SynthesizeConfig, inputs: Inputs) -> CentralStatement:
     places = synthesizer, config.input, config.output
     for line in synthetic_floor(config, synthesizer.model, [config.epsilon]):
         warn(line)
+    if config.label_set and config.rows is None:
+        warn(f"up to {ROWS_PER_RECORD} rows for each counted record teach a classifier more: rows=N sets their number")
 
     def tell(notes: TallyNotes) -> None:
         tell_curator(notes.lines)

@@ -138,7 +138,8 @@ class CentralOptions(PersonOptions):
 
     # --- Texts
     rows: int | None = None
-    """Number of synthetic records to write. With null, the noisy counts decide this number."""
+    """Number of synthetic records to write. With null, the noisy number of records decides: records
+    with labels give four rows each, until the file has 16,000 rows."""
 
     def __post_init__(self) -> None:
         super().__post_init__()
