@@ -1,4 +1,4 @@
-"""Configuration of a comparison. The imports at its top load no PyTorch, so help is fast."""
+"""Configuration of a comparison. The imports at the top load no PyTorch, so help is fast."""
 
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING

@@ -72,8 +72,8 @@ def _patterns(delimiter: str) -> tuple[re.Pattern[str], re.Pattern[str]]:
 def state_after(text: str, delimiter: str) -> str:
     """Return the state in which the reader of a row is after ``text``, the beginning of a row.
 
-    The result is a short text: a beginning of a row that leads to the same state. So the caller may
-    replace the part of ``text`` that was already read by the state after this part.
+    The result is a short text: a beginning of a row that leads to the same state. So
+    ``text`` may also be the result for an earlier part of the row, followed by the rest.
     """
     if '"' not in text:
         return CELL_BEGINS if not text or text.endswith(delimiter) else BARE

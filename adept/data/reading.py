@@ -1,7 +1,7 @@
 """Read records from data files of each format in ``FORMATS``, compressed with gzip or not.
 
 Files of any size are read record by record. No error message shows content of a record. A
-*tolerant* reader refuses no file because of one record: in place of a damaged record, it yields a
+*tolerant* reader refuses no file because of one record. Instead of a damaged record, it yields a
 record without columns.
 
 *Claim*: adding or removing one row of a txt, jsonl or csv file adds or removes at most the record
