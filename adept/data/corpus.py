@@ -218,7 +218,7 @@ def load(config: DataConfig, columns: Columns | None = None) -> dict[str, Corpus
 
 
 def hold_out(corpus: Corpus, *, share: float, seed: int) -> tuple[Corpus, Corpus]:
-    """Split a corpus at random; ``share`` of its records, at least one, are in the second part."""
+    """Split a corpus at random; the second part gets ``share`` of the records, but at least one."""
     if len(corpus) < 2:
         raise DataError(
             f"the train split must have at least 2 records if some are held out, got {len(corpus)}: add some"

@@ -90,7 +90,10 @@ def state_after(text: str, delimiter: str) -> str:
 
 
 class Rows:
-    """The rows of a csv stream as texts; if ``raises`` is False, a row that is too long is None."""
+    """The rows of a csv stream as texts.
+
+    If ``raises`` is False, None stands for a row that is too long.
+    """
 
     def __init__(self, stream: IO[str], delimiter: str, *, raises: bool = False) -> None:
         self._stream, self.delimiter, self._raises = stream, delimiter, raises

@@ -137,7 +137,7 @@ def file_types(stream: IO[bytes]) -> dict[str, Any]:
 
 
 def long_indices(kind: Any) -> Any:
-    """Return the type ``kind``; a dictionary type gets indices of at least 32 bits."""
+    """Return an Arrow type, with indices of at least 32 bits if it is a dictionary type."""
     if not types.is_dictionary(kind) or kind.index_type.bit_width > 16:
         return kind
     return pyarrow.dictionary(pyarrow.int32(), kind.value_type, kind.ordered)

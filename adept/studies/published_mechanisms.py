@@ -138,7 +138,10 @@ def _normalise(weights: Floats) -> Floats:
 
 @dataclass
 class WordByWord:
-    """A mechanism that replaces words one by one; subclasses define ``release``, for m words."""
+    """A mechanism that replaces words one by one.
+
+    A subclass defines ``release``, which replaces each of m words.
+    """
 
     epsilon: float
 

@@ -197,7 +197,7 @@ class Play:
         return FileResponse(path, filename=path.name, media_type="application/octet-stream")
 
     async def earlier(self, request: Request, part: Literal["page", "picture"]) -> Response:
-        """Answer with the page or figure of an earlier result; browsers run no scripts of it."""
+        """Answer with the page or figure of an earlier result; its scripts cannot run."""
         content = await to_thread.run_sync(earlier_results.read, self.runs, request.path_params["name"], part)
         kind = "text/html" if part == "page" else "image/svg+xml"
         return Response(content, media_type=kind, headers={"Content-Security-Policy": SANDBOXED})
