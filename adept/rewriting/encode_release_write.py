@@ -202,7 +202,7 @@ def pack(numbers: Iterable[int]) -> Tensor:
 
 
 def unpack(rows: Tensor) -> list[int]:
-    """Return the numbers that ``pack`` put into rows (B, 2) of int64, or raise ConfigurationError."""
+    """Return the numbers that ``pack`` put into int64 rows (B, 2), or raise ConfigurationError."""
     if rows.dtype != torch.int64 or rows.ndim != 2 or rows.shape[1] != 2:
         raise ConfigurationError(f"released must be rows of two int64, got {tuple(rows.shape)} of {rows.dtype}")
     return [(high << HALF_BITS) + low for high, low in rows.tolist()]
