@@ -149,7 +149,7 @@ def _trust_rows(part: Comparison, rows: list[ResultRow]) -> Iterator[TrustRow]:
 
 
 def _convert(trial: Trial, cell: Cell, row: ResultRow) -> Iterator[TrustRow]:
-    """Yield a release's line of ``trust.csv`` and, if it can be shuffled, another for the shuffle."""
+    """Yield a release's line of ``trust.csv`` and, if it can be shuffled, one after shuffling."""
     config = trial.config
     same: dict[str, Any] = {field.name: getattr(row, field.name, None) for field in fields(TrustRow)}
     copied = config.labels == COPY and config.trust == LOCAL
