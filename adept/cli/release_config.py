@@ -110,8 +110,8 @@ class VerifyConfig:
     name alone, without statement=."""
 
     output: str | None = None
-    """The released file that the statement describes. With null, the file OUTPUT beside the
-    statement is checked."""
+    """The released file that the statement describes. With null, the command checks the file beside
+    the statement with the statement's name, but without the ending .privacy.json."""
 
     model_dir: str | None = None
     """Directory of the model that the statement describes, or utterances for the model that comes

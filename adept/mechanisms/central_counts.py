@@ -166,7 +166,8 @@ class Votes:
     def guarantee(self, *, persons: bool | None = None) -> Guarantee:
         """Return the guarantee of one release of counts.
 
-        ``persons`` is True if the data name persons, False if not, and None if this is unknown.
+        ``persons`` is True if the data say to which person each record belongs, False if they do
+        not, and None if this is unknown.
         """
         return Guarantee.pure(
             epsilon=self.epsilon,

@@ -268,10 +268,10 @@ def joint_size(epsilon: float, labels: int) -> int:
     The text's description and the label are released together as one symbol. With this K, the
     symbol transmits the most information about its record, under two assumptions. First, all K
     descriptions are equally common. Second, a record's description determines its label, so only K
-    of the K L symbols are the own symbol of a record; this is almost true. With A = e^eps, the
-    symbol transmits I(K) = (A ln A - (A + K - 1) ln((A + K - 1) / K)) / (A + K L - 1) nats. For K
-    well below A, I(K) is about ln K / (1 + K L / A), which is largest where K (ln K - 1) = A / L.
-    The solution is K = A / (L w), where w e^w = A / (e L).
+    of the K L pairs of a description and a label occur; this holds for most records. With A =
+    e^eps, the symbol transmits I(K) = (A ln A - (A + K - 1) ln((A + K - 1) / K)) / (A + K L - 1)
+    nats. For K well below A, I(K) is about ln K / (1 + K L / A), which is largest where K (ln K -
+    1) = A / L. The solution is K = A / (L w), where w e^w = A / (e L).
     """
     odds = math.exp(min(epsilon, 600.0)) / labels
     size = odds / float(lambertw(odds / math.e).real)

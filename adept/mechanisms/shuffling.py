@@ -202,8 +202,9 @@ def central_delta(draws: Sequence[Draw], *, records: int, epsilon: float) -> flo
 def _distribution(draws: Sequence[Draw], *, epsilon: float) -> tuple[Floats, Floats, float]:
     """Return the probabilities of X's nonzero values, these values divided by a unit, and the unit.
 
-    The unit is the largest value of X, rounded up. The program rounds the probabilities and the
-    values so that E[(X_1 + ... + X_n)+] can only increase.
+    X is the random variable of the module's proof. The unit is the largest value of X, rounded up to
+    a float. The program rounds the probabilities and the values so that E[(X_1 + ... + X_n)+] can
+    only increase.
     """
     cells: list[tuple[float, tuple[float, ...], tuple[float, ...]]] = [(1.0, (), ())]
     for draw in draws:

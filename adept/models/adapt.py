@@ -271,7 +271,7 @@ def fine_tune(
     output_dir: Path,
     seed: int = 0,
 ) -> FitResult:
-    """Train an adapted model's decoder in place, on the examples and on texts of the model."""
+    """Train an adapted model's decoder in place, on the examples and on the model's public texts."""
     own, held_out = own_texts(model), set(model.codec.held_out if model.codec else ())
     examples = Corpus([text for text in examples.texts if tuple(words_of(text)) not in held_out])
     weight, beside, _ = MANY_PLACING

@@ -4,9 +4,10 @@ In a codec of broad text, the listed texts are sentences of this text. In any ot
 listed texts are those that are likeliest under its language model. A text of probability p costs
 -log2(p) bits. The search for texts that cost at most a given number of bits begins with the empty
 text. It extends each unfinished text by every word after which the estimated cost of the whole text
-is within this limit. The rest of a text is estimated to cost as much as the cheapest rest of any
-training text after the same two words. If no training text contains these two words side by side,
-the estimate uses the last word only.
+is within this limit. To estimate what the rest of an unfinished text costs, the search takes its
+last two words. The rest is estimated to cost as much as the cheapest continuation of these two
+words in a training text. If no training text contains the two words side by side, the estimate uses
+the last word only.
 """
 
 import math

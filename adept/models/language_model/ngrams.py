@@ -167,8 +167,8 @@ def _levels(rows: NDArray[np.int32], counts: NDArray[np.int32], *, size: int) ->
     """Return a ``_Level`` for each length of contexts, beginning with the empty context.
 
     After a context of the greatest length, or one that includes the start of a text, a symbol
-    counts as often as it was seen. After any other context, a symbol counts once for each distinct
-    symbol that was seen before the context.
+    counts as often as it was seen. After any other context, the count of a symbol is the number of
+    distinct symbols that were seen directly before "context, symbol" (Kneser and Ney 1995).
     """
     # What follows, then the context from its oldest symbol on: column by column in memory, too.
     columns: Whole = np.roll(rows.T.astype(np.int64, order="C"), 1, axis=0)
