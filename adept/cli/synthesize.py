@@ -53,11 +53,11 @@ def run(config: SynthesizeConfig, inputs: Inputs) -> CentralStatement:
     places = synthesizer, config.input, config.output
     for line in synthetic_floor(config, synthesizer.model, [config.epsilon]):
         warn(line)
-    if config.label_set and config.rows is None:
-        warn(f"up to {ROWS_PER_RECORD} rows for each counted record teach a classifier more: rows=N sets their number")
 
     def tell(notes: TallyNotes) -> None:
         tell_curator(notes.lines)
+        if config.label_set and config.rows is None:
+            warn(f"each counted record gives up to {ROWS_PER_RECORD} rows, for classifiers: rows=N sets their number")
 
     if not config.dry_run:
         release = partial(synthesize_file, *places, options=config, tell=tell)
