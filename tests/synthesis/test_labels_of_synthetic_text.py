@@ -5,7 +5,8 @@ import itertools
 import numpy as np
 import pytest
 
-from adept.synthesis.labels_of_synthetic_text import STRENGTH, _strength, expected_counts
+from adept.synthesis.labels_of_synthetic_text import STRENGTH, _strength, estimate, expected_counts
+from adept.synthesis.vote_cells import GRID, WritableTexts
 
 COUNTS = np.arange(20_000.0)
 
@@ -43,3 +44,13 @@ def test_few_records_of_a_label_and_much_noise_make_the_regression_simpler() -> 
     assert _strength(few, np.exp(-1.0)) == pytest.approx(STRENGTH * 16 / 64)
     assert _strength(few, np.exp(-0.5)) == pytest.approx(STRENGTH * 16 / 128)
     assert 0 < _strength(none, np.exp(-1.0)) < 0.1
+
+
+def test_a_text_is_written_as_often_as_it_got_votes_for_its_own_label() -> None:
+    """Two texts share a codeword, and names say which label each has: the counts say how often it is written."""
+    scores = np.array([[9.0, -9.0], [-9.0, 9.0]], dtype=np.float32)
+    texts = WritableTexts(GRID * np.eye(2), np.zeros(2, np.int64), np.ones(2), scores)
+    found = estimate(np.array([[30, 10]]), texts, decay=1e-6)
+    assert found.labels.tolist() == [0, 1]
+    assert found.weights == pytest.approx([30.0, 10.0], rel=0.01)
+    assert found.total == 40.0
