@@ -153,7 +153,7 @@ def choose_size(number: int, votes: Votes, *, labels: int, most: int, named: boo
 def _centres(features: Features, weights: NDArray[np.float64], size: int) -> Features:
     """Return ``size`` centres of weighted rows, from k-means of all rows or of groups of them."""
     rows, weights = (features / GRID).astype(np.float32), weights / weights.mean()
-    if len(rows) * size <= MAX_KMEANS_PRODUCTS:
+    if size <= KMEANS_GROUPS or len(rows) * size <= MAX_KMEANS_PRODUCTS:
         centres = _kmeans(rows, weights, size).cluster_centers_
     else:
         groups = _kmeans(rows, weights, KMEANS_GROUPS).labels_

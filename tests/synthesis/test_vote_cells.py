@@ -121,6 +121,12 @@ def test_many_codewords_are_found_in_groups_of_texts(
     assert lost[0] < 0.8 * lost[1]
 
 
+def test_few_codewords_are_never_found_in_groups(public: PublicCells, monkeypatch: pytest.MonkeyPatch) -> None:
+    """With more groups than codewords, most groups would have none."""
+    monkeypatch.setattr(vote_cells, "MAX_KMEANS_PRODUCTS", 0)
+    assert (public.choose_codewords(24).codewords == public.codewords).all()
+
+
 def test_each_text_can_be_a_codeword(public: PublicCells, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(vote_cells, "MAX_KMEANS_PRODUCTS", 0)
     monkeypatch.setattr(vote_cells, "KMEANS_GROUPS", 8)
