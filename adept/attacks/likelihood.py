@@ -7,12 +7,11 @@ class of candidates with the largest sum of pi_x p(z|x).
 
 The likelihoods in this module omit factors that are the same for all candidates. For additive
 noise, p(z|x) is the density of the noise at z - x, where x is the candidate's clipped latent. A
-mechanism with codewords or descriptions releases *symbols*: one codeword for each block, or one
-description. Under a candidate, some symbols are *heavy* and have the likelihood A, and all other
-symbols have the likelihood 1.
+draw from a public list releases an index. Under a candidate, some indices are *heavy* and have the
+likelihood A, and all others have the likelihood 1 (``adept.mechanisms.selection``).
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cache
 from typing import NamedTuple
@@ -21,7 +20,7 @@ import torch
 from torch import Tensor
 
 from adept.errors import ConfigurationError
-from adept.mechanisms import Codebook, DPText, LocalRandomizer, Mechanism, Random
+from adept.mechanisms import Codebook, DPText, LocalRandomizer, Mechanism, Random, Selection
 from adept.mechanisms.clip_to_grid import to_grid
 from adept.mechanisms.privunit import PrivUnit, optimal_cap
 
@@ -34,15 +33,14 @@ MAX_SCORES = 2**24  # scores of releases under candidates in memory at a time: 6
 class Candidates:
     """The candidates for the record behind a release, in the form that the mechanism reads.
 
-    ``views`` holds tensors. For latents, there is one tensor with the clipped latents (j, n) of the
-    j candidates. For a codebook, there is one tensor for each block, with the indices (j, t) of
-    each candidate's heavy codewords. For descriptions, there is one tensor with each candidate's
-    heavy descriptions (j, 2 t), where two numbers store a description.
+    ``views`` holds tensors. For noise, there is one tensor with the clipped latents (j, n) of the j
+    candidates. For a release from a public list, there is one tensor for each draw, with the heavy
+    indices (j, t) of each candidate.
     """
 
     mechanism: LocalRandomizer
     views: tuple[Tensor, ...]
-    dim: int = 0  # number of dimensions of a latent; 0 for descriptions
+    dim: int = 0  # number of dimensions of a latent; 0 if candidates are given by their heavy indices
 
     def __len__(self) -> int:
         return len(self.views[0])
@@ -62,27 +60,26 @@ class Candidates:
 
 
 def read_candidates(mechanism: LocalRandomizer, encoded: Tensor) -> Candidates:
-    """Return the candidates that have the given latents (j, n) or descriptions (j, 2 t).
-
-    Each of a candidate's t descriptions is stored as two numbers.
-    """
+    """Return the candidates that have the given latents (j, n) or heavy indices (j, t)."""
+    if not encoded.is_floating_point():
+        return Candidates(mechanism, (encoded,))
     match mechanism:
         case Codebook():
             units = to_grid(encoded, clip=mechanism.clip, clip_norm=mechanism.clip_norm)
             blocks = mechanism.layout(encoded.shape[1])
-            parts = torch.split(units, [block.shape.dim for block in blocks], dim=1)
+            parts = torch.split(units, [block.dim for block in blocks], dim=1)
             near = tuple(block.nearest(part) for block, part in zip(blocks, parts, strict=True))
             return Candidates(mechanism, near, encoded.shape[1])
         case Mechanism():
             return Candidates(mechanism, (mechanism.project(encoded.double()),), encoded.shape[1])
-    return Candidates(mechanism, (encoded,))
+    raise ConfigurationError(f"mechanism must read latents, got {mechanism.name}")
 
 
 def _score(candidates: Candidates) -> Callable[[Tensor], Tensor]:
     mechanism, (views, *_) = candidates.mechanism, candidates.views
+    if draws := mechanism.selections(candidates.dim):
+        return _selection_score(draws, candidates)
     match mechanism:
-        case Codebook():
-            return _codebook_score(mechanism, candidates)
         case PrivUnit():
             return lambda z: _cap_score(mechanism, views, z)
         case DPText():
@@ -91,9 +88,7 @@ def _score(candidates: Candidates) -> Callable[[Tensor], Tensor]:
             return lambda z: torch.zeros(len(z), len(views))
         case Mechanism():
             return _additive(mechanism, views)
-    own = views.reshape(len(views), -1, 2)
-    # Randomised response
-    return lambda z: mechanism.epsilon * (z[:, None, None] == own).all(dim=3).any(dim=2).float()
+    raise ConfigurationError(f"mechanism must have a known distribution to be attacked, got {mechanism.name}")
 
 
 def _additive(mechanism: Mechanism, views: Tensor) -> Callable[[Tensor], Tensor]:
@@ -136,36 +131,36 @@ def _one_sided_score(mechanism: DPText, views: Tensor, released: Tensor) -> Tens
     return torch.where((difference >= 0).all(dim=2), density + exact, -torch.inf).float()
 
 
-def _codebook_score(mechanism: Codebook, candidates: Candidates) -> Callable[[Tensor], Tensor]:
-    blocks = mechanism.layout(candidates.dim)
-
+def _selection_score(draws: Sequence[Selection], candidates: Candidates) -> Callable[[Tensor], Tensor]:
     @cache
     def table(place: int) -> Tensor:
         near = candidates.views[place]
-        said = torch.zeros(blocks[place].shape.size, len(near))
-        said[near, torch.arange(len(near))[:, None]] = float(blocks[place].shape.epsilon)
+        said = torch.zeros(draws[place].size, len(near))
+        said[near, torch.arange(len(near))[:, None]] = float(draws[place].epsilon)
         return said
 
-    def of_block(place: int, symbols: Tensor) -> Tensor:
-        near, shape = candidates.views[place], blocks[place].shape
-        if len(symbols) * near.shape[1] < shape.size:  # less work than a table
-            return (near == symbols[:, None, None]).any(dim=2) * float(shape.epsilon)
+    def of_draw(place: int, symbols: Tensor) -> Tensor:
+        near, draw = candidates.views[place], draws[place]
+        if len(symbols) * near.shape[1] < draw.size:  # less work than a table
+            return (near == symbols[:, None, None]).any(dim=2) * float(draw.epsilon)
         return table(place)[symbols]
 
     def score(released: Tensor) -> Tensor:
-        symbols = released_symbols(mechanism, released)
-        return torch.stack([of_block(place, symbols[:, place]) for place in range(len(blocks))]).sum(dim=0)
+        symbols = released_symbols(candidates.mechanism, released)
+        return torch.stack([of_draw(place, symbols[:, place]) for place in range(len(draws))]).sum(dim=0)
 
     return score
 
 
-def released_symbols(mechanism: Codebook, released: Tensor) -> Tensor:
-    """Return the index of each release's codeword in each block, as a tensor (m, blocks).
+def released_symbols(mechanism: LocalRandomizer, released: Tensor) -> Tensor:
+    """Return the index of each release in the list of each draw, as a tensor (m, draws).
 
     If several codewords of a block are equal, the smallest of their indices is returned.
     """
+    if not isinstance(mechanism, Codebook) or not released.is_floating_point():
+        return released
     blocks = mechanism.layout(released.shape[1])
-    parts = torch.split(released.double(), [block.shape.dim for block in blocks], dim=1)
+    parts = torch.split(released.double(), [block.dim for block in blocks], dim=1)
     return torch.stack(
         [(part @ block.codewords.double().T).argmax(dim=1) for block, part in zip(blocks, parts, strict=True)], dim=1
     )

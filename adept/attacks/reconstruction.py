@@ -37,6 +37,7 @@ from adept.mechanisms import Codebook
 from adept.mechanisms.epsilon_as_odds import good_enough
 from adept.models.decoding import likelihood
 from adept.models.saved_model import pad
+from adept.rewriting.alphabets import Codewords, Latents
 from adept.rewriting.rewriter import Rewriter
 
 MAX_GIVEN_AWAY = 3
@@ -181,10 +182,11 @@ def write_feasible(texts: Sequence[str], count: int, draw: random.Random) -> lis
 def name_from_text(rewriter: Rewriter, released: Tensor, texts: list[str], candidates: Candidates) -> Tensor:
     """Write a text from each release; return the index (m,) of the candidate that fits best."""
     written = [text for text, _ in rewriter.write(released)]
-    own, read = rewriter.encode(texts).cpu(), rewriter.encode(written).cpu()
-    if not candidates.dim:
+    latents = rewriter.alphabet.latents if isinstance(rewriter.alphabet, Codewords) else rewriter.alphabet
+    if not isinstance(latents, Latents):
         flat = torch.full((len(texts),), 1 / len(texts), dtype=torch.float64)
-        return guess(candidates, read[:, :2], prior=flat).best  # the description of the rewrite itself
+        return guess(candidates, rewriter.encode(written).cpu()[:, :1], prior=flat).best  # the rewrite's own number
+    own, read = latents.encode(texts).cpu(), latents.encode(written).cpu()
     unit = torch.nn.functional.normalize
     count = min(SHORTLIST, len(texts))
     nearest = [(unit(part) @ unit(own).T).topk(count, dim=1).indices for part in torch.split(read, BATCH_ROWS)]
@@ -205,7 +207,7 @@ def _noiseless(rewriter: Rewriter, latents: Tensor) -> Tensor:
         return latents
     dim, chosen = latents.shape[1], []
     blocks = mechanism.layout(dim)
-    for block, part in zip(blocks, torch.split(latents, [b.shape.dim for b in blocks], dim=1), strict=True):
+    for block, part in zip(blocks, torch.split(latents, [b.dim for b in blocks], dim=1), strict=True):
         nearest = (part.float() @ block.codewords.T).argmax(dim=1)
-        chosen.append(block.codewords[nearest] * (mechanism.clip_norm * (block.shape.dim / dim) ** 0.5))
+        chosen.append(block.codewords[nearest] * (mechanism.clip_norm * (block.dim / dim) ** 0.5))
     return torch.cat(chosen, dim=1).to(latents.dtype)

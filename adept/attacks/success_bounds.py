@@ -110,10 +110,9 @@ def best_success(candidates: Candidates, prior: Tensor, classes: Tensor) -> floa
 def _distribution(candidates: Candidates) -> tuple[Tensor, float, float] | None:
     """Return each candidate's heavy symbols (j, t), the odds A, and the number k of symbols."""
     mechanism, views = candidates.mechanism, candidates.views
-    symbols = mechanism.symbols(candidates.dim)
-    if len(symbols) != 1:
+    draws = mechanism.selections(candidates.dim)
+    if len(draws) != 1:
         return None
     [heavy] = views
-    if not candidates.dim:  # number only the descriptions that are heavy for some candidate
-        heavy = torch.unique(heavy.reshape(-1, 2), dim=0, return_inverse=True)[1].reshape(len(heavy), -1)
-    return heavy, math.exp(mechanism.epsilon), float(symbols[0].size)
+    # Number only the indices that are heavy for some candidate
+    return torch.unique(heavy, return_inverse=True)[1], math.exp(mechanism.epsilon), float(draws[0].size)

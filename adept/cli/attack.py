@@ -85,10 +85,14 @@ def _rewriter(config: AttackConfig) -> Rewriter:
     model, tokenizer = load_model(config.model_dir)
     choice = config.mechanism or MechanismChoice(best_exact(model, epsilon=config.epsilon))
     mechanism = choice.build(epsilon=config.epsilon, clip_norm=model.config.clip_norm)
-    rewriter = Rewriter.for_measurement(
-        model, tokenizer, mechanism=mechanism, decoding=config.decoding, batch_size=config.batch_size
+    return Rewriter.for_measurement(
+        model,
+        tokenizer,
+        mechanism=mechanism,
+        decoding=config.decoding,
+        batch_size=config.batch_size,
+        label=config.label,
     )
-    return rewriter.of_label(config.label)
 
 
 def _play(game: AttackGame, config: AttackConfig) -> Found:

@@ -120,7 +120,7 @@ def _audits_of_rewriter(config: AuditConfig, advance: Advance) -> list[Audited]:
     model, tokenizer = load_model(config.model_dir or "")
     sizes = model.config
     mechanism = config.mechanism.build(epsilon=config.epsilon, clip_norm=sizes.clip_norm)
-    rewriter = Rewriter.for_measurement(model, tokenizer, mechanism=mechanism).of_label(config.label)
+    rewriter = Rewriter.for_measurement(model, tokenizer, mechanism=mechanism, label=config.label)
     # with the model's descriptions, of which a record may have several; several reports are those
     # of one number
     fitted = rewriter.mechanism if isinstance(mechanism, Description) and config.reports == 1 else mechanism

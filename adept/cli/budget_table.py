@@ -19,6 +19,7 @@ from adept.errors import DataError
 from adept.mechanisms.central_counts import COUNTS_MOVED, Votes
 from adept.mechanisms.epsilon_as_odds import risk
 from adept.mechanisms.guarantee import total
+from adept.mechanisms.policy import MAX_EXAMPLES_EPSILON
 from adept.models.saved_model import Autoencoder
 from adept.models.tokenizer import Tokenizer
 from adept.release.columns_labels_persons import ReleaseOptions
@@ -33,7 +34,7 @@ from adept.rewriting.expected_content_and_warnings import (
     choose_measured,
     floor_lines,
 )
-from adept.rewriting.loading import MAX_EXAMPLES_EPSILON, is_packaged, label_mechanism, load_model
+from adept.rewriting.loading import is_packaged, label_mechanism, load_model
 from adept.rewriting.rewriter import Rewriter
 from adept.synthesis.draw_by_label_names import spell_label_set
 from adept.synthesis.synthesizer import share_standing_out

@@ -173,7 +173,7 @@ def _open_rewriter(trial: Trial, cell: Cell) -> Source:
     def write() -> list[Pair]:
         labels: list[str | None] | None = None
         if cell.labels in (JOINT, JOINT_RESPONSE):
-            known = rewriter.coding.labels
+            known = rewriter.alphabet.labels
             labels = [label if label in known else None for label in trial.labels(cell)]
         if cell.mechanism == BY_LABEL:
             labels = list(trial.labels(cell))

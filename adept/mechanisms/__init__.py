@@ -13,6 +13,7 @@ from adept.mechanisms.learned_codebook import LearnedCodebook
 from adept.mechanisms.privunit import PrivUnit
 from adept.mechanisms.randomized_response import RandomizedResponse, ScalarLaplace
 from adept.mechanisms.reference_mechanisms import Identity, Random
+from adept.mechanisms.selection import Selection
 
 BY_NAME: dict[str, type[LocalRandomizer]] = {
     mechanism.name: mechanism
@@ -52,6 +53,7 @@ __all__ = [
     "Random",
     "RandomizedResponse",
     "ScalarLaplace",
+    "Selection",
     "SqrtNLaplace",
     "Votes",
 ]

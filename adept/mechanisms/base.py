@@ -12,24 +12,17 @@ that is, the diameter of this set.
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
 from dataclasses import MISSING, dataclass, field, fields
-from typing import Any, ClassVar, NamedTuple, Self
+from typing import Any, ClassVar
 
 import torch
 from torch import Tensor
 
 from adept.errors import ConfigurationError
 from adept.mechanisms.clip_to_grid import check_latents, clip_latents, from_grid, to_grid
-from adept.mechanisms.guarantee import Guarantee, Part
+from adept.mechanisms.guarantee import TEXT, Guarantee, Part
+from adept.mechanisms.selection import Selection
 from adept.ranges import CLIP_NORMS, check_between, check_positive
-
-
-class Symbols(NamedTuple):
-    """The alphabet of a random draw: its number of symbols, and how many are heavy for a record."""
-
-    size: int  # k, the number of symbols
-    top: int  # t, the number of symbols that are likelier than the others; the same for every record
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -75,13 +68,10 @@ class LocalRandomizer(ABC):
 
         The result is None if the mechanism has no certificate.
         """
-        return None
+        return [part for selection in self.selections(dim) for part in selection.certificate(TEXT)] or None
 
-    def symbols(self, dim: int) -> tuple[Symbols, ...]:
-        """Return a ``Symbols`` for each random draw of a release; it describes the alphabet.
-
-        The tuple is empty if the releases do not come from a finite alphabet.
-        """
+    def selections(self, dim: int) -> tuple[Selection, ...]:
+        """Return the draws of a release, each of an index of a public list; empty for noise."""
         return ()
 
 
@@ -141,60 +131,6 @@ class Mechanism(LocalRandomizer):
     @abstractmethod
     def expected_squared_error(self, dim: int) -> float:
         """Return the expected value of ||privatize(x) - x||^2 for clipped latents x."""
-
-
-class SymbolRandomizer(LocalRandomizer):
-    """A mechanism that releases one of k symbols for each record.
-
-    Each record has t *heavy* symbols, which are released for this record with a larger probability
-    than the other symbols. For each record, the k symbols have the *ranks* 0 to k - 1, and the
-    record's heavy symbols have the ranks 0 to t - 1.
-
-    Attributes:
-        symbol: the word for a symbol in the sentences of guarantees, such as "codeword".
-        proviso: a further condition, added at the end of the sentence that states the guarantee;
-            empty if there is no such condition.
-    """
-
-    symbol: ClassVar[str]
-    proviso: ClassVar[str] = ""
-
-    @property
-    @abstractmethod
-    def count(self) -> int:
-        """The number k of symbols."""
-
-    @property
-    def heavy(self) -> int:
-        """The number t of heavy symbols of each record."""
-        return 1
-
-    @property
-    @abstractmethod
-    def own_symbol(self) -> str:
-        """The words that describe a record's heavy symbols, such as "its nearest codeword"."""
-
-    @abstractmethod
-    def beside(self, labels: int) -> Self:
-        """Return a copy with the k and the t for releasing a text and a label as one symbol.
-
-        ``labels`` is the number of possible labels.
-        """
-
-    @abstractmethod
-    def choose(self, values: Any, ranks: Sequence[int]) -> Any:
-        """Return, for each record, the symbol that has the given rank."""
-
-    @abstractmethod
-    def choose_symbols(self, numbers: Sequence[int], ranks: Sequence[int]) -> list[int]:
-        """Return, for each record, the number of the symbol that has the given rank.
-
-        An audit uses symbols as records: ``numbers`` holds the number of each record's symbol.
-        """
-
-    @abstractmethod
-    def heavy_symbols(self, number: int) -> set[int]:
-        """Return the numbers of the heavy symbols if an audit's record is the symbol ``number``."""
 
 
 Kind = type[LocalRandomizer]

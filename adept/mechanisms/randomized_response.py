@@ -24,8 +24,9 @@ from torch import Tensor
 
 from adept.errors import ConfigurationError
 from adept.mechanisms.discrete_laplace import exact_laplace, smallest_scale
-from adept.mechanisms.guarantee import Guarantee, Part, often, symbols_part, words
-from adept.mechanisms.random_draws import exact_odds, exact_ranks, fresh_index
+from adept.mechanisms.guarantee import Guarantee, Part, often, words
+from adept.mechanisms.random_draws import fresh_index
+from adept.mechanisms.selection import Selection
 from adept.ranges import BUDGETS, check_between, check_positive
 
 THETAS = ("tight", "lecture")
@@ -37,10 +38,8 @@ MAX_WEIGHTS = 2**22  # weights of choices that are in memory at once
 class RandomizedResponse:
     """A pure eps-LDP release of one of k public labels, for any two records, in exact arithmetic.
 
-    Proof: the true label has the integer weight A, and each other label has the integer weight B.
-    The sum of all weights is W = A + (k - 1) B. Any output has probability A / W or B / W for any
-    true label. So the probabilities of an output under two records differ by a factor of at most A
-    / B <= e^eps (``random_draws.exact_odds``). The proof needs no norm and no sensitivity.
+    The list is the label set, and a record has one heavy entry: its own label
+    (``adept.mechanisms.selection``).
 
     Attributes:
         epsilon: the budget in nats, from 1e-3 to 600.
@@ -56,68 +55,54 @@ class RandomizedResponse:
 
     def __post_init__(self) -> None:
         check_between(*BUDGETS, epsilon=self.epsilon)
-        given: object = self.labels
-        if not isinstance(given, list | tuple) or not all(isinstance(label, str) for label in given):
-            raise ConfigurationError(f"labels must be a list of strings, got a {type(given).__name__}")
-        object.__setattr__(self, "labels", tuple(given))
-        if len(self.labels) < 2 or len(set(self.labels)) != len(self.labels):
-            different = len(set(self.labels))
-            raise ConfigurationError(
-                f"labels must be at least two, all different, got {len(self.labels)} ({different} different)"
-            )
+        object.__setattr__(self, "labels", label_tuple(self.labels))
         if self.theta not in THETAS:
             raise ConfigurationError(f"theta must be one of {', '.join(THETAS)}, got {self.theta!r}")
         if self.theta == "lecture" and len(self.labels) != 2:
             raise ConfigurationError(f"theta must be tight for more than two labels, got {self.theta!r}")
 
     @property
+    def spent(self) -> float:
+        """The epsilon that the odds spend: at most the budget, and ln(1 + eps) for the lecture."""
+        # ln(1 + eps), moved up past the rounding of log1p
+        lecture = self.theta == "lecture"
+        return min(self.epsilon, math.log1p(self.epsilon) * (1 + 1e-15)) if lecture else self.epsilon
+
+    @property
+    def selection(self) -> Selection:
+        """The draw of a label's place in the label set."""
+        weights = (1 + Fraction(self.epsilon)).as_integer_ratio() if self.theta == "lecture" else None
+        return Selection(epsilon=self.spent, size=len(self.labels), weights=weights)
+
+    @property
     def odds(self) -> tuple[int, int]:
         """The integer weights (A, B) of the true label and of any other label."""
-        if self.theta == "tight":
-            return exact_odds(Fraction(self.epsilon))
-        return (1 + Fraction(self.epsilon)).as_integer_ratio()
+        return self.selection.odds
 
     @property
     def keep_probability(self) -> Fraction:
         """The exact probability A / W that the true label is released."""
-        heavy, light = self.odds
-        return Fraction(heavy, heavy + (len(self.labels) - 1) * light)
+        return self.selection.heavy_probability
 
     def privatize(self, labels: Sequence[str]) -> list[str]:
         """Release each label in exact arithmetic, with random bits from the operating system."""
-        ranks = exact_ranks(len(labels), near=1, far=len(self.labels) - 1, odds=self.odds)
-        return self.choose(labels, ranks)
+        return [self.labels[place] for place in self.selection.draw(label_places(self.labels, labels)).tolist()]
 
     def simulate(self, labels: Sequence[str], generator: torch.Generator | None) -> list[str]:
         """Simulate a release of each label with a seeded generator, without privacy."""
-        keep, others = torch.rand(2, len(labels), dtype=torch.float64, generator=generator)
-        ranks = torch.where(keep < float(self.keep_probability), 0, 1 + (others * (len(self.labels) - 1)).long())
-        return self.choose(labels, ranks.tolist())
-
-    def choose(self, labels: Sequence[str], ranks: Sequence[int]) -> list[str]:
-        """Return the label at the given rank for each record; rank 0 is the record's own label."""
-        places = {label: place for place, label in enumerate(self.labels)}
-        unknown = next((row for row, label in enumerate(labels, start=1) if label not in places), None)
-        if unknown is not None:
-            raise ConfigurationError(
-                f"labels must hold every label that occurs, got an unknown one in record {unknown}: add it to the public set"
-            )
-        size = len(self.labels)
-        return [self.labels[(places[label] + rank) % size] for label, rank in zip(labels, ranks, strict=True)]
+        places = self.selection.simulate(label_places(self.labels, labels), generator)
+        return [self.labels[place] for place in places.tolist()]
 
     def certificate(self) -> list[Part]:
         """Return the certificate, with one part for the only random draw of a release."""
-        spent = Fraction(self.guarantee().epsilon)
-        return [symbols_part("label", epsilon=spent, size=len(self.labels), top=1, odds=self.odds)]
+        return self.selection.certificate("label")
 
     def guarantee(self) -> Guarantee:
         """Return the guarantee of a release of one label."""
-        # ln(1 + eps), moved up past the rounding of log1p; never above eps.
-        spent = min(self.epsilon, math.log1p(self.epsilon) * (1 + 1e-15)) if self.theta == "lecture" else self.epsilon
         slack = f" This spends only ln(1 + {words(self.epsilon)})." if self.theta == "lecture" else ""
         kept = f"It is one of {len(self.labels)} public labels, and in {often(self.keep_probability)} the record's own.{slack}"
-        text = f"The released label is {words(spent)}-LDP (pure) for any two records. {kept}"
-        return replace(Guarantee.pure(epsilon=spent, exact=True, text=text), claimed_epsilon=self.epsilon)
+        text = f"The released label is {words(self.spent)}-LDP (pure) for any two records. {kept}"
+        return replace(self.selection.guarantee(text), claimed_epsilon=self.epsilon)
 
     def estimate_frequencies(self, released: Sequence[str]) -> tuple[dict[str, float], dict[str, float]]:
         """Return unbiased estimates of the true frequency of each label, and their standard errors.
@@ -130,11 +115,10 @@ class RandomizedResponse:
         """
         if not released:
             raise ConfigurationError("released must hold at least one label, got none")
-        heavy, light = self.odds
-        total = heavy + (len(self.labels) - 1) * light
+        (heavy, light), total = self.odds, self.selection.total
         floor, gain = light / total, (heavy - light) / total
-        counts = Counter(self.choose(released, [0] * len(released)))  # refuses unknown labels
-        shares = {label: counts[label] / len(released) for label in self.labels}
+        counts = Counter(label_places(self.labels, released))
+        shares = {label: counts[place] / len(released) for place, label in enumerate(self.labels)}
         estimates = {label: (share - floor) / gain for label, share in shares.items()}
         errors = {label: math.sqrt(share * (1 - share) / len(released)) / gain for label, share in shares.items()}
         return estimates, errors
@@ -196,6 +180,28 @@ class ScalarLaplace:
     def expected_squared_error(self) -> float:
         """Return the variance of the noise, 2p / (1 - p)^2 with p = exp(-1 / b)."""
         return 2 * math.exp(-1 / self.scale) / math.expm1(-1 / self.scale) ** 2
+
+
+def label_tuple(labels: object) -> tuple[str, ...]:
+    """Return a public label set as a tuple; refuse it unless it holds two labels, all different."""
+    if not isinstance(labels, list | tuple) or not all(isinstance(label, str) for label in labels):
+        raise ConfigurationError(f"labels must be a list of strings, got a {type(labels).__name__}")
+    if len(labels) < 2 or len(set(labels)) != len(labels):
+        raise ConfigurationError(
+            f"labels must be at least two, all different, got {len(labels)} ({len(set(labels))} different)"
+        )
+    return tuple(labels)
+
+
+def label_places(known: Sequence[str], labels: Sequence[str]) -> list[int]:
+    """Return the place of each label in a public set; refuse an unknown one without repeating it."""
+    places = {label: place for place, label in enumerate(known)}
+    unknown = next((row for row, label in enumerate(labels, start=1) if label not in places), None)
+    if unknown is not None:
+        raise ConfigurationError(
+            f"labels must hold every label that occurs, got an unknown one in record {unknown}: add it to the public set"
+        )
+    return [places[label] for label in labels]
 
 
 def check_integers(values: Sequence[int]) -> None:

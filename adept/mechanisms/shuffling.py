@@ -69,7 +69,6 @@ Checked proof, without steps 1 to 5: ``proofs/Shuffling.v``, ``claim_is_at_most_
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
@@ -80,8 +79,9 @@ from adept.mechanisms.base import LocalRandomizer
 from adept.mechanisms.guarantee import total
 from adept.mechanisms.joint_response import JointResponse
 from adept.mechanisms.randomized_response import RandomizedResponse
+from adept.mechanisms.selection import Selection
 from adept.mechanisms.shuffle_numerics import SLACK, mean_positive_part
-from adept.ranges import check_between, check_integer, check_positive
+from adept.ranges import check_between, check_integer
 
 Floats = NDArray[np.float64]
 
@@ -91,74 +91,62 @@ MIN_DELTA = 1e-300  # the smallest delta that is computed
 FLOOR_ERROR = 1e-3  # relative error of a floor: n times 2^-53, for n up to 10^12
 
 
-@dataclass(frozen=True)
-class Draw:
-    """The public numbers of one random draw, which releases one symbol by subset selection."""
+def own(draw: Selection) -> int:
+    """Return the largest number t' of indices that are heavy for one record and not for another."""
+    return min(draw.heavy_count, draw.size - draw.heavy_count)
 
-    epsilon: float  # in nats
-    size: int  # the number k of symbols
-    top: int = 1  # the number t of heavy symbols
 
-    def __post_init__(self) -> None:
-        check_positive(epsilon=self.epsilon)
-        check_integer(2, 2**1000, size=self.size)
-        check_integer(1, self.size - 1, top=self.top)
+def weight(draw: Selection) -> float:
+    """Return the sum W of the weights of all indices, in units of B, as a float."""
+    return draw.heavy_count * math.exp(draw.epsilon) + (draw.size - draw.heavy_count)
 
-    @property
-    def own(self) -> int:
-        """The largest number t' of symbols that are heavy for one record and not for another."""
-        return min(self.top, self.size - self.top)
 
-    @property
-    def weight(self) -> float:
-        """The sum W of the weights of all symbols."""
-        return self.top * math.exp(self.epsilon) + (self.size - self.top)
+def kept(draw: Selection) -> float:
+    """Return the logarithm of t' A / W.
 
-    @property
-    def kept(self) -> float:
-        """The logarithm of t' A / W.
+    This ratio is the probability that x releases an index that is heavy for x and not for x'.
+    """
+    heavy = own(draw) * math.exp(draw.epsilon)
+    others = draw.size - draw.heavy_count
+    return -math.log1p(((draw.heavy_count - own(draw)) * math.exp(draw.epsilon) + others) / heavy)
 
-        This ratio is the probability that x releases a symbol that is heavy for x and not for x'.
-        """
-        heavy = self.own * math.exp(self.epsilon)
-        return -math.log1p(((self.top - self.own) * math.exp(self.epsilon) + (self.size - self.top)) / heavy)
 
-    def cells(self) -> list[tuple[float, tuple[float, ...], tuple[float, ...]]]:
-        """Group the symbols by their weights under two records x and x'.
+def cells(draw: Selection) -> list[tuple[float, tuple[float, ...], tuple[float, ...]]]:
+    """Group the indices by their weights under two records x and x'.
 
-        The heavy sets of x and x' overlap as little as possible.
+    The heavy sets of x and x' overlap as little as possible.
 
-        Each group has three entries. The first is the probability that a record is a blanket and
-        releases a symbol of this group. The second and the third describe the weight that these
-        symbols have under x and under x': each is a tuple of numbers whose sum is the logarithm of
-        the weight. The tuple is empty for the weight 1.
-        """
-        heavy, light = (self.epsilon,), ()
-        shared, rest = self.top - self.own, self.size - self.top - self.own
-        cells = [(self.own, heavy, light), (self.own, light, heavy), (shared, heavy, heavy), (rest, light, light)]
-        return [(count / self.weight, first, second) for count, first, second in cells if count]
+    Each group has three entries. The first is the probability that a record is a blanket and
+    releases an index of this group. The second and the third describe the weight that these
+    indices have under x and under x': each is a tuple of numbers whose sum is the logarithm of
+    the weight. The tuple is empty for the weight 1.
+    """
+    heavy, light, alone = (float(draw.epsilon),), (), own(draw)
+    shared, rest = draw.heavy_count - alone, draw.size - draw.heavy_count - alone
+    groups = [(alone, heavy, light), (alone, light, heavy), (shared, heavy, heavy), (rest, light, light)]
+    return [(count / weight(draw), first, second) for count, first, second in groups if count]
 
 
 def draws_of(
     mechanism: LocalRandomizer, *, dim: int, labels: RandomizedResponse | JointResponse | None = None
-) -> tuple[Draw, ...]:
+) -> tuple[Selection, ...]:
     """Return the random draws for one record.
 
     If ``labels`` is a JointResponse, one draw releases the text and the label together. Otherwise
     one draw releases the text, and another draw releases the label unless ``labels`` is None.
     """
     if isinstance(labels, JointResponse):
-        return (Draw(labels.epsilon, labels.size, labels.top),)
-    beside = () if labels is None else (Draw(labels.guarantee().epsilon, len(labels.labels)),)
-    if len(symbols := mechanism.symbols(dim)) == 1:
-        return (Draw(mechanism.epsilon, *symbols[0]), *beside)
+        return (labels.selection,)
+    beside = () if labels is None else (labels.selection,)
+    if len(selections := mechanism.selections(dim)) == 1:
+        return (*selections, *beside)
     raise ConfigurationError(
         "mechanism must be description, learned_codebook or codebook with blocks=1 for shuffled records, "
         f"got {mechanism.name}: no bound for shuffling it is proved"
     )
 
 
-def central_epsilon(draws: Sequence[Draw], *, records: int, delta: float) -> float:
+def central_epsilon(draws: Sequence[Selection], *, records: int, delta: float) -> float:
     """Return the central epsilon of ``records`` shuffled records.
 
     It is never above the local epsilon, which is the guarantee of a record without shuffling.
@@ -172,7 +160,7 @@ def central_epsilon(draws: Sequence[Draw], *, records: int, delta: float) -> flo
 
 
 @lru_cache(maxsize=64)
-def _smallest(draws: tuple[Draw, ...], records: int, delta: float, local: float) -> float:
+def _smallest(draws: tuple[Selection, ...], records: int, delta: float, local: float) -> float:
     from scipy.optimize import brentq  # slow to import, and most releases do without
 
     def excess(central: float) -> float:
@@ -188,7 +176,7 @@ def _smallest(draws: tuple[Draw, ...], records: int, delta: float, local: float)
     return float(min(central, local))
 
 
-def central_delta(draws: Sequence[Draw], *, records: int, epsilon: float) -> float:
+def central_delta(draws: Sequence[Selection], *, records: int, epsilon: float) -> float:
     """Return a delta for which the shuffled file is (epsilon, delta)-DP, by the module's claim."""
     if epsilon >= total(*(draw.epsilon for draw in draws)):
         return 0.0
@@ -199,36 +187,36 @@ def central_delta(draws: Sequence[Draw], *, records: int, epsilon: float) -> flo
     return max(MIN_DELTA, bound if floor <= bound < alone else alone)
 
 
-def _distribution(draws: Sequence[Draw], *, epsilon: float) -> tuple[Floats, Floats, float]:
+def _distribution(draws: Sequence[Selection], *, epsilon: float) -> tuple[Floats, Floats, float]:
     """Return the probabilities of X's nonzero values, these values divided by a unit, and the unit.
 
     X is the random variable of the module's proof. The unit is the largest value of X, rounded up to
     a float. The program rounds the probabilities and the values so that E[(X_1 + ... + X_n)+] can
     only increase.
     """
-    cells: list[tuple[float, tuple[float, ...], tuple[float, ...]]] = [(1.0, (), ())]
+    joined: list[tuple[float, tuple[float, ...], tuple[float, ...]]] = [(1.0, (), ())]
     for draw in draws:
-        cells = [(p * q, a + c, b + d) for p, a, b in cells for q, c, d in draw.cells()]
-    exponents = [(math.fsum(a), math.fsum((epsilon, *b, *(-x for x in a)))) for _, a, b in cells]
+        joined = [(p * q, a + c, b + d) for p, a, b in joined for q, c, d in cells(draw)]
+    exponents = [(math.fsum(a), math.fsum((epsilon, *b, *(-x for x in a)))) for _, a, b in joined]
     # Values e^a - e^(epsilon + b)
     values = np.array([-math.exp(weight) * math.expm1(odds) for weight, odds in exponents])
-    chances = np.array([p for p, _, _ in cells]) * (1 + SLACK * np.sign(values))
+    chances = np.array([p for p, _, _ in joined]) * (1 + SLACK * np.sign(values))
     unit = float(values.max()) * (1 + SLACK)
     return chances[values != 0], (values + SLACK * np.abs(values))[values != 0] / unit, unit
 
 
-def _no_blanket(draws: Sequence[Draw]) -> float:
+def _no_blanket(draws: Sequence[Selection]) -> float:
     """Return 1 - g, the probability that a record is no blanket, computed without cancellation."""
     none = 0.0
     for draw in draws:
-        none += (1 - none) * draw.top * math.expm1(draw.epsilon) / draw.weight
+        none += (1 - none) * draw.heavy_count * math.expm1(draw.epsilon) / weight(draw)
     return none
 
 
-def _floor(draws: Sequence[Draw], *, records: int, epsilon: float) -> float:
+def _floor(draws: Sequence[Selection], *, records: int, epsilon: float) -> float:
     """Return the larger of the two lower bounds on delta in the module's docstring."""
-    blanket = math.prod(draw.size / draw.weight for draw in draws)
+    blanket = math.prod(draw.size / weight(draw) for draw in draws)
     alone = math.log1p(-blanket) if blanket < 0.5 else math.log(_no_blanket(draws))
-    together = math.fsum(draw.kept for draw in draws)
+    together = math.fsum(map(kept, draws))
     left = math.expm1(math.fsum((epsilon, *(-draw.epsilon for draw in draws))))  # e^c / A - 1
     return -left * math.exp(together + (records - 1) * max(alone, together))

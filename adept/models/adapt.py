@@ -32,6 +32,7 @@ from torch.nn.functional import normalize
 
 from adept.data.corpus import Corpus
 from adept.errors import DataError, ModelError
+from adept.mechanisms.policy import MANY_EXAMPLES
 from adept.models.codebook_learning import TEXT_CODEWORDS, encode_public, learn_codebooks
 from adept.models.codec.codec import Codec, words_of
 from adept.models.codec.codec_learning import drop_known
@@ -54,7 +55,6 @@ from adept.models.word_vectors import Lexicon
 
 MIN_EXAMPLES, MAX_TOPICS = 8, 400
 MAX_DOMAIN_CODEWORDS, MAX_BROAD_CODEWORDS = 1024, 4096  # codewords of an adapted model
-DOMAIN_EXAMPLES = 256  # least number of examples that show a whole domain to a broad model
 MIN_KNOWN_WORD_SHARE = 0.85  # share of known words below which fewer examples show a domain too
 REDUNDANT_COSINE = 0.8  # cosine from which on one public text says what another does
 MAX_TERM_WORDS = 3  # words of a line that names a thing and is no sentence
@@ -119,7 +119,7 @@ def adapt(
 def _show_a_domain(examples: Sequence[str], tokenizer: Tokenizer) -> bool:
     known = set(tokenizer.words)
     words = [word for text in examples for word in words_of(text)]
-    return len(examples) >= DOMAIN_EXAMPLES or sum(word in known for word in words) < MIN_KNOWN_WORD_SHARE * len(words)
+    return len(examples) >= MANY_EXAMPLES or sum(word in known for word in words) < MIN_KNOWN_WORD_SHARE * len(words)
 
 
 def _refit(

@@ -10,7 +10,8 @@ from torch import Tensor
 
 from adept.data.corpus import Corpus
 from adept.mechanisms.codebook import SIZES
-from adept.mechanisms.learned_codebook import SIZE_POWERS, unit_codewords
+from adept.mechanisms.learned_codebook import unit_codewords
+from adept.mechanisms.policy import CODEWORD_POWERS
 from adept.models.config import TrainSpec
 from adept.models.saved_model import Autoencoder, pad
 from adept.models.tokenizer import Tokenizer
@@ -34,10 +35,10 @@ def learn_codebooks(latents: Tensor, *, seed: int = 0, also: int = 0) -> dict[in
     points = unit_codewords(latents).to(torch.float64) if len(latents) else latents
     distinct = len(torch.unique(points, dim=0)) if len(latents) else 0
     largest = min(len(latents) // 2, distinct)
-    sizes = [1 << power for power in range(SIZE_POWERS[0], SIZE_POWERS[1] + 1) if 1 << power <= largest]
+    sizes = [1 << power for power in range(CODEWORD_POWERS[0], CODEWORD_POWERS[1] + 1) if 1 << power <= largest]
     if not sizes and largest >= SIZES[0]:
         sizes = [1 << (largest.bit_length() - 1)]
-    if SIZES[0] <= also <= min(largest, 1 << SIZE_POWERS[1]):
+    if SIZES[0] <= also <= min(largest, 1 << CODEWORD_POWERS[1]):
         sizes.append(also)
     return {size: _k_means(points, size, seed=seed) for size in sorted(set(sizes))}
 

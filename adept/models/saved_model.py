@@ -12,6 +12,7 @@ from torch import Tensor
 
 from adept.errors import ConfigurationError, ModelError, printable
 from adept.mechanisms.clip_to_grid import NORM_ORDER
+from adept.mechanisms.policy import Lists
 from adept.models.config import MAX_VOCABULARY, TOPICS, ModelConfig, TrainingData
 from adept.models.lstm_autoencoder import Adept
 from adept.models.tokenizer import FIRST_LABEL, MAX_LABELS, PAD, UNKNOWN, join_words
@@ -82,6 +83,20 @@ class Autoencoder(Adept):
         tokens = pad(rows, length=self.config.max_length + 2).to(self.topics.offset.device)
         latents: Tensor = self.topics(tokens)
         return latents
+
+    @property
+    def lists(self) -> Lists:
+        """What is public of this model, for the rules that choose a mechanism."""
+        return Lists(
+            clip=self.clip,
+            codebooks=tuple(self.codebooks),
+            lists_texts=self.codec is not None,
+            sentences=self.codec.sentences if self.codec else 0,
+            near=len(self.codec.utterances) if self.codec else 0,
+            examples=self.training_data.examples,
+            label_examples=bool(self.label_examples),
+            writes_labels=self.labels > 0,
+        )
 
     @property
     def public_texts(self) -> list[str]:

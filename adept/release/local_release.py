@@ -42,8 +42,8 @@ from adept.release.rewrite_options import FileOptions, ReleaseRequest
 from adept.release.shuffle_guarantee import check_shuffling, find_shuffled
 from adept.release.statement import PrivacyStatement
 from adept.rewriting.budget_estimates import APPROVAL_EXAMPLES, rewrite_examples
+from adept.rewriting.cells import Cells
 from adept.rewriting.loading import best_exact, load_model
-from adept.rewriting.release_by_label import LabelCoding
 from adept.rewriting.rewriter import Rewriter
 
 # A resumed release may change these options: nothing that was drawn depends on them.
@@ -217,7 +217,7 @@ class LocalPlan(Plan[PrivacyStatement]):
     def codebook(self) -> dict[str, Any]:
         """Size and digest of the codebook, the list of all values that a release can have."""
         model = self.writer.model
-        about = self.writer.coding.cells.about if isinstance(self.writer.coding, LabelCoding) else {}
+        about = self.writer.alphabet.cells.about if isinstance(self.writer.alphabet, Cells) else {}
         return statement_provenance.codebook_facts(
             self.writer.mechanism, model.config.latent_dim, model.codec, about=about
         )
@@ -327,12 +327,12 @@ def _with_label_codewords(rewriter: Rewriter, label_column: str | None, options:
     copied = label_column is not None and options.labels == "copy"
     by_label = copied and options.by_label
     writer = rewriter.by_label(options.label_descriptions, label_set=options.label_set) if by_label else rewriter
-    if isinstance(writer.coding, LabelCoding):
+    if isinstance(writer.alphabet, Cells):
         if not copied:
             raise ConfigurationError(
                 "mechanism must not be a description by label unless labels are copied: use labels=copy, with a column of labels"
             )
-        writer.coding.cells.of(options.label_set)
+        writer.alphabet.cells.of(options.label_set)
     return writer
 
 
@@ -343,7 +343,7 @@ def _check_treatment(rewriter: Rewriter, options: ReleaseOptions, written: str) 
         raise ConfigurationError(
             "keep_columns must be empty for a txt output, which holds text alone: write jsonl or csv"
         )
-    if options.labels == "joint" and not rewriter.coding.labels:
+    if options.labels == "joint" and not rewriter.alphabet.labels:
         raise ConfigurationError(
             f"labels must not be joint for mechanism={rewriter.mechanism.name} with this model, which writes no labels then: train "
             "one with labels=joint for a mechanism on latents, or use joint_response"

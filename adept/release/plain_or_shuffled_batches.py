@@ -28,7 +28,6 @@ from adept.release.ledger_file import Spending
 from adept.release.publication import open_output
 from adept.release.record_identity import prefix_digest, row_digest
 from adept.release.resume_journal import Entry
-from adept.rewriting.loading import is_by_label
 from adept.rewriting.rewriter import Rewriter
 
 if TYPE_CHECKING:
@@ -59,7 +58,7 @@ class PlainBatches:
     def release(self, batch: Sequence[Record]) -> Tensor:
         """Release a batch of texts, together with their labels if the mechanism uses labels."""
         texts = [record[self.options.text_column] for record in batch]
-        with_labels = self._joint or is_by_label(self.rewriter.mechanism)
+        with_labels = self._joint or self.rewriter.reads_labels
         return self.rewriter.release(texts, self._labels(batch) if with_labels else None)
 
     def randomise_labels(self, batch: Sequence[Record]) -> list[Any] | None:

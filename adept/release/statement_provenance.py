@@ -48,10 +48,10 @@ def codebook_facts(
     each draw. The digest covers the codewords as little-endian float32 rows. If codewords are texts
     of a codec, the digest covers the codec and ``about``, the public sentences that explain labels.
     """
-    if not (symbols := mechanism.symbols(dim)):
+    if not (draws := mechanism.selections(dim)):
         return {"size": None, "top": None, "codebook_sha256": None}
-    sizes, tops = ([symbol[place] for symbol in symbols] for place in (0, 1))
-    several = len(symbols) > 1
+    sizes, tops = [draw.size for draw in draws], [draw.heavy_count for draw in draws]
+    several = len(draws) > 1
     sha256 = _codewords_sha256(mechanism, dim) if isinstance(mechanism, Codebook) else codec and codec_sha256(codec)
     if about:
         sha256 = hashlib.sha256(json.dumps([sha256, about], sort_keys=True).encode("ascii")).hexdigest()

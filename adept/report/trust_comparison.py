@@ -45,14 +45,13 @@ from adept.comparison.plan import Cell
 from adept.comparison.results import ResultRow
 from adept.comparison.run_comparison import Comparison
 from adept.data.writing import write_table
-from adept.mechanisms import BY_NAME
-from adept.mechanisms.base import SymbolRandomizer
 from adept.mechanisms.guarantee import words
 from adept.plot_style import COLOURS, INK, drawing, group_rows, log_axis
 from adept.release.columns_labels_persons import ReleaseOptions
 from adept.release.shuffle_guarantee import Shuffled, find_shuffled
 from adept.report import page
 from adept.report.accuracy_figures import HEADLINE_LEVELS, NamedEnd, name_ends
+from adept.rewriting.alphabets import Alphabet
 
 SHUFFLED, REFERENCE = "shuffled", "reference"
 PRIVATE, COPIED = "private", "copied"  # labels
@@ -128,7 +127,7 @@ def split_config(config: CompareConfig) -> list[CompareConfig]:
     halved = [epsilon / REPLACED for epsilon in config.epsilons]
     found = [replace(config, trust=CENTRAL, epsilons=halved, samples=1, output_dir=str(below / CENTRAL))]
     for name in config.mechanisms:
-        symbol = issubclass(BY_NAME[name], SymbolRandomizer)
+        symbol = name in ("learned_codebook", "description")
         local = replace(config, trust=LOCAL, mechanisms=[name], samples=config.samples if symbol else 1)
         truly = config.mechanism(name, 1.0).guarantee(config.model.latent_dim).epsilon  # 1 where the claim holds
         for labels in (JOINT_RESPONSE if symbol else RANDOMIZED_RESPONSE, COPY):
@@ -167,7 +166,7 @@ def _convert(trial: Trial, cell: Cell, row: ResultRow) -> Iterator[TrustRow]:
 def _hide_among(trial: Trial, cell: Cell) -> Shuffled | None:
     """Return the guarantee of shuffled releases, or None if the releases are not symbols."""
     rewriter = trial.rewriter(cell)
-    if not isinstance(rewriter.mechanism, SymbolRandomizer):
+    if not isinstance(rewriter.alphabet, Alphabet):
         return None
     own = trial.private.labels or []
     options = ReleaseOptions(labels=cell.labels, label_response=rewriter.joint, shuffle=True)

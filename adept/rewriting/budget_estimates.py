@@ -6,9 +6,8 @@ from dataclasses import dataclass
 from adept.data.corpus import Corpus
 from adept.mechanisms.epsilon_as_odds import CANDIDATES
 from adept.mechanisms.guarantee import Guarantee
+from adept.rewriting.cells import NO_NAME, Cells
 from adept.rewriting.expected_content_and_warnings import Expectation, choose_probes, expectation
-from adept.rewriting.loading import is_by_label
-from adept.rewriting.release_by_label import NO_NAME
 from adept.rewriting.rewriter import Rewriter
 
 TABLE_BUDGETS = (1.0, 2.0, 4.0, 8.0, 12.0, 16.0)  # in nats
@@ -71,7 +70,7 @@ def rewrite_examples(
     chosen = short_texts(probes.texts, count)
     labels = probes.labels and [probes.labels[probes.texts.index(text)] for text in chosen]
     written = rewriter.rewrite_pairs(chosen, labels) if chosen else []
-    if labels and is_by_label(rewriter.mechanism):
+    if labels and isinstance(rewriter.alphabet, Cells):
         chosen = [text if label == NO_NAME else f"{text} ({label})" for text, label in zip(chosen, labels, strict=True)]
     return [(text, rewrite) for text, (rewrite, _) in zip(chosen, written, strict=True)]
 

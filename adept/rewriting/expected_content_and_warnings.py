@@ -22,15 +22,15 @@ import torch
 from adept.data.corpus import Corpus
 from adept.data.formats import Record
 from adept.data.text_arguments import text_list
-from adept.mechanisms.base import SymbolRandomizer
-from adept.mechanisms.description import first_share
 from adept.mechanisms.guarantee import words
+from adept.mechanisms.policy import common_share
 from adept.models.codebook_learning import encode_public
 from adept.models.label_names_and_sentences import spell_names
 from adept.models.reconstruction_share import mean_word_f1
 from adept.models.tokenizer import UNKNOWN, Tokenizer
-from adept.rewriting.loading import best_exact, is_by_label, packaged_directory
-from adept.rewriting.release_by_label import LabelCoding
+from adept.rewriting.alphabets import Alphabet
+from adept.rewriting.cells import Cells
+from adept.rewriting.loading import best_exact, packaged_directory
 from adept.rewriting.rewriter import Rewriter
 
 TOPIC_CODEWORDS = 32  # that tell topics apart, if the model has so few
@@ -128,11 +128,11 @@ def adaptation_lines(writer: Rewriter) -> list[str]:
     """
     model, mechanism = writer.model, writer.mechanism
     examples = model.training_data.examples
-    if not examples or not model.codec or not isinstance(mechanism, SymbolRandomizer):
+    if not examples or not model.codec or not isinstance(writer.alphabet, Alphabet):
         return []
-    near, possible = len(model.codec.utterances), mechanism.symbols(model.config.latent_dim)[0].size
-    if is_by_label(mechanism):
-        share = 1 - first_share(mechanism.epsilon)
+    near, possible = len(model.codec.utterances), mechanism.selections(model.config.latent_dim)[0].size
+    if isinstance(writer.alphabet, Cells):
+        share = 1 - common_share(mechanism.epsilon)
         how = f"these and the names of labels choose {share:.0%} of the {possible:,} sentences that a rewrite can be"
     elif possible <= near:
         how = f"these and public texts like them are many of the {possible:,} texts that a rewrite can be"
@@ -153,7 +153,7 @@ def floor_lines(writer: Rewriter, epsilons: Sequence[float], *, packaged: bool) 
             "adept evaluate train=[OUTPUT,EXAMPLES] test=FILE says what the rewrites add"
         ]
     default = best_exact(writer.model, epsilon=epsilons[0]).name == writer.mechanism.name
-    if not (packaged and (default or is_by_label(writer.mechanism)) and _says_labels(writer)):
+    if not (packaged and (default or isinstance(writer.alphabet, Cells)) and _says_labels(writer)):
         return []
     rows = {epsilon: rows_above_names(writer, epsilon) for epsilon in epsilons}
     return [above_names_line("rewrites", "each label", rows)]
@@ -180,21 +180,21 @@ def _says_labels(writer: Rewriter) -> bool:
     The result is also True if there are no public labels, or if the model has no codec.
     """
     labels: Sequence[str] = writer.joint.labels if writer.joint else ()
-    if isinstance(writer.coding, LabelCoding):
-        labels = writer.coding.public_labels
+    if isinstance(writer.alphabet, Cells):
+        labels = writer.alphabet.public_labels
     return not labels or writer.model.codec is None or any(spell_names(writer.model.codec, labels))
 
 
 def rows_above_names(writer: Rewriter, epsilon: float) -> float:
     """Estimate from how many rewrites per label a classifier learns more than from label names."""
     labels = len(writer.joint.labels) if writer.joint else 1
-    factor, power = JOINT_ROWS if writer.joint else BY_LABEL_ROWS if is_by_label(writer.mechanism) else BROAD_ROWS
+    factor, power = JOINT_ROWS if writer.joint else BY_LABEL_ROWS if isinstance(writer.alphabet, Cells) else BROAD_ROWS
     return float(factor / max(epsilon - log(labels), MIN_TEXT_EPSILON) ** power)
 
 
 def by_label_lines(writer: Rewriter, public: Corpus | None) -> list[str]:
     """Return sentences on how a release by label uses labels; [] for any other release."""
-    if not is_by_label(writer.mechanism):
+    if not isinstance(writer.alphabet, Cells):
         return []
     return [BY_LABEL, *([] if _knows_labels(writer, public) else [NO_LABEL_SET])]
 
@@ -208,7 +208,7 @@ def choose_measured(rewriter: Rewriter, writer: Rewriter, public: Corpus | None)
 
 
 def _knows_labels(writer: Rewriter, public: Corpus | None) -> bool:
-    needed = isinstance(writer.coding, LabelCoding) and not writer.coding.public_labels
+    needed = isinstance(writer.alphabet, Cells) and not writer.alphabet.public_labels
     return not needed or bool(public and public.labels)
 
 
@@ -220,14 +220,14 @@ def choose_probes(rewriter: Rewriter, public: Corpus | None = None) -> Corpus:
     """
     model = rewriter.model
     given = public or Corpus(model.held_out_texts)
-    probes = given.take(range(min(len(given), rewriter.coding.probes)))
+    probes = given.take(range(min(len(given), rewriter.alphabet.probes)))
     if len(probes) < MIN_TEXTS or model.labels:
         return Corpus([])
     if rewriter.joint:  # the distribution of a released text does not depend on the label
         return Corpus(probes.texts, [rewriter.joint.labels[0]] * len(probes))
-    if not isinstance(rewriter.coding, LabelCoding):
+    if not isinstance(rewriter.alphabet, Cells):
         return Corpus(probes.texts)
-    return probes if probes.labels else rewriter.coding.label_public(probes.texts)
+    return probes if probes.labels else rewriter.alphabet.label_public(probes.texts)
 
 
 def expectation(rewriter: Rewriter, public: Corpus | None = None) -> Expectation | None:
@@ -300,7 +300,7 @@ def unseen_line(rewriter: Rewriter) -> str | None:
     """
     epsilon, figures = rewriter.guarantee.epsilon, unseen_figures()
     own = best_exact(rewriter.model, epsilon=epsilon).name == rewriter.mechanism.name
-    if rewriter.joint or is_by_label(rewriter.mechanism) or not own or epsilon < min(map(min, figures.values())):
+    if rewriter.joint or isinstance(rewriter.alphabet, Cells) or not own or epsilon < min(map(min, figures.values())):
         return None
     topics, other_topics, kept, other_words = zip(
         *(_interpolate(row, epsilon) for row in figures.values()), strict=True

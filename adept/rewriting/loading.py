@@ -4,17 +4,13 @@ import hashlib
 import math
 from dataclasses import replace
 from pathlib import Path
-from typing import TypeVar
 
 import torch
 
 from adept.errors import ConfigurationError, ModelError, ReleaseRefused, printable
-from adept.mechanisms import Codebook, Description, JointResponse, L1Laplace, LearnedCodebook, LocalRandomizer
+from adept.mechanisms import BY_NAME, Description, JointResponse, LearnedCodebook, LocalRandomizer, policy
 from adept.mechanisms.base import Kind
-from adept.mechanisms.description import cell_size
 from adept.mechanisms.guarantee import Guarantee
-from adept.models.adapt import DOMAIN_EXAMPLES
-from adept.models.codec.codec import Codec
 from adept.models.codec.codec_files import DESCRIPTION, TABLES
 from adept.models.config import TrainingData
 from adept.models.saved_model import CODEBOOKS, CONFIG, WEIGHTS, Autoencoder, pad
@@ -24,13 +20,6 @@ PROBE_TEXTS = ["show me the cheapest flight to boston", "", "zqxj 12:30, (a.m.)"
 PACKAGED_MODEL = "utterances"  # the name of the model that comes with the package
 # The files of a model's directory on which a release depends; a statement holds their digests.
 MODEL_FILES = (CONFIG, WEIGHTS, CODEBOOKS, Tokenizer.FILE, Tokenizer.SYNONYMS, DESCRIPTION, TABLES)
-DOMAIN_CODEWORDS = 1024  # codewords of a model of one domain; a model with more knows many domains
-Randomizer = TypeVar("Randomizer", bound=LocalRandomizer)
-MAX_EXAMPLES_EPSILON = 6.0  # epsilon below which many labelled examples choose the codewords by label
-# Least epsilon at which an adapted model writes all its sentences: with few examples, and with many
-ALL_SENTENCES_EPSILONS = 12.5, 14.0
-MIN_DESCRIPTION_EPSILON = 10.0  # least epsilon at which a description is the default
-MIN_SENTENCE_EPSILON = 9.0  # the same least epsilon for broad text, whose descriptions are sentences
 
 
 def check_release(
@@ -63,31 +52,16 @@ def check_release(
         )
 
 
-def fit_mechanism(
-    mechanism: LocalRandomizer | JointResponse, model: Autoencoder
-) -> tuple[JointResponse | None, LocalRandomizer]:
-    """Return a pair of mechanisms that use a model's codewords or the size of its codec.
+def fit(mechanism: LocalRandomizer, model: Autoencoder, *, pairs: JointResponse | None = None) -> LocalRandomizer:
+    """Return a copy of a mechanism that draws from the model's lists.
 
-    The first mechanism of the pair releases text and label together; it is None if ``mechanism``
-    releases text alone. The second mechanism of the pair releases text alone.
+    ``pairs`` is the release of text and label together in which the mechanism is used, if any.
 
     Raises:
-        ConfigurationError: the mechanism and the model have different clip radiuses, or a joint
-            release of text and label is asked of a mechanism that releases sentences by label.
+        ConfigurationError: the mechanism and the model have different clip radiuses, or text and
+            label are asked together of a mechanism that releases sentences by label.
         ModelError: the model is not suitable for the mechanism.
     """
-    if isinstance(mechanism, JointResponse):
-        if is_by_label(mechanism.mechanism):
-            raise ConfigurationError(
-                "mechanism must not be a description by label where labels are private: use labels=copy"
-            )
-        text = _with_codewords(mechanism.mechanism, model, most=mechanism.text.count)
-        joint = replace(mechanism, mechanism=text)
-        return joint, joint.text
-    return None, _with_codewords(mechanism, model)
-
-
-def _with_codewords(mechanism: Randomizer, model: Autoencoder, *, most: int | None = None) -> Randomizer:
     if model.clip not in mechanism.serves:
         raise ModelError(
             f"the model was trained for clip {model.clip}, which mechanism {mechanism.name} cannot use: "
@@ -97,70 +71,59 @@ def _with_codewords(mechanism: Randomizer, model: Autoencoder, *, most: int | No
         raise ConfigurationError(
             f"clip_norm must be {model.config.clip_norm}, the radius that the model was trained for, got {mechanism.radius}"
         )
-    if isinstance(mechanism, LearnedCodebook) and mechanism.codewords is None:
-        if not model.codebooks:
-            raise ModelError(
-                "the model has no codebooks: train one with mechanism=learned_codebook on at least 4 records"
-            )
-        if most is None and mechanism.size is None and max(model.codebooks) > DOMAIN_CODEWORDS:
-            return mechanism.over_broad_text(model.codebooks)
-        return mechanism.with_codewords(model.codebooks, most=most)
-    if isinstance(mechanism, Description) and mechanism.by_label:
-        return mechanism.over_label_cells()
-    if isinstance(mechanism, Description) and mechanism.size is None and model.codec:
-        wanted = most or mechanism.count
-        used = model.codec.choose_size(wanted, joint=most is not None)
-        if used != wanted:
-            return (
-                replace(mechanism, size=used)
-                if most
-                else mechanism.over_broad_text(
-                    _near_examples(model.codec, model.training_data.examples, mechanism.epsilon)
+    match mechanism:
+        case LearnedCodebook(codewords=None):
+            return _with_codewords(mechanism, model, pairs)
+        case Description(by_label=True):
+            if pairs:
+                raise ConfigurationError(
+                    "mechanism must not be a description by label where labels are private: use labels=copy"
                 )
-            )
+            return _over_cells(mechanism)
+        case Description(size=None) if model.codec:
+            return _over_sentences(mechanism, model, pairs)
     return mechanism
 
 
-def _near_examples(codec: Codec, examples: int, epsilon: float) -> int:
-    """Return the number of sentences that a broad model can write as rewrites.
+def _with_codewords(mechanism: LearnedCodebook, model: Autoencoder, pairs: JointResponse | None) -> LearnedCodebook:
+    books = model.codebooks
+    if not books:
+        raise ModelError("the model has no codebooks: train one with mechanism=learned_codebook on at least 4 records")
+    if not pairs and mechanism.size is None and model.lists.is_broad:
+        size, top = policy.broad_codewords(mechanism.epsilon, books, asked=mechanism.count)
+        return replace(mechanism, codewords=books[size], size=size, top=mechanism.top or top)
+    most = pairs.text.count if pairs else mechanism.count
+    if not (fitting := [size for size in books if size <= most]):
+        raise ConfigurationError(f"size must be at least {min(books)}, the model's smallest codebook, got {most}")
+    return replace(mechanism, codewords=books[max(fitting)], size=max(fitting))
 
-    At a small epsilon, an adapted model writes only its utterances. These are its examples and the
-    sentences nearest to the examples. If there are few examples, half of the sentences that are
-    added to the examples are chosen without regard to the examples.
-    """
-    least = ALL_SENTENCES_EPSILONS[examples >= DOMAIN_EXAMPLES]
-    return len(codec.utterances) if examples and epsilon < least else codec.sentences
+
+def _over_cells(mechanism: Description) -> Description:
+    size = mechanism.count
+    return replace(mechanism, size=size, top=mechanism.top or policy.heavy_of_cell(mechanism.epsilon, size))
 
 
-def is_by_label(mechanism: LocalRandomizer) -> bool:
-    """Return True if the mechanism releases a public sentence chosen for the label of a record."""
-    return isinstance(mechanism, Description) and mechanism.by_label
+def _over_sentences(mechanism: Description, model: Autoencoder, pairs: JointResponse | None) -> Description:
+    wanted = pairs.text.count if pairs else mechanism.count
+    used = model.codec.choose_size(wanted, joint=pairs is not None) if model.codec else wanted
+    if used == wanted:
+        return mechanism
+    if pairs:
+        return replace(mechanism, size=used)
+    size = policy.listed_sentences(model.lists, epsilon=mechanism.epsilon)
+    return replace(mechanism, size=size, top=mechanism.top or policy.heavy_sentences(mechanism.epsilon, size))
 
 
 def label_mechanism(model: Autoencoder, *, epsilon: float) -> Description | None:
-    """Return the mechanism that releases public sentences by label; None for an unsuitable model.
-
-    The *cell* of a label is the set of sentences that can replace a record with this label. A
-    suitable model is a model of broad text whose codec has more sentences than a cell. An adapted
-    model is suitable only if it has labelled examples. If an adapted model has DOMAIN_EXAMPLES
-    examples or more, epsilon must also be below MAX_EXAMPLES_EPSILON.
-    """
-    sentences, examples = model.codec.sentences if model.codec else 0, model.training_data.examples
-    # Codewords near many examples are nearer to the records than sentences chosen by label.
-    many = examples >= DOMAIN_EXAMPLES and epsilon >= MAX_EXAMPLES_EPSILON
-    if sentences <= cell_size(epsilon) or many or (examples and not model.label_examples):
+    """Return the mechanism that releases sentences by label; None for an unsuitable model."""
+    if not policy.has_cells(model.lists, epsilon=epsilon):
         return None
-    return Description(epsilon=epsilon, by_label=True).over_label_cells()
+    return _over_cells(Description(epsilon=epsilon, by_label=True))
 
 
 def best_exact(model: Autoencoder, *, epsilon: float | None = None) -> Kind:
     """Return the class of exact mechanisms with the best measured utility at this epsilon."""
-    if model.clip == "l1":
-        return L1Laplace
-    least = MIN_SENTENCE_EPSILON if model.codec and model.codec.sentences else MIN_DESCRIPTION_EPSILON
-    if model.codec and not model.labels and epsilon is not None and epsilon >= least:
-        return Description
-    return LearnedCodebook if model.codebooks else Codebook
+    return BY_NAME[policy.default_mechanism(model.lists, epsilon=epsilon)]
 
 
 def packaged_directory() -> Path:

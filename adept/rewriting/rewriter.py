@@ -1,4 +1,4 @@
-"""Rewriting of texts in batches: encode -> release -> write (``encode_release_write``)."""
+"""Rewriting of texts: a draw from a public list (``alphabets``), or noise on a model's latents."""
 
 import os
 import re
@@ -15,16 +15,16 @@ from torch import Tensor
 
 from adept.data.text_arguments import plain_text, text_list, value_list
 from adept.errors import ConfigurationError
-from adept.mechanisms import JointResponse, LearnedCodebook, LocalRandomizer
+from adept.mechanisms import Description, JointResponse, LearnedCodebook, LocalRandomizer
 from adept.mechanisms.guarantee import Guarantee
 from adept.models.config import BATCH_SIZE, DecodingConfig
 from adept.models.decoding import Pair, pool_size
 from adept.models.model_card import model_card
 from adept.models.saved_model import Autoencoder
 from adept.models.tokenizer import Tokenizer
-from adept.rewriting.encode_release_write import Coding, DescriptionCoding, LatentCoding, PairCoding
-from adept.rewriting.loading import check_release, fit_mechanism, is_by_label, label_mechanism, load_model
-from adept.rewriting.release_by_label import LabelCoding
+from adept.rewriting.alphabets import Alphabet, Codewords, Latents, Pairs, Sentences
+from adept.rewriting.cells import Cells
+from adept.rewriting.loading import check_release, fit, label_mechanism, load_model
 
 THREADS = Path("/proc/self/task")  # threads of this process, on Linux
 HUB_NAME = re.compile(r"[\w.-]+/[\w.-]+")
@@ -67,6 +67,7 @@ class Rewriter:
         decoding: options for writing texts from released latents. Sampled texts use new random
             numbers in every call.
         batch_size: number of records that go through the model at once.
+        label: for a ``Description(by_label=True)``, the label of every record, if they all have one.
         accept_broken_claim, accept_inexact, accept_private_model: as for ``check_release``.
 
     Raises:
@@ -85,6 +86,7 @@ class Rewriter:
         mechanism: LocalRandomizer | JointResponse,
         decoding: DecodingConfig | None = None,
         batch_size: int = BATCH_SIZE,
+        label: str | None = None,
         accept_broken_claim: bool = False,
         accept_inexact: bool = False,
         accept_private_model: bool = False,
@@ -92,19 +94,15 @@ class Rewriter:
         if batch_size < 1:
             raise ConfigurationError(f"batch_size must be at least 1, got {batch_size}")
         self.model, self.tokenizer, self.batch_size = model.eval(), tokenizer, batch_size
-        self.joint, self.mechanism = fit_mechanism(mechanism, model)  # of text and label, if any; of the text
+        self.joint: JointResponse | None = None  # of text and label, if they are released together
+        if isinstance(mechanism, JointResponse):
+            self.joint = JointResponse.of(fit(mechanism.mechanism, model, pairs=mechanism), mechanism.labels)
+            mechanism = self.joint.text
+        self.mechanism = mechanism if self.joint else fit(mechanism, model)  # of the text
         self.decoding = resolve_decoding(decoding or DecodingConfig(), model, self.mechanism)
         self._by_label: tuple[Any, Rewriter] | None = None  # what ``by_label`` returned, and for which arguments
         self.measurement = False  # True for one whose texts are never handed out
-        self.coding: Coding = (
-            LabelCoding(model, tokenizer.vocabulary, self.mechanism)
-            if is_by_label(self.mechanism)
-            else DescriptionCoding(model, self.mechanism)
-            if self.mechanism.randomises == "description"
-            else LatentCoding(model, tokenizer, self.mechanism, self.decoding, batch_size)
-        )
-        if self.joint:
-            self.coding = PairCoding(self.coding, self.joint.labels)
+        self.alphabet = self._open(label)
         check_release(
             self.guarantee,
             model.training_data,
@@ -185,11 +183,14 @@ class Rewriter:
         if labels is None:
             return given, None
         beside = [plain_text(label) for label in value_list(labels, len(given), "labels")]
-        self.coding.check_labels(beside)
+        self.alphabet.check_labels(beside)
         return given, beside
 
     def by_label(
-        self, descriptions: Mapping[str, Sequence[str]] | None = None, *, label_set: Sequence[str] = ()
+        self,
+        descriptions: Mapping[str, Sequence[str]] | None = None,
+        *,
+        label_set: Sequence[str] = (),
     ) -> "Rewriter":
         """Return a rewriter, with the same epsilon, that releases sentences chosen for labels.
 
@@ -201,51 +202,68 @@ class Rewriter:
             descriptions: public sentences that explain the labels, for all or some of the labels.
             label_set: labels that are public and were not read from the records.
         """
-        mechanism, asked = label_mechanism(self.model, epsilon=self.mechanism.epsilon), (descriptions, label_set)
+        asked = descriptions, label_set
+        mechanism = label_mechanism(self.model, epsilon=self.mechanism.epsilon)
         if mechanism is None or self.joint:
             return self
         if self._by_label is None or self._by_label[0] != asked:
             other = copy(self)
             other.mechanism = mechanism
-            other.coding = LabelCoding(
-                self.model, self.tokenizer.vocabulary, mechanism, descriptions, label_set=label_set
-            )
+            other.alphabet = Cells(self.model, self.tokenizer.vocabulary, mechanism, descriptions, label_set=label_set)
             self._by_label = asked, other
         return self._by_label[1]
 
-    def of_label(self, label: str | None) -> "Rewriter":
-        """Return the rewriter for the records that have this label.
-
-        If releases do not depend on labels, ``label`` must be None, and the result is this
-        rewriter. The method raises ConfigurationError if ``label`` is None although releases depend
-        on labels, or if a label is given that would have no effect.
-        """
-        if isinstance(self.coding, LabelCoding) == (label is None):
-            wrong = (
-                "be given for descriptions by label" if label is None else "be left out: codewords do not depend on it"
+    def _open(self, label: str | None) -> Alphabet | Latents:
+        """Return the public list of which the mechanism draws, or the latents to which it adds noise."""
+        model, mechanism, batch_size = self.model, self.mechanism, self.batch_size
+        by_label = isinstance(mechanism, Description) and mechanism.by_label
+        if label is not None and not by_label:
+            raise ConfigurationError(
+                "label must be left out: the texts that can be written do not depend on it, got one"
             )
-            raise ConfigurationError(f"label must {wrong}, got {'none' if label is None else 'one'}")
-        if label is None or not isinstance(self.coding, LabelCoding):
-            return self
-        view = copy(self)
-        view.coding = self.coding.of_label(label)
-        return view
+        match mechanism:
+            case Description(by_label=True):
+                cells = Cells(model, self.tokenizer.vocabulary, mechanism)
+                return cells if label is None else cells.of(label)
+            case Description():
+                entries: Alphabet = Sentences(model, mechanism.selection)
+            case LearnedCodebook():
+                entries = Codewords(model, self.tokenizer, self.decoding, batch_size, mechanism=mechanism)
+            case _:
+                return Latents(model, self.tokenizer, self.decoding, batch_size)
+        return Pairs(entries, self.joint) if self.joint else entries
+
+    @property
+    def reads_labels(self) -> bool:
+        """True if a release depends on the record's label."""
+        return isinstance(self.alphabet, Alphabet) and self.alphabet.reads_labels
 
     def encode(self, texts: Any, labels: Any = None) -> Tensor:
-        """Return one secret row, which the mechanism randomises, for each of B records."""
-        batches = self._batches(*self._check(texts, labels))
-        return torch.cat([self.coding.encode(*batch) for batch in batches])
+        """Return a secret row for each of B records: its latent, or the numbers of its heavy entries."""
+        return torch.cat([self._encode(*batch) for batch in self._batches(*self._check(texts, labels))])
 
     def release(self, texts: Any, labels: Any = None) -> Tensor:
-        """Return the released rows of B records: latents (B, n) or numbers of descriptions (B, 2).
+        """Return the released rows of B records: latents (B, n), or numbers (B, 1) of the alphabet."""
+        batches = self._batches(*self._check(texts, labels))
+        return torch.cat([self.draw(self._encode(*batch), batch[1]) for batch in batches])
 
-        If labels are released too, each row ends with the index of the label.
-        """
-        mechanism, batches = self.joint or self.mechanism, self._batches(*self._check(texts, labels))
-        return torch.cat([self.coding.release_records(*batch, mechanism) for batch in batches])
+    def _encode(self, texts: list[str], labels: list[str | None] | None) -> Tensor:
+        if isinstance(self.alphabet, Latents):
+            return self.alphabet.encode(texts, labels)
+        return self.alphabet.heavy(texts, labels)
+
+    def draw(self, encoded: Tensor, labels: list[str | None] | None = None) -> Tensor:
+        """Release records that are given as rows of ``encode``."""
+        if isinstance(self.alphabet, Latents):
+            released: Tensor = self.mechanism.privatize(encoded)
+            return released
+        return self.alphabet.numbers(self.alphabet.selection.draw(encoded), labels)[:, None]
 
     def write(self, released: Tensor, *, samples: int = 1) -> list[Pair]:
-        return self.coding.write(released, samples=samples)
+        """Write ``samples`` pairs (text, label) from each released row; read no record."""
+        if isinstance(self.alphabet, Latents):
+            return self.alphabet.write(released, samples=samples)
+        return self.alphabet.write(released[:, 0], samples=samples)
 
     def save_pretrained(self, directory: str | Path) -> None:
         """Write the model directory that ``from_pretrained`` loads, including the model card."""

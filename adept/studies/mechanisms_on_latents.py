@@ -17,9 +17,8 @@ import torch
 from torch import Tensor
 
 from adept.errors import ConfigurationError
-from adept.mechanisms import BY_NAME, Codebook, Mechanism, PrivUnit
+from adept.mechanisms import BY_NAME, Codebook, Mechanism, PrivUnit, Selection
 from adept.mechanisms.clip_to_grid import clip_latents
-from adept.mechanisms.codebook import Shape
 from adept.mechanisms.privunit import optimal_cap
 from adept.plot_style import COLOURS, INK, NAMES, Table, columns, drawing, group_rows, legend, log_axis
 from adept.ranges import check_choice
@@ -117,7 +116,7 @@ def information(mechanism: Mechanism, dim: int) -> float | None:
             cap = optimal_cap(dim, epsilon=mechanism.epsilon)
             return cap_information(cap.probability, escape=cap.escape)
         case Codebook():
-            return sum(codeword_information(block.shape) for block in mechanism.layout(dim))
+            return sum(map(codeword_information, mechanism.selections(dim)))
         case _:
             return None
 
@@ -133,7 +132,7 @@ def cap_information(q: float, *, escape: float) -> float:
     return (inside + outside) / math.log(2)
 
 
-def codeword_information(shape: Shape) -> float:
+def codeword_information(draw: Selection) -> float:
     """Return, in bits, the relative entropy of a record's release to a uniformly random codeword.
 
     The result is `cap_information` with q = t / k and p = t A / W. For a record, t of the k
@@ -142,9 +141,8 @@ def codeword_information(shape: Shape) -> float:
     codeword is heavy for equally many records, the result is the mutual information of a record and
     its codeword; a random codebook meets this condition only approximately.
     """
-    heavy, light = shape.odds
-    total = shape.top * heavy + (shape.size - shape.top) * light
-    return cap_information(shape.top / shape.size, escape=(shape.size - shape.top) * light / total)
+    others = draw.size - draw.heavy_count
+    return cap_information(draw.heavy_count / draw.size, escape=others * draw.odds[1] / draw.total)
 
 
 def _mean_and_error(values: Tensor) -> tuple[float, float]:

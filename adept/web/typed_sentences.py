@@ -109,7 +109,7 @@ class Sentences:
     def _release(self, text: str, name: str, epsilon: float) -> Release:
         rewriter, reader = self._at(name, epsilon)
         encoded = rewriter.encode([text])
-        released = rewriter.coding.release(encoded, rewriter.mechanism)
+        released = rewriter.draw(encoded)
         guarantee = rewriter.guarantee
         texts = dict.fromkeys(text for text, _ in rewriter.write(released, samples=TEXTS_PER_RELEASE))
         shown = {

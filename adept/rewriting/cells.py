@@ -1,9 +1,9 @@
-"""A coding for releases by label: each record is released as a public sentence about its label.
+"""The sentences about a label, one of which replaces a record that keeps its label.
 
 The sentences of a label are chosen by the label's public name
 (``adept.models.label_names_and_sentences``). The set of a label's sentences is the label's *cell*.
 A sentence of the cell is likely to be released if it is near to the record's text. The module
-``adept.mechanisms.description`` holds the claim and the proof of privacy.
+``adept.mechanisms.selection`` holds the claim and the proof of privacy.
 
 The distance between a sentence and a record is the sum of two distances. The first distance
 compares the words of the sentence and the record (``adept.models.codec.nearest_text``). The second
@@ -20,7 +20,6 @@ by their places. So the other records of a batch change neither a distance nor a
 
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import chain, islice
-from typing import Any
 
 import numpy as np
 import torch
@@ -30,8 +29,8 @@ from torch import Tensor
 from adept.data.corpus import Corpus
 from adept.data.text_arguments import text_list
 from adept.errors import ConfigurationError, ModelError
-from adept.mechanisms import LocalRandomizer
-from adept.mechanisms.description import first_share
+from adept.mechanisms import Description, Selection
+from adept.mechanisms.policy import common_share
 from adept.models.codec.codec import Codec, words_of
 from adept.models.codec.nearest_text import MAX_UNGROUPED, MEANING_HALVES, MeaningIndex
 from adept.models.codec.word_weights_and_meanings import MEANING_LENGTH, Meanings, tabulate
@@ -40,7 +39,7 @@ from adept.models.decoding import Pair
 from adept.models.label_names_and_sentences import LabelCells, Places
 from adept.models.saved_model import Autoencoder
 from adept.models.topics import WordTopics
-from adept.rewriting.encode_release_write import Coding, unpack
+from adept.rewriting.alphabets import Alphabet, Labels
 
 TOPIC_HALVES = 16  # of the record's weight, that a cosine of 0 between topics adds
 SHORTLIST_TEXTS = 128  # sentences that are compared by their words
@@ -71,7 +70,7 @@ class CellSearch:
         self._table = self._read.of_table(*index.words)
         self._of_first = torch.from_numpy(self._table[:first]).float().T
 
-    def nearest(self, records: Texts, places: NDArray[np.int32], count: int) -> Whole:
+    def nearest(self, records: Texts, places: Places, count: int) -> Whole:
         """Return the positions (B, ``count``) of a label's sentences nearest to each record.
 
         ``places`` (k,) holds the indices of the label's sentences among all sentences of the codec,
@@ -85,7 +84,7 @@ class CellSearch:
         parts = (records[begin : begin + step] for begin in range(0, len(records), step))
         return np.concatenate([np.empty((0, count), dtype=np.int64), *(find(part, places, count) for part in parts)])
 
-    def _find_in_few(self, records: Texts, places: NDArray[np.int32], count: int) -> Whole:
+    def _find_in_few(self, records: Texts, places: Places, count: int) -> Whole:
         apart, near = self._compare(records, places), np.arange(len(places))[None]  # of all records alike
         if count * SHORTLIST_SHARE <= SHORTLIST_TEXTS < len(places):
             near = _least(apart, near, SHORTLIST_TEXTS)
@@ -94,7 +93,7 @@ class CellSearch:
         near = np.broadcast_to(near, distances.shape)
         return np.sort(np.take_along_axis(near, _least(distances, near, count), axis=1), axis=1)
 
-    def _compare(self, records: Texts, places: NDArray[np.int32]) -> Whole:
+    def _compare(self, records: Texts, places: Places) -> Whole:
         """Return whole numbers (B, k): the distances in topic between B records and k sentences.
 
         ``MeaningIndex.measure`` multiplies a number by the total weight of the record's words, and
@@ -105,7 +104,7 @@ class CellSearch:
         products = torch.cat([asked @ self._of_first, asked @ others.T], dim=1)
         return np.asarray(self._halves * (UNIT - products.long().numpy()))
 
-    def _find_in_many(self, records: Texts, places: NDArray[np.int32], count: int) -> Whole:
+    def _find_in_many(self, records: Texts, places: Places, count: int) -> Whole:
         meanings = self.index.meanings.of([set(record) for record in records])
         numbers, products = self.index.file.nearest(meanings, MANY_SHORTLIST_TEXTS)
         halves = MEANING_HALVES[1]
@@ -117,40 +116,29 @@ class CellSearch:
         return np.array([sorted(islice(dict.fromkeys(chain(row, range(count))), count)) for row in found])
 
 
-class CellCoding(Coding):
-    """A coding for records of one label: a row holds numbers of sentences in the label's cell."""
+class Cell(Alphabet):
+    """The public sentences about one label, which all records have."""
 
-    def __init__(self, codec: Codec, search: CellSearch, cell: Places, *, top: int) -> None:
-        self.codec, self.search, self.cell, self.top = codec, search, cell, top
+    def __init__(self, codec: Codec, search: CellSearch, members: Places, selection: Selection) -> None:
+        self.codec, self.search, self.selection = codec, search, selection
+        self.members = members  # the sentences' numbers, ascending
 
-    def encode(self, texts: Sequence[str], labels: Sequence[str | None] | None = None) -> Tensor:
-        """Return the numbers (B, 2 t) of each text's t nearest sentences, packed as by ``pack``."""
-        return _pack_places(self.cell[self._describe(texts)])
+    def heavy(self, texts: Sequence[str], labels: Labels = None) -> Tensor:
+        records = [*map(words_of, text_list(texts))]
+        return torch.from_numpy(self.search.nearest(records, self.members, self.selection.heavy_count))
 
-    def release_records(self, texts: Sequence[str], labels: Sequence[str | None] | None, mechanism: Any) -> Tensor:
-        return self._release(self._describe(texts), mechanism)
-
-    def release(self, encoded: Tensor, mechanism: Any) -> Tensor:
-        """Return the number of one released sentence for each record, packed into rows (B, 2)."""
-        return self._release(np.searchsorted(self.cell, encoded[:, 1::2].numpy()), mechanism)
-
-    def _describe(self, texts: Sequence[str]) -> NDArray[np.int64]:
-        """Return the positions (B, t) of each text's t nearest sentences in the cell."""
-        return self.search.nearest([*map(words_of, text_list(texts))], self.cell, self.top)
-
-    def _release(self, own: NDArray[np.int64], mechanism: Any) -> Tensor:
-        return _pack_places(self.cell[mechanism.privatize(own.tolist()), None])
-
-    def write(self, released: Tensor, *, samples: int) -> list[Pair]:
-        texts = self.codec.write(unpack(released), size=self.codec.sentences)
+    def write(self, numbers: Tensor, *, samples: int) -> list[Pair]:
+        texts = self.codec.write(self.members[numbers].tolist(), size=self.codec.sentences)
         return [(text, None) for text in texts for _ in range(samples)]
 
 
-class LabelCoding(Coding):
-    """A coding of records as sentences, each chosen among the sentences of the record's label.
+class Cells(Alphabet):
+    """The public sentences about each label, where records keep their labels.
+
+    An index is a position in the cell of the record's label; a number is that of a sentence.
 
     Args:
-        model: a model of broad text, whose codec can describe a record by whole sentences.
+        model: a model that lists sentences of broad text.
         vocabulary: the id of each word in the model's tokenizer.
         mechanism: a ``Description`` with ``by_label=True``.
         about: public sentences about labels; for a label without such sentences, the model's
@@ -158,21 +146,21 @@ class LabelCoding(Coding):
         label_set: labels that are public and were not read from the records.
 
     Raises:
-        ModelError: the model has no codec of broad text, or the codec has too few sentences.
+        ModelError: the model lists no sentences of broad text, or too few.
     """
 
-    probes = 100
+    reads_labels = True
 
     def __init__(
         self,
         model: Autoencoder,
         vocabulary: Mapping[str, int],
-        mechanism: LocalRandomizer,
+        mechanism: Description,
         about: Mapping[str, Sequence[str]] | None = None,
         *,
         label_set: Sequence[str] = (),
     ) -> None:
-        [(size, self.top)] = mechanism.symbols(model.config.latent_dim)
+        self.selection, size = mechanism.selection, mechanism.count
         if model.codec is None or model.codec.sentences <= size:
             raise ModelError(
                 f"descriptions by label need a model of broad text with more than {size:,} sentences: use label_codewords=off"
@@ -182,7 +170,7 @@ class LabelCoding(Coding):
         self.public_labels = list(dict.fromkeys([*label_set, *self.about]))
         self._examples = {text: label for label, texts in self.about.items() for text in map(words_of, texts)}
         index = self.codec.sentence_index
-        first = round(size * first_share(mechanism.epsilon))
+        first = round(size * common_share(mechanism.epsilon))
         self.cells = LabelCells(self.codec, index, size=size, first=first, about=self.about)
         topics = WordTopics(model.topics, vocabulary) if model.config.encoder == TOPICS else None
         self.search = CellSearch(index, topics, first=first)
@@ -204,43 +192,35 @@ class LabelCoding(Coding):
         labels = [self._examples.get(words_of(text), label) for text, label in pairs]
         return Corpus([text for text, _ in pairs], labels)
 
-    def of_label(self, label: str) -> CellCoding:
-        """Return the coding for records with this label."""
-        return CellCoding(self.codec, self.search, self.cells.of([label])[label], top=self.top)
+    def of(self, label: str) -> Cell:
+        """Return the alphabet for records that all have this label."""
+        return Cell(self.codec, self.search, self.cells.of([label])[label], self.selection)
 
-    def encode(self, texts: Sequence[str], labels: Sequence[str | None] | None = None) -> Tensor:
-        """Return, for each text, the numbers (B, 2 t) of its label's t sentences nearest to it."""
-        encoded = torch.empty((len(texts), 2 * self.top), dtype=torch.int64)
-        for coding, rows in self._groups(texts, labels):
-            encoded[rows] = coding.encode([texts[row] for row in rows])
-        return encoded
+    def heavy(self, texts: Sequence[str], labels: Labels = None) -> Tensor:
+        found = torch.empty((len(texts), self.selection.heavy_count), dtype=torch.int64)
+        for cell, rows in self._groups(len(texts), labels):
+            found[rows] = cell.heavy([texts[row] for row in rows])
+        return found
 
-    def release_records(self, texts: Sequence[str], labels: Sequence[str | None] | None, mechanism: Any) -> Tensor:
-        released = torch.empty((len(texts), 2), dtype=torch.int64)
-        for coding, rows in self._groups(texts, labels):
-            released[rows] = coding.release_records([texts[row] for row in rows], None, mechanism)
-        return released
+    def numbers(self, indices: Tensor, labels: Labels = None) -> Tensor:
+        found = torch.empty_like(indices)
+        for cell, rows in self._groups(len(indices), labels):
+            found[rows] = torch.from_numpy(cell.members.astype(np.int64))[indices[rows]]
+        return found
 
-    def write(self, released: Tensor, *, samples: int) -> list[Pair]:
-        return CellCoding(self.codec, self.search, np.empty(0, np.int32), top=self.top).write(released, samples=samples)
+    def write(self, numbers: Tensor, *, samples: int) -> list[Pair]:
+        texts = self.codec.write(numbers.tolist(), size=self.codec.sentences)
+        return [(text, None) for text in texts for _ in range(samples)]
 
-    def _groups(
-        self, texts: Sequence[str], labels: Sequence[str | None] | None
-    ) -> Iterator[tuple[CellCoding, list[int]]]:
-        """Yield each label's coding with the indices of the records that have this label."""
-        beside = [None] * len(texts) if labels is None else list(labels)
+    def _groups(self, count: int, labels: Labels) -> Iterator[tuple[Cell, list[int]]]:
+        """Yield each label's cell with the indices of the records that have this label."""
+        beside = [None] * count if labels is None else list(labels)
         self.check_labels(beside)
         rows: dict[str, list[int]] = {}
         for row, label in enumerate(beside):
             rows.setdefault(str(label), []).append(row)
-        for label, cell in self.cells.of(rows).items():
-            yield CellCoding(self.codec, self.search, cell, top=self.top), rows[label]
-
-
-def _pack_places(places: Places) -> Tensor:
-    """Pack places (B, t) into rows (B, 2 t), as ``pack`` packs numbers below 2^60."""
-    low = torch.from_numpy(places.astype(np.int64))
-    return torch.stack([torch.zeros_like(low), low], dim=2).flatten(1)
+        for label, members in self.cells.of(rows).items():
+            yield Cell(self.codec, self.search, members, self.selection), rows[label]
 
 
 def _least(values: Whole, numbers: Whole, count: int) -> Whole:

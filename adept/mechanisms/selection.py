@@ -1,0 +1,198 @@
+r"""Subset selection: a release is an index into a public list, and a few indices are likelier.
+
+A public list has K entries: codewords, sentences, the sentences about one label, labels, or pairs of
+these. Every record x has a set S_x of exactly t indices, its *heavy* indices. Integers A >= B are the
+*weights*, with A <= e^eps B. The mechanism releases one index for each record: each index in S_x with
+probability A / W, and each other index with probability B / W, where W = t A + (K - t) B.
+
+*Claim*: the release is pure eps-LDP, exactly, for any two records, and so is everything that is
+written from the released index.
+
+*Proof*: the program verifies in integers that S_x holds exactly t different indices below K, so W is
+the same for every x. So any index has probability A / W or B / W under any record, and these
+probabilities differ by a factor of at most A / B <= e^eps. What is written from the index is
+post-processing. QED. The proof uses no norm and no sensitivity. The bound is attained if an index is
+heavy for one record and not for another.
+
+*What the proof needs.* The list, K, t and the weights are fixed without private data. S_x depends on x
+alone; an error of the search for S_x makes the release less useful, never less private. The random
+bits are independent of S_x.
+
+*Labels that are copied.* If the output copies the label c of a record, the list may depend on c. For
+two records with the same label the list is the same, and so are K, t, A and B, so the claim holds for
+these two. Nothing is claimed for records with different labels.
+
+*Pairs.* If the list holds K' L pairs of an entry and one of L labels, and the heavy pairs of a record
+are its t heavy entries with its own label, the claim covers text and label together. The total weight
+of the L pairs with one entry is A + (L - 1) B or L B, and the total weight of the K' pairs with one
+label is t A + (K' - t) B or K' B. So the epsilon of the entry alone is ln((A + (L - 1) B) / (L B)), and
+the epsilon of the label alone is ln((t A + (K' - t) B) / (K' B)).
+
+*Names.* t = 1 is k-ary randomised response (Warner 1965; Kairouz et al. 2016). The general case is
+subset selection (Ye and Barg 2018, "Optimal schemes for discrete distribution estimation under locally
+differential privacy"). For K -> infinity and t / K = q over random unit vectors, it becomes PrivUnit
+with a cap of probability q (``adept.mechanisms.privunit``).
+
+Checked proof: ``proofs/Symbols.v``, ``descriptions_are_private``, ``same_label_is_private``,
+``joint_response_is_private``, ``text_alone_is_private``, ``label_alone_is_private``.
+"""
+
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from adept.errors import ConfigurationError
+from adept.mechanisms.guarantee import Guarantee, Part, symbols_part, words
+from adept.mechanisms.random_draws import exact_odds, exact_ranks
+from adept.ranges import check_integer, check_positive
+
+MAX_SIZE = 2**62  # indices are int64
+
+
+@dataclass(frozen=True, kw_only=True)
+class Selection:
+    """A pure eps-LDP release of one index of a public list, in exact arithmetic.
+
+    Attributes:
+        epsilon: the budget in nats; a Fraction where several draws share a budget exactly.
+        size: the number K of indices, from 2 to 2^62.
+        heavy_count: the number t of heavy indices of every record, from 1 to K - 1.
+        weights: the integer weights (A, B), if they are not the largest that epsilon allows.
+    """
+
+    epsilon: float | Fraction
+    size: int
+    heavy_count: int = 1
+    weights: tuple[int, int] | None = None
+
+    def __post_init__(self) -> None:
+        check_positive(epsilon=float(self.epsilon))
+        check_integer(2, MAX_SIZE, size=self.size)
+        check_integer(1, self.size - 1, heavy_count=self.heavy_count)
+        if self.weights and not self._within_budget(*self.weights):
+            raise ConfigurationError(f"weights must be integers A >= B > 0 with A <= e^epsilon B, got {self.weights}")
+
+    def _within_budget(self, heavy: int, light: int) -> bool:
+        most, unit = exact_odds(Fraction(self.epsilon))
+        return 0 < light <= heavy and heavy * unit <= most * light
+
+    @property
+    def odds(self) -> tuple[int, int]:
+        """The integer weights (A, B) of a heavy index and of any other index."""
+        return self.weights or exact_odds(Fraction(self.epsilon))
+
+    @property
+    def total(self) -> int:
+        """The sum W of the weights of all indices."""
+        heavy, light = self.odds
+        return self.heavy_count * heavy + (self.size - self.heavy_count) * light
+
+    @property
+    def heavy_probability(self) -> Fraction:
+        """The exact probability t A / W that one of the record's heavy indices is released."""
+        return Fraction(self.heavy_count * self.odds[0], self.total)
+
+    def draw(self, heavy: Any) -> Tensor:
+        """Release one index (B,) for each record, drawn exactly from the operating system's entropy.
+
+        ``heavy`` (B, t) holds the t different heavy indices of each record, in any order, as an int64
+        tensor, an array or a list. Raise ConfigurationError if it holds anything else; the message
+        tells the number of the record, never its indices.
+        """
+        near = self.check(heavy)
+        ranks = exact_ranks(len(near), near=self.heavy_count, far=self.size - self.heavy_count, odds=self.odds)
+        return self.place(near, torch.tensor(ranks, dtype=torch.int64, device=near.device))
+
+    def simulate(self, heavy: Any, generator: torch.Generator | None) -> Tensor:
+        """Simulate ``draw`` with a seeded generator, without privacy."""
+        near = self.check(heavy)
+        draws = torch.rand(2, len(near), dtype=torch.float64, device=near.device, generator=generator)
+        inside = (draws[1] * self.heavy_count).long()
+        outside = self.heavy_count + (draws[1] * (self.size - self.heavy_count)).long()
+        return self.place(near, torch.where(draws[0] < float(self.heavy_probability), inside, outside))
+
+    def check(self, heavy: Any) -> Tensor:
+        """Return heavy indices (B, t) in ascending order; refuse anything but t different indices."""
+        near = _integers(heavy, self).sort(dim=1).values
+        wrong = (near[:, 0] < 0) | (near[:, -1] >= self.size) | (near.diff(dim=1) <= 0).any(dim=1)
+        if bool(wrong.any()):
+            raise _refusal(int(wrong.nonzero()[0]) + 1, self)
+        return near
+
+    def place(self, near: Tensor, ranks: Tensor) -> Tensor:
+        """Return the index (B,) at the given rank for each record.
+
+        ``near`` (B, t) holds ascending heavy indices, which have the ranks 0 to t - 1. The other
+        indices have the ranks t to K - 1, in ascending order. So for every record each of the K
+        indices has exactly one rank. Both are computed for every record, so that time does not tell
+        which of them is released.
+        """
+        inside = near.gather(1, ranks.clamp(max=self.heavy_count - 1)[:, None])[:, 0]
+        # The j-th index outside S_x is j plus the number of members of S_x that precede it.
+        before = near - torch.arange(self.heavy_count, device=near.device)
+        places = ranks - self.heavy_count
+        outside = places + torch.searchsorted(before, places[:, None], right=True)[:, 0]
+        return torch.where(ranks < self.heavy_count, inside, outside)
+
+    def distribution(self, heavy: Iterable[int]) -> dict[int, Fraction]:
+        """Return the probability of every index for a record with these heavy indices."""
+        (large, small), total = self.odds, self.total
+        return dict.fromkeys(range(self.size), Fraction(small, total)) | dict.fromkeys(heavy, Fraction(large, total))
+
+    def certificate(self, of: str, *, labels: int | None = None) -> list[Part]:
+        """Return the certificate: one part, for the only draw (``guarantee.symbols_part``)."""
+        spent = Fraction(self.epsilon)
+        return [symbols_part(of, epsilon=spent, size=self.size, top=self.heavy_count, odds=self.odds, labels=labels)]
+
+    def guarantee(self, text: str | None = None) -> Guarantee:
+        """Return the guarantee of one release; ``text`` states it in the words of a preset."""
+        epsilon = float(self.epsilon)
+        said = f"The released index is {words(epsilon)}-LDP (pure) for any two records."
+        return Guarantee.pure(epsilon=epsilon, exact=True, text=text or said)
+
+    def entry_epsilon(self, labels: int) -> float:
+        """Return the epsilon, rounded up, of the entry alone of a released pair with one of L labels."""
+        heavy, light = self.odds
+        return self._log(Fraction(heavy + (labels - 1) * light, labels * light))
+
+    def label_epsilon(self, labels: int) -> float:
+        """Return the epsilon, rounded up, of the label alone of a released pair with one of L labels."""
+        return self._log(Fraction(self.label_weight(labels), self.size // labels * self.odds[1]))
+
+    def label_weight(self, labels: int) -> int:
+        """Return the total weight t A + (K' - t) B of the pairs with the record's own label."""
+        heavy, light = self.odds
+        return self.heavy_count * heavy + (self.size // labels - self.heavy_count) * light
+
+    def _log(self, ratio: Fraction) -> float:
+        """Return the logarithm of a ratio, rounded up, but at most epsilon."""
+        found = math.log(ratio.numerator) - math.log(ratio.denominator)
+        return min(float(self.epsilon), found * (1 + 1e-12) + 1e-12)
+
+
+def _integers(heavy: Any, selection: Selection) -> Tensor:
+    """Return indices as an int64 tensor (B, t); refuse what is no list of t integers a record."""
+    count = selection.heavy_count
+    if isinstance(heavy, Tensor):
+        if heavy.dtype != torch.int64 or heavy.ndim != 2 or heavy.shape[1] != count:
+            raise _refusal(1, selection)
+        return heavy
+    listed = [[row] if type(row) is int else row for row in heavy]
+    for number, row in enumerate(listed, start=1):
+        if not isinstance(row, list | tuple) or len(row) != count or any(type(index) is not int for index in row):
+            raise _refusal(number, selection)
+        if not 0 <= min(row) <= max(row) < selection.size:  # before a tensor, which holds 64 bits
+            raise _refusal(number, selection)
+    return torch.tensor(listed, dtype=torch.int64).reshape(len(listed), count)
+
+
+def _refusal(record: int, selection: Selection) -> ConfigurationError:
+    what = "an integer" if selection.heavy_count == 1 else f"{selection.heavy_count} different integers"
+    return ConfigurationError(
+        f"heavy must hold {what} from 0 to {selection.size - 1} for each record, got other values in record {record}"
+    )

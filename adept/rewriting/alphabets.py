@@ -1,0 +1,208 @@
+"""Public lists of texts from which releases are drawn, and the model's latents for added noise.
+
+An *alphabet* is a public list. For each record it gives the t *heavy* indices, which the draw prefers
+(``adept.mechanisms.selection``), and it writes texts from drawn numbers. ``heavy`` reads one record at
+a time; ``numbers`` and ``write`` read no text of a record, so they are post-processing. ``Latents`` is
+the other kind: an encoder and a decoder, between which a mechanism adds noise.
+"""
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from weakref import WeakKeyDictionary
+
+import torch
+from torch import Tensor
+
+from adept.errors import ConfigurationError, ModelError
+from adept.mechanisms import JointResponse, LearnedCodebook, Selection
+from adept.models.codebook_learning import encode_public
+from adept.models.codec.codec_learning import complete
+from adept.models.config import DecodingConfig
+from adept.models.decoding import Pair, Pools, PublicTexts, decode_best, pool_size
+from adept.models.saved_model import Autoencoder
+from adept.models.tokenizer import Tokenizer
+
+_ENCODED: WeakKeyDictionary[Autoencoder, PublicTexts] = WeakKeyDictionary()  # public texts of each model, encoded once
+Labels = Sequence[str | None] | None
+
+
+class Latents:
+    """A model's latents: texts are encoded into them, and written from released ones.
+
+    Attributes:
+        labels: the labels that a text can come with.
+        most: the largest number of different public texts that are written from one latent; None
+            if there is no limit.
+    """
+
+    probes = 100  # public texts that an estimate rests on
+
+    def __init__(
+        self,
+        model: Autoencoder,
+        tokenizer: Tokenizer,
+        decoding: DecodingConfig,
+        batch_size: int,
+        *,
+        most: int | None = None,
+    ) -> None:
+        self.model, self.tokenizer, self.decoding, self.batch_size = model, tokenizer, decoding, batch_size
+        self.labels: Sequence[str] = tokenizer.labels
+        self.pools, self.most = Pools(decoding.pool or 0), most
+        if decoding.strategy == "nearest" and not model.public_texts:
+            raise ModelError(
+                "the model holds no public texts to write: set decoding.strategy=sample, or train on public text"
+            )
+
+    def check_labels(self, labels: Sequence[str | None]) -> None:
+        """Raise ConfigurationError if ``encode`` would refuse one of the labels."""
+        if self.labels:
+            self.tokenizer.label_ids(labels)
+
+    def encode(self, texts: Sequence[str], labels: Labels = None) -> Tensor:
+        """Return clipped latents (B, n) of texts, and of labels if the model writes labels."""
+        rows = self.tokenizer.encode(texts, max_length=self.model.config.max_length, labels=labels)
+        return self.model.encode_records(rows)
+
+    def write(self, released: Tensor, *, samples: int) -> list[Pair]:
+        """Write ``samples`` texts with labels from each released latent (B, n)."""
+        if self.decoding.strategy == "nearest":
+            texts = self._public_texts().write(released, samples=samples, most=self.most)
+            return [(text, None) for text in texts]
+        if self.pools.size:
+            return self.pools.draw(released, samples=samples, decode=self._decode)
+        return self._decode(released.repeat_interleave(samples, dim=0))
+
+    def _public_texts(self) -> PublicTexts:
+        model = self.model
+        if model not in _ENCODED:
+            texts = model.public_texts
+            _ENCODED[model] = PublicTexts(texts, encode_public(model, self.tokenizer, texts))
+        return _ENCODED[model]
+
+    def _decode(self, released: Tensor) -> list[Pair]:
+        device = next(self.model.parameters()).device
+        parts = torch.split(released, self.batch_size)
+        rows = [row for part in parts for row in decode_best(self.model, part.to(device), self.decoding).tolist()]
+        labels = self.tokenizer.decode_labels(rows) if self.labels else [None] * len(rows)
+        return list(zip(self.tokenizer.decode(rows), labels, strict=True))
+
+
+class Alphabet(ABC):
+    """A public list of texts, one of which is drawn for each record.
+
+    Attributes:
+        selection: the draw of an index of this list.
+        reads_labels: True if the heavy indices depend on the record's label.
+        labels: the labels that a text can come with.
+        probes: number of public texts that an estimate rests on.
+    """
+
+    selection: Selection
+    reads_labels: bool = False
+    labels: Sequence[str] = ()
+    probes: int = 100
+
+    @abstractmethod
+    def heavy(self, texts: Sequence[str], labels: Labels = None) -> Tensor:
+        """Return the indices (B, t) that the draw prefers; each row depends on its record alone."""
+
+    @abstractmethod
+    def write(self, numbers: Tensor, *, samples: int) -> list[Pair]:
+        """Write ``samples`` texts with labels for each drawn number (B,)."""
+
+    def numbers(self, indices: Tensor, labels: Labels = None) -> Tensor:
+        """Return the numbers by which ``write`` knows the drawn indices (B,) or (B, t)."""
+        return indices
+
+    def check_labels(self, labels: Sequence[str | None]) -> None:  # noqa: B027 - nothing to check without a label set
+        """Raise ConfigurationError if ``heavy`` would refuse one of the labels."""
+
+
+class Codewords(Alphabet):
+    """The codewords of a model's codebook, and the texts that the model writes from them."""
+
+    def __init__(
+        self,
+        model: Autoencoder,
+        tokenizer: Tokenizer,
+        decoding: DecodingConfig,
+        batch_size: int,
+        *,
+        mechanism: LearnedCodebook,
+    ) -> None:
+        self.mechanism, self.selection = mechanism, mechanism.selection
+        self.latents = Latents(model, tokenizer, decoding, batch_size, most=pool_size(mechanism.count))
+        self.labels = self.latents.labels
+        self._like = torch.empty(0, model.config.latent_dim, device=next(model.parameters()).device)
+
+    def check_labels(self, labels: Sequence[str | None]) -> None:
+        self.latents.check_labels(labels)
+
+    def heavy(self, texts: Sequence[str], labels: Labels = None) -> Tensor:
+        return self.mechanism.heavy(self.latents.encode(texts, labels))
+
+    def write(self, numbers: Tensor, *, samples: int) -> list[Pair]:
+        return self.latents.write(self.mechanism.vectors(numbers, like=self._like), samples=samples)
+
+
+class Sentences(Alphabet):
+    """The public sentences that a model lists."""
+
+    probes = 40  # each is searched for
+
+    def __init__(self, model: Autoencoder, selection: Selection) -> None:
+        if model.codec is None:
+            raise ModelError("the model has no codec: train one with this version")
+        model.codec = self.codec = complete(model.codec)  # before any record is read
+        self.selection = selection
+        self.heavy([])  # refused before any record is read
+
+    def heavy(self, texts: Sequence[str], labels: Labels = None) -> Tensor:
+        size, count = self.selection.size, self.selection.heavy_count
+        if count == 1:
+            found = [[number] for number in self.codec.describe(texts, size=size)]
+        else:
+            found = self.codec.describe_by_several(texts, size=size, count=count)
+        return torch.tensor(found, dtype=torch.int64).reshape(len(texts), count)
+
+    def write(self, numbers: Tensor, *, samples: int) -> list[Pair]:
+        written = self.codec.write(numbers.tolist(), size=self.selection.size)
+        return [(text, None) for text in written for _ in range(samples)]
+
+
+class Pairs(Alphabet):
+    """The pairs of an entry of another alphabet and a public label, ordered by label."""
+
+    reads_labels = True
+
+    def __init__(self, entries: Alphabet, joint: JointResponse) -> None:
+        self.entries, self.labels, self.probes = entries, joint.labels, entries.probes
+        self.selection = joint.selection
+
+    def check_labels(self, labels: Sequence[str | None]) -> None:
+        known = set(self.labels)
+        if (first := next((n for n, label in enumerate(labels) if label not in known), None)) is None:
+            return
+        if labels[first] is None:
+            raise ConfigurationError(
+                f"labels must be given with every record for labels=joint_response, got none in record {first + 1}"
+            )
+        raise ConfigurationError(
+            f"labels must be in the public set, got another one in record {first + 1}: add it to the set, if it is public"
+        )
+
+    def heavy(self, texts: Sequence[str], labels: Labels = None) -> Tensor:
+        beside = labels or [None] * len(texts)
+        self.check_labels(beside)
+        place_of: dict[str | None, int] = {label: place for place, label in enumerate(self.labels)}
+        own = self.entries.heavy(texts)
+        return own + self.entries.selection.size * torch.tensor(
+            [[place_of[label]] for label in beside], device=own.device
+        ).reshape(-1, 1)
+
+    def write(self, numbers: Tensor, *, samples: int) -> list[Pair]:
+        size = self.entries.selection.size
+        written = self.entries.write(numbers % size, samples=samples)
+        beside = (numbers // size).repeat_interleave(samples).tolist()
+        return [(text, self.labels[place]) for (text, _), place in zip(written, beside, strict=True)]
