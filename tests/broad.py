@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 import travel
 
-from adept.mechanisms import description
+from adept.mechanisms import policy
 from adept.models.codec import codec as codecs
 from adept.models.codec.codec import Codec
 from adept.models.saved_model import Autoencoder
@@ -24,7 +24,7 @@ def model_of(run: Path) -> Iterator[tuple[Autoencoder, Tokenizer]]:
     """Load a model with topics, and give it some 2,000 sentences, 200 of which are utterances."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(codecs, "MAX_UTTERANCES", 200)
-        patch.setattr(description, "LABEL_CELL", CELL)
+        patch.setattr(policy, "CELL_SENTENCES", CELL)
         model, tokenizer = load_model(run)
         model.codec = Codec.of_sentences(travel.texts(3000), lexicon=Lexicon.load())
         yield model, tokenizer

@@ -8,7 +8,7 @@ from itertools import combinations, combinations_with_replacement, product
 
 import mpmath
 
-from adept.mechanisms.shuffling import Draw
+from adept.mechanisms.selection import Selection
 
 Number = mpmath.mpf
 SCALE = 2**200  # of a weight of one, where weights are integers
@@ -20,11 +20,15 @@ def exp_integer(value: float) -> int:
         return int(mpmath.nint(mpmath.exp(mpmath.mpf(value)) * SCALE))
 
 
-def true_delta(draw: Draw, records: int, epsilon: float) -> Fraction:
+def subset(epsilon: float, size: int, top: int = 1) -> Selection:
+    return Selection(epsilon=epsilon, size=size, heavy_count=top)
+
+
+def true_delta(draw: Selection, records: int, epsilon: float) -> Fraction:
     """The exact delta of a shuffled file: the largest over all neighbouring files. One record is x; symbols have no names."""
     weights = exp_integer(draw.epsilon), SCALE
-    total = draw.top * weights[0] + (draw.size - draw.top) * weights[1]
-    sets = list(combinations(range(draw.size), draw.top))
+    total = draw.heavy_count * weights[0] + (draw.size - draw.heavy_count) * weights[1]
+    sets = list(combinations(range(draw.size), draw.heavy_count))
     ratio = exp_integer(epsilon)
     worst = 0
     for others in combinations_with_replacement(sets, records - 1):
@@ -49,21 +53,21 @@ def shuffled_weights(
     return distribution
 
 
-def cells(draws: list[Draw], epsilon: float) -> tuple[list[Number], list[Number]]:
+def cells(draws: list[Selection], epsilon: float) -> tuple[list[Number], list[Number]]:
     """The chances and values of X for the worst pair of records, as the claim says."""
     found = [(mpmath.mpf(1), mpmath.mpf(1), mpmath.mpf(1))]
     for draw in draws:
         heavy = mpmath.exp(mpmath.mpf(draw.epsilon))
-        total = draw.top * heavy + draw.size - draw.top
-        own = min(draw.top, draw.size - draw.top)
-        shared, rest = draw.top - own, draw.size - draw.top - own
+        total = draw.heavy_count * heavy + draw.size - draw.heavy_count
+        own = min(draw.heavy_count, draw.size - draw.heavy_count)
+        shared, rest = draw.heavy_count - own, draw.size - draw.heavy_count - own
         part = [(own, heavy, 1), (own, 1, heavy), (shared, heavy, heavy), (rest, 1, 1)]
         found = [(p * count / total, a * c, b * d) for p, a, b in found for count, c, d in part if count]
     e = mpmath.exp(mpmath.mpf(epsilon))
     return [p for p, _, _ in found], [a - e * b for _, a, b in found]
 
 
-def bound_by_enumeration(draws: list[Draw], records: int, epsilon: float) -> Number:
+def bound_by_enumeration(draws: list[Selection], records: int, epsilon: float) -> Number:
     """The claim's bound, E[(X_1 + ... + X_n)+] / n, summed over all counts of values."""
     with mpmath.workdps(60):
         chances, values = cells(draws, epsilon)
@@ -82,7 +86,7 @@ def _counts(records: int, kinds: int) -> list[tuple[int, ...]]:
     return [counts for counts in product(range(records + 1), repeat=kinds) if sum(counts) <= records]
 
 
-def bound_at_sixty_digits(draw: Draw, records: int, epsilon: float) -> Number:
+def bound_at_sixty_digits(draw: Selection, records: int, epsilon: float) -> Number:
     """The same for many records: a of the first value, b of the second, and the third one's binomial tail, from tables.
 
     What is left out is below 10^-40 of the sum.

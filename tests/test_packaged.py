@@ -212,16 +212,16 @@ def test_how_many_descriptions_are_used_at_a_budget(packaged: tuple[Autoencoder,
     for epsilon, heavy in budgets:
         rewriter = Rewriter(model, tokenizer, mechanism=Description(epsilon=epsilon))
         expected = (whole, heavy) if heavy else (Description(epsilon=epsilon).count, 1)
-        assert rewriter.mechanism.symbols() == (expected,)
-        assert rewriter.encode(["wake me at seven", ""]).shape == (2, 2 * (heavy or 1))
+        assert (rewriter.mechanism.count, rewriter.mechanism.heavy) == expected
+        assert rewriter.encode(["wake me at seven", ""]).shape == (2, heavy or 1)
         assert len(rewriter.rewrite(["wake me at seven", ""])) == 2
     for epsilon, fewer in ((11.5, None), (16.5, whole)):
         joint = JointResponse(mechanism=Description(epsilon=epsilon), labels=("a", "b"))
-        used = Rewriter(model, tokenizer, mechanism=joint).mechanism.symbols()[0].size
+        used = Rewriter(model, tokenizer, mechanism=joint).mechanism.count
         assert used == (fewer or joint.text.count)
     assert [best_exact(model, epsilon=epsilon) for epsilon in (8.9, 9.0)] == [LearnedCodebook, Description]
     set_by_hand = Description(epsilon=16.0, size=500_000)
-    assert Rewriter(model, tokenizer, mechanism=set_by_hand).mechanism.symbols()[0].size == 500_000
+    assert Rewriter(model, tokenizer, mechanism=set_by_hand).mechanism.count == 500_000
 
 
 def test_an_audit_of_the_model_and_of_a_comparison_judges_the_descriptions_that_are_released(

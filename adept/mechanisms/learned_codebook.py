@@ -65,6 +65,9 @@ class LearnedCodebook(Codebook):
         top = self.top or policy.heavy_codewords(self.epsilon, self.count)
         return Selection(epsilon=self.epsilon, size=self.count, heavy_count=top)
 
+    def selections(self, dim: int) -> tuple[Selection, ...]:
+        return (self.selection,)
+
     def layout(self, dim: int) -> tuple[Block, ...]:
         words = random_codewords(dim, self.count, self.seed) if self.codewords is None else self.codewords
         if dim != words.shape[1]:

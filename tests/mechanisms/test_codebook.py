@@ -30,7 +30,7 @@ class Overspending(Codebook):
 def near_share_p_value(mechanism: Codebook, epsilon: float, record: torch.Tensor, trials: int) -> float:
     """Chi-square p-value of released codewords, by member of S_x, under the probabilities that ``epsilon`` prescribes."""
     (block,) = mechanism.layout(record.shape[1])
-    k, t = block.shape.size, block.shape.top
+    k, t = block.selection.size, block.selection.heavy_count
     members = block.nearest(mechanism.project(record))[0].tolist()
     index = {tuple(word.tolist()): place for place, word in enumerate(block.codewords)}
     released = mechanism.privatize(record.expand(trials, -1).to(torch.float32))
@@ -61,10 +61,10 @@ def test_a_draw_with_one_more_unit_of_budget_is_detected(unit_rows) -> None:
 
 def test_two_records_probabilities_differ_by_exactly_the_odds(monkeypatch: pytest.MonkeyPatch, unit_rows) -> None:
     """Every one of the W draws is run through for two opposite records: each codeword comes A or B times, W is the same."""
-    monkeypatch.setattr("adept.mechanisms.codebook.exact_odds", lambda epsilon: (5, 2))
+    monkeypatch.setattr("adept.mechanisms.selection.exact_odds", lambda epsilon: (5, 2))
     mechanism = Codebook(epsilon=1.0, size=9, blocks=1)
     (block,) = mechanism.layout(4)
-    total = block.shape.top * 5 + (9 - block.shape.top) * 2
+    total = block.selection.heavy_count * 5 + (9 - block.selection.heavy_count) * 2
     record = unit_rows(1, 4, torch.float32)
     counts = []
     for x in (record, -record):
@@ -80,7 +80,7 @@ def test_two_records_probabilities_differ_by_exactly_the_odds(monkeypatch: pytes
 def test_the_total_budget_stays_below_epsilon_in_high_precision() -> None:
     for epsilon in (1 / 3, 8.0, 16.0, 100.0, 600.0):
         with mpmath.workdps(400):
-            odds = [block.shape.odds for block in Codebook(epsilon=epsilon).layout(10)]
+            odds = [block.selection.odds for block in Codebook(epsilon=epsilon).layout(10)]
             assert mpmath.fprod(mpmath.mpf(heavy) / light for heavy, light in odds) <= mpmath.exp(mpmath.mpf(epsilon))
 
 
@@ -112,8 +112,7 @@ def test_the_release_for_one_fixed_codebook_is_biased_sideways() -> None:
     """Documented: the mean over draws has a part orthogonal to the record, about .23 at k = 4096, n = 64, eps = 8."""
     (block,) = Codebook(epsilon=8.0).layout(64)
     record = torch.nn.functional.normalize(torch.ones(1, 64), dim=1)
-    heavy, light = block.shape.odds
-    weight = block.shape.top * heavy + (block.shape.size - block.shape.top) * light
+    (heavy, light), weight = block.selection.odds, block.selection.total
     inside, total = block.codewords[block.nearest(record)[0]].sum(dim=0), block.codewords.sum(dim=0)
     mean = inside * ((heavy - light) / weight) + total * (light / weight)
     sideways = mean - (mean @ record[0]) * record[0]

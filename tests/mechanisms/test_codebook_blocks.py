@@ -12,19 +12,20 @@ import pytest
 import torch
 
 from adept.errors import ConfigurationError
+from adept.mechanisms import LearnedCodebook
 from adept.mechanisms.codebook import (
     Block,
-    Shape,
-    block_shape,
+    block_draw,
+    cut,
     default_blocks,
     draw_cosine,
     layout_cosine,
-    layout_shapes,
     mean_length,
     random_codewords,
     random_layout,
 )
 from adept.mechanisms.privunit import optimal_cap
+from adept.mechanisms.selection import Selection
 
 LAYOUTS = [(2, 600.0), (16, 8.0), (33, 1.3), (33, 40.0), (64, 8.0), (64, 16.0), (64, 100.0), (7, 1 / 3), (1000, 30.0)]
 
@@ -36,16 +37,17 @@ def test_block_budgets_sum_to_epsilon_exactly_and_every_odds_stay_below_them(
 ) -> None:
     """In rationals and 700-digit arithmetic: product A_j / B_j <= e^eps, with no float in between."""
     count = min(blocks or default_blocks(dim, epsilon=epsilon, size=None), dim // 2)
-    shapes = layout_shapes(dim, epsilon=epsilon, size=None, blocks=count)
-    assert sum(shape.epsilon for shape in shapes) == Fraction(epsilon)
-    assert sum(shape.dim for shape in shapes) == dim
-    assert max(shape.dim for shape in shapes) - min(shape.dim for shape in shapes) <= 1
+    layout = cut(dim, epsilon=epsilon, size=None, blocks=count)
+    dims, draws = zip(*layout, strict=True)
+    assert sum(draw.epsilon for draw in draws) == Fraction(epsilon)
+    assert sum(dims) == dim
+    assert max(dims) - min(dims) <= 1
     with mpmath.workdps(700):
-        for shape in shapes:
-            heavy, light = shape.odds
-            share = mpmath.mpf(shape.epsilon.numerator) / shape.epsilon.denominator
+        for draw in draws:
+            heavy, light = draw.odds
+            share = mpmath.mpf(draw.epsilon.numerator) / draw.epsilon.denominator
             assert light <= heavy <= light * mpmath.exp(share)
-        spent = mpmath.fsum(mpmath.log(mpmath.mpf(shape.odds[0]) / shape.odds[1]) for shape in shapes)
+        spent = mpmath.fsum(mpmath.log(mpmath.mpf(draw.odds[0]) / draw.odds[1]) for draw in draws)
         assert 0 <= mpmath.mpf(epsilon) - spent < mpmath.mpf(2) ** -50
 
 
@@ -58,48 +60,32 @@ TRICKY = {
 
 @pytest.mark.parametrize("codewords", TRICKY)
 @pytest.mark.parametrize("top", [1, 4, 10])
-def test_ranks_run_through_every_codeword_exactly_once_whatever_the_record(codewords: str, top: int, unit_rows) -> None:
-    """The whole proof: for every x the ranks are a permutation of the codewords, ties and duplicates included."""
-    numbered = Block(Shape(3, 11, top, Fraction(1)), TRICKY[codewords])
+def test_a_ranking_returns_t_different_codewords_whatever_the_record(codewords: str, top: int, unit_rows) -> None:
+    """What the draw's proof needs, ties and duplicates included."""
+    block = Block(Selection(epsilon=1.0, size=11, heavy_count=top), TRICKY[codewords])
     records = torch.cat([unit_rows(5, 3, torch.float32), torch.zeros(1, 3), torch.tensor([[1.0, 1.0, 0.0]])])
-    assert numbered.nearest(records).shape == (7, top)
-    # A fourth coordinate, which scores nothing, carries the index; one rank a call, so that ties fall the same way.
-    tagged = Block(numbered.shape, torch.cat([numbered.codewords, torch.arange(11.0)[:, None]], dim=1))
-    for record in torch.cat([records, torch.zeros(7, 1)], dim=1):
-        chosen = [int(tagged.choose(record[None], torch.tensor([rank]))[0, -1]) for rank in range(11)]
-        assert sorted(chosen) == list(range(11))
-        assert chosen[:top] == tagged.nearest(record[None])[0].tolist()
+    assert block.selection.check(block.nearest(records)).shape == (7, top)
 
 
 def test_the_nearest_codewords_have_the_largest_dot_products(unit_rows) -> None:
-    block = Block(Shape(8, 500, 20, Fraction(1)), random_codewords(8, 500, 1))
+    block = Block(Selection(epsilon=1.0, size=500, heavy_count=20), random_codewords(8, 500, 1))
     records = unit_rows(30, 8, torch.float32)
     scores = records @ block.codewords.T
     members = torch.zeros_like(scores, dtype=torch.bool).scatter(1, block.nearest(records), True)
     assert (scores.masked_fill(~members, 9).amin(dim=1) >= scores.masked_fill(members, -9).amax(dim=1)).all()
 
 
-def test_a_ranking_that_returns_a_set_of_the_wrong_size_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The planted defect: a ranking with a repeated member would change W, and is an error instead of a release."""
-    block = Block(Shape(3, 11, 4, Fraction(1)), TRICKY["random"])
-    monkeypatch.setattr(
-        torch.Tensor, "topk", lambda scores, count, **_: torch.return_types.topk([scores, scores.long() * 0][:2])
-    )
-    with pytest.raises(RuntimeError, match="4 different codewords"):
-        block.nearest(torch.ones(2, 3))
-
-
 def test_a_ranking_that_repeats_a_member_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
-    """As many as there should be, and one of them twice."""
-    block = Block(Shape(3, 11, 4, Fraction(1)), TRICKY["random"])
+    """The planted defect: a repeated member would change W, and is an error instead of a release."""
+    mechanism = LearnedCodebook(epsilon=1.0, codewords=TRICKY["random"], top=4)
     repeated = torch.tensor([[0, 1, 1, 2]])
     monkeypatch.setattr(torch.Tensor, "topk", lambda *_, **__: torch.return_types.topk([repeated.float(), repeated]))
-    with pytest.raises(RuntimeError, match="4 different codewords"):
-        block.nearest(torch.ones(1, 3))
+    with pytest.raises(ConfigurationError, match="4 different integers"):
+        mechanism.privatize(torch.ones(1, 3))
 
 
 def test_ranking_in_chunks_changes_nothing(monkeypatch: pytest.MonkeyPatch, unit_rows) -> None:
-    block = Block(Shape(8, 500, 20, Fraction(1)), random_codewords(8, 500, 1))
+    block = Block(Selection(epsilon=1.0, size=500, heavy_count=20), random_codewords(8, 500, 1))
     records = unit_rows(30, 8, torch.float32)
     whole = block.nearest(records)
     monkeypatch.setattr("adept.mechanisms.codebook.MAX_SCORES", 1000)
@@ -118,14 +104,14 @@ def test_random_codewords_are_the_same_on_every_machine() -> None:
 @pytest.mark.parametrize("epsilon", [1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0])
 def test_one_codebook_is_within_a_hundredth_of_privunit_up_to_epsilon_8(dim: int, epsilon: float) -> None:
     assert default_blocks(dim, epsilon=epsilon, size=None) == 1
-    (shape,) = layout_shapes(dim, epsilon=epsilon, size=None, blocks=1)
+    (part,) = cut(dim, epsilon=epsilon, size=None, blocks=1)
     best = optimal_cap(dim, epsilon=epsilon).cosine
-    assert best - 0.01 < draw_cosine(shape) < best + 1e-6
+    assert best - 0.01 < draw_cosine(*part) < best + 1e-6
 
 
 @pytest.mark.parametrize(("blocks", "expected"), [(1, 0.471), (2, 0.459), (4, 0.366)])
 def test_cosines_in_blocks_at_64_dimensions_and_epsilon_16(blocks: int, expected: float) -> None:
-    assert layout_cosine(layout_shapes(64, epsilon=16.0, size=2**14, blocks=blocks)) == pytest.approx(
+    assert layout_cosine(cut(64, epsilon=16.0, size=2**14, blocks=blocks)) == pytest.approx(
         expected, abs=1e-3
     )
 
@@ -134,10 +120,9 @@ def test_cosines_in_blocks_at_64_dimensions_and_epsilon_16(blocks: int, expected
 def test_the_quadrature_agrees_with_simulated_codebooks(dim: int, size: int, top: int, unit_rows, score) -> None:
     """Sum of the t largest of k cosines, averaged over 4,000 codebooks."""
     first = unit_rows(4000 * size, dim)[:, 0].reshape(4000, size)
-    shape = Shape(dim, size, top, Fraction(4))
-    heavy, light = shape.odds
-    weight = (heavy - light) / (top * heavy + (size - top) * light)
-    assert abs(score(first.topk(top, dim=1).values.sum(dim=1) * weight, draw_cosine(shape))) < 8
+    draw = Selection(epsilon=4.0, size=size, heavy_count=top)
+    weight = (draw.odds[0] - draw.odds[1]) / draw.total
+    assert abs(score(first.topk(top, dim=1).values.sum(dim=1) * weight, draw_cosine(dim, draw))) < 8
 
 
 @pytest.mark.parametrize(("dim", "whole"), [(8, 16), (32, 64), (1, 7), (7, 7)])
@@ -152,19 +137,19 @@ def test_the_rule_takes_more_blocks_as_the_budget_grows() -> None:
     assert counts[:3] == [1, 1, 1]
     assert counts[3] == 2
     for epsilon, count in ((32.0, 2), (64.0, 4)):
-        cosines = {m: layout_cosine(layout_shapes(64, epsilon=epsilon, size=None, blocks=m)) for m in (1, 2, 4, 8)}
+        cosines = {m: layout_cosine(cut(64, epsilon=epsilon, size=None, blocks=m)) for m in (1, 2, 4, 8)}
         assert max(cosines, key=cosines.__getitem__) == count
 
 
 def test_the_rule_for_the_size_covers_a_cap_ten_times_within_its_limits() -> None:
-    assert block_shape(64, epsilon=Fraction(8)).size == 2**12
-    assert block_shape(64, epsilon=Fraction(9)).size == 2**13
-    assert block_shape(64, epsilon=Fraction(16)).size == 2**14
-    assert block_shape(64, epsilon=Fraction(16)).top == 1
+    assert block_draw(64, epsilon=Fraction(8)).size == 2**12
+    assert block_draw(64, epsilon=Fraction(9)).size == 2**13
+    assert block_draw(64, epsilon=Fraction(16)).size == 2**14
+    assert block_draw(64, epsilon=Fraction(16)).heavy_count == 1
 
 
 def test_more_blocks_than_pairs_of_coordinates_are_refused() -> None:
     with pytest.raises(ConfigurationError, match="blocks must be at most half of the 7 coordinates, got 4"):
         random_layout(7, epsilon=8.0, size=None, seed=0, blocks=4)
     with pytest.raises(ConfigurationError, match="blocks must be at most half of the 3 coordinates, got 2"):
-        layout_shapes(3, epsilon=8.0, size=None, blocks=2)
+        cut(3, epsilon=8.0, size=None, blocks=2)

@@ -18,7 +18,7 @@ def test_learned_codewords_cover_the_latents_they_were_made_for(unit_rows) -> No
     cosines = (learned.privatize(latents) * latents).sum(dim=1)
     assert abs(float(cosines.mean()) - learned.mean_cosine(16)) < 8 * float(cosines.std()) / 20_000**0.5 + 1e-5
     assert learned.mean_cosine(16) > 0.9 > Codebook(epsilon=8.0).mean_cosine(16)
-    assert learned.layout(16)[0].shape.epsilon == 8
+    assert learned.selection.epsilon == 8
     assert torch.equal(words, 3 * unit_rows(200, 16))  # the caller's tensor is left alone
 
 
@@ -45,60 +45,13 @@ def test_learned_codewords_of_another_dimension_are_refused() -> None:
         LearnedCodebook(epsilon=8.0, codewords=torch.eye(3)).privatize(torch.ones(2, 5))
 
 
-@pytest.mark.parametrize(
-    ("epsilon", "count", "top"),
-    [(0.5, 32, 10), (2.0, 64, 6), (4.0, 256, 4), (8.0, 1024, 2), (10.0, 1024, 1), (64.0, 1024, 1)],
-)
-def test_the_size_and_the_heavy_set_follow_the_budget_alone(epsilon: float, count: int, top: int) -> None:
-    mechanism = LearnedCodebook(epsilon=epsilon)
-    (block,) = mechanism.layout(16)
-    assert (mechanism.count, block.shape.size, block.shape.top) == (count, count, top)
-    assert LearnedCodebook(epsilon=epsilon, size=50).count == 50
-
-
 def test_frequencies_of_released_codewords_are_those_of_the_proof() -> None:
     """Each heavy codeword has probability A / W, each light one B / W; 8 standard errors miss with probability below 1e-13."""
     mechanism, records = LearnedCodebook(epsilon=2.0, codewords=torch.eye(6), top=2), 60_000
     latent = torch.tensor([[3.0, 2.0, 1.0, 0.0, 0.0, 0.0]])
     counts = mechanism.privatize(latent.expand(records, -1)).sum(dim=0) / records
-    heavy, light = mechanism.layout(6)[0].shape.odds
+    heavy, light = mechanism.selection.odds
     assert math.log(heavy / light) == pytest.approx(2.0, abs=1e-6)
     assert heavy <= math.exp(2.0) * light
     expected = np.array([heavy / (2 * heavy + 4 * light)] * 2 + [light / (2 * heavy + 4 * light)] * 4)
     assert np.all(np.abs(counts.numpy() - expected) < 8 * np.sqrt(expected / records))
-
-
-def test_a_model_brings_the_largest_codebook_that_the_budget_allows(unit_rows) -> None:
-    books = {size: unit_rows(size, 8) for size in (32, 64, 256)}
-    assert LearnedCodebook(epsilon=2.0).with_codewords(books).count == 64
-    assert LearnedCodebook(epsilon=20.0).with_codewords(books).count == 256
-    assert LearnedCodebook(epsilon=20.0, size=40).with_codewords(books).count == 32
-    own = LearnedCodebook(epsilon=8.0, codewords=torch.eye(8))
-    assert own.with_codewords(books) is own
-    assert LearnedCodebook(epsilon=20.0).with_codewords(books, most=100).count == 64
-    with pytest.raises(ConfigurationError, match="size must be at least 32"):
-        LearnedCodebook(epsilon=8.0, size=20).with_codewords(books)
-
-
-@pytest.mark.parametrize(
-    ("epsilon", "sizes", "count", "top"),
-    [
-        (0.5, (64, 128, 256, 512), 512, 229),
-        (2.0, (64, 128, 256, 512), 512, 78),
-        (4.0, (64, 128, 256, 512), 512, 18),
-        (20.0, (64, 128, 256, 512), 512, 1),
-        (2.0, (64, 128, 512), 128, 20),
-        (6.0, (64, 128, 512), 512, 5),
-        (0.5, (300, 512), 512, 229),
-    ],
-)
-def test_of_broad_text_all_codewords_are_used_and_a_gap_ends_those_of_a_domain(
-    unit_rows, epsilon: float, sizes: tuple[int, ...], count: int, top: int
-) -> None:
-    """The odds of a heavy codeword are epsilon - 2 to one, at least 4 to 3."""
-    books = {size: unit_rows(size, 8) for size in sizes}
-    mechanism = LearnedCodebook(epsilon=epsilon).over_broad_text(books)
-    assert (mechanism.count, mechanism.heavy) == (count, top)
-    (shape,) = (block.shape for block in mechanism.layout(8))
-    assert (shape.size, shape.top) == (count, top)
-    assert LearnedCodebook(epsilon=epsilon, top=7).over_broad_text(books).heavy == 7

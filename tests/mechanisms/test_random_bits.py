@@ -80,8 +80,7 @@ def test_a_bernoulli_draw_has_its_probability(probability: float) -> None:
 @pytest.fixture
 def small_odds(monkeypatch: pytest.MonkeyPatch) -> tuple[int, int]:
     """Weights of a few bits for every mechanism: the real ones have 2^64 for the light outcomes."""
-    for name in ("description", "randomized_response", "joint_response", "codebook"):
-        monkeypatch.setattr(f"adept.mechanisms.{name}.exact_odds", lambda epsilon: (5, 2))
+    monkeypatch.setattr("adept.mechanisms.selection.exact_odds", lambda epsilon: (5, 2))
     return 5, 2
 
 

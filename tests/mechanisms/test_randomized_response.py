@@ -64,7 +64,7 @@ def test_any_two_labels_probabilities_differ_by_exactly_the_odds(monkeypatch: py
 
 def test_every_wrong_label_is_reached_from_every_true_one(monkeypatch: pytest.MonkeyPatch) -> None:
     mechanism = RandomizedResponse(epsilon=1.0, labels=INTENTS)
-    monkeypatch.setattr("adept.mechanisms.randomized_response.exact_ranks", lambda records, **_: list(range(records)))
+    monkeypatch.setattr("adept.mechanisms.selection.exact_ranks", lambda records, **_: list(range(records)))
     assert all(set(mechanism.privatize([label] * 4)) == set(INTENTS) for label in INTENTS)
 
 

@@ -20,7 +20,7 @@ def test_learned_codewords_are_nearer_to_clustered_latents_than_random_ones() ->
     assert all(
         words.shape == (size, 16) and words.norm(dim=1).allclose(torch.ones(size)) for size, words in books.items()
     )
-    learned = LearnedCodebook(epsilon=6.0, size=64).with_codewords(books).privatize(latents)
+    learned = LearnedCodebook(epsilon=6.0, codewords=books[64]).privatize(latents)
     random = Codebook(epsilon=6.0).privatize(latents)
     cosine = torch.nn.functional.cosine_similarity
     assert cosine(learned, latents).mean() > cosine(random, latents).mean() + 0.2

@@ -280,7 +280,7 @@ def test_cells_of_a_public_label_set_are_made_before_the_first_record(loaded: An
     rewriter, options = open_release(request)
     assert options.label_set == (*broad.NAMES, "late_flight")
     writer = local_release._with_label_codewords(rewriter, "intent", options)
-    assert len(writer.coding.cells._kept) == 4  # type: ignore[attr-defined]
+    assert len(writer.alphabet.cells._kept) == 4  # type: ignore[attr-defined]
 
 
 def test_labels_come_as_they_are_and_a_late_one_changes_no_other_records_sentences(loaded: Any, given: Path) -> None:
@@ -343,7 +343,7 @@ def test_descriptions_of_labels_place_their_codewords_and_are_in_the_digest(load
     verify_statement.check(str(given.with_name("described.jsonl.privacy.json")), restate=restate)
     rewriter, options = open_release(ReleaseRequest(epsilon=4.0, label_descriptions=str(place)))
     assert options.label_descriptions == {"X17": ("is there a taxi downtown", "ground transportation", "taxi")}
-    assert local_release._with_label_codewords(rewriter, "intent", options).coding.cells.about.keys() == {"X17"}  # type: ignore[attr-defined]
+    assert local_release._with_label_codewords(rewriter, "intent", options).alphabet.cells.about.keys() == {"X17"}  # type: ignore[attr-defined]
 
 
 @pytest.mark.parametrize("line", ["X17", "X17\t", "\ta sentence", " \t "])
@@ -365,7 +365,7 @@ def test_labelled_examples_of_a_model_place_codewords_unless_descriptions_say_ot
 ) -> None:
     monkeypatch.setattr(loaded[0], "label_examples", {"X17": ["is there a taxi"], "GroundTransportation": ["taxi"]})
     rewriter, _ = open_release(ReleaseRequest(epsilon=4.0))
-    about = rewriter.by_label({"X17": ["cheap"]}).coding.cells.about  # type: ignore[attr-defined]
+    about = rewriter.by_label({"X17": ["cheap"]}).alphabet.cells.about  # type: ignore[attr-defined]
     assert about == {"X17": (("cheap",),), "GroundTransportation": (("taxi",),)}
     loaded[0].save_pretrained(given.parent / "model")
     assert type(loaded[0]).from_pretrained(given.parent / "model").label_examples == loaded[0].label_examples

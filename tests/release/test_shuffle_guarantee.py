@@ -12,12 +12,13 @@ from datetime import datetime, tzinfo
 from pathlib import Path
 
 import pytest
+from exact_shuffling import subset
 import torch
 
 from adept.data.formats import Record
 from adept.errors import ConfigurationError
 from adept.mechanisms import Description, JointResponse, LearnedCodebook, RandomizedResponse, SqrtNLaplace, random_draws
-from adept.mechanisms.shuffling import Draw, central_epsilon
+from adept.mechanisms.shuffling import central_epsilon
 from adept.models.config import DecodingConfig
 from adept.release import local_release
 from adept.release.columns_labels_persons import ReleaseOptions
@@ -26,7 +27,6 @@ from adept.release.plain_or_shuffled_batches import PlainBatches, ShuffledBatche
 from adept.release.release_flow import preview
 from adept.release.resume_journal import Entry
 from adept.release.shuffle_guarantee import find_shuffled
-from adept.rewriting.encode_release_write import pack
 from adept.rewriting.rewriter import Rewriter
 
 MECHANISM = Description(epsilon=6.0, size=64)
@@ -63,7 +63,7 @@ def test_shuffled_rows_are_the_same_rows_in_another_order(rewriter: Rewriter, nu
     described = json.loads((tmp_path / "out.jsonl.privacy.json").read_text())
     assert "their order" not in described["not_hidden"]
     assert (described["shuffled_here"], described["shuffled_records"], described["shuffled_smallest"]) == (True, 60, 20)
-    assert described["central_epsilon"] == central_epsilon([Draw(6.0, 64)], records=20, delta=1e-6)
+    assert described["central_epsilon"] == central_epsilon([subset(6.0, 64)], records=20, delta=1e-6)
     assert "This run shuffled the records" in statement.text
     assert ", 1e-6)-DP for replacing one record by another" in statement.text
 
@@ -130,7 +130,7 @@ def test_labels_of_one_symbol_hide_among_all_records_as_one_symbol() -> None:
     options = ReleaseOptions(shuffled_records=9_000, labels="joint_response", label_response=joint)
     found = find_shuffled(joint.text, options, dim=8, records=9_000, smallest=9_000)
     assert found is not None
-    assert found.epsilon == central_epsilon([Draw(6.0, 128, 3)], records=9_000, delta=1e-6)
+    assert found.epsilon == central_epsilon([subset(6.0, 128, 3)], records=9_000, delta=1e-6)
 
 
 @pytest.mark.parametrize(
@@ -232,7 +232,7 @@ def test_files_of_equal_unordered_releases_are_equal_but_for_their_order(
     rewriter: Rewriter, numbered: Path, tmp_path: Path, options: ReleaseOptions
 ) -> None:
     rewriter.batch_size = 7
-    releases = pack([number % 23 for number in range(60)])
+    releases = torch.tensor([[number % 23] for number in range(60)])
     files = [
         written_from(rewriter, releases[order], numbered, tmp_path / f"{place}.jsonl", options)
         for place, order in enumerate((torch.arange(60), torch.arange(60).flip(0)))
@@ -263,7 +263,7 @@ def placed(topic_run: Path, pool: int, numbered: Path, tmp_path: Path, options: 
     files = []
     for place, asked in enumerate((options, replace(options, shuffle=False, shuffled_records=60))):
         rewriter = sampled(topic_run, pool)
-        releases = (rewriter.mechanism.codewords[:1] * rewriter.mechanism.clip_norm).expand(60, -1)
+        releases = torch.zeros(60, 1, dtype=torch.int64)
         random.seed(7)
         torch.manual_seed(7)
         files.append(written_from(rewriter, releases, numbered, tmp_path / f"{pool} {place}.jsonl", asked))

@@ -4,14 +4,12 @@ import json
 from pathlib import Path
 
 import pytest
-import torch
 from tiny import Run
 
 from adept import audit
-from adept.errors import ConfigurationError, ModelError
+from adept.errors import ModelError
 from adept.mechanisms import Description
 from adept.models.codec.codec_files import DESCRIPTION, TABLES
-from adept.rewriting.encode_release_write import pack, unpack
 from adept.rewriting.rewriter import Rewriter
 
 TEXTS = ["show me flights to boston", "", "what is the cheapest fare", "zebra 😀", "flights " * 10_000]
@@ -44,17 +42,6 @@ def test_a_large_budget_writes_the_record_itself(tiny_run: Path) -> None:
 
 def test_the_guarantee_is_the_mechanisms(rewriter: Rewriter) -> None:
     assert rewriter.guarantee == Description(epsilon=12.0).guarantee()
-
-
-@pytest.mark.parametrize("numbers", [[], [0, 1, 2**60 - 1, 2**60, 2**119 + 7, 2**120 - 1]])
-def test_numbers_travel_as_tensors(numbers: list[int]) -> None:
-    assert unpack(pack(numbers)) == numbers
-
-
-@pytest.mark.parametrize("rows", [torch.zeros(3, 2), torch.zeros(3, 1, dtype=torch.int64)])
-def test_what_is_no_release_is_refused(rows: torch.Tensor) -> None:
-    with pytest.raises(ConfigurationError, match="rows of two int64"):
-        unpack(rows)
 
 
 def test_a_model_without_a_codec_says_so(rewriter: Rewriter) -> None:

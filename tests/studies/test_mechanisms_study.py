@@ -7,7 +7,7 @@ import torch
 
 from adept.errors import ConfigurationError
 from adept.mechanisms import BY_NAME
-from adept.mechanisms.codebook import block_shape
+from adept.mechanisms.selection import Selection
 from adept.studies import mechanisms_on_latents
 from adept.studies.mechanisms_on_latents import MechanismRow, cap_information, codeword_information
 
@@ -91,11 +91,11 @@ def test_approximate_privacy_has_no_capacity_bound_and_no_privacy_an_infinite_on
 
 
 def test_the_codebooks_information_is_the_entropy_lost_by_its_distribution() -> None:
-    shape = block_shape(8, epsilon=BY_NAME["codebook"](epsilon=3.0).layout(8)[0].shape.epsilon, size=50, top=7)  # type: ignore[attr-defined]
-    heavy, light = shape.odds
+    draw = Selection(epsilon=3.0, size=50, heavy_count=7)
+    heavy, light = draw.odds
     distribution = [weight / (7 * heavy + 43 * light) for weight in [heavy] * 7 + [light] * 43]
     lost = math.log2(50) + sum(p * math.log2(p) for p in distribution)
-    assert codeword_information(shape) == pytest.approx(lost, rel=1e-12)
+    assert codeword_information(draw) == pytest.approx(lost, rel=1e-12)
 
 
 def test_a_certain_cap_tells_its_whole_surprise_and_a_uniform_release_nothing() -> None:

@@ -11,6 +11,7 @@ from typing import Any
 import broad
 import numpy as np
 import pytest
+import torch
 
 from adept import audit
 from adept.errors import ConfigurationError, ModelError
@@ -21,9 +22,9 @@ from adept.models.codec.word_weights_and_meanings import tabulate
 from adept.models.label_names_and_sentences import LabelCells
 from adept.models.tokenizer import join_words
 from adept.models.topics import WordTopics
-from adept.rewriting import release_by_label
-from adept.rewriting.loading import fit_mechanism, label_mechanism
-from adept.rewriting.release_by_label import CellCoding, CellSearch, LabelCoding
+from adept.rewriting import cells
+from adept.rewriting.cells import Cell, Cells, CellSearch
+from adept.rewriting.loading import fit, label_mechanism
 from adept.rewriting.rewriter import Rewriter
 
 Loaded = tuple[Any, Any]
@@ -35,7 +36,7 @@ TEXTS = [
     "what meals do they serve on the late flight",
 ]
 EPSILON = 4.0
-UNIT = release_by_label.UNIT
+UNIT = cells.UNIT
 
 
 @pytest.fixture(scope="module")
@@ -44,25 +45,21 @@ def loaded(topic_run: Path) -> Iterator[Loaded]:
         yield parts
 
 
-def rewriter_of(loaded: Loaded, **options: Any) -> Rewriter:
+def rewriter_of(loaded: Loaded, *, label: str | None = None, **options: Any) -> Rewriter:
     mechanism = Description(**{"epsilon": EPSILON, "by_label": True} | options)
-    return Rewriter.for_measurement(*loaded, mechanism=mechanism)
+    return Rewriter.for_measurement(*loaded, mechanism=mechanism, label=label)
 
 
 def probabilities(rewriter: Rewriter, text: str, label: str) -> dict[int, Fraction]:
     """Return the exact distribution of released sentences: every rank's weight, at the sentence that it means."""
-    coding, mechanism = rewriter.coding, rewriter.mechanism
-    assert isinstance(coding, LabelCoding)
-    assert isinstance(mechanism, Description)
-    cell = coding.of_label(label)
-    own = np.searchsorted(cell.cell, cell.encode([text])[0, 1::2].numpy()).tolist()
-    heavy, light = mechanism.odds
-    weights = [heavy] * mechanism.heavy + [light] * (mechanism.count - mechanism.heavy)
-    chosen = mechanism.choose([own] * mechanism.count, range(mechanism.count))
-    found: Counter[int] = Counter()
-    for number, weight in zip(chosen, weights, strict=True):
-        found[int(cell.cell[number])] += weight
-    return {number: Fraction(weight, sum(weights)) for number, weight in found.items()}
+    cell = cell_of(rewriter, label)
+    stated = cell.selection.distribution(cell.heavy([text])[0].tolist())
+    return {int(cell.members[position]): probability for position, probability in stated.items()}
+
+
+def cell_of(rewriter: Rewriter, label: str) -> Cell:
+    assert isinstance(rewriter.alphabet, Cells)
+    return rewriter.alphabet.of(label)
 
 
 @pytest.mark.parametrize("label", [*broad.NAMES, "", "Überweisung"])
@@ -85,9 +82,9 @@ def test_records_of_two_labels_have_texts_of_their_own(loaded: Loaded) -> None:
 def test_all_labels_have_the_same_numbers(loaded: Loaded) -> None:
     rewriter = rewriter_of(loaded)
     encoded = rewriter.encode(TEXTS, broad.NAMES + broad.NAMES[:2])
-    cells = [rewriter.coding.of_label(label).cell for label in broad.NAMES]  # type: ignore[attr-defined]
-    assert {len(set(cell.tolist())) for cell in cells} == {rewriter.mechanism.count} == {broad.CELL}
-    assert encoded.shape[1] == 2 * rewriter.mechanism.heavy
+    members = [cell_of(rewriter, label).members for label in broad.NAMES]
+    assert {len(set(cell.tolist())) for cell in members} == {rewriter.mechanism.count} == {broad.CELL}
+    assert encoded.shape[1] == rewriter.mechanism.heavy
     [part] = rewriter.mechanism.certificate(0)
     assert (part["of"], part["size"], part["top"]) == ("text by label", str(broad.CELL), str(rewriter.mechanism.heavy))
 
@@ -107,9 +104,9 @@ def test_a_record_is_encoded_alike_in_any_company(loaded: Loaded) -> None:
 def test_the_heavy_sentences_are_the_nearest_of_the_cell(loaded: Loaded) -> None:
     codec, rewriter = loaded[0].codec, rewriter_of(loaded, size=300, top=1)
     said = [*codec.utterances, *(codec.listed[place] for place in range(len(codec.listed)))]
-    cell = rewriter.coding.of_label("cheapest_airfare")  # type: ignore[attr-defined]
-    for place in cell.cell[[0, 50, 299]].tolist():
-        nearest = cell.encode([join_words(said[place])])[0, 1].item()
+    cell = cell_of(rewriter, "cheapest_airfare")
+    for place in cell.members[[0, 50, 299]].tolist():
+        nearest = int(cell.members[cell.heavy([join_words(said[place])])[0, 0]])
         assert Counter(said[nearest]) == Counter(said[place])
 
 
@@ -118,7 +115,7 @@ def by_definition(
 ) -> list[int]:
     """Return the positions of the nearest texts: word by word, one text after the other; the first of ties."""
     index, read = search.index, words or search.index.meanings
-    halves, distances = release_by_label.TOPIC_HALVES if words else nearest_text.MEANING_HALVES[0], []
+    halves, distances = cells.TOPIC_HALVES if words else nearest_text.MEANING_HALVES[0], []
     weight = sum(index.weigh(word) for word in set(record)) * nearest_text.MISSING_COST
     [own] = read.of_table(*tabulate([set(record)])).astype(np.int64)
     for place in places.tolist():
@@ -143,13 +140,13 @@ def test_the_nearest_sentences_of_a_cell_are_those_by_definition(
     records = [text.split() for text in TEXTS]
     found = search.nearest(records, places, count).tolist()
     wanted = [by_definition(search, words, record, places, count) for record in records]
-    if count > release_by_label.SHORTLIST_TEXTS // release_by_label.SHORTLIST_SHARE:
+    if count > cells.SHORTLIST_TEXTS // cells.SHORTLIST_SHARE:
         assert found == wanted
     same = [len({*ours} & {*theirs}) / count for ours, theirs in zip(found, wanted, strict=True)]
     assert min(same[0], same[1], same[4]) >= 0.5
     assert search.nearest([records[0]] * 3, places, count).tolist() == [found[0]] * 3
     assert search.nearest(records[:1], places, count).tolist() == found[:1]
-    monkeypatch.setattr(release_by_label, "MAX_DISTANCES", 700)  # two records at a time
+    monkeypatch.setattr(cells, "MAX_DISTANCES", 700)  # two records at a time
     assert search.nearest(records, places, count).tolist() == found
 
 
@@ -157,9 +154,9 @@ def test_many_sentences_are_searched_as_few_are(loaded: Loaded, monkeypatch: pyt
     """Where a cell is large, the inverted file finds what a comparison with all finds, and fills up what it lacks."""
     index, places = loaded[0].codec.sentence_index, np.arange(0, 1500, 3, dtype=np.int32)
     records = [text.split() for text in TEXTS if text]
-    monkeypatch.setattr(release_by_label, "MEANING_HALVES", (4, 4))
+    monkeypatch.setattr(cells, "MEANING_HALVES", (4, 4))
     few = CellSearch(index).nearest(records, places, 2)
-    monkeypatch.setattr(release_by_label, "MAX_UNGROUPED", 10)
+    monkeypatch.setattr(cells, "MAX_UNGROUPED", 10)
     many = CellSearch(index).nearest(records, places, 2)
     assert (few[:, 0] == many[:, 0]).mean() >= 0.75
     lacking = CellSearch(index).nearest(records, np.array([0, 1, 2], dtype=np.int32), 3)
@@ -170,8 +167,8 @@ def test_a_release_is_a_sentence_of_the_cell(loaded: Loaded) -> None:
     rewriter = rewriter_of(loaded)
     labels = [broad.NAMES[place % 3] for place in range(300)]
     released = rewriter.release([TEXTS[place % 5] for place in range(300)], labels)
-    cells = {name: set(rewriter.coding.of_label(name).cell.tolist()) for name in broad.NAMES}  # type: ignore[attr-defined]
-    assert all(row[1].item() in cells[label] for row, label in zip(released, labels, strict=True))
+    members = {name: set(cell_of(rewriter, name).members.tolist()) for name in broad.NAMES}
+    assert all(row.item() in members[label] for row, label in zip(released, labels, strict=True))
     assert len(rewriter.write(released, samples=2)) == 600
 
 
@@ -181,10 +178,8 @@ def test_labels_are_needed_and_refusals_name_no_record(loaded: Loaded) -> None:
         rewriter.rewrite(TEXTS)
     with pytest.raises(ConfigurationError, match="got none in record 2"):
         rewriter.rewrite_pairs(TEXTS[:2], ["X17", None])
-    with pytest.raises(ConfigurationError, match="label must be given"):
-        rewriter.of_label(None)
     with pytest.raises(ConfigurationError, match="label must be left out"):
-        rewriter.of_label("X17").of_label("X17")
+        Rewriter.for_measurement(*loaded, mechanism=Description(epsilon=EPSILON), label="X17")
 
 
 def test_a_model_without_enough_sentences_is_refused_or_keeps_its_codewords(loaded: Loaded, topic_run: Path) -> None:
@@ -217,11 +212,11 @@ def test_an_adapted_model_writes_sentences_near_its_examples_at_small_budgets(
     assert codec
     assert 0 < len(codec.utterances) < codec.sentences
     monkeypatch.setattr(codec, "choose_size", lambda size, joint: codec.sentences)
-    sizes = {epsilon: fit_mechanism(Description(epsilon=epsilon), model)[1].count for epsilon in (10.0, least)}
+    sizes = {epsilon: fit(Description(epsilon=epsilon), model).count for epsilon in (10.0, least)}
     assert set(sizes.values()) == {codec.sentences}
     monkeypatch.setattr(model, "training_data", replace(model.training_data, records=1000, examples=examples))
     sizes = {
-        epsilon: fit_mechanism(Description(epsilon=epsilon), model)[1].count for epsilon in (10.0, least - 0.1, least)
+        epsilon: fit(Description(epsilon=epsilon), model).count for epsilon in (10.0, least - 0.1, least)
     }
     assert list(sizes.values()) == [len(codec.utterances)] * 2 + [codec.sentences]
 
@@ -230,7 +225,7 @@ def test_a_pickled_rewriter_makes_the_same_cells(loaded: Loaded) -> None:
     rewriter = rewriter_of(loaded)
     again = pickle.loads(pickle.dumps(rewriter))
     for label in broad.NAMES:
-        assert (again.coding.of_label(label).cell == rewriter.coding.of_label(label).cell).all()
+        assert (cell_of(again, label).members == cell_of(rewriter, label).members).all()
 
 
 # --- Audits
@@ -238,12 +233,12 @@ def test_a_pickled_rewriter_makes_the_same_cells(loaded: Loaded) -> None:
 
 def audited(rewriter: Rewriter) -> audit.AuditResult:
     pairs = [(TEXTS[0], TEXTS[1]), (TEXTS[0], TEXTS[4])]
-    return audit.run(rewriter.of_label(broad.NAMES[0]), pairs=pairs, trials=4000)
+    return audit.run(rewriter, pairs=pairs, trials=4000)
 
 
 def test_an_audit_of_one_labels_records_finds_no_violation(loaded: Loaded) -> None:
     """False alarms: at most .001, the audit's own."""
-    assert not audited(rewriter_of(loaded)).violated
+    assert not audited(rewriter_of(loaded, label=broad.NAMES[0])).violated
 
 
 def test_an_audit_finds_a_cell_that_depends_on_the_record(loaded: Loaded, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -251,14 +246,14 @@ def test_an_audit_finds_a_cell_that_depends_on_the_record(loaded: Loaded, monkey
 
     These are half of a cell, whose light sentences are likely enough for 4,000 trials at a budget of 2.
     """
-    rewriter = rewriter_of(loaded, epsilon=2.0)
-    released = CellCoding.release_records
+    rewriter, every = rewriter_of(loaded, epsilon=2.0, label=broad.NAMES[0]), rewriter_of(loaded, epsilon=2.0)
+    heavy = Cell.heavy
 
-    def planted(self: CellCoding, texts: list[str], labels: Any, mechanism: Any) -> Any:
-        self.cell = rewriter.coding.cells.of(texts[:1])[texts[0]]  # type: ignore[attr-defined]
-        return released(self, texts, labels, mechanism)
+    def planted(self: Cell, texts: list[str], labels: Any = None) -> Any:
+        self.members = cell_of(every, texts[0]).members
+        return heavy(self, texts, labels)
 
-    monkeypatch.setattr(CellCoding, "release_records", planted)
+    monkeypatch.setattr(Cell, "heavy", planted)
     assert audited(rewriter).violated
 
 
@@ -267,15 +262,11 @@ def test_heavy_sentences_whose_number_depends_on_the_label_are_refused(
 ) -> None:
     """Planted: a label with a wider heavy set, which the certificate does not show."""
     rewriter = rewriter_of(loaded)
-    of_label = LabelCoding._groups
-
-    def planted(self: LabelCoding, texts: Any, labels: Any) -> Any:
-        for coding, rows in of_label(self, texts, labels):
-            coding.top += coding.cell[0] == self.cells.of(["X17"])["X17"][0] == 0
-            yield coding, rows
-
-    monkeypatch.setattr(LabelCoding, "_groups", planted)
-    with pytest.raises(ConfigurationError, match="different integers for each record"):
+    heavy = Cells.heavy
+    monkeypatch.setattr(
+        Cells, "heavy", lambda self, texts, labels: torch.cat([heavy(self, texts, labels)] * (1 + ("X17" in labels)), 1)
+    )
+    with pytest.raises(ConfigurationError, match="different integers from 0 to"):
         rewriter.release(TEXTS[:1], ["X17"])
 
 
@@ -285,7 +276,7 @@ def test_of_equal_distances_the_first_places_are_taken(count: int) -> None:
     rng = np.random.default_rng(count)
     values = np.concatenate([np.zeros((1, 30), int), rng.integers(0, 3, (40, 30)), rng.integers(0, 10**9, (40, 30))])
     numbers = rng.permuted(np.broadcast_to(np.arange(30), values.shape), axis=1)
-    for row, places, found in zip(values, numbers, release_by_label._least(values, numbers, count), strict=True):
+    for row, places, found in zip(values, numbers, cells._least(values, numbers, count), strict=True):
         expected = sorted(range(30), key=lambda column: (row[column], places[column]))[:count]
         assert sorted(found.tolist()) == sorted(expected)
 
@@ -295,14 +286,14 @@ def test_of_equal_distances_the_first_places_are_taken(count: int) -> None:
 )
 def test_all_cells_have_the_same_first_sentences(loaded: Loaded, epsilon: float, share: float) -> None:
     rewriter = rewriter_of(loaded, epsilon=epsilon, size=64)
-    cells = [set(rewriter.coding.of_label(name).cell.tolist()) for name in broad.NAMES]  # type: ignore[attr-defined]
-    assert all(cell.issuperset(range(round(64 * share))) for cell in cells)
-    assert len(set.intersection(*cells)) < 64 * share + 8
+    members = [set(cell_of(rewriter, name).members.tolist()) for name in broad.NAMES]
+    assert all(cell.issuperset(range(round(64 * share))) for cell in members)
+    assert len(set.intersection(*members)) < 64 * share + 8
 
 
 def test_cells_are_made_at_the_first_use_of_a_label(loaded: Loaded) -> None:
     rewriter = rewriter_of(loaded)
-    cells: LabelCells = rewriter.coding.cells  # type: ignore[attr-defined]
-    assert not cells._kept
+    kept: LabelCells = rewriter.alphabet.cells  # type: ignore[union-attr]
+    assert not kept._kept
     rewriter.rewrite_pairs(TEXTS[:2], broad.NAMES[:2])
-    assert len(cells._kept) == 2
+    assert len(kept._kept) == 2
