@@ -22,7 +22,8 @@ Sources for subset selection over a random codebook: Feldman and Talwar 2021, "L
 of efficient private local randomizers"; Shah et al. 2022, "Optimal compression of locally
 differentially private mechanisms".
 
-Checked proof: ``proofs/Privacy.v``, ``composition_of_many``.
+Checked proof: ``proofs/Symbols.v``, ``descriptions_are_private``; ``proofs/Privacy.v``,
+``composition_of_many``.
 """
 
 import math

@@ -8,6 +8,8 @@ claim holds for any two records with the same label. The first sentences of the 
 so that a misleading name of a label cannot decide alone what is released.
 
 The rules of ``adept.mechanisms.policy`` set K and t.
+
+Checked proof: ``proofs/Symbols.v``, ``descriptions_are_private``, ``same_label_is_private``.
 """
 
 from collections.abc import Sequence

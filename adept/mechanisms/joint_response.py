@@ -6,6 +6,9 @@ each with the record's own label. Claim and proof, also of what each half tells 
 ``adept.mechanisms.selection``: the set of heavy pairs has t members, whatever the label is.
 
 The rules of ``adept.mechanisms.policy`` set k and t.
+
+Checked proof: ``proofs/Symbols.v``, ``joint_response_is_private``, ``text_alone_is_private``,
+``label_alone_is_private``.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -71,7 +74,7 @@ class JointResponse:
         """The total privacy budget for a text together with its label, in nats."""
         return self.mechanism.epsilon
 
-    @cached_property
+    @property
     def selection(self) -> Selection:
         """The draw of a pair's index: the label's place times k, plus the outcome's number."""
         own = self.text.selection

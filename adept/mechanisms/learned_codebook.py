@@ -3,6 +3,8 @@ r"""Release of a codeword from a small codebook that was learned from public lat
 A codebook is a list of k unit vectors, the codewords, which are learned from the latents of public
 texts. The release, its claim and its proof are those of ``adept.mechanisms.selection``, for *any*
 public codewords. The rules of ``adept.mechanisms.policy`` set k and the number t of heavy codewords.
+
+Checked proof: ``proofs/Symbols.v``, ``descriptions_are_private``.
 """
 
 from dataclasses import dataclass, field

@@ -30,7 +30,7 @@ CODEWORDS_PER_HEAVY = 512
 BROAD_FACTOR = 4  # by which broad text may have more codewords
 CELL_SENTENCES = 1 << 13  # sentences of a label's cell at epsilon 4
 DOUBLING_NATS = 2  # in which a cell doubles above the last row of CELLS
-MAX_LIST = 2**62
+MAX_LIST = 2**40  # entries; with labels still far below the largest index
 
 
 class Cell(NamedTuple):

@@ -184,9 +184,8 @@ def _integers(heavy: Any, selection: Selection) -> Tensor:
         return heavy
     listed = [[row] if type(row) is int else row for row in heavy]
     for number, row in enumerate(listed, start=1):
-        if not isinstance(row, list | tuple) or len(row) != count or any(type(index) is not int for index in row):
-            raise _refusal(number, selection)
-        if not 0 <= min(row) <= max(row) < selection.size:  # before a tensor, which holds 64 bits
+        several = isinstance(row, list | tuple) and len(row) == count
+        if not several or any(type(index) is not int or not 0 <= index < selection.size for index in row):
             raise _refusal(number, selection)
     return torch.tensor(listed, dtype=torch.int64).reshape(len(listed), count)
 

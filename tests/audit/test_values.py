@@ -62,7 +62,7 @@ def test_a_violation_is_found_in_an_oracle_that_claims_two_fifths_less(name: str
     [
         Description(epsilon=3.0, size=20),
         Description(epsilon=8.0),
-        Description(epsilon=4.0, size=2**100),
+        Description(epsilon=4.0, size=2**60),
         RandomizedResponse(epsilon=2.0, labels=("a", "b", "c")),
     ],
     ids=["small", "default", "huge", "labels"],

@@ -240,22 +240,16 @@ MET = "the scale moves by less than its margin of 2^-20; that it meets (**) with
 # Mutants that do the same as the function, or the same for every caller.
 EQUIVALENT = {
     "random_draws.exact_ranks: draw < border -> draw <= border": "at the border the other branch gives the same rank, `near`",
-    "codebook.Block.nearest: max(1, MAX_SCORES // self.shape.size) -> min(1, MAX_SCORES // self.shape.size)": (
+    "codebook.Block.nearest: max(1, MAX_SCORES // self.selection.size) -> min(1, MAX_SCORES // self.selection.size)": (
         "rows are ranked one by one, however many at a time"
     ),
-    "codebook.Block.nearest: max(1, MAX_SCORES // self.shape.size) -> max(2, MAX_SCORES // self.shape.size)": (
+    "codebook.Block.nearest: max(1, MAX_SCORES // self.selection.size) -> max(2, MAX_SCORES // self.selection.size)": (
         "rows are ranked one by one, however many at a time"
     ),
-    "codebook.Block.nearest: score.topk(self.shape.top, dim=-1, sorted=False) -> score.topk(self.shape.top, dim=1, sorted=False)": (
-        SAME_AXIS
-    ),
-    "codebook.Block.nearest: indices.sort(dim=-1) -> indices.sort(dim=1)": SAME_AXIS,
-    "codebook.Block.nearest: indices.shape[-1] -> indices.shape[1]": SAME_AXIS,
-    "codebook.Block.nearest: indices.diff(dim=-1) -> indices.diff(dim=1)": SAME_AXIS,
-    "codebook.layout_shapes: dim // 2 -> dim / 2": "a whole number is above a half if it is above the half rounded down",
-    "randomized_response.RandomizedResponse.choose: places[label] + rank -> places[label] - rank": (
-        "another permutation of all labels, the own one first"
-    ),
+    "codebook.Block.nearest: score.topk(self.selection.heavy_count, dim=-1, sorted=False) -> "
+    "score.topk(self.selection.heavy_count, dim=1, sorted=False)": SAME_AXIS,
+    "codebook.Block.nearest: torch.cat(near).sort(dim=-1) -> torch.cat(near).sort(dim=1)": SAME_AXIS,
+    "codebook.cut: dim // 2 -> dim / 2": "a whole number is above a half if it is above the half rounded down",
     "discrete_laplace.exact_laplace: values.clamp(-limit, limit) + noise -> values.clamp(-limit, limit) - noise": SIGN,
     "discrete_laplace.laplace_noise: below_each(2, len(size)) == 1 -> below_each(2, len(size)) != 1": SIGN,
     "discrete_laplace.laplace_noise: np.where(minus, -size, size) -> np.where(minus, size, -size)": SIGN,

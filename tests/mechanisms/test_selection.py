@@ -79,6 +79,8 @@ def test_odds_never_exceed_the_budget_and_waste_nothing(epsilon: float) -> None:
 
 def test_weights_above_the_budget_are_refused() -> None:
     assert Selection(epsilon=math.log(3) * (1 + 1e-12), size=2, weights=(3, 1)).odds == (3, 1)
+    heavy, light = Selection(epsilon=2.0, size=9).odds
+    assert Selection(epsilon=2.0, size=9, weights=(2 * heavy, 2 * light)).odds == (2 * heavy, 2 * light)
     for weights in ((3, 1), (1, 2), (2, 0)):
         with pytest.raises(ConfigurationError, match="weights must be"):
             Selection(epsilon=math.log(3) * (1 - 1e-12), size=2, weights=weights)
@@ -108,7 +110,7 @@ def test_other_than_t_different_indices_are_refused_without_being_told(own: obje
 def test_a_tensor_of_other_indices_is_refused_without_being_told(own: list[list[int]]) -> None:
     with pytest.raises(ConfigurationError, match="other values in record 2$"):
         Selection(epsilon=1.0, size=9, heavy_count=3).draw(torch.tensor(own))
-    with pytest.raises(ConfigurationError, match="3 different integers"):
+    with pytest.raises(ConfigurationError, match="3 different integers .* in record 1$"):
         Selection(epsilon=1.0, size=9, heavy_count=3).draw(torch.tensor(own, dtype=torch.float64))
 
 

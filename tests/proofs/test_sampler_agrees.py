@@ -7,10 +7,11 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import numpy as np
+import torch
 from numpy.typing import NDArray
 from proving import needs_coq
 
-from adept.mechanisms import description, random_bits
+from adept.mechanisms import Selection, random_bits
 from adept.mechanisms.random_draws import exact_ranks
 
 Words = tuple[int, ...]
@@ -109,18 +110,18 @@ def some_large(count: int = 1000) -> Iterator[Draw]:
 
 @needs_coq
 def test_both_find_the_same_number_among_the_others(driver: Path) -> None:
-    """A description's program adds it up, and a codebook's searches for it, as `Block.place` does with `searchsorted`."""
+    """The extracted program adds it up and searches for it; `Selection.place` is the function that runs."""
     owns = [own for top in range(1, 6) for own in itertools.combinations(range(7), top)]
     asked = [(own, place) for own in owns for place in range(7 - len(own))]
     lines = "".join(" ".join([f"other {place:b}", *(f"{number:b}" for number in own)]) + "\n" for own, place in asked)
     answers = subprocess.run([driver], input=lines, capture_output=True, text=True, check=True).stdout.splitlines()
     found = [[int(number, 2) for number in answer.split()] for answer in answers]
-    searched = [
-        place + int(np.searchsorted(np.array(own) - np.arange(len(own)), place, side="right")) for own, place in asked
-    ]
-    assert found == [
-        [description._other(own, place), search] for (own, place), search in zip(asked, searched, strict=True)
-    ]
+
+    def placed(own: tuple[int, ...], place: int) -> int:
+        selection = Selection(epsilon=1.0, size=7, heavy_count=len(own))
+        return int(selection.place(torch.tensor([own]), torch.tensor([len(own) + place])))
+
+    assert found == [[placed(own, place)] * 2 for own, place in asked]
 
 
 @needs_coq

@@ -301,7 +301,7 @@ class WrittenBefore(ShuffledBatches):
     """Texts are written in the old order, and moved afterwards."""
 
     def rows(self, batch: Sequence[Record], entry: Entry) -> Iterator[Record]:
-        released = torch.frombuffer(bytearray(base64.b64decode(entry["releases"])), dtype=torch.float32)
+        released = torch.frombuffer(bytearray(base64.b64decode(entry["releases"])), dtype=torch.int64)
         written = self._batches.write(released.reshape(len(batch), -1), None)
         self.moved = getattr(self, "moved", [])
         self.moved += self._batches.rows(batch, written)
