@@ -1,9 +1,9 @@
-"""The release of a data frame or a data set; imports neither pandas nor datasets."""
+"""The release of texts or of a table in memory; imports neither pandas nor datasets."""
 
 import json
 import os
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, fields, replace
 from datetime import UTC, datetime
@@ -11,10 +11,12 @@ from pathlib import Path
 from typing import Any, TypeVar, cast
 
 import numpy as np
+import pyarrow as pa
 
 from adept.data.column_names import list_names
 from adept.data.formats import STANDARD_STREAM, PlacedRecord, Record
 from adept.data.labels import label_set_of
+from adept.data.parquet_files import plain_values
 from adept.data.text_arguments import instance_of, text_list, value_list
 from adept.errors import ConfigurationError, DataError
 from adept.mechanisms import BY_NAME, LocalRandomizer
@@ -35,19 +37,30 @@ FILE_OPTIONS = {option.name for option in fields(PersonOptions)} - {"max_records
 FRAME_OPTIONS = {option.name for option in fields(ReleaseRequest)} - FILE_OPTIONS
 # The label column that files have by default; a frame's label column must be named
 USUAL_LABEL_COLUMN = "intent"
+# By the kind of texts without columns: how rewrites become an object of this kind
+TEXTS_RETURNED: dict[tuple[str, str], Callable[[Any, list[str]], Any]] = {
+    ("pandas", "Series"): lambda given, texts: type(given)(texts, name=given.name),
+    ("polars", "Series"): lambda given, texts: type(given)(given.name, texts),
+    ("polars", "DataFrame"): lambda given, texts: type(given)({given.columns[0]: texts}),
+    ("numpy", "ndarray"): lambda given, texts: np.array(texts, given.dtype if given.dtype == object else str).reshape(
+        -1, *given.shape[1:]
+    ),
+    ("pyarrow", "Array"): lambda given, texts: pa.array(texts),
+    ("pyarrow", "ChunkedArray"): lambda given, texts: pa.chunked_array([texts]),
+}
 
 
 def rewrite_frame(
     frame: Frame,
     *,
-    text: str,
     statement: str | Path,
+    text: str | None = None,
     epsilon: float | None = None,
     label: str | None = None,
     person: str | None = None,
     **options: Any,
 ) -> Frame:
-    """Rewrite the records of a data frame, and write the privacy statement of the release.
+    """Rewrite texts or the records of a table, and write the privacy statement of the release.
 
     *Claim*: a call that fails leaves no statement and nothing in the ledger. *Proof*. Before any
     record is added to the ledger (the list of released records), all records and options are
@@ -56,9 +69,10 @@ def rewrite_frame(
     records from the ledger. QED.
 
     Args:
-        frame: a ``pandas.DataFrame`` or a ``datasets.Dataset``.
-        text: name of the column with the texts.
+        frame: a ``pandas.DataFrame``, an Arrow table or batch, or a ``datasets.Dataset``; or only
+            texts: a list, an array, a Series, or whatever else ``text_list`` accepts.
         statement: new file for the statement.
+        text: name of the column with the texts; needed if the table has several columns.
         epsilon: privacy budget of each record.
         label: name of the column with labels. With None, no labels are written, except with
             ``labels="joint"``: then the model writes labels.
@@ -69,20 +83,23 @@ def rewrite_frame(
             object.
 
     Returns:
-        A table of the same kind as ``frame``, with a new index and the columns for text, label,
+        For a table, a table of the same kind, with a new index and the columns for text, label,
         ``keep_columns`` and ``sample`` (if ``samples > 1``). Labels are whole numbers if their
         column and the label set have that type; otherwise they are text. Kept columns keep their
         types, except that categories without a row are left out, and that a ``ClassLabel`` column
-        becomes text: the names of its classes.
+        becomes text: the names of its classes. For texts, the rewrites in order, ``samples`` for
+        each text: in a NumPy array, a Series or an Arrow array if ``frame`` is one, else in a list.
 
     Raises:
         AdeptError: for any reason for which ``adept rewrite`` would fail, or if ``frame`` or a
             column is unsuitable.
     """
     table = table_of(frame)
+    text = table.text_column(text)
     request = _request(
         {"epsilon": epsilon, "text_column": text, "label_column": label, "person_column": person}, options
     )
+    table.check_labels(request.labels)
     used = _checked_columns(table, request)
     place = _free(os.fspath(statement), request)
     rewriter, asked = open_release(request)
@@ -202,7 +219,7 @@ def _draw_rows(plan: LocalPlan, records: Sequence[Record]) -> Iterator[Record]:
 
 
 class Table:
-    """A pandas data frame, which is never changed; a subclass handles tables of ``datasets``."""
+    """A pandas data frame, which is never changed; subclasses handle tables of other kinds."""
 
     def __init__(self, frame: Any) -> None:
         self.frame = frame
@@ -211,6 +228,17 @@ class Table:
     def names(self) -> list[Any]:
         """Names of the columns; in pandas, a name may have any type and occur several times."""
         return list(self.frame.columns)
+
+    def text_column(self, named: str | None) -> str:
+        """Return the name of the column with the texts: the named one, or the only one."""
+        if named is None and len(self.names) != 1:
+            raise ConfigurationError(
+                f"text must name the column with the texts, got none; the columns are {list_names(self.names)}: add text=NAME"
+            )
+        return self.names[0] if named is None else named
+
+    def check_labels(self, treatment: str) -> None:
+        """Raise ConfigurationError if the result has no place for labels that are written."""
 
     def values(self, name: str) -> list[Any]:
         """Return the values of a column, with None for missing values."""
@@ -257,11 +285,9 @@ class Table:
         return column
 
     def _integer_type(self, name: str) -> Any:
-        import pyarrow
-
         kind = self.frame[name].dtype
         kind = getattr(getattr(kind, "categories", None), "dtype", kind)
-        return pyarrow.from_numpy_dtype(getattr(kind, "numpy_dtype", kind)) if kind.kind in "iu" else None
+        return pa.from_numpy_dtype(getattr(kind, "numpy_dtype", kind)) if kind.kind in "iu" else None
 
     def _make(self, name: str, values: list[Any], kind: Any, *, text: str) -> Any:
         return values if kind is None else np.array(values, kind.to_pandas_dtype())
@@ -270,18 +296,81 @@ class Table:
         return sys.modules["pandas"].DataFrame(columns)
 
 
-class _DataSet(Table):
+class _Texts(Table):
+    """Texts without columns: a table of one column, of which only the rewrites are returned."""
+
+    def __init__(self, frame: Any) -> None:
+        super().__init__(text_list(frame, "frame"))
+        self._given = frame
+
+    @property
+    def names(self) -> list[Any]:
+        return ["text"]
+
+    def text_column(self, named: str | None) -> str:
+        if named is not None:
+            raise ConfigurationError(f"text must be left out for texts without columns, got {named!r}: leave it out")
+        return "text"
+
+    def check_labels(self, treatment: str) -> None:
+        if treatment == "joint":
+            raise ConfigurationError("labels must not be joint for texts without columns: give a table of one column")
+
+    def values(self, name: str) -> list[Any]:
+        return list(self.frame)
+
+    def _integer_type(self, name: str) -> Any:
+        return None
+
+    def _table(self, columns: dict[str, Any]) -> Any:
+        kind = instance_of(self._given, TEXTS_RETURNED)
+        return TEXTS_RETURNED[kind](self._given, columns["text"]) if kind else columns["text"]
+
+
+class _Arrow(Table):
+    """A table or a batch of Arrow."""
+
+    @property
+    def names(self) -> list[Any]:
+        return list(self.frame.schema.names)
+
+    def values(self, name: str) -> list[Any]:
+        found = [value for chunk in self._column(name).chunks for value in plain_values(chunk)]
+        return value_list(found, len(found), name)
+
+    def _column(self, name: str) -> Any:
+        column = self.frame.column(name)
+        return column if isinstance(column, pa.ChunkedArray) else pa.chunked_array([column])
+
+    def _take(self, name: str, places: Any) -> Any:
+        return self._column(name).take(places)
+
+    def _integer_type(self, name: str) -> Any:
+        kind = self._column(name).type
+        kind = kind.value_type if pa.types.is_dictionary(kind) else kind
+        return kind if pa.types.is_integer(kind) else None
+
+    def _make(self, name: str, values: list[Any], kind: Any, *, text: str) -> Any:
+        given = str(self._column(name).type) if name == text else None
+        return pa.array(values, kind or (given if given in TEXT_TYPES else "string"))
+
+    def _table(self, columns: dict[str, Any]) -> Any:
+        table = pa.table(columns)
+        return table.to_batches()[0] if isinstance(self.frame, pa.RecordBatch) else table
+
+
+class _DataSet(_Arrow):
     @property
     def names(self) -> list[Any]:
         return list(self.frame.column_names)
 
     def values(self, name: str) -> list[Any]:
-        found = value_list(self._arrow(name), len(self.frame), name)
+        found = super().values(name)
         # Of a ClassLabel, whose values are places in it
         names = getattr(self.frame.features[name], "names", None)
         return [value if value is None or not names else (names[value] if value >= 0 else None) for value in found]
 
-    def _arrow(self, name: str) -> Any:
+    def _column(self, name: str) -> Any:
         return self.frame.select_columns([name]).with_format("arrow")[:].column(name)
 
     def _take(self, name: str, places: Any) -> Any:
@@ -289,32 +378,22 @@ class _DataSet(Table):
 
         For a ``ClassLabel`` column, the values are the names of the classes.
         """
-        import pyarrow as pa
-
         library, feature = sys.modules["datasets"], self.frame.features[name]
         if getattr(feature, "names", None):
             return pa.array(self.values(name), "string").take(places), library.Value("string")
-        values = self._arrow(name).take(places)
+        values = super()._take(name, places)
         if _holds_names(feature):
             feature = library.Features.from_arrow_schema(pa.schema([(name, values.type)]))[name]
         return values, feature
 
     def _integer_type(self, name: str) -> Any:
-        import pyarrow as pa
-
-        kind = self.frame.features.arrow_schema.field(name).type
-        return kind if pa.types.is_integer(kind) and not _holds_names(self.frame.features[name]) else None
+        return None if _holds_names(self.frame.features[name]) else super()._integer_type(name)
 
     def _make(self, name: str, values: list[Any], kind: Any, *, text: str) -> Any:
-        import pyarrow as pa
-
-        given = getattr(self.frame.features[name], "dtype", None) if name == text else None
-        kind = str(kind or (given if given in TEXT_TYPES else "string"))
-        return pa.array(values, kind), sys.modules["datasets"].Value(kind)
+        made = super()._make(name, values, kind, text=text)
+        return made, sys.modules["datasets"].Value(str(made.type))
 
     def _table(self, columns: dict[str, Any]) -> Any:
-        import pyarrow as pa
-
         library = sys.modules["datasets"]
         features = library.Features({name: feature for name, (_, feature) in columns.items()})
         arrow = pa.table({name: values for name, (values, _) in columns.items()})
@@ -329,12 +408,15 @@ def _holds_names(feature: Any) -> bool:
     )
 
 
+TABLES: dict[tuple[str, str], type[Table]] = {
+    ("pandas", "DataFrame"): Table,
+    ("pyarrow", "Table"): _Arrow,
+    ("pyarrow", "RecordBatch"): _Arrow,
+    ("datasets", "Dataset"): _DataSet,
+}
+
+
 def table_of(frame: Any) -> Table:
-    """Return a data frame or a data set as a ``Table``; raise DataError for any other object."""
-    kinds = {("pandas", "DataFrame"): Table, ("datasets", "Dataset"): _DataSet}
-    kind = instance_of(frame, kinds)
-    if kind is None:
-        raise DataError(
-            f"frame must be a pandas.DataFrame or a datasets.Dataset, got a {type(frame).__name__}: convert it to one"
-        )
-    return kinds[kind](frame)
+    """Return a table, or texts, as a ``Table``; raise DataError for any other object."""
+    kind = instance_of(frame, TABLES)
+    return TABLES[kind](frame) if kind else _Texts(frame)

@@ -36,32 +36,73 @@ def released(tmp_path: Path, tiny_run: Path, frame: Any = None, **options: Any) 
     return found, json.loads(place.read_text("utf-8"))
 
 
-@pytest.mark.parametrize("kind", [pd.DataFrame, datasets.Dataset.from_dict])
+TABLES = [pd.DataFrame, datasets.Dataset.from_dict, pyarrow.table, pyarrow.RecordBatch.from_pydict]
+
+
+def names_of(table: Any) -> list[str]:
+    return list(table.columns) if isinstance(table, pd.DataFrame) else list(table.column_names)
+
+
+def column(table: Any, name: str) -> list[Any]:
+    values = table[name]
+    return list(values.to_pylist() if hasattr(values, "to_pylist") else values)
+
+
+@pytest.mark.parametrize("kind", TABLES)
 def test_texts_are_rewritten_labels_copied_and_all_else_is_dropped(kind: Any, tmp_path: Path, tiny_run: Path) -> None:
     given = kind(RECORDS)
     found, stated = released(
         tmp_path, tiny_run, given, label="category", person="customer", max_records_per_person=2, keep_columns=["time"]
     )
     assert type(found) is type(given)
-    assert list(found.columns if kind is pd.DataFrame else found.column_names) == ["utterance", "category", "time"]
-    assert list(found["category"]) == RECORDS["category"]
-    assert list(found["time"]) == RECORDS["time"]
-    assert not set(found["utterance"]) & set(RECORDS["utterance"])
+    assert names_of(found) == ["utterance", "category", "time"]
+    assert column(found, "category") == RECORDS["category"]
+    assert column(found, "time") == RECORDS["time"]
+    assert not set(column(found, "utterance")) & set(RECORDS["utterance"])
     assert (stated["records"], stated["labels"], stated["kept_columns"]) == (12, "copy", ["time"])
     assert (stated["epsilon"], stated["person_epsilon"]) == (8, 16)
     assert stated["date"]
     assert [path.name for path in tmp_path.iterdir()] == ["s.privacy.json"]
 
 
-@pytest.mark.parametrize("kind", [pd.DataFrame, datasets.Dataset.from_dict])
+TEXTS: list[Any] = [
+    list, tuple, np.array, pd.Series, pd.Index, pyarrow.array, lambda texts: pyarrow.chunked_array([texts[:5], texts[5:]]),
+    lambda texts: np.array(texts, object).reshape(-1, 1), lambda texts: datasets.Dataset.from_dict({"text": texts})["text"],
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("kind", TEXTS)
+def test_texts_without_columns_come_back_as_what_they_were(kind: Any, tmp_path: Path, tiny_run: Path) -> None:
+    given = kind(RECORDS["utterance"])
+    ledger = str(tmp_path / "ledger.db")
+    found, stated = released(tmp_path, tiny_run, given, text=None, samples=2, ledger=ledger)
+    kept = isinstance(given, np.ndarray | pd.Series | pyarrow.ChunkedArray | pyarrow.StringArray)
+    assert type(found) is (type(given) if kept else list)
+    assert getattr(found, "shape", ())[1:] == getattr(given, "shape", ())[1:]
+    texts = found.to_pylist() if hasattr(found, "to_pylist") else np.ravel(found).tolist()
+    assert (len(texts), {type(text) for text in texts}) == (24, {str})
+    assert not set(texts) & set(RECORDS["utterance"])
+    assert (stated["records"], stated["labels"], stated["epsilon"]) == (12, "drop", 8)
+    with pytest.raises(ReleaseRefused, match="are in the ledger already"):
+        released(tmp_path, tiny_run, given, text=None, ledger=ledger)
+
+
+@pytest.mark.parametrize("kind", TABLES)
+def test_the_only_column_of_a_table_holds_the_texts(kind: Any, tmp_path: Path, tiny_run: Path) -> None:
+    given = kind({"said": RECORDS["utterance"]})
+    found, _ = released(tmp_path, tiny_run, given, text=None)
+    assert (type(found), names_of(found), len(found)) == (type(given), ["said"], 12)
+
+
+@pytest.mark.parametrize("kind", TABLES)
 def test_kept_columns_stand_beside_their_records_where_those_of_a_person_are_left_out(
     kind: Any, tmp_path: Path, tiny_run: Path
 ) -> None:
     persons = {"person": "customer", "max_records_per_person": 1, "excess": "drop"}
     options = {"label": "category", "keep_columns": ["time"], "samples": 2}
     found, stated = released(tmp_path, tiny_run, kind(RECORDS), **persons, **options)
-    assert list(found["time"]) == [time for time in RECORDS["time"][::2] for _ in range(2)]
-    assert list(found["category"]) == [label for label in RECORDS["category"][::2] for _ in range(2)]
+    assert column(found, "time") == [time for time in RECORDS["time"][::2] for _ in range(2)]
+    assert column(found, "category") == [label for label in RECORDS["category"][::2] for _ in range(2)]
     assert (stated["records"], stated["excess"]) == (6, "drop")
 
 
@@ -149,7 +190,14 @@ def test_records_of_the_ledger_are_refused_and_a_call_that_fails_leaves_it_as_it
         ({"mechanism": SqrtNLaplace(epsilon=4.0)}, "epsilon must be given once"),
         ({"epsilon": None}, "epsilon must be given"),
         ({"frame": pd.DataFrame(RECORDS)[:0]}, "no records"),
-        ({"frame": RECORDS}, "frame must be a pandas.DataFrame"),
+        ({"frame": RECORDS}, "frame must be a list of strings"),
+        ({"frame": "a fare to boston"}, "got one string"),
+        ({"frame": ["a fare to boston", None], "text": None}, "missing value at position 2"),
+        ({"frame": ["a fare to boston"]}, "text must be left out"),
+        ({"frame": ["a fare to boston"], "text": None, "label": "intent"}, "no column named 'intent'"),
+        ({"frame": ["a fare to boston"], "text": None, "labels": "joint"}, "labels must not be joint"),
+        ({"frame": [], "text": None}, "no records"),
+        ({"text": None}, "text must name the column with the texts, got none; the columns are 'utterance', "),
         ({"frame": pd.DataFrame([["a", "b"]], columns=["utterance", "utterance"])}, "2 columns named 'utterance'"),
     ],
 )  # fmt: skip
