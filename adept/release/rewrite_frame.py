@@ -5,6 +5,7 @@ import os
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from copy import deepcopy
 from dataclasses import dataclass, field, fields, replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -13,6 +14,7 @@ from typing import Any, TypeVar, cast
 import numpy as np
 import pyarrow as pa
 
+from adept.data.arrow_rows import copy_column
 from adept.data.column_names import list_names
 from adept.data.formats import STANDARD_STREAM, PlacedRecord, Record
 from adept.data.labels import label_set_of
@@ -68,6 +70,11 @@ def rewrite_frame(
     this file its final name. If anything fails before the last step, ``claim_records`` removes the
     records from the ledger. QED.
 
+    *Claim*: the result holds no value of a record that was left out. *Proof*. Texts and labels are
+    new objects. Kept columns are copied row by row (``adept.data.arrow_rows`` for Arrow), and the
+    new table gets neither index, attributes nor metadata of the old one. Only names of columns and
+    of fields, which are the type of a table, are kept. QED.
+
     Args:
         frame: a ``pandas.DataFrame``, an Arrow table or batch, or a ``datasets.Dataset``; or only
             texts: a list, an array, a Series, or whatever else ``text_list`` accepts.
@@ -109,12 +116,13 @@ def rewrite_frame(
     checked = plan.check(plan.begun)
     records = list(checked)
     places = np.repeat([cast(PlacedRecord, record).index for record in records], asked.samples).tolist()
+    kept = {name: table.copy_rows(name, places) for name in asked.keep_columns}
     stated = plan.statement(checked)
     spending = Spending.of_local(stated)
     held = claim_records(records, spending, request, name=place.statement, text_column=text, person_column=person)
     with _reserve(place), held:
         rows = plan.type_labels(list(_draw_rows(plan, records)))
-        private: Frame = table.build(rows, plan.columns, plan.types, text=text, keep=asked.keep_columns, places=places)
+        private: Frame = table.build(rows, plan.columns, plan.types, kept, text=text)
         stated = replace(stated, date=datetime.now(UTC).isoformat(timespec="seconds"))
         Path(place.statement + PARTIAL).write_text(json.dumps(stated.to_json(), indent=2) + "\n", "utf-8")
         place.publish()
@@ -232,7 +240,7 @@ class Table:
     def text_column(self, named: str | None) -> str:
         """Return the name of the column with the texts: the named one, or the only one."""
         if named is None and len(self.names) != 1:
-            raise ConfigurationError(
+            raise DataError(
                 f"text must name the column with the texts, got none; the columns are {list_names(self.names)}: add text=NAME"
             )
         return self.names[0] if named is None else named
@@ -260,29 +268,31 @@ class Table:
         rows: Sequence[Record],
         columns: Sequence[str],
         types: Mapping[str, Any],
+        kept: Mapping[str, Any],
         *,
         text: str,
-        keep: Sequence[str],
-        places: Sequence[int],
     ) -> Any:
-        """Return a new table of the given rows; row i was made from the record at ``places[i]``."""
+        """Return a new table of the given rows and of the ``kept`` columns that were copied."""
         made = {
-            name: self._take(name, places)
-            if name in keep
+            name: kept[name]
+            if name in kept
             else self._make(name, [row[name] for row in rows], types.get(name), text=text)
             for name in columns
         }
         return self._table(made)
 
-    def _take(self, name: str, places: Any) -> Any:
-        column = self.frame[name].iloc[places].reset_index(drop=True)
+    def copy_rows(self, name: str, places: Sequence[int]) -> Any:
+        """Return a column's values at the given places, without anything of other rows."""
+        column = self.frame[name]
+        if hasattr(column.dtype, "pyarrow_dtype"):
+            return type(column)(type(column.array)(_copy_arrow(name, column.array.__arrow_array__(), places)))
+        column = column.iloc[places].reset_index(drop=True)
         if hasattr(column, "cat"):
             return column.cat.remove_unused_categories()
-        if str(column.dtype).startswith("dictionary<"):  # of Arrow, whose values that no row has stay behind
-            kind = column.dtype.pyarrow_dtype
-            plain = column.array.__arrow_array__().combine_chunks().cast(kind.value_type)
-            return type(column)(type(column.array)(plain.dictionary_encode().cast(kind)))
-        return column
+        if hasattr(column.dtype, "numpy_dtype"):  # an array with a mask, under which a value may be hidden
+            return type(column)(column.tolist(), dtype=column.dtype)
+        # An array in a cell may be a part of a larger array
+        return type(column)([deepcopy(cell) for cell in column], dtype=object) if column.dtype == object else column
 
     def _integer_type(self, name: str) -> Any:
         kind = self.frame[name].dtype
@@ -342,8 +352,8 @@ class _Arrow(Table):
         column = self.frame.column(name)
         return column if isinstance(column, pa.ChunkedArray) else pa.chunked_array([column])
 
-    def _take(self, name: str, places: Any) -> Any:
-        return self._column(name).take(places)
+    def copy_rows(self, name: str, places: Sequence[int]) -> Any:
+        return _copy_arrow(name, self._column(name), places)
 
     def _integer_type(self, name: str) -> Any:
         kind = self._column(name).type
@@ -373,7 +383,7 @@ class _DataSet(_Arrow):
     def _column(self, name: str) -> Any:
         return self.frame.select_columns([name]).with_format("arrow")[:].column(name)
 
-    def _take(self, name: str, places: Any) -> Any:
+    def copy_rows(self, name: str, places: Sequence[int]) -> Any:
         """Return a column's values at the given places, and their type.
 
         For a ``ClassLabel`` column, the values are the names of the classes.
@@ -381,7 +391,7 @@ class _DataSet(_Arrow):
         library, feature = sys.modules["datasets"], self.frame.features[name]
         if getattr(feature, "names", None):
             return pa.array(self.values(name), "string").take(places), library.Value("string")
-        values = super()._take(name, places)
+        values = super().copy_rows(name, places)
         if _holds_names(feature):
             feature = library.Features.from_arrow_schema(pa.schema([(name, values.type)]))[name]
         return values, feature
@@ -398,6 +408,15 @@ class _DataSet(_Arrow):
         features = library.Features({name: feature for name, (_, feature) in columns.items()})
         arrow = pa.table({name: values for name, (values, _) in columns.items()})
         return library.Dataset(library.table.InMemoryTable(arrow), info=library.DatasetInfo(features=features))
+
+
+def _copy_arrow(name: str, column: Any, places: Sequence[int]) -> Any:
+    try:
+        return copy_column(column, places)
+    except pa.ArrowNotImplementedError:
+        raise DataError(
+            f"column {name!r} has an Arrow type that cannot be copied row by row: convert it, or leave it out of keep_columns"
+        ) from None
 
 
 def _holds_names(feature: Any) -> bool:
