@@ -17,7 +17,7 @@ import pyarrow as pa
 from adept.data.arrow_rows import copy_column
 from adept.data.column_names import list_names
 from adept.data.formats import STANDARD_STREAM, PlacedRecord, Record
-from adept.data.labels import label_set_of
+from adept.data.labels import USUAL_LABEL_COLUMN, label_set_of
 from adept.data.parquet_files import plain_values
 from adept.data.text_arguments import instance_of, text_list, value_list
 from adept.errors import ConfigurationError, DataError
@@ -37,8 +37,6 @@ TEXT_TYPES = ("string", "large_string")  # Arrow's types that a text column may 
 PLANNED_OUTPUT = "frame.jsonl"
 FILE_OPTIONS = {option.name for option in fields(PersonOptions)} - {"max_records_per_person"} | {"card", "flush_every"}
 FRAME_OPTIONS = {option.name for option in fields(ReleaseRequest)} - FILE_OPTIONS
-# The label column that files have by default; a frame's label column must be named
-USUAL_LABEL_COLUMN = "intent"
 # By the kind of texts without columns: how rewrites become an object of this kind
 TEXTS_RETURNED: dict[tuple[str, str], Callable[[Any, list[str]], Any]] = {
     ("pandas", "Series"): lambda given, texts: type(given)(texts, name=given.name),
