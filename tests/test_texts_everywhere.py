@@ -115,7 +115,7 @@ WITHOUT = {
     "models.word_vectors.learn_word_vectors": "learns from a Corpus",
     "models.tokenizer.Tokenizer.train": "learns from a Corpus",
     "models.tokenizer.Tokenizer.with_words": "learns from a Corpus",
-    "release.rewrite_frame.Table.__init__": "made by table_of",
+    "release.tables_in_memory.Table.__init__": "made by table_of",
     "rewriting.encode_release_write.Coding.encode": "called by Rewriter with checked texts",
     "rewriting.encode_release_write.Coding.release_records": "called by Rewriter with checked texts",
     "rewriting.release_by_label.CellCoding.encode": "called by Rewriter with checked texts",
@@ -136,7 +136,7 @@ WITHOUT = {
     "synthesis.synthesizer.share_standing_out": "counts texts",
     "rewriting.budget_estimates.short_texts": "reads public texts of the model, or of a Corpus",
     "synthesis.synthesizer.Synthesizer.vote": "reads files whose rows must not make it raise",
-    "release.rewrite_frame.table_of": "called by rewrite_frame",
+    "release.tables_in_memory.table_of": "called by rewrite_frame",
 }
 
 
