@@ -1,7 +1,10 @@
 """Rewrite utterances under local differential privacy, with guarantees that are true."""
 
 import importlib
+import sys
 from typing import TYPE_CHECKING, Any
+
+from adept.removed import RemovedImports, removal
 
 if TYPE_CHECKING:
     from adept import audit, mechanisms
@@ -26,4 +29,9 @@ def __getattr__(name: str) -> Any:
         return getattr(importlib.import_module(_HOMES[name]), name)
     if name in __all__:
         return importlib.import_module(f"adept.{name}")
+    if line := removal(f"adept.{name}"):
+        raise ImportError(line)  # ``from adept import NAME`` would hide the words of an AttributeError
     raise AttributeError(f"module 'adept' has no attribute {name!r}")
+
+
+sys.meta_path.append(RemovedImports())

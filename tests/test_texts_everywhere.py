@@ -21,10 +21,7 @@ from adept.evaluation.classifiers import TextClassifier
 from adept.mechanisms import LearnedCodebook
 from adept.mechanisms.central_counts import Votes
 from adept.models.word_vectors import TextVectors
-from adept.release.adapters import DatasetRewriter, release_texts
 from adept.release.rewrite_frame import rewrite_frame
-from adept.release.rewrite_options import LedgerOptions
-from adept.release.transformer import PrivateText
 from adept.rewriting.alternative_rewriters import PromptSampling, Redaction, WordByWord, public_logits
 from adept.rewriting.expected_content_and_warnings import foreign_warnings
 from adept.rewriting.rewriter import Rewriter
@@ -85,15 +82,9 @@ CALLS: dict[str, Callable[[Given, Any], object]] = {
         bad, size=0, count=0
     ),
     "models.tokenizer.Tokenizer.encode": lambda given, bad: given.rewriter.tokenizer.encode(bad, max_length=4),
-    "release.adapters.DatasetRewriter.check": lambda given, bad: DatasetRewriter(given.rewriter).check(bad),
-    "release.adapters.release_texts": lambda given, bad: release_texts(
-        given.rewriter, bad, LedgerOptions("none"), name="memory"
-    ),
     "release.rewrite_frame.rewrite_frame": lambda given, bad: rewrite_frame(
-        bad, text="text", statement=given.directory / "s", model_dir=given.run, epsilon=8
+        bad, statement=given.directory / "s", model_dir=given.run, epsilon=8
     ),
-    "release.transformer.PrivateText.fit": lambda given, bad: PrivateText(given.rewriter).fit(bad),
-    "release.transformer.PrivateText.transform": lambda given, bad: PrivateText(given.rewriter).transform(bad),
     "rewriting.alternative_rewriters.PromptSampling.privatize": lambda given, bad: PromptSampling(
         epsilon=8.0, model=given.model[0], tokenizer=given.model[1], length=4, logits=(0.0, 1.0)
     ).privatize(bad),
@@ -124,7 +115,7 @@ WITHOUT = {
     "models.word_vectors.learn_word_vectors": "learns from a Corpus",
     "models.tokenizer.Tokenizer.train": "learns from a Corpus",
     "models.tokenizer.Tokenizer.with_words": "learns from a Corpus",
-    "release.rewrite_frame.Table.__init__": "made by table_of",
+    "release.tables_in_memory.Table.__init__": "made by table_of",
     "rewriting.alphabets.Alphabet.heavy": "called by Rewriter with checked texts",
     "rewriting.alphabets.Codewords.heavy": "called by Rewriter with checked texts",
     "rewriting.alphabets.Latents.encode": "called by Rewriter with checked texts",
@@ -143,7 +134,7 @@ WITHOUT = {
     "synthesis.synthesizer.share_standing_out": "counts texts",
     "rewriting.budget_estimates.short_texts": "reads public texts of the model, or of a Corpus",
     "synthesis.synthesizer.Synthesizer.vote": "reads files whose rows must not make it raise",
-    "release.rewrite_frame.table_of": "called by rewrite_frame",
+    "release.tables_in_memory.table_of": "called by rewrite_frame",
 }
 
 
@@ -170,10 +161,7 @@ def takes_texts(package: str) -> Iterator[str]:
 
 def test_every_public_callable_that_takes_texts_is_tried_here() -> None:
     found = {name for package in [*PACKAGES, *MODULES] for name in takes_texts(package)}
-    named = {
-        "release.adapters.DatasetRewriter.check",
-    }  # whose parameters have other names
-    assert found == {*CALLS, *WITHOUT} - named
+    assert found == {*CALLS, *WITHOUT}
 
 
 @pytest.mark.parametrize("kind", BAD)

@@ -171,7 +171,8 @@ def _read_header(config: RewriteConfig, inputs: Inputs) -> Record:
     The names of the columns of JSON files and of standard input are not known. The only key is then
     the label column if a label set is given; otherwise, the record is empty.
     """
-    names = declared_columns(inputs.locations[0], inputs.options) if inputs.repeatable else None
+    declared = [declared_columns(name, inputs.options) for name in inputs.locations] if inputs.repeatable else [None]
+    names = None if None in declared else [name for names in declared for name in names or []]
     return dict.fromkeys(names if names is not None else [config.label_column or "intent"] if config.label_set else [])
 
 

@@ -15,7 +15,7 @@ from adept.cli.exit_status_and_signals import Interruptible
 from adept.data.column_names import list_names
 from adept.data.corpus import Corpus, find_label_column, read_corpus
 from adept.data.formats import STANDARD_STREAM, Record
-from adept.data.labels import read_label_set
+from adept.data.labels import USUAL_LABEL_COLUMN, read_label_set
 from adept.data.reading import read_records
 from adept.errors import ConfigurationError, DataError
 from adept.mechanisms.epsilon_as_odds import MAX_STATED_EPSILON, odds_change
@@ -88,7 +88,7 @@ def run(config: RewriteConfig, inputs: Inputs, public: Corpus | None) -> Privacy
 
 
 def _column_lines(config: RewriteConfig, records: list[Record]) -> list[str]:
-    first = next(iter(records), {})
+    first = dict.fromkeys(name for record in records for name in record)
     others = [name for name in first if name not in (config.text_column, config.person_column, *config.keep_columns)]
     asked = config.labels != "copy" or config.label_column or config.output.endswith(TEXT_ENDINGS)
     label = find_label_column(first, config.label_column)
@@ -118,9 +118,8 @@ def _public_texts(config: RewriteConfig, inputs: Inputs) -> Corpus | None:
         raise ConfigurationError(
             "expect must be a file of public texts, got the input: figures about private records would be a release of their own"
         )
-    first = next(iter(read_records(config.expect)), {})
-    label = find_label_column(first, config.label_column)
-    labelled = config.labels == "copy" and label in first
+    label = config.label_column or USUAL_LABEL_COLUMN
+    labelled = config.labels == "copy" and any(label in record for record in read_records(config.expect))
     public = read_corpus(config.expect, text_column=config.text_column, label_column=label, labelled=labelled)
     if len(public) < MIN_TEXTS:
         raise DataError(f"expect must hold at least {MIN_TEXTS} texts, got {len(public)}: write down more")

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 from adept.data.column_names import RequiredColumns, missing_column
 from adept.data.formats import FORMATS, Record, tells_format
-from adept.data.labels import label_of
+from adept.data.labels import USUAL_LABEL_COLUMN, label_of, refuse_late_label
 from adept.data.reading import ReadingOptions, read_records
 from adept.data.text_arguments import text_list
 from adept.errors import ConfigurationError, DataError
@@ -70,8 +70,8 @@ class Columns(ReadingOptions):
     text_column: str = "text"
     """Name of the column that holds the text."""
     label_column: str | None = None
-    """Name of the column that holds the label. With null, the column intent is used if there is
-    one."""
+    """Name of the column that holds the label. With null, the column intent is used if the first
+    record has one; an error follows if only later records have a label."""
 
 
 @dataclass
@@ -116,8 +116,11 @@ def text_of(record: Record, column: str, *, number: int) -> str:
 
 
 def find_label_column(record: Record, label_column: str | None) -> str | None:
-    """Return ``label_column``; if it is None, return "intent" if the record has it, else None."""
-    return label_column or ("intent" if "intent" in record else None)
+    """Return ``label_column``; if it is None, return "intent" if the record has it, else None.
+
+    If ``record`` is the first of several, pass the others to ``refuse_late_label`` after None.
+    """
+    return label_column or (USUAL_LABEL_COLUMN if USUAL_LABEL_COLUMN in record else None)
 
 
 def read_corpus(
@@ -140,6 +143,8 @@ def read_corpus(
         texts.append(text_of(record, text_column, number=number))
         if label_column:
             labels.append(label_of(record, label_column, number=number))
+        elif labelled:
+            refuse_late_label(record, number=number)
         tags.append(record.get(SLOTS_COLUMN))
     return Corpus(texts, labels if label_column else None, find_slots(texts, tags))
 
@@ -178,14 +183,12 @@ def _slots(words: Sequence[str], tagged: object) -> list[Slot] | None:
 def samples_of(location: str, options: ReadingOptions | None = None) -> int:
     """Return the number of rows that a file holds for each record; 1 without a column ``sample``.
 
-    The column ``sample`` numbers the rows of each record 0, 1, 2 and so on.
+    The column ``sample`` numbers the rows of each record 0, 1, 2 and so on, in every part of the
+    file; a column with other numbers does not count.
     """
-    count = 0
-    for record in read_records(location, options=options):
-        if str(record.get("sample")) != str(count):
-            break
-        count += 1
-    return max(1, count)
+    numbers = [str(record.get("sample")) for record in read_records(location, options=options)]
+    count = next((place for place, number in enumerate(numbers) if number != str(place)), len(numbers))
+    return count if count and all(number == str(place % count) for place, number in enumerate(numbers)) else 1
 
 
 def load(config: DataConfig, columns: Columns | None = None) -> dict[str, Corpus]:

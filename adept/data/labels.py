@@ -17,25 +17,41 @@ from adept.data.reading import ReadingOptions, read_records
 from adept.data.text_arguments import is_null, plain_text
 from adept.errors import ConfigurationError, DataError
 
+USUAL_LABEL_COLUMN = "intent"  # the label column of files, if no option names another one
 FROM_FILE = "@"  # before the name of a file with a label on each line
 INTEGER = re.compile(r"0|-?[1-9][0-9]{0,19}")  # how whole numbers are spelled that a column of 64 bits can hold
 
 
 def label_of(record: Record, column: str, *, number: int) -> str:
     """Return the label of a record as text; raise DataError if the record has no label."""
-    if column not in record:
+    if column not in record and number == 1:
         raise missing_column(list(record), column, "label_column", number=number)
-    if (label := plain_text(record[column])) is not None:
+    value = record.get(column)
+    if (label := plain_text(value)) is not None:
         return label
-    if is_missing(record[column]):  # an empty label in the output would mark the record
+    if is_missing(value):  # an empty label in the output would mark the record
         raise DataError(
             f"record {number} has no label in column {column!r}: give such records one, for example none, or leave "
             "labels out"
         )
     raise DataError(
-        f"column {column!r} must hold labels (text, whole numbers or booleans), got {type(record[column]).__name__} "
+        f"column {column!r} must hold labels (text, whole numbers or booleans), got {type(value).__name__} "
         f"in record {number}: turn it into text, or leave labels out"
     )
+
+
+def refuse_late_label(record: Record, *, number: int) -> None:
+    """Raise DataError if a record has a label in the default column, which record 1 lacks.
+
+    *Claim*: if no option names the label column, either each record's label is read, or no record
+    has one in the column "intent", or an error is raised. *Proof*: if record 1 has the column,
+    ``label_of`` is called for each record; otherwise, this function is called for each record. QED.
+    """
+    if not is_missing(record.get(USUAL_LABEL_COLUMN)):
+        raise DataError(
+            f"record {number} has a label in column {USUAL_LABEL_COLUMN!r}, which record 1 lacks: give each record a label, for "
+            "example none, or leave labels out"
+        )
 
 
 def is_missing(value: Any) -> bool:

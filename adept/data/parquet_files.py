@@ -52,7 +52,7 @@ def read_parquet(
         asked = None if any("." in name for name in names) else used
         for read in file.iter_batches(batch_size=READ_ROWS, use_threads=False, columns=asked):
             batch = read.select(used)
-            values = [_plain_values(column, tolerant=tolerant) for column in batch.columns]
+            values = [plain_values(column, tolerant=tolerant) for column in batch.columns]
             for index in range(batch.num_rows):
                 yield PlacedRecord({name: row[index] for name, row in zip(used, values, strict=True)}, batch, index)
     except pyarrow.ArrowMemoryError:
@@ -88,7 +88,8 @@ def _without_dictionaries(source: Any) -> Any:
     return parquet.read_metadata(io.BytesIO(b"PAR1" + footer))
 
 
-def _plain_values(column: Any, *, tolerant: bool) -> list[Any]:
+def plain_values(column: Any, *, tolerant: bool = False) -> list[Any]:
+    """Return the values of an Arrow array; UnreadableValue or None stands for unreadable ones."""
     try:
         return list(_microseconds(column).to_pylist())
     except pyarrow.ArrowMemoryError:

@@ -31,7 +31,7 @@ from adept.data.column_names import RequiredColumns, missing_column
 from adept.data.corpus import find_label_column, text_of
 from adept.data.formats import PlacedRecord, Record
 from adept.data.json_files import NOT_JSON
-from adept.data.labels import INTEGER, is_missing, label_of, label_set_of
+from adept.data.labels import INTEGER, USUAL_LABEL_COLUMN, is_missing, label_of, label_set_of, refuse_late_label
 from adept.data.parquet_files import bare_type, can_hold, long_indices
 from adept.data.writing import check_value
 from adept.errors import ConfigurationError, DataError
@@ -71,7 +71,7 @@ class ReleaseOptions(FileOptions):
     @property
     def used_columns(self) -> list[str]:
         """Names of the input columns that a release may read."""
-        return [self.label_column or "intent", *(column for _, column in self.required.columns)]
+        return [self.label_column or USUAL_LABEL_COLUMN, *(column for _, column in self.required.columns)]
 
     @property
     def required(self) -> RequiredColumns:
@@ -101,7 +101,7 @@ def find_label(first: Record, options: ReleaseOptions) -> str | None:
                 "keep_columns must not hold the label column with labels=drop: use labels=copy, or drop it there too"
             )
         return None
-    return found or ("intent" if options.labels == "joint" else None)
+    return found or (USUAL_LABEL_COLUMN if options.labels == "joint" else None)
 
 
 def output_columns(label_column: str | None, options: ReleaseOptions) -> list[str]:
@@ -136,6 +136,8 @@ class CheckedRecords:
     Args:
         label_column: name of the output's label column.
         labels: public labels that a record may have; None for any label.
+        kept: the kept columns, whose values are checked in the records that are not left out.
+        written: format of the output; labels that txt cannot hold may be left out.
     """
 
     def __init__(
@@ -145,9 +147,13 @@ class CheckedRecords:
         options: ReleaseOptions,
         *,
         labels: Collection[str] | None = None,
+        kept: "KeptColumns | None" = None,
+        written: str = "jsonl",
     ) -> None:
         self.count, self.first_texts = 0, list[str]()
         self._records, self._options, self._label_column = records, options, label_column
+        self._kept = kept or KeptColumns()
+        self._drops_labels = written == "txt" or options.labels == "drop"
         self._allowed = None if labels is None else frozenset(labels)
         # A model that writes labels needs none in a record, unless their column was named.
         self._optional = options.labels == "joint" and options.label_column is None
@@ -169,7 +175,10 @@ class CheckedRecords:
             self.first_texts.append(text)
         if missing := [column for column in self._options.keep_columns if column not in record]:
             raise missing_column(list(record), missing[0], "keep_columns", number=number)
+        self._kept.check(record, number)
         if self._label_column is None:
+            if not self._drops_labels:
+                refuse_late_label(record, number=number)
             return record
         return record | {self._label_column: self._label(record, self._label_column, number)}
 
@@ -236,12 +245,10 @@ class KeptColumns:
     types: dict[str, Any] = field(default_factory=dict)
     copied: bool = False
 
-    def check(self, records: Iterator[Record]) -> Iterator[Record]:
-        """Yield each record after its kept values are checked; no error message shows a value."""
-        for number, record in enumerate(records, start=1):
-            for column in record.keys() & self.columns:
-                self._check_value(record, column, number)
-            yield record
+    def check(self, record: Record, number: int) -> None:
+        """Raise DataError if the output cannot hold a record's kept values; show no value."""
+        for column in self.columns:
+            self._check_value(record, column, number)
 
     def _check_value(self, record: Record, column: str, number: int) -> None:
         if self.format != "parquet":
@@ -291,7 +298,7 @@ def decide_kept(inputs: Inputs, options: ReleaseOptions, output_format: str, fir
         schemas = inputs.schemas(first)  # those of standard input are known from its first row
         types = {column: _unite(column, schemas) for column in columns}
     else:
-        types = _read_types(options.schema, columns) if options.schema else _find_types(inputs, columns)
+        types = _read_types(options.schema, columns) if options.schema else _find_types(inputs, options)
     for column, kind in types.items():
         if not can_hold(kind):
             raise DataError(f"column {column!r} has {_name_type(kind)}, which parquet cannot hold: {UNFIT_ADVICE}")
@@ -307,16 +314,20 @@ def _read_types(location: str, columns: tuple[str, ...]) -> dict[str, Any]:
     return {column: schema[column] for column in columns}
 
 
-def _find_types(inputs: Inputs, columns: tuple[str, ...]) -> dict[str, Any]:
+def _find_types(inputs: Inputs, options: ReleaseOptions) -> dict[str, Any]:
+    """Return types that fit the kept values of all records, except those that are left out."""
+    columns = options.keep_columns
     if not inputs.repeatable:
         raise ConfigurationError(
             "keep_columns from standard input or a pipe into parquet need types before the first record: add schema=FILE, a "
             'parquet file or JSON such as {"score": "float64"}, or write jsonl'
         )
     shapes = {column: SeenValues() for column in columns}
-    column = columns[0]
+    column, persons = columns[0], _Persons(options, options.person_column) if options.person_column else None
     try:
-        for record in inputs.records(columns=columns):
+        for number, record in enumerate(inputs.records(columns=options.used_columns), start=1):
+            if persons and not persons.admits(record, number):
+                continue
             for column, shape in shapes.items():
                 shape.add(record.get(column))
         types = {}

@@ -229,7 +229,8 @@ class LocalPlan(Plan[PrivacyStatement]):
 
     def check(self, records: Iterator[Record]) -> CheckedRecords:
         """Return the records as an iterable that checks each record when it is read."""
-        return CheckedRecords(self.kept.check(records), self.label_column, self.options, labels=self.labels or None)
+        more: dict[str, Any] = {"labels": self.labels or None, "kept": self.kept, "written": self.format}
+        return CheckedRecords(records, self.label_column, self.options, **more)
 
     def records(self) -> Iterator[Record]:
         """Return all records: read the input again or, if it is a stream, go on with ``begun``."""

@@ -188,10 +188,6 @@ def row_digest(key: bytes, record: Mapping[str, Any]) -> bytes:
     return hashlib.blake2b(content, key=key, digest_size=DIGEST_BYTES, person=b"adept row").digest()
 
 
-def text_digest(key: bytes, text: str) -> bytes:
-    return _digest(key, text, b"adept text")
-
-
 def prefix_digest(key: bytes) -> "hashlib.blake2b":
     """Return a new keyed hash object; ``update`` adds the digest of the next row."""
     return hashlib.blake2b(key=key, digest_size=DIGEST_BYTES, person=b"adept prefix")

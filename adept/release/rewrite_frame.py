@@ -1,8 +1,7 @@
-"""The release of a data frame or a data set; imports neither pandas nor datasets."""
+"""The release of texts or of a table in memory; imports neither pandas nor datasets."""
 
 import json
 import os
-import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, fields, replace
@@ -14,8 +13,8 @@ import numpy as np
 
 from adept.data.column_names import list_names
 from adept.data.formats import STANDARD_STREAM, PlacedRecord, Record
-from adept.data.labels import label_set_of
-from adept.data.text_arguments import instance_of, text_list, value_list
+from adept.data.labels import USUAL_LABEL_COLUMN, label_set_of
+from adept.data.text_arguments import text_list
 from adept.errors import ConfigurationError, DataError
 from adept.mechanisms import BY_NAME, LocalRandomizer
 from adept.mechanisms.base import MechanismChoice
@@ -26,28 +25,26 @@ from adept.release.ledger_file import Spending
 from adept.release.local_release import LocalPlan, open_release, plan_local
 from adept.release.publication import PARTIAL, Publication
 from adept.release.rewrite_options import PersonOptions, ReleaseRequest
+from adept.release.tables_in_memory import Table, table_of
 
 Frame = TypeVar("Frame")
-TEXT_TYPES = ("string", "large_string")  # Arrow's types that a text column may keep
 # Stands for the output in the plan, so that rows have columns; no such file is written
 PLANNED_OUTPUT = "frame.jsonl"
 FILE_OPTIONS = {option.name for option in fields(PersonOptions)} - {"max_records_per_person"} | {"card", "flush_every"}
 FRAME_OPTIONS = {option.name for option in fields(ReleaseRequest)} - FILE_OPTIONS
-# The label column that files have by default; a frame's label column must be named
-USUAL_LABEL_COLUMN = "intent"
 
 
 def rewrite_frame(
     frame: Frame,
     *,
-    text: str,
     statement: str | Path,
+    text: str | None = None,
     epsilon: float | None = None,
     label: str | None = None,
     person: str | None = None,
     **options: Any,
 ) -> Frame:
-    """Rewrite the records of a data frame, and write the privacy statement of the release.
+    """Rewrite texts or the records of a table, and write the privacy statement of the release.
 
     *Claim*: a call that fails leaves no statement and nothing in the ledger. *Proof*. Before any
     record is added to the ledger (the list of released records), all records and options are
@@ -55,10 +52,16 @@ def rewrite_frame(
     this file its final name. If anything fails before the last step, ``claim_records`` removes the
     records from the ledger. QED.
 
+    *Claim*: the result holds no value of a record that was left out. *Proof*. Texts and labels are
+    new objects. Kept columns are copied row by row (``adept.data.arrow_rows`` for Arrow), and the
+    new table gets neither index, attributes nor metadata of the old one. Only names of columns and
+    of fields, which are the type of a table, are kept. QED.
+
     Args:
-        frame: a ``pandas.DataFrame`` or a ``datasets.Dataset``.
-        text: name of the column with the texts.
+        frame: a ``pandas.DataFrame``, an Arrow table or batch, or a ``datasets.Dataset``; or only
+            texts: a list, an array, a Series, or whatever else ``text_list`` accepts.
         statement: new file for the statement.
+        text: name of the column with the texts; needed if the table has several columns.
         epsilon: privacy budget of each record.
         label: name of the column with labels. With None, no labels are written, except with
             ``labels="joint"``: then the model writes labels.
@@ -69,20 +72,23 @@ def rewrite_frame(
             object.
 
     Returns:
-        A table of the same kind as ``frame``, with a new index and the columns for text, label,
+        For a table, a table of the same kind, with a new index and the columns for text, label,
         ``keep_columns`` and ``sample`` (if ``samples > 1``). Labels are whole numbers if their
         column and the label set have that type; otherwise they are text. Kept columns keep their
         types, except that categories without a row are left out, and that a ``ClassLabel`` column
-        becomes text: the names of its classes.
+        becomes text: the names of its classes. For texts, the rewrites in order, ``samples`` for
+        each text: in a NumPy array, a Series or an Arrow array if ``frame`` is one, else in a list.
 
     Raises:
         AdeptError: for any reason for which ``adept rewrite`` would fail, or if ``frame`` or a
             column is unsuitable.
     """
     table = table_of(frame)
+    text = table.text_column(text)
     request = _request(
         {"epsilon": epsilon, "text_column": text, "label_column": label, "person_column": person}, options
     )
+    table.check_labels(request.labels)
     used = _checked_columns(table, request)
     place = _free(os.fspath(statement), request)
     rewriter, asked = open_release(request)
@@ -92,12 +98,13 @@ def rewrite_frame(
     checked = plan.check(plan.begun)
     records = list(checked)
     places = np.repeat([cast(PlacedRecord, record).index for record in records], asked.samples).tolist()
+    kept = {name: table.copy_rows(name, places) for name in asked.keep_columns}
     stated = plan.statement(checked)
     spending = Spending.of_local(stated)
     held = claim_records(records, spending, request, name=place.statement, text_column=text, person_column=person)
     with _reserve(place), held:
         rows = plan.type_labels(list(_draw_rows(plan, records)))
-        private: Frame = table.build(rows, plan.columns, plan.types, text=text, keep=asked.keep_columns, places=places)
+        private: Frame = table.build(rows, plan.columns, plan.types, kept, text=text)
         stated = replace(stated, date=datetime.now(UTC).isoformat(timespec="seconds"))
         Path(place.statement + PARTIAL).write_text(json.dumps(stated.to_json(), indent=2) + "\n", "utf-8")
         place.publish()
@@ -150,7 +157,7 @@ def _choice(mechanism: Any) -> MechanismChoice | None:
     return MechanismChoice(type(mechanism), given.pop("epsilon", None), given.pop("clip_norm", None), given)
 
 
-def _checked_columns(table: "Table", request: ReleaseRequest) -> list[str]:
+def _checked_columns(table: Table, request: ReleaseRequest) -> list[str]:
     named = {"text": request.text_column, "label": request.label_column, "person": request.person_column}
     used = [(option, name) for option, name in named.items() if name is not None]
     used += [("keep_columns", name) for name in request.keep_columns]
@@ -199,142 +206,3 @@ def _draw_rows(plan: LocalPlan, records: Sequence[Record]) -> Iterator[Record]:
         yield from batches.rows(batch, batches.draw(batch))
     for part in batches.last_rows():
         yield from part
-
-
-class Table:
-    """A pandas data frame, which is never changed; a subclass handles tables of ``datasets``."""
-
-    def __init__(self, frame: Any) -> None:
-        self.frame = frame
-
-    @property
-    def names(self) -> list[Any]:
-        """Names of the columns; in pandas, a name may have any type and occur several times."""
-        return list(self.frame.columns)
-
-    def values(self, name: str) -> list[Any]:
-        """Return the values of a column, with None for missing values."""
-        return value_list(self.frame[name], len(self.frame), name)
-
-    def records(self, names: Sequence[str]) -> list[PlacedRecord]:
-        """Return the rows as records that contain only the given columns."""
-        columns = [self.values(name) for name in names]
-        rows = enumerate(zip(*columns, strict=True))
-        return [PlacedRecord(dict(zip(names, row, strict=True)), None, place) for place, row in rows]
-
-    def integer_types(self, names: Sequence[str]) -> dict[str, Any]:
-        """Return the Arrow types of the columns that are declared as whole numbers."""
-        types = {name: self._integer_type(name) for name in names}
-        return {name: kind for name, kind in types.items() if kind is not None}
-
-    def build(
-        self,
-        rows: Sequence[Record],
-        columns: Sequence[str],
-        types: Mapping[str, Any],
-        *,
-        text: str,
-        keep: Sequence[str],
-        places: Sequence[int],
-    ) -> Any:
-        """Return a new table of the given rows; row i was made from the record at ``places[i]``."""
-        made = {
-            name: self._take(name, places)
-            if name in keep
-            else self._make(name, [row[name] for row in rows], types.get(name), text=text)
-            for name in columns
-        }
-        return self._table(made)
-
-    def _take(self, name: str, places: Any) -> Any:
-        column = self.frame[name].iloc[places].reset_index(drop=True)
-        if hasattr(column, "cat"):
-            return column.cat.remove_unused_categories()
-        if str(column.dtype).startswith("dictionary<"):  # of Arrow, whose values that no row has stay behind
-            kind = column.dtype.pyarrow_dtype
-            plain = column.array.__arrow_array__().combine_chunks().cast(kind.value_type)
-            return type(column)(type(column.array)(plain.dictionary_encode().cast(kind)))
-        return column
-
-    def _integer_type(self, name: str) -> Any:
-        import pyarrow
-
-        kind = self.frame[name].dtype
-        kind = getattr(getattr(kind, "categories", None), "dtype", kind)
-        return pyarrow.from_numpy_dtype(getattr(kind, "numpy_dtype", kind)) if kind.kind in "iu" else None
-
-    def _make(self, name: str, values: list[Any], kind: Any, *, text: str) -> Any:
-        return values if kind is None else np.array(values, kind.to_pandas_dtype())
-
-    def _table(self, columns: dict[str, Any]) -> Any:
-        return sys.modules["pandas"].DataFrame(columns)
-
-
-class _DataSet(Table):
-    @property
-    def names(self) -> list[Any]:
-        return list(self.frame.column_names)
-
-    def values(self, name: str) -> list[Any]:
-        found = value_list(self._arrow(name), len(self.frame), name)
-        # Of a ClassLabel, whose values are places in it
-        names = getattr(self.frame.features[name], "names", None)
-        return [value if value is None or not names else (names[value] if value >= 0 else None) for value in found]
-
-    def _arrow(self, name: str) -> Any:
-        return self.frame.select_columns([name]).with_format("arrow")[:].column(name)
-
-    def _take(self, name: str, places: Any) -> Any:
-        """Return a column's values at the given places, and their type.
-
-        For a ``ClassLabel`` column, the values are the names of the classes.
-        """
-        import pyarrow as pa
-
-        library, feature = sys.modules["datasets"], self.frame.features[name]
-        if getattr(feature, "names", None):
-            return pa.array(self.values(name), "string").take(places), library.Value("string")
-        values = self._arrow(name).take(places)
-        if _holds_names(feature):
-            feature = library.Features.from_arrow_schema(pa.schema([(name, values.type)]))[name]
-        return values, feature
-
-    def _integer_type(self, name: str) -> Any:
-        import pyarrow as pa
-
-        kind = self.frame.features.arrow_schema.field(name).type
-        return kind if pa.types.is_integer(kind) and not _holds_names(self.frame.features[name]) else None
-
-    def _make(self, name: str, values: list[Any], kind: Any, *, text: str) -> Any:
-        import pyarrow as pa
-
-        given = getattr(self.frame.features[name], "dtype", None) if name == text else None
-        kind = str(kind or (given if given in TEXT_TYPES else "string"))
-        return pa.array(values, kind), sys.modules["datasets"].Value(kind)
-
-    def _table(self, columns: dict[str, Any]) -> Any:
-        import pyarrow as pa
-
-        library = sys.modules["datasets"]
-        features = library.Features({name: feature for name, (_, feature) in columns.items()})
-        arrow = pa.table({name: values for name, (values, _) in columns.items()})
-        return library.Dataset(library.table.InMemoryTable(arrow), info=library.DatasetInfo(features=features))
-
-
-def _holds_names(feature: Any) -> bool:
-    if isinstance(feature, Mapping | list):
-        return any(map(_holds_names, feature.values() if isinstance(feature, Mapping) else feature))
-    return instance_of(feature, [("datasets", "ClassLabel")]) is not None or (
-        hasattr(feature, "feature") and _holds_names(feature.feature)
-    )
-
-
-def table_of(frame: Any) -> Table:
-    """Return a data frame or a data set as a ``Table``; raise DataError for any other object."""
-    kinds = {("pandas", "DataFrame"): Table, ("datasets", "Dataset"): _DataSet}
-    kind = instance_of(frame, kinds)
-    if kind is None:
-        raise DataError(
-            f"frame must be a pandas.DataFrame or a datasets.Dataset, got a {type(frame).__name__}: convert it to one"
-        )
-    return kinds[kind](frame)

@@ -16,6 +16,7 @@ from hanging import wait_until
 from made_statements import statement
 from tiny import Run
 
+from adept import rewrite_frame
 from adept.cli.console import progress
 from adept.cli.rewrite import summary
 from adept.errors import ReleaseRefused
@@ -319,12 +320,10 @@ def test_the_ledger_by_default_says_how_often_rows_were_released_and_refuses_by_
     assert "4 releases" in adept_here("ledger").stdout
 
 
-def test_one_row_is_one_record_in_every_format_and_adapter(adept_here: Run, tiny_l1_run: Path, tmp_path: Path) -> None:
+def test_one_row_is_one_record_in_every_format_and_in_python(
+    adept_here: Run, tiny_l1_run: Path, tmp_path: Path
+) -> None:
     pandas = pytest.importorskip("pandas")
-    from adept.mechanisms import L1Laplace
-    from adept.release.adapters import DatasetRewriter
-    from adept.rewriting.rewriter import Rewriter
-
     pandas.DataFrame({"utterance": ["1", "caf\u00e9"], "n": [1, 2]}).to_csv(tmp_path / "a.csv", index=False)
     pandas.DataFrame({"text": ["1", "cafe\u0301"], "n": ["x", "y"]}).to_parquet(tmp_path / "b.parquet")
     (tmp_path / "c.txt").write_text("1\n cafe\u0301 \n", "utf-8")
@@ -335,9 +334,15 @@ def test_one_row_is_one_record_in_every_format_and_adapter(adept_here: Run, tiny
     for name in ("b.parquet", "c.txt"):
         refused = adept_here(*command, f"input={tmp_path}/{name}", f"output={tmp_path}/out.{name}")
         assert "2 different rows are in the ledger already" in refused.stderr
-    rewriter = Rewriter.from_pretrained(tiny_l1_run, mechanism=L1Laplace(epsilon=8.0))
+    options: dict[str, Any] = {
+        "epsilon": 8,
+        "mechanism": "l1",
+        "ledger": ledger,
+        "model_dir": tiny_l1_run,
+        "statement": tmp_path / "s.json",
+    }
     with pytest.raises(ReleaseRefused, match="2 different rows"):
-        DatasetRewriter(rewriter, ledger=ledger)({"text": ["1", "caf\u00e9"]})
+        rewrite_frame(["1", "caf\u00e9"], **options)
 
 
 def test_columns_that_identify_records_are_read_from_every_format(

@@ -205,3 +205,28 @@ def test_slots_of_the_hub_are_read_where_it_has_them(monkeypatch: pytest.MonkeyP
         rows = datasets.Dataset.from_dict(given)
         monkeypatch.setattr(datasets, "load_dataset", lambda _, rows=rows: {"train": rows, "validation": rows})
         assert load(DataConfig(name="atis", hub="some/where"))["train"].slots == expected
+
+
+@pytest.mark.parametrize("first", ['{"text": "a"}', '{"text": "a", "other": {"intent": "x"}}'])
+def test_labels_of_a_file_whose_first_record_lacks_one_are_refused_and_never_lost(tmp_path: Path, first: str) -> None:
+    write(tmp_path / "train.jsonl", first, '{"text": "b", "intent": "y"}')
+    with pytest.raises(DataError, match="record 2 has a label in column 'intent', which record 1 lacks: give each"):
+        read_corpus(str(tmp_path / "train.jsonl"))
+    with pytest.raises(DataError, match="which record 1 lacks"):
+        load(DataConfig(path=str(tmp_path)))
+    assert read_corpus(str(tmp_path / "train.jsonl"), labelled=False).labels is None
+
+
+def test_a_label_that_a_later_record_lacks_is_named_by_its_number(tmp_path: Path) -> None:
+    write(tmp_path / "a.jsonl", '{"text": "b", "intent": "y"}', '{"text": "a"}')
+    with pytest.raises(DataError, match="record 2 has no label in column 'intent': give such records one"):
+        read_corpus(str(tmp_path / "a.jsonl"))
+
+
+@pytest.mark.parametrize("numbers", [[None, 0, 1], [0, 1, 1, 0], [0, 1, 0, None], [1, 0]])
+def test_a_sample_column_that_does_not_number_all_rows_is_not_believed(
+    tmp_path: Path, numbers: list[int | None]
+) -> None:
+    rows = ({"text": "a"} | ({} if number is None else {"sample": number}) for number in numbers)
+    write(tmp_path / "a.jsonl", *map(json.dumps, rows))
+    assert samples_of(str(tmp_path / "a.jsonl")) == 1

@@ -18,7 +18,7 @@ from adept.data.reading import ReadingOptions, read_records
 from adept.data.writing import record_writer
 from adept.errors import AdeptError, ConfigurationError, DataError
 from adept.mechanisms import SqrtNLaplace
-from adept.release.columns_labels_persons import ReleaseOptions, decide_kept, find_label_type
+from adept.release.columns_labels_persons import CheckedRecords, ReleaseOptions, decide_kept, find_label_type
 from adept.release.input_files import Inputs
 from adept.release.local_release import prepare_file, release_file
 from adept.release.release_flow import preview
@@ -66,7 +66,7 @@ def copied(source: Path, target: Path, *, samples: int = 1, batch: int = 64, **o
     asked = ReleaseOptions(keep_columns=["c"], samples=samples, **options)
     inputs = Inputs.of(str(source), ReadingOptions())
     kept = decide_kept(inputs, asked, "parquet", next(inputs.records(columns=asked.used_columns)))
-    records = list(kept.check(inputs.records(columns=asked.used_columns)))
+    records = list(CheckedRecords(inputs.records(columns=asked.used_columns), None, asked, kept=kept))
     batches = PlainBatches(cast(Any, None), None, asked, copied=kept.copied)
     with record_writer(str(target), format="parquet", columns=["text", "c"], types=kept.types) as write:
         for start in range(0, len(records), batch):
@@ -458,3 +458,17 @@ def test_objects_of_many_shapes_are_kept_and_their_fields_stand_in_the_order_of_
     column = parquet.read_table(tmp_path / "out.parquet")["c"]
     assert column.type == pa.struct([(key, pa.uint64()) for key in keys])
     assert [{key: part for key, part in row.items() if part is not None} for row in column.to_pylist()] == objects
+
+
+def test_records_that_are_left_out_decide_no_type_of_a_kept_column(tmp_path: Path, rewriter: Rewriter) -> None:
+    rows = [{"text": "a", "who": 1, "c": {"a": 1}}, {"text": "b", "who": 1, "c": {"xylophone": "x"}}]
+    given, place = tmp_path / "in.jsonl", tmp_path / "out.parquet"
+    given.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    persons: dict[str, Any] = {"person_column": "who", "max_records_per_person": 1, "excess": "drop"}
+    release_file(rewriter, str(given), str(place), options=ReleaseOptions(keep_columns=["c"], **persons))
+    assert parquet.read_table(place)["c"].to_pylist() == [{"a": 1}]
+    assert b"xylophone" not in place.read_bytes()
+    (tmp_path / "schema.json").write_text('{"c": "int64"}')
+    given.write_text("".join(json.dumps({**row, "c": n or "text"}) + "\n" for n, row in zip((1, 0), rows, strict=True)))
+    options = ReleaseOptions(keep_columns=["c"], schema=str(tmp_path / "schema.json"), **persons)
+    release_file(rewriter, str(given), str(tmp_path / "typed.parquet"), options=options)

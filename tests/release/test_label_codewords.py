@@ -13,11 +13,10 @@ import pytest
 
 from adept import rewrite_frame
 from adept.data.corpus import Corpus
-from adept.errors import ConfigurationError, DataError
+from adept.errors import ConfigurationError
 from adept.mechanisms import Description, JointResponse, random_bits
 from adept.mechanisms.base import MechanismChoice
 from adept.release import local_release, verify_statement
-from adept.release.adapters import DatasetRewriter
 from adept.release.columns_labels_persons import ReleaseOptions
 from adept.release.local_release import open_release, release_file
 from adept.release.rewrite_options import ReleaseRequest
@@ -314,14 +313,6 @@ def test_frames_and_data_sets_are_released_by_label_too(loaded: Any, tmp_path: P
     private = rewrite_frame(frame, text="t", label="l", epsilon=4.0, statement=place)
     assert list(private["l"]) == list(frame["l"])
     assert json.loads(place.read_text())["text_epsilon"] is None
-    mechanism = Description(epsilon=4.0, by_label=True)
-    step = DatasetRewriter(Rewriter(*loaded, mechanism=mechanism), text_column="t", label_column="l")
-    assert len(step({"t": TEXTS, "l": list(frame["l"])})["t"]) == 4
-    assert isinstance(step({"t": TEXTS[0], "l": "X17"})["t"], str)
-    with pytest.raises(ConfigurationError, match="label_column must be a column"):
-        step({"t": TEXTS})
-    with pytest.raises(DataError, match="labels"):
-        step({"t": TEXTS, "l": ["X17"]})
 
 
 def test_a_resumed_release_has_the_codewords_that_it_began_with(loaded: Any, given: Path) -> None:

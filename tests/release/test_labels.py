@@ -1,13 +1,18 @@
 """One label has one spelling in everything that a release writes, counts and remembers."""
 
+import gzip
 import json
+import os
 import unicodedata
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
+from threading import Thread
 from typing import Any
 
+import pyarrow
 import pytest
+from pyarrow import parquet
 
 from adept.data.formats import Record
 from adept.data.labels import label_set_of
@@ -217,3 +222,103 @@ def test_randomised_labels_are_never_left_out_because_the_first_record_has_none(
     )
     with pytest.raises(ConfigurationError, match="needs labels in the input"):
         release_file(rewriter, f"{tmp_path}/in.jsonl", f"{tmp_path}/out.jsonl", options=options)
+
+
+UNLABELLED, LABELLED = {"text": "a fare"}, {"text": "a meal", "intent": "meal"}
+
+
+def write_parts(directory: Path, ending: str, parts: list[list[Record]]) -> str:
+    """Write records into files of a directory, and return the only file's name, or the directory's pattern."""
+    directory.mkdir()
+    for number, part in enumerate(parts):
+        place, columns = directory / f"{number}.{ending}", list(part[0])
+        lines = "".join(json.dumps(record) + "\n" for record in part)
+        if ending == "parquet":
+            parquet.write_table(pyarrow.table({name: [record.get(name) for record in part] for name in columns}), place)
+        elif ending == "csv":
+            place.write_text("".join(",".join(map(str, row)) + "\n" for row in [columns, *(r.values() for r in part)]))
+        elif ending == "json":
+            place.write_text(json.dumps(part))
+        else:
+            place.write_bytes(gzip.compress(lines.encode()) if ending.endswith("gz") else lines.encode())
+    return str(next(directory.iterdir()) if len(parts) == 1 else directory / "*")
+
+
+@pytest.mark.parametrize(
+    ("ending", "parts"),
+    [
+        ("jsonl", [[UNLABELLED, LABELLED]]),
+        ("jsonl", [[UNLABELLED] * 300 + [LABELLED]]),
+        ("jsonl", [[{"text": "a fare", "tags": {"intent": "x"}}, LABELLED]]),
+        ("json", [[UNLABELLED, LABELLED]]),
+        ("jsonl.gz", [[UNLABELLED, LABELLED]]),
+        ("jsonl", [[UNLABELLED], [LABELLED]]),
+        ("csv", [[UNLABELLED], [LABELLED]]),
+        ("parquet", [[UNLABELLED], [LABELLED]]),
+    ],
+)
+def test_labels_that_record_1_lacks_are_refused_before_a_draw_and_never_lost(
+    rewriter: Rewriter, tmp_path: Path, ending: str, parts: list[list[Record]]
+) -> None:
+    source, records = write_parts(tmp_path / "in", ending, parts), sum(map(len, parts))
+    place = rewriter, source, str(tmp_path / "out.jsonl")
+    late = rf"record {records} has a label in column 'intent', which record 1 lacks: give each record a label"
+    for attempt in (release_file, lambda *_, options: preview(*prepare_file(*place, options=options))):
+        with pytest.raises(DataError, match=late):
+            attempt(*place, options=ReleaseOptions())
+    with pytest.raises(DataError, match=r"no column named 'intent' in (record 1|.*0\.(csv|parquet))"):
+        release_file(*place, options=ReleaseOptions(label_column="intent"))
+    assert [path.name for path in tmp_path.iterdir()] == ["in"]
+    release_file(*place, options=ReleaseOptions(labels="drop"))
+    release_file(rewriter, source, str(tmp_path / "out.txt"), options=ReleaseOptions())
+
+
+@pytest.mark.parametrize("first", [{"text": "a fare", "intent": None}, {"text": "a fare", "intent": " "}])
+@pytest.mark.parametrize("ending", ["jsonl", "csv", "parquet"])
+def test_an_empty_label_in_record_1_is_refused_and_decides_no_type(
+    rewriter: Rewriter, tmp_path: Path, ending: str, first: Record
+) -> None:
+    first = {**first, "intent": ""} if ending == "csv" else first
+    source = write_parts(tmp_path / "in", ending, [[first], [LABELLED]])
+    with pytest.raises(DataError, match=r"record 1 has no label in column 'intent': give such records one"):
+        release_file(rewriter, source, f"{tmp_path}/out.{ending}", options=ReleaseOptions())
+
+
+@pytest.mark.parametrize("ending", ["jsonl", "json", "csv", "parquet"])
+def test_a_label_that_a_later_record_lacks_is_refused_with_its_number(
+    rewriter: Rewriter, tmp_path: Path, ending: str
+) -> None:
+    source = write_parts(tmp_path / "in", ending, [[LABELLED], [UNLABELLED]])
+    with pytest.raises(
+        DataError, match=r"record 2 has no label in column 'intent': give such records one, for example"
+    ):
+        release_file(rewriter, source, f"{tmp_path}/out.{ending}", options=ReleaseOptions())
+
+
+def test_records_without_any_label_are_released_as_before(rewriter: Rewriter, tmp_path: Path) -> None:
+    source = write_parts(tmp_path / "in", "jsonl", [[UNLABELLED, {"text": "a meal", "intent": None}]])
+    assert release_file(rewriter, source, f"{tmp_path}/out.jsonl", options=ReleaseOptions()).labels is None
+    assert [list(row) for row in written(tmp_path / "out.jsonl")] == [["text"]] * 2
+
+
+def test_a_pipe_whose_record_1_lacks_the_label_ends_with_an_error(rewriter: Rewriter, tmp_path: Path) -> None:
+    source = tmp_path / "in.jsonl"
+    os.mkfifo(source)
+    lines = "".join(json.dumps(record) + "\n" for record in [UNLABELLED, LABELLED])
+    writer = Thread(target=source.write_text, args=(lines,))
+    writer.start()
+    with pytest.raises(DataError, match="record 2 has a label"):
+        release_file(rewriter, str(source), f"{tmp_path}/out.jsonl", options=ReleaseOptions())
+    writer.join()
+    assert [path.name for path in tmp_path.iterdir()] == ["in.jsonl"]
+
+
+def test_one_record_without_a_column_changes_no_vote_of_another(topic_run: Path, tmp_path: Path) -> None:
+    synthesizer = Synthesizer.from_pretrained(topic_run, cells=2, label_set=["meal", "fare"])
+    for number, first in enumerate([UNLABELLED, {"intent": "meal"}, {}, {"text": 3, "intent": {"a": 1}}]):
+        source, notes = (
+            write_parts(tmp_path / str(number), "jsonl", [[first or {"x": 1}, *[LABELLED] * 5]]),
+            list[TallyNotes](),
+        )
+        preview(*prepare_synthesis(synthesizer, source, f"{tmp_path}/o.jsonl", options=CentralOptions()), notes.append)
+        assert int(notes[0].tally.counts.sum()) == 5

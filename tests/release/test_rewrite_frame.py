@@ -1,6 +1,7 @@
 """The release of a data frame: the command's job, with nothing private beside the rewrites and nothing on the disk."""
 
 import json
+import pickle
 from pathlib import Path
 from typing import Any
 
@@ -36,32 +37,73 @@ def released(tmp_path: Path, tiny_run: Path, frame: Any = None, **options: Any) 
     return found, json.loads(place.read_text("utf-8"))
 
 
-@pytest.mark.parametrize("kind", [pd.DataFrame, datasets.Dataset.from_dict])
+TABLES = [pd.DataFrame, datasets.Dataset.from_dict, pyarrow.table, pyarrow.RecordBatch.from_pydict]
+
+
+def names_of(table: Any) -> list[str]:
+    return list(table.columns) if isinstance(table, pd.DataFrame) else list(table.column_names)
+
+
+def column(table: Any, name: str) -> list[Any]:
+    values = table[name]
+    return list(values.to_pylist() if hasattr(values, "to_pylist") else values)
+
+
+@pytest.mark.parametrize("kind", TABLES)
 def test_texts_are_rewritten_labels_copied_and_all_else_is_dropped(kind: Any, tmp_path: Path, tiny_run: Path) -> None:
     given = kind(RECORDS)
     found, stated = released(
         tmp_path, tiny_run, given, label="category", person="customer", max_records_per_person=2, keep_columns=["time"]
     )
     assert type(found) is type(given)
-    assert list(found.columns if kind is pd.DataFrame else found.column_names) == ["utterance", "category", "time"]
-    assert list(found["category"]) == RECORDS["category"]
-    assert list(found["time"]) == RECORDS["time"]
-    assert not set(found["utterance"]) & set(RECORDS["utterance"])
+    assert names_of(found) == ["utterance", "category", "time"]
+    assert column(found, "category") == RECORDS["category"]
+    assert column(found, "time") == RECORDS["time"]
+    assert not set(column(found, "utterance")) & set(RECORDS["utterance"])
     assert (stated["records"], stated["labels"], stated["kept_columns"]) == (12, "copy", ["time"])
     assert (stated["epsilon"], stated["person_epsilon"]) == (8, 16)
     assert stated["date"]
     assert [path.name for path in tmp_path.iterdir()] == ["s.privacy.json"]
 
 
-@pytest.mark.parametrize("kind", [pd.DataFrame, datasets.Dataset.from_dict])
+TEXTS: list[Any] = [
+    list, tuple, np.array, pd.Series, pd.Index, pyarrow.array, lambda texts: pyarrow.chunked_array([texts[:5], texts[5:]]),
+    lambda texts: np.array(texts, object).reshape(-1, 1), lambda texts: datasets.Dataset.from_dict({"text": texts})["text"],
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("kind", TEXTS)
+def test_texts_without_columns_come_back_as_what_they_were(kind: Any, tmp_path: Path, tiny_run: Path) -> None:
+    given = kind(RECORDS["utterance"])
+    ledger = str(tmp_path / "ledger.db")
+    found, stated = released(tmp_path, tiny_run, given, text=None, samples=2, ledger=ledger)
+    kept = isinstance(given, np.ndarray | pd.Series | pyarrow.ChunkedArray | pyarrow.StringArray)
+    assert type(found) is (type(given) if kept else list)
+    assert getattr(found, "shape", ())[1:] == getattr(given, "shape", ())[1:]
+    texts = found.to_pylist() if hasattr(found, "to_pylist") else np.ravel(found).tolist()
+    assert (len(texts), {type(text) for text in texts}) == (24, {str})
+    assert not set(texts) & set(RECORDS["utterance"])
+    assert (stated["records"], stated["labels"], stated["epsilon"]) == (12, "drop", 8)
+    with pytest.raises(ReleaseRefused, match="are in the ledger already"):
+        released(tmp_path, tiny_run, given, text=None, ledger=ledger)
+
+
+@pytest.mark.parametrize("kind", TABLES)
+def test_the_only_column_of_a_table_holds_the_texts(kind: Any, tmp_path: Path, tiny_run: Path) -> None:
+    given = kind({"said": RECORDS["utterance"]})
+    found, _ = released(tmp_path, tiny_run, given, text=None)
+    assert (type(found), names_of(found), len(found)) == (type(given), ["said"], 12)
+
+
+@pytest.mark.parametrize("kind", TABLES)
 def test_kept_columns_stand_beside_their_records_where_those_of_a_person_are_left_out(
     kind: Any, tmp_path: Path, tiny_run: Path
 ) -> None:
     persons = {"person": "customer", "max_records_per_person": 1, "excess": "drop"}
     options = {"label": "category", "keep_columns": ["time"], "samples": 2}
     found, stated = released(tmp_path, tiny_run, kind(RECORDS), **persons, **options)
-    assert list(found["time"]) == [time for time in RECORDS["time"][::2] for _ in range(2)]
-    assert list(found["category"]) == [label for label in RECORDS["category"][::2] for _ in range(2)]
+    assert column(found, "time") == [time for time in RECORDS["time"][::2] for _ in range(2)]
+    assert column(found, "category") == [label for label in RECORDS["category"][::2] for _ in range(2)]
     assert (stated["records"], stated["excess"]) == (6, "drop")
 
 
@@ -149,7 +191,14 @@ def test_records_of_the_ledger_are_refused_and_a_call_that_fails_leaves_it_as_it
         ({"mechanism": SqrtNLaplace(epsilon=4.0)}, "epsilon must be given once"),
         ({"epsilon": None}, "epsilon must be given"),
         ({"frame": pd.DataFrame(RECORDS)[:0]}, "no records"),
-        ({"frame": RECORDS}, "frame must be a pandas.DataFrame"),
+        ({"frame": RECORDS}, "frame must be a list of strings"),
+        ({"frame": "a fare to boston"}, "got one string"),
+        ({"frame": ["a fare to boston", None], "text": None}, "missing value at position 2"),
+        ({"frame": ["a fare to boston"]}, "text must be left out"),
+        ({"frame": ["a fare to boston"], "text": None, "label": "intent"}, "no column named 'intent'"),
+        ({"frame": ["a fare to boston"], "text": None, "labels": "joint"}, "labels must not be joint"),
+        ({"frame": [], "text": None}, "no records"),
+        ({"text": None}, "text must name the column with the texts, got none; the columns are 'utterance', "),
         ({"frame": pd.DataFrame([["a", "b"]], columns=["utterance", "utterance"])}, "2 columns named 'utterance'"),
     ],
 )  # fmt: skip
@@ -209,6 +258,103 @@ def test_names_of_kept_class_labels_that_no_row_has_stay_behind(tmp_path: Path, 
     assert list(found["kind"]) == ["b", "a"] * 6
     assert (list(found["kinds"]), list(found["both"])) == (columns["kinds"], columns["both"])
     assert "xylophone" not in f"{found.features}{found.data.schema}"
+
+
+SECRET = "xylophone"
+LEFT_OUT = {"person": "customer", "max_records_per_person": 1, "excess": "drop"}
+
+
+def nested_columns() -> dict[str, pyarrow.Array]:
+    """Return columns of 12 rows, of which every second one, with SECRET, is left out with LEFT_OUT."""
+    kinds = pyarrow.DictionaryArray.from_arrays(pyarrow.array([0, 1] * 6, "int8"), ["a", SECRET])
+    structs = pyarrow.StructArray.from_arrays([kinds], fields=[pyarrow.field("k", kinds.type, metadata={"x": SECRET})])
+    ends = list(range(13))
+    return {
+        "kinds": kinds,
+        "structs": structs,
+        "lists": pyarrow.ListArray.from_arrays(ends, kinds),
+        "maps": pyarrow.MapArray.from_arrays(ends, pyarrow.array(["a", SECRET] * 6), kinds),
+        "pairs": pyarrow.FixedSizeListArray.from_arrays(kinds, 1),
+        "deep": pyarrow.LargeListArray.from_arrays(ends, structs),
+        "texts": pyarrow.array(["a", SECRET] * 6),
+    }
+
+
+@pytest.mark.parametrize("kind", ["pandas", "table", "sliced", "chunks", "batch", "data set"])
+def test_nested_values_of_rows_that_are_left_out_stay_behind(kind: str, tmp_path: Path, tiny_run: Path) -> None:
+    columns = nested_columns()
+    if kind == "data set":
+        del columns["maps"]  # which data sets do not have
+    table = pyarrow.table({"utterance": RECORDS["utterance"], "customer": RECORDS["customer"], **columns})
+    table = table.replace_schema_metadata({"pandas": SECRET, "huggingface": SECRET})
+    if kind == "pandas":
+        given = pd.DataFrame(
+            {name: pd.Series(pd.arrays.ArrowExtensionArray(table[name])) for name in table.column_names}
+        )
+        given.index = [SECRET] * 12
+        given.attrs["note"] = given["texts"].attrs["note"] = SECRET
+    elif kind == "data set":
+        given = datasets.Dataset(datasets.table.InMemoryTable(table.replace_schema_metadata(None)))
+    else:
+        parts = {"sliced": [table, table], "chunks": [table[:5], table[5:]]}.get(kind, [table])
+        given = pyarrow.concat_tables(parts)[:12] if kind != "batch" else table.to_batches()[0]
+    found, _ = released(tmp_path, tiny_run, given, keep_columns=list(columns), **LEFT_OUT)
+    for name, values in columns.items():
+        assert len(found[name]) == 6
+        if kind not in ("pandas", "data set"):
+            assert (column(found, name), found.schema.field(name).type) == (values.to_pylist()[::2], values.type)
+    if kind == "data set":
+        found.save_to_disk(tmp_path / "saved")
+        assert not [path for path in (tmp_path / "saved").iterdir() if SECRET.encode() in path.read_bytes()]
+    assert SECRET.encode() not in pickle.dumps(found)
+
+
+def test_pandas_keeps_nothing_behind_masks_and_cells_of_kept_columns(tmp_path: Path, tiny_run: Path) -> None:
+    secret = int.from_bytes(SECRET[:8].encode(), "little")
+    cells = np.array([["a", SECRET]] * 12, object)
+    given = pd.DataFrame(
+        {**RECORDS, "number": pd.array([secret] * 12, "Int64"), "cell": list(cells), "any": [1, "b"] * 6}
+    )
+    given["number"] = given["number"].mask(given.index % 4 < 2)
+    given["cell"] = [cell[:1] for cell in cells]
+    given["any"] = pd.Series([1] * 12, dtype=object)
+    given["kind"] = pd.Categorical(["b", "a"] * 6, categories=[SECRET, "a", "b"], ordered=True)
+    keep = ["number", "cell", "any", "kind"]
+    found, _ = released(tmp_path, tiny_run, given[given.index % 4 < 2], keep_columns=keep)
+    assert found[keep].dtypes[:3].equals(given[keep].dtypes[:3])
+    assert found["number"].isna().all()
+    assert list(found["kind"].cat.categories) == ["a", "b"]
+    assert all(cell.base is None for cell in found["cell"])
+    assert not [1 for word in (SECRET, SECRET[:8]) if word.encode() in pickle.dumps(found)]
+
+
+def test_features_of_a_data_set_keep_their_types_and_no_name_of_a_class(tmp_path: Path, tiny_run: Path) -> None:
+    names = datasets.ClassLabel(names=["a", SECRET])
+    features = datasets.Features(
+        {
+            "utterance": datasets.Value("string"), "customer": datasets.Value("string"),
+            "image": datasets.Array2D((1, 2), "float32"), "one": names, "some": datasets.List({"one": names}),
+        }
+    )  # fmt: skip
+    rows = {name: RECORDS[name] for name in ("utterance", "customer")}
+    rows |= {"image": [[[i, i]] for i in range(12)], "one": [0, 1] * 6, "some": [[{"one": i % 2}] for i in range(12)]}
+    given = datasets.Dataset.from_dict(rows, features=features)
+    found, _ = released(tmp_path, tiny_run, given, keep_columns=["image", "one", "some"], **LEFT_OUT)
+    assert found.features["image"] == features["image"]
+    assert list(found["image"]) == rows["image"][::2]
+    assert (list(found["one"]), list(found["some"])) == (["a"] * 6, [[{"one": 0}]] * 6)
+    assert SECRET.encode() not in pickle.dumps(found)
+    assert found._fingerprint != given._fingerprint
+
+
+def test_a_kept_type_that_cannot_be_copied_is_refused_before_a_draw(
+    tmp_path: Path, tiny_run: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(rewrite_frame, "_draw_rows", lambda *_: pytest.fail("drawn"))
+    table = pyarrow.table({"utterance": ["a fare"], "views": pyarrow.array([[1]], pyarrow.list_view(pyarrow.int8()))})
+    with pytest.raises(DataError, match=r"column 'views' has an Arrow type .*: convert it, or leave it out"):
+        released(tmp_path, tiny_run, table, keep_columns=["views"])
+    assert not list(tmp_path.iterdir())
 
 
 def test_values_of_an_arrow_dictionary_that_no_row_has_stay_behind(tmp_path: Path, tiny_run: Path) -> None:
