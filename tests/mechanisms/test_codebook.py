@@ -15,7 +15,7 @@ from scipy import stats
 
 from adept.errors import ConfigurationError
 from adept.mechanisms import Codebook, PrivUnit, random_bits
-from adept.mechanisms.codebook import Block, Shape, random_layout
+from adept.mechanisms.codebook import random_layout
 
 P_LIMIT = 1e-10
 
@@ -53,21 +53,6 @@ def test_codewords_outside_the_set_are_equally_likely(unit_rows) -> None:
     index = {tuple(word.tolist()): place for place, word in enumerate(block.codewords)}
     counts = Counter(index[tuple(word.tolist())] for word in mechanism.privatize(record.expand(20_000, -1).float()))
     assert stats.chisquare([counts[place] for place in range(32) if place not in members]).pvalue > P_LIMIT
-
-
-@pytest.mark.parametrize(("dim", "size"), [(7, 1024), (32, 32), (256, 8192), (400, 1024)])
-def test_the_number_of_records_changes_no_ranking_of_nearly_equal_codewords(dim: int, size: int) -> None:
-    """Rounding errors alone rank such codewords, as a stranger's file may hold them."""
-    generator = torch.Generator().manual_seed(0)
-    codewords = torch.nn.functional.normalize(torch.randn(1, dim, generator=generator), dim=1)
-    codewords = codewords + 1e-7 * torch.randn(size, dim, generator=generator)
-    block = Block(Shape(dim, size, size // 16, Fraction(4)), codewords)
-    latents = Codebook(epsilon=4.0).clip_to_units(torch.randn(300, dim, generator=generator))
-    together = block.nearest(latents)
-    for count in (1, 2, 3, 5, 64, 129, 299):
-        assert (block.nearest(latents[:count]) == together[:count]).all()
-    order = torch.randperm(300, generator=generator)
-    assert (block.nearest(latents[order]) == together[order]).all()
 
 
 def test_a_draw_with_one_more_unit_of_budget_is_detected(unit_rows) -> None:
