@@ -13,9 +13,13 @@ Claim: the release is pure eps-LDP, exactly, for any two records, whatever float
 their latents hold. Proof: every S_x is a set of exactly t indices, which the program verifies in
 integers for every record. So W is the same for every x, and any codeword has probability A / W or B
 / W under any record. The probabilities of a codeword under two records differ by a factor of at
-most A / B <= e^eps. Rounding errors, ties, equal codewords and the size of the batch can only
-change *which* t codewords are heavy, and this choice does not depend on the draw. The proof uses no
-norm and no sensitivity. QED.
+most A / B <= e^eps. Rounding errors, ties and equal codewords can only change *which* t codewords
+are heavy, and this choice does not depend on the draw. The proof uses no norm and no sensitivity.
+QED.
+
+The other records of a batch, and their number, do not change S_x: every product has SCORED_ROWS
+rows (fewer, if there are very many codewords), so a record's scores are always rounded alike. This
+assumes that a kernel adds in the same order in each row, which tests check.
 
 Blocks: a codebook has at most 2^20 codewords, too few for budgets above about eps = 12. For large
 budgets, the program cuts the n coordinates of a latent into m blocks. Block j has n_j coordinates,
@@ -47,6 +51,7 @@ import numpy as np
 import torch
 from scipy.special import betaincinv, betaln, ndtri
 from torch import Tensor
+from torch.nn.functional import pad
 
 from adept.errors import ConfigurationError
 from adept.mechanisms.base import Mechanism, Symbols
@@ -59,6 +64,7 @@ from adept.ranges import BUDGETS, check_between, check_integer
 SIZES = (2, 2**20)
 DEFAULT_SIZES = (2**12, 2**14)
 MAX_SCORES = 2**22  # scores of codewords in memory at a time: 16 MiB of float32
+SCORED_ROWS = 128  # rows of every product with codewords, if MAX_SCORES permits; fewer latents are filled up with zeros
 
 
 @dataclass(frozen=True)
@@ -86,8 +92,9 @@ class Block:
     def nearest(self, latents: Tensor) -> Tensor:
         """Return the ascending indices (B, t) of the t codewords nearest to each of B latents."""
         codewords = self.codewords.to(latents.device)
-        chunks = torch.split(latents.to(torch.float32), max(1, MAX_SCORES // self.shape.size))
-        scores = (chunk @ codewords.T for chunk in chunks)
+        rows = min(SCORED_ROWS, max(1, MAX_SCORES // self.shape.size))
+        chunks = torch.split(latents.to(torch.float32), rows)
+        scores = ((pad(chunk, (0, 0, 0, rows - len(chunk))) @ codewords.T)[: len(chunk)] for chunk in chunks)
         indices = torch.cat([score.topk(self.shape.top, dim=-1, sorted=False).indices for score in scores])
         indices = indices.sort(dim=-1).values
         if indices.shape[-1] != self.shape.top or bool((indices.diff(dim=-1) <= 0).any()):
