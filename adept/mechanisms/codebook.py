@@ -2,10 +2,13 @@ r"""Release of a public codeword; the t codewords nearest to the record are the 
 
 A codebook is a list of k public unit vectors, the codewords. The t codewords nearest to a record's
 latent are its *heavy* codewords. The release is a draw of an index by subset selection, whose claim
-and proof are those of ``adept.mechanisms.selection``. Rounding errors, ties, equal codewords and the
-size of the batch can only change *which* t codewords are heavy, and this choice does not depend on
-the draw. For k -> infinity and t / k = q, the mechanism becomes PrivUnit with a cap of probability q
+and proof are those of ``adept.mechanisms.selection``. Rounding errors, ties and equal codewords can
+only change *which* t codewords are heavy, and this choice does not depend on the draw. For k -> infinity and t / k = q, the mechanism becomes PrivUnit with a cap of probability q
 (``adept.mechanisms.privunit``).
+
+The other records of a batch, and their number, do not change S_x: every product has SCORED_ROWS
+rows (fewer, if there are very many codewords), so a record's scores are always rounded alike. This
+assumes that a kernel adds in the same order in each row, which tests check.
 
 Blocks: a codebook has at most 2^20 codewords, too few for budgets above about eps = 12. For large
 budgets, the program cuts the n coordinates of a latent into m blocks. Block j has n_j coordinates,
@@ -37,6 +40,7 @@ import numpy as np
 import torch
 from scipy.special import betaincinv, betaln, ndtri
 from torch import Tensor
+from torch.nn.functional import pad
 
 from adept.errors import ConfigurationError
 from adept.mechanisms.base import Mechanism
@@ -49,6 +53,7 @@ from adept.ranges import BUDGETS, check_between, check_integer
 SIZES = (2, 2**20)
 DEFAULT_SIZES = (2**12, 2**14)
 MAX_SCORES = 2**22  # scores of codewords in memory at a time: 16 MiB of float32
+SCORED_ROWS = 128  # rows of every product with codewords, if MAX_SCORES permits; fewer latents are filled up with zeros
 
 Layout = tuple[tuple[int, Selection], ...]  # for each block, its number n_j of coordinates and its draw
 
@@ -68,8 +73,9 @@ class Block:
     def nearest(self, latents: Tensor) -> Tensor:
         """Return the indices (B, t) of the t codewords nearest to each of B latents, ascending."""
         codewords = self.codewords.to(latents.device)
-        chunks = torch.split(latents.to(torch.float32), max(1, MAX_SCORES // self.selection.size))
-        scores = (chunk @ codewords.T for chunk in chunks)
+        rows = min(SCORED_ROWS, max(1, MAX_SCORES // self.selection.size))
+        chunks = torch.split(latents.to(torch.float32), rows)
+        scores = ((pad(chunk, (0, 0, 0, rows - len(chunk))) @ codewords.T)[: len(chunk)] for chunk in chunks)
         near = [score.topk(self.selection.heavy_count, dim=-1, sorted=False).indices for score in scores]
         return torch.cat(near).sort(dim=-1).values
 

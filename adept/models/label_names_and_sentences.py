@@ -16,13 +16,14 @@ sentences about the label. If the lexicon knows no word of the label's name and 
 holds the codec's first k sentences.
 
 *Claim*: the cell of c is a function of c, the sentences about c, the codec, k and n. The cell has
-exactly k distinct sentences. *Proof*. The inner product of a label (or a name) with a sentence is
-the inner product of their meanings. Inner products are whole numbers that floats hold exactly, so
-the inner products of one label do not depend on other labels. The weights of the later sentences,
-in units of ``1 / UNIT``, are whole numbers of at most UNIT. The weights sum to ``(k - n) * UNIT``
-or more. Each weight is one step of the running sum. Each of the points ``(j + 1/2) * UNIT`` with j
-from 0 to k - n - 1 lies in the step of one sentence, and a step of at most UNIT holds at most one
-of these points. A cell that was dropped from memory is computed again from the same numbers. QED.
+exactly k distinct places in the codec; a stranger's codec may hold one sentence at several places.
+*Proof*. The inner product of a label (or a name) with a sentence is the inner product of their
+meanings. Inner products are whole numbers that floats hold exactly, so the inner products of one
+label do not depend on other labels. The weights of the later sentences, in units of ``1 / UNIT``,
+are whole numbers of at most UNIT. The weights sum to ``(k - n) * UNIT`` or more. Each weight is one
+step of the running sum. Each of the points ``(j + 1/2) * UNIT`` with j from 0 to k - n - 1 lies in
+the step of one sentence, and a step of at most UNIT holds at most one of these points. A cell that
+was dropped from memory is computed again from the same numbers. QED.
 Somebody who times the program can tell when a cell is computed; the privacy statements mention
 this.
 """

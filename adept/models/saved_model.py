@@ -17,7 +17,7 @@ from adept.models.config import MAX_VOCABULARY, TOPICS, ModelConfig, TrainingDat
 from adept.models.lstm_autoencoder import Adept
 from adept.models.tokenizer import FIRST_LABEL, MAX_LABELS, PAD, UNKNOWN, join_words
 from adept.models.topics import TopicEncoder
-from adept.models.untrusted_files import Shape, corrupt, read_json, read_tensors
+from adept.models.untrusted_files import MAX_NUMBER, Shape, corrupt, is_moderate, read_json, read_tensors
 from adept.ranges import check_integer
 
 if TYPE_CHECKING:
@@ -147,6 +147,8 @@ class Autoencoder(Adept):
         if sizes := description["codebooks"]:  # a lost file must not become another mechanism
             named = read(CODEBOOKS, {f"{size}": (size, model.config.latent_dim) for size in sizes})
             model.codebooks = {int(size): codewords for size, codewords in named.items()}
+            if not all(bool(codewords.any(dim=1).all()) for codewords in named.values()):
+                raise corrupt(directory / CODEBOOKS, "a codeword is zero")
         model.held_out = description.get("held_out", [])
         model.label_examples = description.get("label_examples", {})
         if description["codec"]:
@@ -208,11 +210,14 @@ def pad(rows: Sequence[Sequence[int]], *, length: int | None = None) -> Tensor:
 
 
 def write_tensors(path: Path, tensors: dict[str, Tensor], *, precision: str = "float32") -> None:
-    """Write tensors to a file; raise ModelError if a value is too large for ``precision``."""
+    """Write tensors to a file; raise ModelError if ``read_tensors`` would refuse a value."""
     held = {  # copies, as two codebooks may be one tensor
         name: tensor.to(getattr(torch, precision)).clone(memory_format=torch.contiguous_format)
         for name, tensor in tensors.items()
     }
-    if large := [name for name, tensor in held.items() if not bool(tensor.isfinite().all())]:
-        raise ModelError(f"{large[0]} has values beyond {precision}: save the model with model.precision=float32")
+    if large := [name for name, tensor in held.items() if not is_moderate(tensor)]:
+        raise ModelError(
+            f"{large[0]} has values beyond {precision} or {MAX_NUMBER:,}: "
+            "save the model with model.precision=float32, or train it again"
+        )
     save_file(held, path)

@@ -7,6 +7,7 @@ vector: the word itself, parts of its spelling, its neighbours (co-occurrence) a
 (``adept.models.word_vectors``).
 """
 
+import math
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 
@@ -16,7 +17,8 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array, csr_matrix, diags, hstack, identity
 from torch import Tensor, nn
 
-from adept.errors import DataError
+from adept.errors import DataError, ModelError
+from adept.models.language_model.vocabulary import MAX_WORDS
 from adept.models.tokenizer import FIRST_LABEL
 from adept.models.word_vectors import Lexicon
 
@@ -28,6 +30,9 @@ COOCCURRENCE_WINDOW, VECTOR_DIMS = 8, 150  # for co-occurrence: places on each s
 NEIGHBOUR_POWER = 0.75  # power of the frequency of a neighbour
 MAX_WHOLE_TOPICS = 128  # number of first topics that are computed in whole numbers
 TOPIC_LENGTH, TOPIC_UNIT = 127, 1000  # length of a text's topics in whole numbers; parts of one in sums of words
+# In parts of one: 32-bit floats hold sums of MAX_WORDS summands exactly. 64-bit floats hold sums of MAX_WORDS squares of
+# rarities, and of MAX_WHOLE_TOPICS squares of topics.
+MAX_SUMMAND, MAX_RARITY, MAX_TOPIC = (1 << 24) // MAX_WORDS, 1 << 20, 1 << 22
 BATCH_TEXTS = 1 << 11  # texts whose sums are computed together, near the processor
 
 
@@ -68,6 +73,8 @@ class TopicEncoder(nn.Module):
         ``words`` holds the words of the vocabulary in the order of their ids. If ``words`` is
         empty, topics use neither the spelling nor the meaning of words. ``cooccurrence`` and
         ``meaning`` are the weights of a word's neighbours and meaning, relative to the word itself.
+        Topics in which the public texts hardly differ are left out: to make them as wide as the
+        others, a word would have to add more than half of what ``WordTopics`` accepts.
 
         Raises:
             DataError: fewer than two words occur in at least MIN_TEXTS_WITH_WORD texts.
@@ -95,17 +102,35 @@ class TopicEncoder(nn.Module):
         decomposition = TruncatedSVD(found, random_state=seed).fit(matrix)
         scores = decomposition.transform(matrix)
         half = np.maximum(scores.std(axis=0), 1e-9) ** -0.5
-        self.rarity.copy_(torch.from_numpy(np.where(known, weigh.idf_, 0.0)))
-        self.directions[:, :found] = torch.from_numpy(parts @ (decomposition.components_.T * half))
-        self.offset[:found] = torch.from_numpy(scores.mean(axis=0) * half)
+        rarity = np.where(known, weigh.idf_, 0.0)
+        directions = np.asarray(parts @ (decomposition.components_.T * half))
+        offset = scores.mean(axis=0) * half
+        wide = np.abs(np.vstack([rarity[:, None] * directions, offset])).max(axis=0) <= MAX_SUMMAND / TOPIC_UNIT / 2
+        self.rarity.copy_(torch.from_numpy(rarity))
+        self.directions[:, :found] = torch.from_numpy(directions * wide)
+        self.offset[:found] = torch.from_numpy(offset * wide)
 
 
 class WordTopics:
     """A calculator of the topics of texts in whole numbers, which floats hold exactly.
 
     The vector of a text's first MAX_WHOLE_TOPICS topics is scaled to the Euclidean norm
-    TOPIC_LENGTH and rounded. The result depends neither on the order of the words nor on how often
-    a word occurs.
+    TOPIC_LENGTH and rounded.
+
+    *Claim*: the topics of a text of at most MAX_WORDS words depend on its set of words and on the
+    encoder alone: not on the order of the words, nor on other texts. *Proof*: a word adds a whole
+    number of at most MAX_SUMMAND to each topic, so every partial sum is at most 2^24. The squares
+    of rarities r are whole numbers that sum to at most ``MAX_WORDS * MAX_RARITY^2 < 2^53``. Let s
+    be the largest ratio between what a word adds to a topic and the word's rarity. By the
+    inequality of Cauchy and Schwarz, a sum over m words is at most s times the sum of the m
+    rarities, so at most ``s * sqrt(m)`` times the root of the sum of their squares. So a topic is a
+    whole number of at most ``TOPIC_UNIT * s * sqrt(MAX_WORDS)``, plus the offset and one for the
+    rounding. The program checks that this is at most MAX_TOPIC, so the squares of the topics sum
+    to at most ``MAX_WHOLE_TOPICS * MAX_TOPIC^2 < 2^53``. Floats hold these sums exactly, in any
+    order. Every other step computes one number from numbers of the same text. QED.
+
+    Raises:
+        ModelError: a number of the encoder, which comes from the model's file, is too large.
     """
 
     def __init__(self, encoder: TopicEncoder, vocabulary: Mapping[str, int]) -> None:
@@ -113,6 +138,19 @@ class WordTopics:
         self._rarity = _in_units(encoder.rarity).astype(np.int64)
         self._directions = encoder.directions[:, :MAX_WHOLE_TOPICS].cpu().numpy()
         self._offset = _in_units(encoder.offset[:MAX_WHOLE_TOPICS])
+        added = np.abs(self._added(np.arange(len(self._rarity)))).max(axis=1)
+        ratio = float((added / np.maximum(self._rarity, 1)).max())
+        largest = TOPIC_UNIT * ratio * math.sqrt(MAX_WORDS) + float(np.abs(self._offset).max()) + 1
+        if not (
+            0 <= self._rarity.min() <= self._rarity.max() <= MAX_RARITY
+            and added.max() <= MAX_SUMMAND
+            and largest <= MAX_TOPIC
+        ):
+            raise ModelError("the model's topics are too large for exact sums: train the model again or restore it")
+
+    def _added(self, ids: NDArray[np.int64]) -> NDArray[np.float64]:
+        """Return what each word adds to a text's topics (V, n), in parts of one."""
+        return np.asarray(np.rint(self._rarity[ids, None] * self._directions[ids]))
 
     def of_table(self, words: Iterable[str], table: csr_array) -> NDArray[np.int8]:
         """Return the topics (N, n) of N texts; a text gets zeros if none of its words has topics.
@@ -120,8 +158,8 @@ class WordTopics:
         Entry (i, j) of ``table`` is 1 if text i contains word j of ``words``, and 0 otherwise.
         """
         ids = np.array([self._ids.get(word, 0) for word in words] or [0])
-        rarity = np.where(ids > 0, self._rarity[ids], 0)
-        directions = np.rint(rarity[:, None] * self._directions[ids]).astype(np.float32)
+        known = ids > 0
+        rarity, directions = self._rarity[ids] * known, (self._added(ids) * known[:, None]).astype(np.float32)
         lengths = np.sqrt((table @ rarity**2).astype(np.float64))
         found = np.zeros((table.shape[0], directions.shape[1]), dtype=np.int8)
         for begin in range(0, len(found), BATCH_TEXTS):

@@ -30,6 +30,7 @@ from adept.models.lstm_autoencoder import lightning_module, noise_between
 from adept.models.saved_model import MAX_HELD_OUT, Autoencoder, pad
 from adept.models.tokenizer import Tokenizer
 from adept.models.topics import supported_topics
+from adept.models.untrusted_files import is_moderate
 from adept.models.word_vectors import Lexicon
 
 POOL_BATCHES = 50  # batches whose records are sorted by length together
@@ -188,6 +189,8 @@ def _read_checkpoint(path: Path) -> dict[str, Any]:
         parts = (content["epoch"], int), (content["origin"], dict), (content["state_dict"], dict)
         if not all(isinstance(part, kind) for part, kind in parts):
             raise TypeError
+        if not all(isinstance(weights, Tensor) and is_moderate(weights) for weights in content["state_dict"].values()):
+            raise ValueError
     except Exception as error:  # noqa: BLE001 - a damaged archive or pickle can raise anything
         reason = type(error).__name__
         raise DataError(f"cannot resume from {path} ({reason}): give a run with checkpoints/{path.name}") from None

@@ -13,9 +13,10 @@ has more than MAX_UNGROUPED sentences, meanings are compared instead of topics
 (``adept.models.codec.word_weights_and_meanings``).
 
 *Claim*: the sentences found for a record depend only on the record, the cell and public facts.
-*Proof*: the words, topics and meaning of a text are whole numbers that depend on this text alone.
-Products and sums of these numbers are exact in any order. Sentences at equal distances are ordered
-by their places. So the other records of a batch change neither a distance nor an order. QED.
+*Proof*: the words, topics and meaning of a text are whole numbers that depend on this text alone,
+whatever a model's file holds (``WordTopics``, ``word_weights_and_meanings``). Products and sums of
+these numbers are exact in any order. Sentences at equal distances are ordered by their places. So
+the other records of a batch change neither a distance nor an order. QED.
 """
 
 from collections.abc import Iterator, Mapping, Sequence

@@ -12,8 +12,9 @@ import pytest
 import torch
 
 from adept.errors import ConfigurationError
-from adept.mechanisms import LearnedCodebook
+from adept.mechanisms import Codebook, LearnedCodebook
 from adept.mechanisms.codebook import (
+    SCORED_ROWS,
     Block,
     block_draw,
     cut,
@@ -90,6 +91,36 @@ def test_ranking_in_chunks_changes_nothing(monkeypatch: pytest.MonkeyPatch, unit
     whole = block.nearest(records)
     monkeypatch.setattr("adept.mechanisms.codebook.MAX_SCORES", 1000)
     assert torch.equal(block.nearest(records), whole)
+
+
+@pytest.mark.parametrize(("dim", "size"), [(7, 1024), (32, 32), (256, 8192), (400, 1024)])
+def test_the_number_of_records_changes_no_ranking_of_nearly_equal_codewords(dim: int, size: int) -> None:
+    """Rounding errors alone rank such codewords, as a stranger's file may hold them."""
+    generator = torch.Generator().manual_seed(0)
+    codewords = torch.nn.functional.normalize(torch.randn(1, dim, generator=generator), dim=1)
+    codewords = codewords + 1e-7 * torch.randn(size, dim, generator=generator)
+    block = Block(Selection(epsilon=4.0, size=size, heavy_count=size // 16), codewords)
+    latents = Codebook(epsilon=4.0).clip_to_units(torch.randn(300, dim, generator=generator))
+    together = block.nearest(latents)
+    for count in (1, 2, 3, 5, 64, 129, 299):
+        assert (block.nearest(latents[:count]) == together[:count]).all()
+    order = torch.randperm(300, generator=generator)
+    assert (block.nearest(latents[order]) == together[order]).all()
+
+
+def test_every_product_has_as_many_rows(monkeypatch: pytest.MonkeyPatch, unit_rows) -> None:
+    """So a record's scores are rounded alike in any batch."""
+    block, rows = Block(Selection(epsilon=1.0, size=500, heavy_count=20), random_codewords(8, 500, 1)), set[int]()
+
+    def padded(chunk: torch.Tensor, by: tuple[int, ...]) -> torch.Tensor:
+        filled = torch.nn.functional.pad(chunk, by)
+        rows.add(len(filled))
+        return filled
+
+    monkeypatch.setattr("adept.mechanisms.codebook.pad", padded)
+    for count in (1, 7, 128, 300):
+        block.nearest(unit_rows(count, 8, torch.float32))
+    assert rows == {SCORED_ROWS}
 
 
 def test_random_codewords_are_the_same_on_every_machine() -> None:

@@ -94,6 +94,17 @@ def test_topics_that_the_text_does_not_have_stay_zero() -> None:
     assert float(encoder.rarity[8]) == 0
 
 
+def test_topics_that_hardly_tell_texts_apart_are_left_out() -> None:
+    """Texts from one template have few topics; made as wide as the others, the rest would be noise, and sums not exact."""
+    texts = [f"move item {number % 20} to shelf {number * 7 % 23} please" for number in range(460)]
+    tokenizer = Tokenizer.train(texts)
+    encoder = TopicEncoder(len(tokenizer), 57)
+    encoder.fit(tokenizer.encode(texts, max_length=40), seed=0, words=tokenizer.words)
+    WordTopics(encoder, tokenizer.vocabulary)
+    assert encoder.directions[:, :20].any(dim=0).all()
+    assert encoder.directions.abs().max() < 250
+
+
 def test_words_of_a_like_spelling_point_the_same_way() -> None:
     """The two words never stand together nor beside the same ones: their letters alone can tell."""
     texts = [

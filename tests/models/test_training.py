@@ -186,6 +186,22 @@ def test_damaged_checkpoints_are_refused_in_one_line(tmp_path: Path, tiny_run: P
         assert str(caught.value).isprintable()
 
 
+@pytest.mark.parametrize(
+    "change", [lambda bias: 1, lambda bias: None, lambda bias: bias * torch.nan, lambda bias: bias + 1e38]
+)
+@pytest.mark.parametrize("name", ["last.ckpt", "best.ckpt"])
+def test_a_checkpoint_without_weights_is_refused_in_one_line(
+    tmp_path: Path, tiny_run: Path, name: str, change: Callable[[torch.Tensor], object]
+) -> None:
+    shutil.copytree(tiny_run, tmp_path / "run")
+    path = tmp_path / "run" / "checkpoints" / name
+    content = torch.load(path, weights_only=True)
+    content["state_dict"]["model.to_words.bias"] = change(content["state_dict"]["model.to_words.bias"])
+    torch.save(content, path)
+    with pytest.raises(DataError, match="cannot resume from"):
+        train.run(resumed(tiny_config(tmp_path / "run")))
+
+
 def test_resume_from_alone_continues_the_command_that_began_the_run(adept_here: Run, tmp_path: Path) -> None:
     run, model = tmp_path / "run", [f"model.{name}={value}" for name, value in TINY_MODEL.items()]
     begun = adept_here("train", "data.sizes=[200,40,40]", *model, "trainer.max_epochs=1", f"output_dir={run}")

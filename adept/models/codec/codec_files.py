@@ -21,6 +21,7 @@ from safetensors.torch import save_file
 from adept.errors import ModelError
 from adept.models.codec.codec import Codec
 from adept.models.codec.listed_texts import ListedTexts
+from adept.models.codec.nearest_text import PLACE_UNIT
 from adept.models.codec.word_weights_and_meanings import WordWeights
 from adept.models.config import MAX_LISTED_TEXTS, MAX_VOCABULARY
 from adept.models.language_model.ngram_mixture import CLASS_ORDER, LETTER_ORDER, WORD_ORDER, LanguageModel, UnknownWords
@@ -94,7 +95,8 @@ def load_list(codec: Codec, path: Path) -> Codec:
     """Return a codec with the likely texts of a file; raise ModelError if the file is damaged."""
     tables = read_tensors(path, {LIKELY: ("int16", (None,))}, description=DESCRIPTION)
     words, flat = codec.model.vocabulary.words, tables[LIKELY].numpy()
-    if len(flat) > MAX_LIKELY or (len(flat) and not _are_texts(flat, size=len(words))):
+    most = max(0, codec.unlisted - len(codec.utterances))
+    if int((flat == 0).sum()) > most or (len(flat) and not _are_texts(flat, size=len(words))):
         raise corrupt(path, f"the table {LIKELY} holds other numbers than texts have")
     return replace(codec, listed=ListedTexts(words, flat), unlisted=0)
 
@@ -140,6 +142,7 @@ def _read_tables(path: Path, stored: dict[str, Any], sizes: dict[str, int]) -> d
         right[LIKELY] = _are_texts(tables[LIKELY], size=len(stored.get("listed_words", stored["words"])))
     if GROUPS in tables:
         texts, groups = int((tables.get(LIKELY, np.ones(1)) == 0).sum()), tables[GROUPS]
+        right[LIKELY] = right.get(LIKELY, True) and texts + len(stored["utterances"]) <= PLACE_UNIT
         right[GROUPS] = len(groups) == texts and bool(((groups >= 0) & (groups < MAX_GROUP_NUMBERS)).all())
     if wrong := [name for name, is_right in right.items() if not is_right]:
         raise corrupt(path, f"the table {wrong[0]} holds other numbers than a codec's")
@@ -155,7 +158,9 @@ def _wrong(stored: dict[str, Any]) -> str:
     checks = {
         "format_version": stored.get("format_version") == FORMAT_VERSION,
         "words": _are_vocabulary(words),
-        "classes": _is_counts(classes) and classes[:2] == [0, 1] and all(b - a in (0, 1) for a, b in pairwise(classes)),
+        "classes": _is_counts(classes)
+        and classes[:3] in ([0, 1], [0, 1, 2])
+        and all(b - a in (0, 1) for a, b in pairwise(classes)),
         "counts": _is_counts(counts) and min(counts, default=0) >= 1,
         "alphabet": isinstance(alphabet, str)
         and len(set(alphabet)) == len(alphabet) <= MAX_ALPHABET
@@ -163,7 +168,8 @@ def _wrong(stored: dict[str, Any]) -> str:
         "texts": _is_counts([stored.get("texts")]),
         "listed_words": _are_vocabulary(stored.get("listed_words", [END_WORD, UNKNOWN_WORD])),
         LIKELY: _is_counts([stored.get(LIKELY, 0)]) and stored.get(LIKELY, 0) <= MAX_LIKELY,
-        "unlisted": _is_counts([stored.get("unlisted", 0)]) and stored.get("unlisted", 0) <= MAX_LISTED_TEXTS,
+        "unlisted": _is_counts([stored.get("unlisted", 0)])
+        and stored.get("unlisted", 0) <= (0 if "lexicon" in stored or not utterances else MAX_LISTED_TEXTS),
         "holders": isinstance(holders, dict) and _is_counts(list(holders.values())),
         "utterances": _are_utterances(utterances)
         and sum(text.count(" ") + 1 for text in utterances) <= MAX_UTTERED_WORDS,

@@ -137,6 +137,7 @@ def test_a_damaged_file_is_an_error_that_says_what_to_do(model_directory: Path) 
         {},
         {**tables, "likely": torch.tensor([1, 0], dtype=torch.int16)},
         {**tables, "likely": tables["likely"][None]},
+        {**tables, "likely": tables["likely"].repeat(2)},  # more texts than the codec asks for
         {**tables, "more": tables["likely"].clone()},
     ):
         save_file(spoiled, kept)
