@@ -218,7 +218,7 @@ HARMLESS = {  # what a file may hold: no record changes the release of another o
 
 @pytest.fixture(autouse=True)
 def _small_cells(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("adept.mechanisms.description.LABEL_CELL", broad.CELL)
+    monkeypatch.setattr("adept.mechanisms.policy.CELL_SENTENCES", broad.CELL)
     monkeypatch.setattr(nearest_text, "MAX_UNGROUPED", 256)
 
 
@@ -242,7 +242,7 @@ def test_no_record_changes_the_release_of_another_one(models: dict[str, Path], t
 def test_topics_without_exact_sums_serve_releases_that_need_none(
     models: dict[str, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
 ) -> None:
-    monkeypatch.setattr("adept.mechanisms.description.LABEL_CELL", 1 << 20)  # so nothing is released by label
+    monkeypatch.setattr("adept.mechanisms.policy.CELL_SENTENCES", 1 << 20)  # so nothing is released by label
     kind, file, edit, _ = REFUSED[name]
     assert changed_by_neighbours(edited(models[kind], tmp_path / "model", file, edit)) == 0
 
