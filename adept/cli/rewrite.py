@@ -34,7 +34,6 @@ from adept.rewriting.expected_content_and_warnings import (
     first_texts,
     foreign_warnings,
 )
-from adept.rewriting.loading import is_packaged
 from adept.rewriting.rewriter import Rewriter
 from adept.synthesis.synthesizer import Synthesizer
 
@@ -60,9 +59,9 @@ def run(config: RewriteConfig, inputs: Inputs, public: Corpus | None) -> Privacy
     """Rewrite a file and return its privacy statement; raise AdeptError for a user's mistake."""
     rewriter, options = open_release(config)
     first = inputs.first_records(FIRST_TEXTS)
-    columns, packaged = next(iter(first), {}), is_packaged(config.model_dir)
+    columns = next(iter(first), {})
     writer, labelled = choose_writer(config, columns, rewriter, options), has_labels(config, columns)
-    expected = expected_lines(rewriter, public, packaged=packaged, labelled=labelled, writer=writer)
+    expected = expected_lines(rewriter, public, labelled=labelled, writer=writer)
     lines, notes = [*expected, *_column_lines(config, first)], list[CheckedRecords]()
     private = foreign_lines(rewriter, first_texts(iter(first), config.text_column))
 

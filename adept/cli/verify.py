@@ -30,6 +30,6 @@ def _restate(said: Json) -> Json | None:
 def _model(name: str | None) -> str | None:
     if name is None or Path(name).exists():
         return name
-    from adept.rewriting.loading import PACKAGED_MODEL, packaged_directory  # seconds to import, and rarely needed
+    from adept.rewriting.loading import model_directory  # seconds to import, and rarely needed
 
-    return str(packaged_directory()) if name == PACKAGED_MODEL else name
+    return str(model_directory(name))

@@ -28,6 +28,7 @@ from adept.release.verify_statement import (
     is_ours,
     statement_sha256,
 )
+from adept.rewriting.loading import is_packaged
 
 FIELD_ORDER = (
     "mechanism", "mechanism_options", "claimed_epsilon", "epsilon", "text_epsilon", "label_epsilon", "delta",
@@ -336,6 +337,8 @@ def restate(said: Json) -> Json | None:
         again = (_restate_central if said["trust"] == "central" else _restate_local)(said).fields()
     except (AdeptError, *DAMAGED):
         raise Refused("no release has the mechanism, options and facts of this statement") from None
+    if said["training_data"].get("packaged", False) is not is_packaged(said["model_files"]):
+        raise Refused("packaged is not what adept writes of a model with these files")
     compared = (*SENTENCES, "claimed_epsilon", "text_epsilon", "label_epsilon", "sensitivity", "scale")
     return {name: again[name] for name in compared}
 
