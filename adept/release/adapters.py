@@ -93,11 +93,8 @@ def release_texts(
     given = text_list(texts)
     held: AbstractContextManager[None] = nullcontext()
     if options.ledger != NO_LEDGER or options.ledger_limit is not None:
-        spending = Spending(
-            mechanism=rewriter.mechanism.name,
-            epsilon=rewriter.guarantee.epsilon,
-            delta=rewriter.guarantee.delta,
-            model_sha256=model_sha256(rewriter.model),
+        spending = Spending.of(
+            rewriter.guarantee, mechanism=rewriter.mechanism.name, model_sha256=model_sha256(rewriter.model)
         )
         held = claim_records([{"text": text} for text in given], spending, options, name=name)
     with held:

@@ -28,6 +28,7 @@ from pathlib import Path
 from adept.data.writing import new_private_file
 from adept.errors import DataError
 from adept.mechanisms.central_counts import ADD_OR_REMOVE
+from adept.mechanisms.guarantee import Guarantee
 from adept.release.record_identity import PERSON_KIND, ROW_KIND, row_digest
 from adept.release.resume_journal import Database
 from adept.release.statement import CentralStatement, PrivacyStatement
@@ -99,40 +100,49 @@ class Spending:
     epsilon: float
     delta: float
     model_sha256: str | None
-    unit: str = "record"
-    neighbours: str = "any two records"
+    unit: str
+    neighbours: str
     persons: bool = False
     central: bool = False
     per_row: int = 1
     per_person: int = 1
 
     @classmethod
-    def of_local(cls, statement: PrivacyStatement) -> "Spending":
+    def of(
+        cls,
+        guarantee: Guarantee,
+        *,
+        mechanism: str,
+        model_sha256: str | None,
+        persons: bool = False,
+        central: bool = False,
+    ) -> "Spending":
+        """Return the budget of a release with this guarantee."""
+        twice = 2 if guarantee.neighbours == ADD_OR_REMOVE else 1
         return cls(
-            mechanism=statement.mechanism.name,
-            epsilon=statement.epsilon,
-            delta=statement.guarantee.delta,
-            model_sha256=statement.model_sha256,
-            neighbours=statement.neighbours,
-            persons=statement.max_records_per_person is not None,
+            mechanism=mechanism,
+            epsilon=guarantee.epsilon,
+            delta=guarantee.delta,
+            model_sha256=model_sha256,
+            unit=guarantee.unit,
+            neighbours=guarantee.neighbours,
+            persons=persons,
+            central=central,
+            per_row=2 * twice if central and persons else twice,
+            per_person=twice,
         )
 
     @classmethod
+    def of_local(cls, statement: PrivacyStatement) -> "Spending":
+        named, model = statement.max_records_per_person is not None, statement.model_sha256
+        whole, name = statement.whole_guarantee, statement.mechanism.name
+        return cls.of(whole, mechanism=name, model_sha256=model, persons=named)
+
+    @classmethod
     def of_central(cls, statement: CentralStatement) -> "Spending":
-        votes, persons = statement.votes, statement.persons
-        twice = 2 if votes.neighbours == ADD_OR_REMOVE else 1
-        return cls(
-            mechanism=votes.name,
-            epsilon=votes.epsilon,
-            delta=0.0,
-            model_sha256=statement.model_sha256,
-            unit=statement.unit,
-            neighbours=votes.neighbours,
-            persons=persons,
-            central=True,
-            per_row=2 * twice if persons else twice,
-            per_person=twice,
-        )
+        named, model = statement.persons, statement.model_sha256
+        whole, name = statement.guarantee, statement.votes.name
+        return cls.of(whole, mechanism=name, model_sha256=model, persons=named, central=True)
 
 
 @dataclass(frozen=True)

@@ -15,6 +15,7 @@ from typing import Any
 
 import pytest
 from forked import standard_output
+from made_statements import spending
 
 from adept.data.reading import ReadingOptions
 from adept.errors import DataError, ReleaseRefused
@@ -22,7 +23,6 @@ from adept.mechanisms import SqrtNLaplace
 from adept.release.columns_labels_persons import ReleaseOptions
 from adept.release.input_files import Inputs
 from adept.release.ledger import Ledger
-from adept.release.ledger_file import Spending
 from adept.release.local_release import release_file
 from adept.release.record_identity import ROW_KIND, TEXT_ROLE, Identity, row_digest
 from adept.release.statement import PrivacyStatement
@@ -41,7 +41,7 @@ def claim(
     ledger: Ledger, run: str, digests: Iterable[bytes], *, epsilon: float = 1.0, delta: float = 0.0, **spent: Any
 ) -> None:
     """Claim rows for a release that is made up."""
-    ledger.begin(run, Spending(mechanism="l1", epsilon=epsilon, delta=delta, model_sha256="", **spent), "out")
+    ledger.begin(run, spending(epsilon=epsilon, delta=delta, **spent), "out")
     ledger.collect((digest, ROW_KIND) for digest in digests)
     ledger.claim()
 

@@ -8,11 +8,11 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
+from made_statements import spending
 
 from adept.errors import ReleaseRefused
 from adept.release import ledger_file, resume_journal, verify_statement
 from adept.release.ledger import Ledger
-from adept.release.ledger_file import Spending
 from adept.release.record_identity import TEXT_ROLE, Identity
 from adept.release.resume_journal import Journal
 from adept.release.verify_statement import check
@@ -48,7 +48,7 @@ def test_a_ledger_counts_no_less_than_it_lists(tmp_path: Path) -> None:
     with closing(Ledger(str(copied("ledger-4.db", tmp_path)), key=KEY)) as ledger:
         summed = ledger.sum()
         assert (summed.releases, summed.rows, summed.epsilon, ledger.limit) == (1, 2, 8.0, 20.0)
-        ledger.begin("new", Spending(mechanism="l1", epsilon=1.0, delta=0.0, model_sha256=None), "out")
+        ledger.begin("new", spending(), "out")
         identity = Identity.of(KEY, [TEXT_ROLE], text_column="text", person_column=None)
         ledger.collect(identity.subjects({"text": "play jazz"}, 1))
         with pytest.raises(ReleaseRefused, match="1 different rows are in the ledger already, with epsilon 8 in all"):

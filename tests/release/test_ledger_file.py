@@ -1,0 +1,105 @@
+"""An entry of the ledger says what the statement of its release says."""
+
+import json
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import broad
+import pandas
+import pytest
+
+from adept import rewrite_frame
+from adept.mechanisms import Description, JointResponse, LearnedCodebook
+from adept.mechanisms.central_counts import Votes
+from adept.release import local_release
+from adept.release.adapters import DatasetRewriter
+from adept.release.default_ledger import open_ledger
+from adept.release.ledger import Ledger
+from adept.release.ledger_file import LedgerEntry, Spending
+from adept.release.local_release import open_release, release_file
+from adept.release.rewrite_options import ReleaseRequest
+from adept.rewriting.rewriter import Rewriter
+
+TEXTS = ["cheapest fare to boston", "is there a taxi downtown", "what meals do they serve", "zzqxv"]
+LABELS = [broad.NAMES[n % 3] for n in range(4)]
+KEY = b"k" * 32
+BY_LABEL = "any two records with the same label"
+
+
+@pytest.fixture(scope="module")
+def loaded(topic_run: Path) -> Iterator[tuple[Any, Any]]:
+    with broad.model_of(topic_run) as parts, pytest.MonkeyPatch.context() as patch:
+        patch.setattr(local_release, "load_model", lambda _: parts)
+        yield parts
+
+
+@pytest.fixture
+def request_in(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
+    """Options of a release that is entered into a ledger of the test's own."""
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
+    return {"ledger": str(tmp_path / "ledger.db"), "epsilon": 4.0}
+
+
+def entry_of(options: dict[str, Any]) -> LedgerEntry:
+    with closing(Ledger(options["ledger"])) as ledger:
+        [entry] = ledger.entries()
+        return entry
+
+
+@pytest.mark.parametrize(
+    ("options", "neighbours", "epsilon"),
+    [
+        ({}, BY_LABEL, 4.0),
+        ({"label_codewords": "off"}, BY_LABEL, 4.0),
+        ({"labels": "drop"}, "any two records", 4.0),
+        ({"labels": "drop", "keep_columns": ["n"]}, "any two records with the same n", 4.0),
+        ({"labels": "joint_response", "label_set": broad.NAMES}, "any two records", 4.0),
+        ({"labels": "randomized_response", "label_set": broad.NAMES, "label_epsilon": 2.0}, "any two records", 6.0),
+    ],
+)
+def test_an_entry_has_the_budget_of_its_statement(
+    loaded: Any, request_in: dict[str, Any], tmp_path: Path, options: dict[str, Any], neighbours: str, epsilon: float
+) -> None:
+    rows = [{"text": text, "intent": label, "n": n} for n, (text, label) in enumerate(zip(TEXTS, LABELS, strict=True))]
+    (tmp_path / "in.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    request = ReleaseRequest(**request_in | options)
+    rewriter, asked = open_release(request)
+    place = str(tmp_path / "in.jsonl"), str(tmp_path / "out.jsonl")
+    with open_ledger(request, KEY) as ledger:
+        stated = release_file(rewriter, *place, options=asked, key=KEY, ledger=ledger)
+    entry = entry_of(request_in)
+    assert (entry.neighbours, entry.epsilon, entry.unit, entry.rows) == (neighbours, epsilon, "record", 4)
+    assert (stated.neighbours, stated.epsilon) == (neighbours, epsilon)
+
+
+def test_an_entry_of_a_frame_has_the_budget_of_its_statement(
+    loaded: Any, request_in: dict[str, Any], tmp_path: Path
+) -> None:
+    frame = pandas.DataFrame({"t": TEXTS, "l": LABELS, "who": ["a", "a", "b", "c"]})
+    persons = {"person": "who", "max_records_per_person": 2}
+    rewrite_frame(frame, text="t", label="l", statement=tmp_path / "s.json", **request_in, **persons)
+    entry = entry_of(request_in)
+    assert (entry.neighbours, entry.epsilon, entry.unit, entry.persons) == (BY_LABEL, 4.0, "record", 1)
+
+
+def test_an_entry_of_a_mapped_data_set_compares_records_with_the_same_label(
+    loaded: Any, request_in: dict[str, Any]
+) -> None:
+    rewriter = Rewriter(*loaded, mechanism=Description(epsilon=4.0, by_label=True))
+    step = DatasetRewriter(rewriter, ledger=request_in["ledger"], text_column="t", label_column="l")
+    step({"t": TEXTS, "l": LABELS})
+    assert entry_of(request_in).neighbours == BY_LABEL
+
+
+def test_a_guarantee_says_for_which_neighbours_it_holds() -> None:
+    joint = JointResponse.of(LearnedCodebook(epsilon=4.0, size=8), ["a", "b"])
+    assert joint.guarantee().neighbours == "any two records"
+    for neighbours, twice in (("add_or_remove", 2), ("replace", 1)):
+        for persons in (True, False):
+            found = Votes(epsilon=1.0, neighbours=neighbours).guarantee(persons=persons)
+            assert (found.neighbours, found.unit) == (neighbours, "person" if persons else "record")
+            spent = Spending.of(found, mechanism="votes", model_sha256=None, persons=persons, central=True)
+            assert (spent.neighbours, spent.unit, spent.delta) == (found.neighbours, found.unit, 0.0)
+            assert (spent.per_row, spent.per_person) == (twice * (1 + persons), twice)
