@@ -70,7 +70,12 @@ def _lines(entries: list[LedgerEntry], summed: LedgerSum, limit: float | None) -
     if limit is not None:
         persons = " and person" if any(entry.persons for entry in entries) else ""
         rows.append(("limit", f"{words(limit)} for each row{persons}"))
-    return rows + [("approved", f"{entry.output} by {entry.approved}") for entry in entries if entry.approved]
+    return rows + [("approved", _approval(entry)) for entry in entries if entry.approved]
+
+
+def _approval(entry: LedgerEntry) -> str:
+    content = f"sha256 {entry.output_sha256}" if entry.output_sha256 else "by its name alone, in an earlier version"
+    return f"{entry.output} ({content}) by {entry.approved}"
 
 
 def _line(entry: LedgerEntry) -> list[str]:

@@ -15,10 +15,11 @@ removed. A *journal* is the file in which a run stores its random draws, so that
 A release is not resumed from a journal that holds draws for fewer records than the number in the
 ledger.
 
-*Claim*: suppose that two ledgers list the same releases, but that the central releases had
-different records. Then every command gets the same answers from both ledgers, and the bytes of the
-ledgers do not depend on these records. *Proof*. The ledger stores one line for a central release:
-the options, the budget, the day on which the release began, and the fact that it ended. The ledger
+*Claim*: suppose that two ledgers list the same releases with the same outputs, but that the central
+releases had different records. Then every command gets the same answers from both ledgers, and the
+bytes of the ledgers do not depend on these records. *Proof*. The ledger stores one line for a
+central release: the options, the budget, the day on which the release began, the fact that it
+ended, and the digest of its output, which the statement holds too. The ledger
 does not store how many records a central release has, the digests of these records, or how long the
 release took. The budget of a central release is added to the totals of all records and persons,
 whether they are in the release or not. QED. A ledger that refuses a local run reveals that a record
@@ -341,14 +342,18 @@ class Ledger(LedgerFile):
             self._database.execute("UPDATE adept SET record_columns = NULL WHERE NOT EXISTS (SELECT 1 FROM releases)")
             self._database.execute("UPDATE asked SET claimed = 0")
 
-    def finish(self, run: str) -> None:
-        """Store that a release has ended, with the current time.
+    def finish(self, run: str, output_sha256: str | None = None) -> None:
+        """Store that a release has ended, with the current time and the digest of its output.
 
         For a central release, store the day on which it began instead, so the ledger does not show
-        how long the release took.
+        how long the release took. Leave out the digest if the output is not a file.
         """
         ended = f"CASE scope WHEN '{EVERYWHERE}' THEN started ELSE ? END"
-        self._database.run(f"UPDATE releases SET finished = {ended} WHERE run = ?", _now(), run)
+        with self._database.transaction():
+            self._database.execute(f"UPDATE releases SET finished = {ended} WHERE run = ?", (_now(), run))
+            if output_sha256 is not None:
+                found = "SELECT id, ? FROM releases WHERE run = ?"
+                self._database.execute(f"INSERT OR IGNORE INTO outputs {found}", (output_sha256, run))
 
 
 def _now() -> str:

@@ -1,7 +1,7 @@
 """An entry of the ledger says what the statement of its release says."""
 
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -9,8 +9,12 @@ from typing import Any
 import broad
 import pandas
 import pytest
+from forked import standard_output
 
 from adept import rewrite_frame
+from adept.cli import ledger as ledger_command
+from adept.cli.release_config import LedgerConfig
+from adept.errors import DataError
 from adept.mechanisms import Description, JointResponse, LearnedCodebook
 from adept.mechanisms.central_counts import Votes
 from adept.release import local_release
@@ -19,12 +23,13 @@ from adept.release.default_ledger import open_ledger
 from adept.release.ledger import Ledger
 from adept.release.ledger_file import LedgerEntry, Spending
 from adept.release.local_release import open_release, release_file
+from adept.release.record_identity import secret_key
+from adept.release.release_flow import Run
 from adept.release.rewrite_options import ReleaseRequest
 from adept.rewriting.rewriter import Rewriter
 
 TEXTS = ["cheapest fare to boston", "is there a taxi downtown", "what meals do they serve", "zzqxv"]
 LABELS = [broad.NAMES[n % 3] for n in range(4)]
-KEY = b"k" * 32
 BY_LABEL = "any two records with the same label"
 
 
@@ -67,8 +72,8 @@ def test_an_entry_has_the_budget_of_its_statement(
     request = ReleaseRequest(**request_in | options)
     rewriter, asked = open_release(request)
     place = str(tmp_path / "in.jsonl"), str(tmp_path / "out.jsonl")
-    with open_ledger(request, KEY) as ledger:
-        stated = release_file(rewriter, *place, options=asked, key=KEY, ledger=ledger)
+    with open_ledger(request, secret_key()) as ledger:
+        stated = release_file(rewriter, *place, options=asked, key=secret_key(), ledger=ledger)
     entry = entry_of(request_in)
     assert (entry.neighbours, entry.epsilon, entry.unit, entry.rows) == (neighbours, epsilon, "record", 4)
     assert (stated.neighbours, stated.epsilon) == (neighbours, epsilon)
@@ -103,3 +108,88 @@ def test_a_guarantee_says_for_which_neighbours_it_holds() -> None:
             spent = Spending.of(found, mechanism="votes", model_sha256=None, persons=persons, central=True)
             assert (spent.neighbours, spent.unit, spent.delta) == (found.neighbours, found.unit, 0.0)
             assert (spent.per_row, spent.per_person) == (twice * (1 + persons), twice)
+
+
+# --- Approvals
+
+
+@pytest.fixture
+def released(
+    loaded: Any, request_in: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> Callable[..., Path]:
+    """Return a function that releases texts from a directory, into a file with the same relative name."""
+    (tmp_path / "in.txt").write_text("".join(f"{text} please\n" for text in TEXTS * 8))
+
+    def release(name: str, output: str = "out.txt", **options: Any) -> Path:
+        (tmp_path / name).mkdir()
+        monkeypatch.chdir(tmp_path / name)
+        request = ReleaseRequest(**request_in | {"again": True} | options)
+        rewriter, asked = open_release(request)
+        with open_ledger(request, secret_key()) as ledger:
+            release_file(rewriter, str(tmp_path / "in.txt"), output, options=asked, key=secret_key(), ledger=ledger)
+        return tmp_path / name / output
+
+    return release
+
+
+def approved(options: dict[str, Any], output: Path | str) -> list[bool]:
+    """Approve a file as the command does; return for each release whether it is approved."""
+    config = LedgerConfig(ledger=options["ledger"], approve=str(output), approved_by="J. Doe")
+    return [bool(entry.approved) for entry in ledger_command.run(config)[0]]
+
+
+def test_the_content_and_not_the_name_says_which_release_is_approved(
+    released: Callable[..., Path], request_in: dict[str, Any]
+) -> None:
+    """Both releases were written to ``out.txt``, from different directories."""
+    first, second = released("a"), released("b")
+    assert first.read_bytes() != second.read_bytes()
+    assert approved(request_in, first) == [True, False]
+    second.rename(second.with_name("renamed"))
+    assert approved(request_in, second.with_name("renamed")) == [True, True]
+
+
+def test_a_changed_or_missing_file_is_never_approved(
+    released: Callable[..., Path], request_in: dict[str, Any], tmp_path: Path
+) -> None:
+    out = released("a")
+    whole = out.read_bytes()
+    for content in (whole[:-1], whole + b"\n", whole.replace(b"\n", b"\r\n"), b""):
+        out.write_bytes(content)
+        with pytest.raises(DataError, match="lists no complete release with the content of"):
+            approved(request_in, out)
+    for missing in (tmp_path / "none.txt", tmp_path, "out.txt.privacy.json.none", "-", "/dev/null"):
+        with pytest.raises(DataError, match="approve must be a released file"):
+            approved(request_in, missing)
+    with pytest.raises(DataError, match="lists no complete release"):
+        approved(request_in, f"{out}.privacy.json")
+    out.write_bytes(whole)
+    assert approved(request_in, out) == [True]
+
+
+def test_no_file_approves_a_release_to_standard_output_or_into_memory(
+    loaded: Any, released: Callable[..., Path], request_in: dict[str, Any], tmp_path: Path
+) -> None:
+    with standard_output(tmp_path / "shown.txt"):
+        released("a", "-", statement="s.json", format="txt", labels="drop")
+    frame = pandas.DataFrame({"t": [f"{text} thanks" for text in TEXTS]})
+    rewrite_frame(frame, text="t", statement=tmp_path / "s.json", **request_in, again=True)
+    for place in (tmp_path / "shown.txt", tmp_path / "s.json"):
+        with pytest.raises(DataError, match="does not know the content of 2 of its releases"):
+            approved(request_in, place)
+
+
+def test_a_run_that_was_killed_before_it_told_the_ledger_is_resumed_and_approved(
+    released: Callable[..., Path], request_in: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with monkeypatch.context() as patch:
+        patch.setattr(Run, "tidy", lambda *_: None)
+        out = released("a")
+    with pytest.raises(DataError, match="lists no complete release"):
+        approved(request_in, out)
+    request = ReleaseRequest(**request_in | {"again": True})
+    rewriter, asked = open_release(request)
+    with open_ledger(request, secret_key()) as ledger:
+        given = str(out.parents[1] / "in.txt")
+        release_file(rewriter, given, out.name, options=asked, key=secret_key(), ledger=ledger, resume=True)
+    assert approved(request_in, out) == [True]
