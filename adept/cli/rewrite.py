@@ -2,7 +2,6 @@
 
 import math
 import os
-import sys
 from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
@@ -11,7 +10,7 @@ from typing import TypeVar
 from adept.cli.budget_table import TEXT_ENDINGS, choose_writer, has_labels, show_rewrite_budgets
 from adept.cli.config import RewriteConfig, SynthesizeConfig
 from adept.cli.console import progress, warn
-from adept.cli.exit_status_and_signals import Interruptible
+from adept.cli.exit_status_and_signals import Interruptible, show_lines
 from adept.data.column_names import list_names
 from adept.data.corpus import Corpus, find_label_column, read_corpus
 from adept.data.formats import STANDARD_STREAM, Record
@@ -231,8 +230,7 @@ def foreign_lines(writer: Rewriter | Synthesizer, texts: list[str]) -> list[str]
 
 def print_lines(config: ReleaseConfig, lines: list[str]) -> None:
     """Print lines to stdout, or to stderr if stdout holds the output."""
-    stream = sys.stderr if config.output == STANDARD_STREAM else sys.stdout
-    stream.writelines(f"{line}\n" for line in lines)
+    show_lines(lines, to_stderr=config.output == STANDARD_STREAM)
 
 
 def statement_place(config: ReleaseConfig) -> str | None:
