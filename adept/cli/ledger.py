@@ -13,6 +13,8 @@ from adept.release.ledger_file import LedgerEntry, LedgerSum
 from adept.release.record_identity import key_location, secret_key
 
 COUNTED = "epsilon for replacing one row; a release without rows counts against every row, as often as times says"
+OTHER_SPELLING = "another row, even if a mechanism reads both alike: their budgets are not added up"
+SHOWN_WITHOUT_KEY = "this file shows in which releases each row and person is, and how many rows a person has in each"
 HEADINGS = ["begun (UTC)", "finished", "mechanism", "epsilon", "times", "delta", "rows", "unit", "model", "output"]
 
 
@@ -57,6 +59,8 @@ def _lines(entries: list[LedgerEntry], summed: LedgerSum, limit: float | None) -
     rows = [("different rows", str(summed.rows)), ("most for one row", spent)]
     if any(entry.everywhere for entry in entries):
         rows.append(("what is added up", COUNTED))
+    if summed.rows:
+        rows += [("another spelling", OTHER_SPELLING), ("without its key", SHOWN_WITHOUT_KEY)]
     pairs = sorted({entry.neighbours for entry in entries if not entry.everywhere})
     if len(pairs) > 1 or any("same" in pair for pair in pairs):
         rows.append(("holds for", f"{'; and '.join(pairs)}"))

@@ -44,7 +44,12 @@ belong to two persons. Then the rows of both persons change, so the epsilon doub
 total of a person is the epsilon for replacing all records of the person. A release without
 persons may hold any number of a person's records, so the total of a person is then unbounded. Equal
 records in one run count as different records, each of which is released once. Equal records in
-different runs may be the same record, so their budgets add up.
+different runs may be the same record, so their budgets add up. Records are equal if their
+identifying texts are (``adept.release.record_identity``). A mechanism may read two spellings of a
+text alike. For the ledger they are two records, so the totals are lower bounds for such a text.
+
+*Without the key*, the file shows under a constant pseudonym in which releases each record and each
+person is, and how many rows each person has in each release.
 
 *Limit*. A claim is refused if it would raise the total of a record above the limit or, in a release
 with persons, the total of a person. In a ledger with a limit, either all releases are with persons
@@ -260,11 +265,18 @@ class Ledger(LedgerFile):
         if (limit := self.limit) is None:
             return
         spending = self._spending
-        others = self._database.run("SELECT DISTINCT persons FROM releases WHERE run != ?", self._run)
-        if any(bool(named) != spending.persons for (named,) in others):
+        others = self._database.run(
+            "SELECT output, started FROM releases WHERE run != ? AND persons != ? ORDER BY id",
+            self._run,
+            spending.persons,
+        )
+        if others:
+            (output, started), more = others[0], len(others) - 1
+            listed = f"{output}, begun {started}{f', and {more} more' if more else ''}"
             raise ReleaseRefused(
-                f"{self.path} has a limit and lists releases {'without' if spending.persons else 'with'} persons, so no total "
-                "of a person is known: give person_column= in all releases or in none, or keep another ledger with ledger=FILE"
+                f"{self.path} has a limit and lists a release {'without' if spending.persons else 'with'} persons ({listed}), so "
+                "no total of a person is known: give person_column= in all releases or in none, or keep another ledger with "
+                "ledger=FILE"
             )
         for kind, who in ((ROW_KIND, "record"), (PERSON_KIND, "person")):
             if kind == PERSON_KIND and not spending.persons:
