@@ -93,9 +93,7 @@ def release_texts(
     given = text_list(texts)
     held: AbstractContextManager[None] = nullcontext()
     if options.ledger != NO_LEDGER or options.ledger_limit is not None:
-        spending = Spending.of(
-            rewriter.guarantee, mechanism=rewriter.mechanism.name, model_sha256=model_sha256(rewriter.model)
-        )
+        spending = Spending.of(rewriter.guarantee, rewriter.mechanism.name, model_sha256(rewriter.model))
         held = claim_records([{"text": text} for text in given], spending, options, name=name)
     with held:
         return [text for text, _ in rewriter.rewrite_pairs(given, labels)]

@@ -25,12 +25,11 @@ from fractions import Fraction
 from functools import cache
 from pathlib import Path
 
-from adept.data.formats import STANDARD_STREAM
 from adept.data.writing import new_private_file
 from adept.errors import DataError
 from adept.mechanisms.central_counts import ADD_OR_REMOVE
 from adept.mechanisms.guarantee import Guarantee
-from adept.release.publication import digest
+from adept.release.publication import released_digest
 from adept.release.record_identity import PERSON_KIND, ROW_KIND, row_digest
 from adept.release.resume_journal import Database
 from adept.release.statement import CentralStatement, PrivacyStatement
@@ -82,7 +81,6 @@ SELECT started, finished, mechanism, epsilon, delta,
     COALESCE((SELECT GROUP_CONCAT(approved_by || ', ' || approved, '; ') FROM approvals WHERE release = id), '')
 FROM releases ORDER BY id
 """
-WITHOUT_DIGEST = "finished NOT NULL AND id NOT IN (SELECT release FROM outputs)"
 UNKNOWN_CONTENT = (
     "; the ledger does not know the content of {} of its releases (an earlier version entered them, or they were no files), so "
     "sign their statements instead"
@@ -121,9 +119,9 @@ class Spending:
     def of(
         cls,
         guarantee: Guarantee,
-        *,
         mechanism: str,
         model_sha256: str | None,
+        *,
         persons: bool = False,
         central: bool = False,
     ) -> "Spending":
@@ -144,15 +142,13 @@ class Spending:
 
     @classmethod
     def of_local(cls, statement: PrivacyStatement) -> "Spending":
-        named, model = statement.max_records_per_person is not None, statement.model_sha256
-        whole, name = statement.whole_guarantee, statement.mechanism.name
-        return cls.of(whole, mechanism=name, model_sha256=model, persons=named)
+        whole, named = statement.whole_guarantee, statement.max_records_per_person is not None
+        return cls.of(whole, statement.mechanism.name, statement.model_sha256, persons=named)
 
     @classmethod
     def of_central(cls, statement: CentralStatement) -> "Spending":
-        named, model = statement.persons, statement.model_sha256
-        whole, name = statement.guarantee, statement.votes.name
-        return cls.of(whole, mechanism=name, model_sha256=model, persons=named, central=True)
+        whole, named = statement.guarantee, statement.persons
+        return cls.of(whole, statement.votes.name, statement.model_sha256, persons=named, central=True)
 
 
 @dataclass(frozen=True)
@@ -285,11 +281,14 @@ class LedgerFile:
         been released under one relative name. Raise DataError for a file that cannot be read, and
         for a content that the ledger does not list.
         """
-        sha256 = _released_content(output)
+        sha256 = released_digest(output)
         with self._database.transaction():
             (release,) = self._database.row("SELECT MAX(release) FROM outputs WHERE sha256 = ?", sha256)
             if release is None:
-                (unknown,) = self._database.row(f"SELECT COUNT(*) FROM releases WHERE {WITHOUT_DIGEST}")
+                known = "SELECT release FROM outputs"
+                (unknown,) = self._database.row(
+                    f"SELECT COUNT(*) FROM releases WHERE finished NOT NULL AND id NOT IN ({known})"
+                )
                 raise DataError(
                     f"{self.path} lists no complete release with the content of {output}: name a released file, as it was "
                     f"written{UNKNOWN_CONTENT.format(unknown) if unknown else ''}"
@@ -336,16 +335,6 @@ class LedgerFile:
             f"SELECT epsilon, {factor} FROM releases WHERE scope = '{EVERYWHERE}' AND run != ?", self._run
         )
         return sum((exact(epsilon) * times for epsilon, times in rows), Fraction())
-
-
-def _released_content(output: str) -> str:
-    """Return the digest of a released file; raise DataError if the file is missing."""
-    if output == STANDARD_STREAM or not Path(output).is_file():
-        raise DataError(
-            f"approve must be a released file, got {output}, which is none: name the file as it lies on the disk; for "
-            "standard output, sign the statement instead"
-        )
-    return digest(output)
 
 
 def _check_file(path: str) -> None:

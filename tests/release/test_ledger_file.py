@@ -105,7 +105,7 @@ def test_a_guarantee_says_for_which_neighbours_it_holds() -> None:
         for persons in (True, False):
             found = Votes(epsilon=1.0, neighbours=neighbours).guarantee(persons=persons)
             assert (found.neighbours, found.unit) == (neighbours, "person" if persons else "record")
-            spent = Spending.of(found, mechanism="votes", model_sha256=None, persons=persons, central=True)
+            spent = Spending.of(found, "votes", None, persons=persons, central=True)
             assert (spent.neighbours, spent.unit, spent.delta) == (found.neighbours, found.unit, 0.0)
             assert (spent.per_row, spent.per_person) == (twice * (1 + persons), twice)
 
