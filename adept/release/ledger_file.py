@@ -117,18 +117,12 @@ class Spending:
 
     @classmethod
     def of(
-        cls,
-        guarantee: Guarantee,
-        mechanism: str,
-        model_sha256: str | None,
-        *,
-        persons: bool = False,
-        central: bool = False,
+        cls, guarantee: Guarantee, name: str, model_sha256: str | None, *, persons: bool = False, central: bool = False
     ) -> "Spending":
-        """Return the budget of a release with this guarantee."""
+        """Return the budget of a release with this guarantee by the mechanism with this name."""
         twice = 2 if guarantee.neighbours == ADD_OR_REMOVE else 1
         return cls(
-            mechanism=mechanism,
+            mechanism=name,
             epsilon=guarantee.epsilon,
             delta=guarantee.delta,
             model_sha256=model_sha256,
