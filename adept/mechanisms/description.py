@@ -63,7 +63,16 @@ from scipy.special import lambertw
 
 from adept.errors import ConfigurationError
 from adept.mechanisms.base import SymbolRandomizer, Symbols
-from adept.mechanisms.guarantee import TEXT, TEXT_BY_LABEL, Guarantee, Part, often, symbols_part, words
+from adept.mechanisms.guarantee import (
+    ANY_TWO_RECORDS,
+    TEXT,
+    TEXT_BY_LABEL,
+    Guarantee,
+    Part,
+    often,
+    symbols_part,
+    words,
+)
 from adept.mechanisms.random_draws import exact_odds, exact_ranks
 from adept.ranges import BUDGETS, check_between, check_integer
 
@@ -193,11 +202,12 @@ class Description(SymbolRandomizer):
 
     def guarantee(self, dim: int | None = None) -> Guarantee:
         """Return the guarantee of one release; ``dim`` is ignored."""
+        neighbours = f"{ANY_TWO_RECORDS}{' with the same label' * self.by_label}"
         return Guarantee.pure(
             epsilon=self.epsilon,
             exact=True,
-            text=f"The released description is {words(self.epsilon)}-LDP (pure) for any two records"
-            f"{' with the same label' * self.by_label}. It is a number "
+            neighbours=neighbours,
+            text=f"The released description is {words(self.epsilon)}-LDP (pure) for {neighbours}. It is a number "
             f"below {_size_in_words(self.count)}: in {often(self.keep_probability)} {self._own}, and otherwise one of the others.",
         )
 
