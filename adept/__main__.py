@@ -12,6 +12,7 @@ from adept.cli.exit_status_and_signals import (
     guard,
     keep_streams,
     resume_collection,
+    show_lines,
 )
 from adept.cli.help import check_options, help_text, write_out
 
@@ -56,17 +57,18 @@ def dispatch(arguments: list[str]) -> int:
     command = arguments[0] if arguments else "--help"
     if command in ("-h", "--help"):
         width = max(map(len, COMMANDS))
-        sys.stdout.write(HELP.format(commands="\n".join(f"  {n:<{width}}  {text}" for n, text in COMMANDS.items())))
+        listed = "\n".join(f"  {n:<{width}}  {text}" for n, text in COMMANDS.items())
+        show_lines(HELP.format(commands=listed).splitlines())
         return 0
     if command in ("-V", "--version", "version"):
         import importlib.metadata  # slow to import, and rarely needed
 
-        sys.stdout.write(f"adept {importlib.metadata.version('adept-dp')}\n")
+        show_lines([f"adept {importlib.metadata.version('adept-dp')}"])
         return 0
     if command not in COMMANDS:
         near = get_close_matches(command, COMMANDS, n=1)
         advice = f"did you mean {near[0]}?" if near else f"use one of {', '.join(COMMANDS)}"
-        sys.stderr.write(f"adept: unknown command {command!r}: {advice}\n")
+        show_lines([f"adept: unknown command {command!r}: {advice}"], to_stderr=True)
         return USER_ERROR
     return guard(lambda: run(command, arguments[1:]))
 
@@ -74,7 +76,7 @@ def dispatch(arguments: list[str]) -> int:
 def run(command: str, arguments: list[str]) -> int:
     """Run a command, or print its help if the arguments ask for help; return the exit status."""
     if {"-h", "--help"} & set(arguments):
-        sys.stdout.write(help_text(command, COMMANDS[command], arguments))
+        show_lines(help_text(command, COMMANDS[command], arguments).splitlines())
         return DONE
     arguments = write_out(command, arguments)
     check_options(command, arguments)

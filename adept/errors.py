@@ -32,6 +32,16 @@ class ReleaseRefused(AdeptError):
     """An error: a release is refused, because its guarantee would not be what the user expects."""
 
 
+def escape(text: str) -> str:
+    """Return a text as one printable line; each other character becomes an escape such as ``\\x1b``.
+
+    So a foreign string cannot add a line, move a terminal's cursor, or change the direction of text.
+    """
+    if text.isprintable():
+        return text
+    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode("ascii") for c in text)
+
+
 def printable(value: object, *, limit: int = 200) -> str:
-    """Return a value as one line without control characters, cut to ``limit`` characters."""
-    return "".join(c if c.isprintable() else "?" for c in str(value)[:limit])
+    """Return a value as one printable line, of which at most ``limit`` characters are shown."""
+    return escape(str(value)[:limit])

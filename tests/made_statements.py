@@ -1,8 +1,9 @@
-"""A statement of a plain release, of which tests change some fields."""
+"""A statement of a plain release, and its budget in a ledger, of which tests change some fields."""
 
 from typing import Any
 
 from adept.mechanisms import L1Laplace
+from adept.release.ledger_file import Spending
 from adept.release.statement import PrivacyStatement
 
 
@@ -21,3 +22,17 @@ def statement(*, epsilon: float = 2.0, **changes: Any) -> PrivacyStatement:
         **changes,
     }
     return PrivacyStatement(**fields)
+
+
+def spending(**changes: Any) -> Spending:
+    """Return the budget of a local release without persons, for any two records."""
+    fields: dict[str, Any] = {
+        "mechanism": "l1",
+        "epsilon": 1.0,
+        "delta": 0.0,
+        "model_sha256": "",
+        "unit": "record",
+        "neighbours": "any two records",
+        **changes,
+    }
+    return Spending(**fields)

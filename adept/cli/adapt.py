@@ -14,7 +14,7 @@ from adept.models.adapt import adapt, are_terms, fine_tune, read_page, sentences
 from adept.models.config import MODEL
 from adept.models.model_card import model_card
 from adept.models.saved_model import Autoencoder
-from adept.rewriting.loading import is_packaged, load_model, packaged_directory
+from adept.rewriting.loading import load_model, model_directory
 
 
 def main(config: AdaptConfig) -> None:
@@ -68,7 +68,7 @@ def _check(config: AdaptConfig) -> None:
 
 
 def _card(model_dir: str | None) -> str:
-    place = packaged_directory() if is_packaged(model_dir) else Path(model_dir or "")
+    place = model_directory(model_dir)
     cards = [path for path in (place / "README.md", place / MODEL / "README.md") if path.is_file()]
     return cards[0].read_text("utf-8", "replace") if cards else ""
 

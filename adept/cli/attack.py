@@ -1,13 +1,13 @@
 """``adept attack``: measure how much a rewrite reveals about the original record."""
 
 import math
-import sys
 from collections.abc import Callable
 
 from adept.attacks import attribute, membership, reconstruction
 from adept.attacks.attack_game import AttackGame, AttackRow, GivenAway, draw_rates
 from adept.cli.config import FILE_MEMBERSHIP, AttackConfig
 from adept.cli.console import show_table, write_json
+from adept.cli.exit_status_and_signals import show_lines
 from adept.data.corpus import load
 from adept.data.writing import new_directory
 from adept.errors import ConfigurationError, DataError
@@ -46,11 +46,10 @@ def main(config: AttackConfig) -> None:
     }
     write_json(result, directory / "result.json")
     (directory / "attack.svg").write_text(draw_rates(rows, promise), "utf-8")
-    sys.stdout.write(f"{result['sentence']}\n")
+    show_lines([str(result["sentence"])])
     title = f"{config.attack} of {name}, claimed epsilon {claimed}, true {true}"
     show_table(title, HEADINGS, [_line(row) for row in rows])
-    sys.stdout.writelines(f"{describe(away)}\n" for away in given_away)
-    sys.stdout.write(f"Figure: {directory / 'attack.svg'}\n")
+    show_lines([*map(describe, given_away), f"Figure: {directory / 'attack.svg'}"])
 
 
 def _record_target(config: AttackConfig) -> Target:

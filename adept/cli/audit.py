@@ -12,6 +12,7 @@ from adept.audit import AuditResult, Claim, JointReports, NotJudged, Verdict
 from adept.audit.result import KIND_OUTCOMES
 from adept.cli.config import SYNTHESIZER, AuditConfig
 from adept.cli.console import progress, show_table, write_json
+from adept.cli.exit_status_and_signals import show_lines
 from adept.data.writing import new_directory
 from adept.errors import ConfigurationError
 from adept.mechanisms import Description
@@ -176,7 +177,7 @@ def _sentence(results: list[AuditResult]) -> str:
 
 def show(results: list[AuditResult], *, verbose: bool) -> None:
     """Print the verdict, and either the number of checks or a table of all checks."""
-    sys.stdout.write(f"{_sentence(results)}\n")
+    show_lines([_sentence(results)])
     checks = [check for result in results for check in result.checks]
     count = Counter(check.verdict for check in checks)
     unjudged = {
@@ -187,9 +188,7 @@ def show(results: list[AuditResult], *, verbose: bool) -> None:
     if verbose:
         rows = [row for result in results for row in result.rows()]
         show_table("", list(rows[0]), [list(row.values()) for row in rows])
-        sys.stdout.writelines(f"Not looked at: {line}\n" for line in unseen)
+        show_lines(f"Not looked at: {line}" for line in unseen)
     else:
-        sys.stdout.write(
-            f"Of {len(checks)} checks {count[Verdict.FAILED]} failed and {count[Verdict.UNJUDGED]} could not be judged; "
-            f"verbose=true shows them, and what was not looked at.\n"
-        )
+        told = f"{count[Verdict.FAILED]} failed and {count[Verdict.UNJUDGED]} could not be judged"
+        show_lines([f"Of {len(checks)} checks {told}; verbose=true shows them, and what was not looked at."])

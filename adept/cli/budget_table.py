@@ -10,7 +10,8 @@ from functools import partial
 from pathlib import Path
 
 from adept.cli.config import RewriteConfig, SynthesizeConfig
-from adept.cli.console import show_lines, show_table
+from adept.cli.console import show_table
+from adept.cli.exit_status_and_signals import show_lines
 from adept.data.column_names import RequiredColumns
 from adept.data.corpus import Corpus, find_label_column
 from adept.data.formats import STANDARD_STREAM, Record
@@ -105,7 +106,7 @@ def synthetic_floor(config: SynthesizeConfig, model: Autoencoder, epsilons: Sequ
     packaged one, or if the names of the labels cannot be used.
     """
     labels = config.label_set or ()
-    if config.labels == "drop" or not is_packaged(config.model_dir) or not any(spell_label_set(model.codec, labels)):
+    if config.labels == "drop" or not is_packaged(model.files) or not any(spell_label_set(model.codec, labels)):
         return []
     most = config.max_records_per_person or 1
     votes = (Votes(epsilon=epsilon, neighbours=config.neighbours, votes_per_person=most) for epsilon in epsilons)
@@ -153,11 +154,10 @@ def _estimate_lines(rows: list[Budget]) -> list[str]:
 def _label_lines(config: RewriteConfig, header: Record, writer: Rewriter, public: Corpus | None) -> list[str]:
     if not has_labels(config, header):
         return []
-    packaged = is_packaged(config.model_dir)
     always = label_mechanism(writer.model, epsilon=TABLE_BUDGETS[-1])
     below = "" if always else f"below epsilon {MAX_EXAMPLES_EPSILON:g}, "
     lines = [f"{below}{line}" for line in by_label_lines(writer, public)]
-    lines += [*floor_lines(writer, TABLE_BUDGETS, packaged=packaged)]
+    lines += floor_lines(writer, TABLE_BUDGETS)
     if config.labels == "copy":
         lines.append(
             "labels are copied, and not private: labels=joint_response label_set=[A,B] covers them by the same epsilon"

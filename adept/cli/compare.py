@@ -1,8 +1,7 @@
 """``adept compare``: compare mechanisms at several budgets on one data set, with several seeds."""
 
-import sys
-
 from adept.cli.console import progress, show_table
+from adept.cli.exit_status_and_signals import show_lines
 from adept.comparison.config import ALL, CompareConfig
 from adept.comparison.run_comparison import Comparison
 from adept.report.page import write
@@ -17,7 +16,7 @@ def main(config: CompareConfig) -> None:
         for done in comparison.run():
             advance(done)
     report = write_trust(comparison) if isinstance(comparison, TrustComparison) else write(comparison.collect())
-    sys.stdout.write("\n".join([*report.findings[:1], *report.warnings, ""]) + "\n")
+    show_lines([*report.findings[:1], *report.warnings, ""])
     for grid in report.tables:
         show_table(grid.title, grid.headings, grid.sections[""])
-    sys.stdout.write(f"Report: {report.path}\n")
+    show_lines([f"Report: {report.path}"])

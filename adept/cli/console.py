@@ -1,4 +1,8 @@
-"""Printing of results and tables, writing of JSON, and progress bars."""
+"""Printing of results and tables, writing of JSON, and progress bars.
+
+Names of files, columns and labels, texts of a model and results of foreign code may hold anything:
+they are printed as text, with escapes for what is not printable, and never read as rich markup.
+"""
 
 import json
 import math
@@ -14,6 +18,9 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, ProgressColum
 from rich.table import Table
 from rich.text import Text
 
+from adept.cli.exit_status_and_signals import show_lines
+from adept.errors import escape
+
 PIPE_COLUMNS = 160  # width of a table that is not on a terminal
 
 
@@ -24,24 +31,22 @@ def write_json(result: Any, path: Path) -> None:
 
 def show(title: str, rows: Iterable[Iterable[str]]) -> None:
     """Print a title and, below it, one line for each pair of a name and its value."""
-    sys.stdout.write(f"{title}\n")
+    show_lines([title])
     sys.stdout.flush()  # what follows has a writer of its own
     _print(Table(show_header=False, box=None, pad_edge=False), rows)
 
 
 def warn(line: str) -> None:
     """Print one line to standard error."""
-    sys.stderr.write(f"adept: {line}\n")
-
-
-def show_lines(lines: Iterable[str]) -> None:
-    """Print lines to stdout."""
-    sys.stdout.writelines(f"{line}\n" for line in lines)
+    show_lines([f"adept: {line}"], to_stderr=True)
 
 
 def show_table(title: str, headings: list[str], rows: Iterable[Iterable[str]]) -> None:
     """Print a table to stdout."""
-    _print(Table(*headings, title=title, title_justify="left", box=None, pad_edge=False), rows)
+    table = Table(title=_text(title), title_justify="left", box=None, pad_edge=False)
+    for heading in headings:
+        table.add_column(_text(heading))
+    _print(table, rows)
 
 
 @contextmanager
@@ -54,9 +59,10 @@ def progress(title: str, estimate: Callable[[], int | None] = lambda: None) -> I
     if not sys.stderr.isatty():
         yield lambda done, total=None: None
         return
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), _Rate(), TimeRemainingColumn())
+    named = TextColumn("{task.description}", markup=False)
+    columns = (named, BarColumn(), MofNCompleteColumn(), _Rate(), TimeRemainingColumn())
     with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task(title, total=estimate())
+        task = bar.add_task(escape(title), total=estimate())
         yield lambda done, total=None: bar.update(task, completed=done, total=total)
 
 
@@ -69,10 +75,14 @@ class _Rate(ProgressColumn):
 
 def _print(table: Table, rows: Iterable[Iterable[str]]) -> None:
     for row in rows:
-        table.add_row(*row)
+        table.add_row(*map(_text, row))
     for column in table.columns:
         column.overflow = "fold"  # a long name is shown whole
     Console(highlight=False, width=None if sys.stdout.isatty() else PIPE_COLUMNS).print(table)
+
+
+def _text(content: str) -> Text:
+    return Text(escape(content))
 
 
 def _plain(value: Any) -> Any:

@@ -8,12 +8,12 @@ import re
 import signal
 import sys
 import traceback
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from types import FrameType
 from typing import Any, NoReturn
 
-from adept.errors import AdeptError, Interrupted
+from adept.errors import AdeptError, Interrupted, escape
 
 DONE, USER_ERROR, INTERNAL_ERROR, INTERRUPTED = 0, 2, 70, 130  # an audit that found a violation ends with 1
 SIGNALS = (signal.SIGINT, signal.SIGTERM)
@@ -37,10 +37,16 @@ def guard(action: Callable[[], int]) -> int:
     except BaseException as error:  # noqa: BLE001 - status 1 is an audit's alone, and an uncaught error would be 1
         message, status = _verdict(error)
         if os.environ.get("ADEPT_TRACEBACK"):
-            traceback.print_exc()
+            show_lines(traceback.format_exc().splitlines(), to_stderr=True)
     if message:
-        sys.stderr.write(f"adept: {' '.join(message.split())}\n")
+        show_lines([f"adept: {' '.join(message.split())}"], to_stderr=True)
     return status
+
+
+def show_lines(lines: Iterable[str], *, to_stderr: bool = False) -> None:
+    """Print lines to stdout or stderr, as all commands do; escape what is not printable."""
+    stream = sys.stderr if to_stderr else sys.stdout
+    stream.writelines(f"{escape(line)}\n" for line in lines)
 
 
 def _verdict(error: BaseException) -> tuple[str, int]:

@@ -13,6 +13,8 @@ from adept.release.ledger_file import LedgerEntry, LedgerSum
 from adept.release.record_identity import key_location, secret_key
 
 COUNTED = "epsilon for replacing one row; a release without rows counts against every row, as often as times says"
+OTHER_SPELLING = "another row, even if a mechanism reads both alike: their budgets are not added up"
+SHOWN_WITHOUT_KEY = "this file shows in which releases each row and person is, and how many rows a person has in each"
 HEADINGS = ["begun (UTC)", "finished", "mechanism", "epsilon", "times", "delta", "rows", "unit", "model", "output"]
 
 
@@ -57,6 +59,8 @@ def _lines(entries: list[LedgerEntry], summed: LedgerSum, limit: float | None) -
     rows = [("different rows", str(summed.rows)), ("most for one row", spent)]
     if any(entry.everywhere for entry in entries):
         rows.append(("what is added up", COUNTED))
+    if summed.rows:
+        rows += [("another spelling", OTHER_SPELLING), ("without its key", SHOWN_WITHOUT_KEY)]
     pairs = sorted({entry.neighbours for entry in entries if not entry.everywhere})
     if len(pairs) > 1 or any("same" in pair for pair in pairs):
         rows.append(("holds for", f"{'; and '.join(pairs)}"))
@@ -70,7 +74,12 @@ def _lines(entries: list[LedgerEntry], summed: LedgerSum, limit: float | None) -
     if limit is not None:
         persons = " and person" if any(entry.persons for entry in entries) else ""
         rows.append(("limit", f"{words(limit)} for each row{persons}"))
-    return rows + [("approved", f"{entry.output} by {entry.approved}") for entry in entries if entry.approved]
+    return rows + [("approved", _approval(entry)) for entry in entries if entry.approved]
+
+
+def _approval(entry: LedgerEntry) -> str:
+    content = f"sha256 {entry.output_sha256}" if entry.output_sha256 else "by its name alone, in an earlier version"
+    return f"{entry.output} ({content}) by {entry.approved}"
 
 
 def _line(entry: LedgerEntry) -> list[str]:

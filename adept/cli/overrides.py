@@ -15,7 +15,7 @@ from hydra.errors import HydraException
 from omegaconf import MISSING, DictConfig, OmegaConf
 from omegaconf.errors import MissingMandatoryValue, OmegaConfBaseException
 
-from adept.cli.exit_status_and_signals import interrupt_on_signals
+from adept.cli.exit_status_and_signals import interrupt_on_signals, show_lines
 from adept.cli.help import PRINTING, config_directory, configuration
 from adept.data.labels import FROM_FILE
 from adept.errors import ConfigurationError
@@ -51,7 +51,7 @@ def compose(command: str, arguments: list[str]) -> Any:
             config = hydra.compose(command, overrides)
         if PRINTING[0] not in arguments:
             return instantiate(config)
-        sys.stdout.write(OmegaConf.to_yaml(config))
+        show_lines(OmegaConf.to_yaml(config).removesuffix("\n").split("\n"))
         return None
     except MissingMandatoryValue as error:
         reason = f"{error.full_key} must be given, got nothing: add {error.full_key}=..."

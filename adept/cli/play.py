@@ -12,7 +12,7 @@ from urllib.parse import quote
 
 from adept.cli.config import PlayConfig
 from adept.cli.console import warn
-from adept.cli.exit_status_and_signals import DONE
+from adept.cli.exit_status_and_signals import DONE, show_lines
 from adept.errors import ConfigurationError
 
 LOOPBACK_ADDRESSES = ("127.0.0.1", "localhost", "::1")
@@ -41,7 +41,7 @@ def main(config: PlayConfig) -> None:
         files = Files(ledger=config.ledger, model_dir=config.model_dir)
         play = Play(sentences, files, runs=Path(config.runs), token=config.token)
         address = _address(listener, config)
-        sys.stdout.write(f"adept play: {address}  (Ctrl-C ends it)\n")
+        show_lines([f"adept play: {address}  (Ctrl-C ends it)"])
         sys.stdout.flush()
         if config.browser and sys.stdout.isatty():
             threading.Timer(1.0, webbrowser.open, [address]).start()

@@ -129,8 +129,8 @@ class LedgerConfig:
     """Limit to store in the ledger. Later releases are refused if the epsilons of a record or of a
     person would add up to more than this limit."""
     approve: str | None = None
-    """Name of an output, as the ledger lists it. The command marks the newest release of this
-    output as approved. With approve, you must also set approved_by."""
+    """File that was released. The command reads the file, and marks the newest release with this
+    content as approved. With approve, you must also set approved_by."""
     approved_by: str | None = None
     """Name of the person who approved the release. The ledger stores and lists this name, and the
     time of the approval."""

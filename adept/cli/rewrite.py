@@ -2,7 +2,6 @@
 
 import math
 import os
-import sys
 from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
@@ -11,7 +10,7 @@ from typing import TypeVar
 from adept.cli.budget_table import TEXT_ENDINGS, choose_writer, has_labels, show_rewrite_budgets
 from adept.cli.config import RewriteConfig, SynthesizeConfig
 from adept.cli.console import progress, warn
-from adept.cli.exit_status_and_signals import Interruptible
+from adept.cli.exit_status_and_signals import Interruptible, show_lines
 from adept.data.column_names import list_names
 from adept.data.corpus import Corpus, find_label_column, read_corpus
 from adept.data.formats import STANDARD_STREAM, Record
@@ -34,7 +33,6 @@ from adept.rewriting.expected_content_and_warnings import (
     first_texts,
     foreign_warnings,
 )
-from adept.rewriting.loading import is_packaged
 from adept.rewriting.rewriter import Rewriter
 from adept.synthesis.synthesizer import Synthesizer
 
@@ -60,9 +58,9 @@ def run(config: RewriteConfig, inputs: Inputs, public: Corpus | None) -> Privacy
     """Rewrite a file and return its privacy statement; raise AdeptError for a user's mistake."""
     rewriter, options = open_release(config)
     first = inputs.first_records(FIRST_TEXTS)
-    columns, packaged = next(iter(first), {}), is_packaged(config.model_dir)
+    columns = next(iter(first), {})
     writer, labelled = choose_writer(config, columns, rewriter, options), has_labels(config, columns)
-    expected = expected_lines(rewriter, public, packaged=packaged, labelled=labelled, writer=writer)
+    expected = expected_lines(rewriter, public, labelled=labelled, writer=writer)
     lines, notes = [*expected, *_column_lines(config, first)], list[CheckedRecords]()
     private = foreign_lines(rewriter, first_texts(iter(first), config.text_column))
 
@@ -231,8 +229,7 @@ def foreign_lines(writer: Rewriter | Synthesizer, texts: list[str]) -> list[str]
 
 def print_lines(config: ReleaseConfig, lines: list[str]) -> None:
     """Print lines to stdout, or to stderr if stdout holds the output."""
-    stream = sys.stderr if config.output == STANDARD_STREAM else sys.stdout
-    stream.writelines(f"{line}\n" for line in lines)
+    show_lines(lines, to_stderr=config.output == STANDARD_STREAM)
 
 
 def statement_place(config: ReleaseConfig) -> str | None:

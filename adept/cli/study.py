@@ -1,6 +1,5 @@
 """``adept study``: recompute published values, and compare the results with the papers."""
 
-import sys
 from collections.abc import Iterator
 from typing import Any
 
@@ -8,6 +7,7 @@ import torch
 
 from adept.cli.config import StudyConfig
 from adept.cli.console import progress, show_table, write_json
+from adept.cli.exit_status_and_signals import show_lines
 from adept.data.corpus import load
 from adept.data.writing import new_directory, write_table
 from adept.errors import ConfigurationError
@@ -31,10 +31,10 @@ def main(config: StudyConfig) -> None:
     write_table(rows, directory / f"{config.study}.csv")
     (directory / f"{config.study}.svg").write_text(study.module.draw(rows), "utf-8")
     write_json({**result, "options": config, "rows": rows}, directory / "result.json")
-    sys.stdout.write(f"{study.statement}\n")
+    show_lines([study.statement])
     for table in study.module.tables(rows):
         show_table(*table)
-    sys.stdout.write(f"Figure: {directory / f'{config.study}.svg'}\n")
+    show_lines([f"Figure: {directory / f'{config.study}.svg'}"])
 
 
 def study_rows(config: StudyConfig) -> Iterator[Any]:

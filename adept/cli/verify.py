@@ -1,16 +1,16 @@
 """``adept verify``: check a privacy statement, and the output and model that it describes."""
 
-import sys
 from pathlib import Path
 
 from adept.cli.config import VerifyConfig
+from adept.cli.exit_status_and_signals import show_lines
 from adept.errors import DataError
 from adept.release.verify_statement import Json, Refused, check
 
 
 def main(config: VerifyConfig) -> None:
     """Check a privacy statement, and print the result of each check."""
-    sys.stdout.write("\n".join(run(config)) + "\n")
+    show_lines(run(config))
 
 
 def run(config: VerifyConfig) -> list[str]:
@@ -30,6 +30,6 @@ def _restate(said: Json) -> Json | None:
 def _model(name: str | None) -> str | None:
     if name is None or Path(name).exists():
         return name
-    from adept.rewriting.loading import PACKAGED_MODEL, packaged_directory  # seconds to import, and rarely needed
+    from adept.rewriting.loading import model_directory  # seconds to import, and rarely needed
 
-    return str(packaged_directory()) if name == PACKAGED_MODEL else name
+    return str(model_directory(name))

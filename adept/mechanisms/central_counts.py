@@ -174,6 +174,8 @@ class Votes:
             exact=True,
             sensitivity=float(self.sensitivity),
             scale=self.scale,
+            neighbours=self.neighbours,
+            unit="person" if persons else "record",
             text=f"The released counts are {words(self.epsilon)}-DP (pure, central): {self._compared(persons)} changes the "
             f"probability of any output by at most a factor of {_factor(self.epsilon)}. The same holds for everything written "
             "from them.",

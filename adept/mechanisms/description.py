@@ -18,7 +18,7 @@ from typing import ClassVar
 
 from adept.mechanisms import policy
 from adept.mechanisms.base import LocalRandomizer
-from adept.mechanisms.guarantee import TEXT, TEXT_BY_LABEL, Guarantee, Part, often, words
+from adept.mechanisms.guarantee import ANY_TWO_RECORDS, TEXT, TEXT_BY_LABEL, Guarantee, Part, often, words
 from adept.mechanisms.selection import MAX_SIZE, Selection
 from adept.ranges import BUDGETS, check_between, check_integer
 
@@ -88,8 +88,9 @@ class Description(LocalRandomizer):
     def guarantee(self, dim: int | None = None) -> Guarantee:
         """Return the guarantee of one release; ``dim`` is ignored."""
         own = "the record's own" if self.heavy == 1 else f"one of the record's own {self.heavy:,}"
+        neighbours = f"{ANY_TWO_RECORDS}{' with the same label' * self.by_label}"
         return self.selection.guarantee(
-            f"The released description is {words(self.epsilon)}-LDP (pure) for any two records"
-            f"{' with the same label' * self.by_label}. It is a number below {self.count:,}: "
-            f"in {often(self.selection.heavy_probability)} {own}, and otherwise one of the others."
+            f"The released description is {words(self.epsilon)}-LDP (pure) for {neighbours}. It is a number below "
+            f"{self.count:,}: in {often(self.selection.heavy_probability)} {own}, and otherwise one of the others.",
+            neighbours=neighbours,
         )

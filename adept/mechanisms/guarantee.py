@@ -34,6 +34,7 @@ from adept.mechanisms.random_draws import exponential_series
 
 # What a part of a certificate is about; the second is a guarantee for records with the same label
 TEXT, TEXT_BY_LABEL = "text", "text by label"
+ANY_TWO_RECORDS = "any two records"  # the neighbours of local DP
 
 Part = dict[str, Any]  # a part of a certificate: the public numbers of one random draw
 
@@ -57,6 +58,8 @@ class Guarantee:
     sensitivity: float | None = None
     scale: float | None = None  # scale of the noise per coordinate, in the units of latents or counts
     text: str  # the guarantee in words
+    neighbours: str = ANY_TWO_RECORDS  # pairs of inputs for which epsilon and delta hold
+    unit: str = "record"  # what neighbours differ in: "record" or "person"
 
     @classmethod
     def pure(cls, *, epsilon: float, **others: Any) -> "Guarantee":

@@ -47,7 +47,7 @@ import torch
 from torch import Tensor
 
 from adept.errors import ConfigurationError
-from adept.mechanisms.guarantee import Guarantee, Part, symbols_part, words
+from adept.mechanisms.guarantee import ANY_TWO_RECORDS, Guarantee, Part, symbols_part, words
 from adept.mechanisms.random_draws import exact_odds, exact_ranks
 from adept.ranges import check_integer, check_positive
 
@@ -149,11 +149,11 @@ class Selection:
         spent = Fraction(self.epsilon)
         return [symbols_part(of, epsilon=spent, size=self.size, top=self.heavy_count, odds=self.odds, labels=labels)]
 
-    def guarantee(self, text: str | None = None) -> Guarantee:
+    def guarantee(self, text: str | None = None, *, neighbours: str = ANY_TWO_RECORDS) -> Guarantee:
         """Return the guarantee of one release; ``text`` states it in the words of a preset."""
         epsilon = float(self.epsilon)
-        said = f"The released index is {words(epsilon)}-LDP (pure) for any two records."
-        return Guarantee.pure(epsilon=epsilon, exact=True, text=text or said)
+        said = f"The released index is {words(epsilon)}-LDP (pure) for {neighbours}."
+        return Guarantee.pure(epsilon=epsilon, exact=True, neighbours=neighbours, text=text or said)
 
     def entry_epsilon(self, labels: int) -> float:
         """Return the epsilon, rounded up, of the entry alone of a released pair with one of L labels."""

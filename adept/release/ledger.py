@@ -15,10 +15,11 @@ removed. A *journal* is the file in which a run stores its random draws, so that
 A release is not resumed from a journal that holds draws for fewer records than the number in the
 ledger.
 
-*Claim*: suppose that two ledgers list the same releases, but that the central releases had
-different records. Then every command gets the same answers from both ledgers, and the bytes of the
-ledgers do not depend on these records. *Proof*. The ledger stores one line for a central release:
-the options, the budget, the day on which the release began, and the fact that it ended. The ledger
+*Claim*: suppose that two ledgers list the same releases with the same outputs, but that the central
+releases had different records. Then every command gets the same answers from both ledgers, and the
+bytes of the ledgers do not depend on these records. *Proof*. The ledger stores one line for a
+central release: the options, the budget, the day on which the release began, the fact that it
+ended, and the digest of its output, which the statement holds too. The ledger
 does not store how many records a central release has, the digests of these records, or how long the
 release took. The budget of a central release is added to the totals of all records and persons,
 whether they are in the release or not. QED. A ledger that refuses a local run reveals that a record
@@ -43,7 +44,12 @@ belong to two persons. Then the rows of both persons change, so the epsilon doub
 total of a person is the epsilon for replacing all records of the person. A release without
 persons may hold any number of a person's records, so the total of a person is then unbounded. Equal
 records in one run count as different records, each of which is released once. Equal records in
-different runs may be the same record, so their budgets add up.
+different runs may be the same record, so their budgets add up. Records are equal if their
+identifying texts are (``adept.release.record_identity``). A mechanism may read two spellings of a
+text alike. For the ledger they are two records, so the totals are lower bounds for such a text.
+
+*Without the key*, the file shows under a constant pseudonym in which releases each record and each
+person is, and how many rows each person has in each release.
 
 *Limit*. A claim is refused if it would raise the total of a record above the limit or, in a release
 with persons, the total of a person. In a ledger with a limit, either all releases are with persons
@@ -259,11 +265,18 @@ class Ledger(LedgerFile):
         if (limit := self.limit) is None:
             return
         spending = self._spending
-        others = self._database.run("SELECT DISTINCT persons FROM releases WHERE run != ?", self._run)
-        if any(bool(named) != spending.persons for (named,) in others):
+        others = self._database.run(
+            "SELECT output, started FROM releases WHERE run != ? AND persons != ? ORDER BY id",
+            self._run,
+            spending.persons,
+        )
+        if others:
+            (output, started), more = others[0], len(others) - 1
+            listed = f"{output}, begun {started}{f', and {more} more' if more else ''}"
             raise ReleaseRefused(
-                f"{self.path} has a limit and lists releases {'without' if spending.persons else 'with'} persons, so no total "
-                "of a person is known: give person_column= in all releases or in none, or keep another ledger with ledger=FILE"
+                f"{self.path} has a limit and lists a release {'without' if spending.persons else 'with'} persons ({listed}), so "
+                "no total of a person is known: give person_column= in all releases or in none, or keep another ledger with "
+                "ledger=FILE"
             )
         for kind, who in ((ROW_KIND, "record"), (PERSON_KIND, "person")):
             if kind == PERSON_KIND and not spending.persons:
@@ -341,14 +354,18 @@ class Ledger(LedgerFile):
             self._database.execute("UPDATE adept SET record_columns = NULL WHERE NOT EXISTS (SELECT 1 FROM releases)")
             self._database.execute("UPDATE asked SET claimed = 0")
 
-    def finish(self, run: str) -> None:
-        """Store that a release has ended, with the current time.
+    def finish(self, run: str, output_sha256: str | None = None) -> None:
+        """Store that a release has ended, with the current time and the digest of its output.
 
         For a central release, store the day on which it began instead, so the ledger does not show
-        how long the release took.
+        how long the release took. Leave out the digest if the output is not a file.
         """
         ended = f"CASE scope WHEN '{EVERYWHERE}' THEN started ELSE ? END"
-        self._database.run(f"UPDATE releases SET finished = {ended} WHERE run = ?", _now(), run)
+        with self._database.transaction():
+            self._database.execute(f"UPDATE releases SET finished = {ended} WHERE run = ?", (_now(), run))
+            if output_sha256 is not None:
+                found = "SELECT id, ? FROM releases WHERE run = ?"
+                self._database.execute(f"INSERT OR IGNORE INTO outputs {found}", (output_sha256, run))
 
 
 def _now() -> str:

@@ -8,8 +8,8 @@ error is raised, or else the ledger still lists every record and its limit has n
 *Proof*. SQLite stores each claim twice: in the tree of the table of claims, and in the tree of the
 index ``claims_again``. The two trees of a claim share no page of the file. Each claim is looked up
 in both trees, and if the two answers differ, the ledger is refused. The tables ``adept``,
-``releases`` and ``approvals`` are small; whenever the file is opened, each of them is compared with
-an index of all its columns. SQLite itself refuses a file that is shorter than its header says; this
+``releases``, ``outputs`` and ``approvals`` are small; whenever the file is opened, each of them is
+compared with an index of all its columns. SQLite itself refuses a file that is shorter than its header says; this
 module refuses an empty file, and a file that lacks a table. QED.
 """
 
@@ -28,14 +28,17 @@ from pathlib import Path
 from adept.data.writing import new_private_file
 from adept.errors import DataError
 from adept.mechanisms.central_counts import ADD_OR_REMOVE
+from adept.mechanisms.guarantee import Guarantee
+from adept.release.publication import released_digest
 from adept.release.record_identity import PERSON_KIND, ROW_KIND, row_digest
 from adept.release.resume_journal import Database
 from adept.release.statement import CentralStatement, PrivacyStatement
 
 CACHE_KILOBYTES = 32_768  # memory for the digests that a run collects
 WAIT_SECONDS = 60.0  # time to wait for another run's claim
-LEDGER_VERSION = 4
+LEDGER_VERSION, OLDEST_VERSION = 5, 4
 LEDGER_TABLES = {"adept", "releases", "claims"}
+SMALL_TABLES = ("adept", "releases", "outputs", "approvals")
 # A release counts against the rows and persons that it claimed, or against all
 ROWS, EVERYWHERE = "rows", "everywhere"
 SETTING_COLUMNS = "version, key_check, record_columns, epsilon_limit"
@@ -55,10 +58,12 @@ CREATE TABLE claims (digest BLOB, release INTEGER, kind INTEGER, times INTEGER, 
 CREATE INDEX claims_again ON claims (digest, kind, times);
 INSERT INTO adept VALUES ({LEDGER_VERSION}, NULL, NULL, NULL);
 """
-APPROVALS = """
-CREATE TABLE approvals (release INTEGER, approved_by TEXT, approved TEXT);
-CREATE INDEX approvals_again ON approvals (release, approved_by, approved);
-"""  # which a ledger has once somebody approved a release
+ADDED = """
+CREATE TABLE IF NOT EXISTS approvals (release INTEGER, approved_by TEXT, approved TEXT);
+CREATE INDEX IF NOT EXISTS approvals_again ON approvals (release, approved_by, approved);
+CREATE TABLE IF NOT EXISTS outputs (release INTEGER PRIMARY KEY, sha256 TEXT);
+CREATE INDEX IF NOT EXISTS outputs_again ON outputs (release, sha256);
+"""  # tables that a ledger of version 4 may lack
 ASKED = """
 CREATE TEMP TABLE asked (digest BLOB PRIMARY KEY, kind INTEGER, times INTEGER, claimed INTEGER) WITHOUT ROWID;
 CREATE INDEX temp.asked_due ON asked (digest) WHERE times > claimed;
@@ -72,10 +77,14 @@ SELECT kind, 0, 0, found, COUNT(*) FROM (
 ENTRIES = f"""
 SELECT started, finished, mechanism, epsilon, delta,
     (SELECT COUNT(*) FROM claims WHERE release = id AND kind = {ROW_KIND}), model_sha256, output, per_row, unit, neighbours,
-    scope = '{EVERYWHERE}', persons, {{}}
+    scope = '{EVERYWHERE}', persons, (SELECT sha256 FROM outputs WHERE release = id),
+    COALESCE((SELECT GROUP_CONCAT(approved_by || ', ' || approved, '; ') FROM approvals WHERE release = id), '')
 FROM releases ORDER BY id
 """
-APPROVED = "(SELECT GROUP_CONCAT(approved_by || ', ' || approved, '; ') FROM approvals WHERE release = id)"
+UNKNOWN_CONTENT = (
+    "; the ledger does not know the content of {} of its releases (an earlier version entered them, or they were no files), so "
+    "sign their statements instead"
+)
 Claims = tuple[tuple[int, int], ...]  # releases that claimed a digest, and how often each counts
 # A digest's kind, True if this run asks for it first, its count now, and its earlier claims.
 Asked = tuple[int, bool, int, Claims]
@@ -99,40 +108,41 @@ class Spending:
     epsilon: float
     delta: float
     model_sha256: str | None
-    unit: str = "record"
-    neighbours: str = "any two records"
+    unit: str
+    neighbours: str
     persons: bool = False
     central: bool = False
     per_row: int = 1
     per_person: int = 1
 
     @classmethod
-    def of_local(cls, statement: PrivacyStatement) -> "Spending":
+    def of(
+        cls, guarantee: Guarantee, name: str, model_sha256: str | None, *, persons: bool = False, central: bool = False
+    ) -> "Spending":
+        """Return the budget of a release with this guarantee by the mechanism with this name."""
+        twice = 2 if guarantee.neighbours == ADD_OR_REMOVE else 1
         return cls(
-            mechanism=statement.mechanism.name,
-            epsilon=statement.epsilon,
-            delta=statement.guarantee.delta,
-            model_sha256=statement.model_sha256,
-            neighbours=statement.neighbours,
-            persons=statement.max_records_per_person is not None,
+            mechanism=name,
+            epsilon=guarantee.epsilon,
+            delta=guarantee.delta,
+            model_sha256=model_sha256,
+            unit=guarantee.unit,
+            neighbours=guarantee.neighbours,
+            persons=persons,
+            central=central,
+            per_row=2 * twice if central and persons else twice,
+            per_person=twice,
         )
 
     @classmethod
+    def of_local(cls, statement: PrivacyStatement) -> "Spending":
+        whole, named = statement.whole_guarantee, statement.max_records_per_person is not None
+        return cls.of(whole, statement.mechanism.name, statement.model_sha256, persons=named)
+
+    @classmethod
     def of_central(cls, statement: CentralStatement) -> "Spending":
-        votes, persons = statement.votes, statement.persons
-        twice = 2 if votes.neighbours == ADD_OR_REMOVE else 1
-        return cls(
-            mechanism=votes.name,
-            epsilon=votes.epsilon,
-            delta=0.0,
-            model_sha256=statement.model_sha256,
-            unit=statement.unit,
-            neighbours=votes.neighbours,
-            persons=persons,
-            central=True,
-            per_row=2 * twice if persons else twice,
-            per_person=twice,
-        )
+        whole, named = statement.guarantee, statement.persons
+        return cls.of(whole, statement.votes.name, statement.model_sha256, persons=named, central=True)
 
 
 @dataclass(frozen=True)
@@ -152,6 +162,7 @@ class LedgerEntry:
     neighbours: str
     everywhere: bool
     persons: bool
+    output_sha256: str | None  # unknown for standard output, for a table in memory, and from version 4
     approved: str  # who approved it and when, or nothing
 
 
@@ -211,8 +222,7 @@ class LedgerFile:
         self._database.run(f"PRAGMA temp.cache_size = -{CACHE_KILOBYTES}")
         with self._database.transaction():
             self._check_whole()
-            for statement in filter(str.strip, ASKED.split(";")):
-                self._database.execute(statement)
+            self._execute_each(ASKED)
             if self.key is not None:
                 self._check_key(row_digest(self.key, {"adept": "ledger"}))
 
@@ -223,12 +233,20 @@ class LedgerFile:
                 f"{self.path} is damaged, not a ledger, or of a version before 0.2.0: restore it, or add what an older one "
                 "lists to the totals of the new ledger"
             )
-        for table in ("releases", "adept", *(["approvals"] if "approvals" in there else [])):
+        for table in there.intersection(SMALL_TABLES):
             self._check_tables(table)
-        if self._database.run("SELECT version FROM adept") != [(LEDGER_VERSION,)]:
+        version = self._database.run("SELECT version FROM adept")
+        if version == [(OLDEST_VERSION,)]:
+            self._execute_each(ADDED)
+            self._database.execute("UPDATE adept SET version = ?", (LEDGER_VERSION,))
+        elif version != [(LEDGER_VERSION,)]:
             raise DataError(f"{self.path} is damaged, or another version's: restore it, or use the adept that wrote it")
-        if _definitions(self._database) != _own_definitions(approvals="approvals" in there):
+        if _definitions(self._database) != _own_definitions():
             raise self._damaged()
+
+    def _execute_each(self, script: str) -> None:
+        for statement in filter(str.strip, script.split(";")):
+            self._database.execute(statement)
 
     def _check_tables(self, table: str = "") -> None:
         if self._database.run(f"PRAGMA integrity_check({table})" if table else "PRAGMA integrity_check") != [("ok",)]:
@@ -248,28 +266,29 @@ class LedgerFile:
 
     def entries(self) -> list[LedgerEntry]:
         """Return all releases in the ledger, the oldest first."""
-        approved = f"COALESCE({APPROVED}, '')" if self._has_approvals else "''"
-        return [LedgerEntry(*row) for row in self._database.run(ENTRIES.format(approved))]
+        return [LedgerEntry(*row) for row in self._database.run(ENTRIES)]
 
     def approve(self, output: str, by: str) -> None:
-        """Store who approved the newest complete release of an output; refuse an unknown output."""
+        """Store who approved the newest complete release of the file ``output``.
+
+        The content of the file decides, not its name: two files in different directories may have
+        been released under one relative name. Raise DataError for a file that cannot be read, and
+        for a content that the ledger does not list.
+        """
+        sha256 = released_digest(output)
         with self._database.transaction():
-            (release,) = self._database.row(
-                "SELECT MAX(id) FROM releases WHERE output = ? AND finished NOT NULL", output
-            )
+            (release,) = self._database.row("SELECT MAX(release) FROM outputs WHERE sha256 = ?", sha256)
             if release is None:
-                raise DataError(
-                    f"{self.path} lists no complete release of {output}: adept ledger shows the outputs that it lists"
+                known = "SELECT release FROM outputs"
+                (unknown,) = self._database.row(
+                    f"SELECT COUNT(*) FROM releases WHERE finished NOT NULL AND id NOT IN ({known})"
                 )
-            if not self._has_approvals:
-                for statement in filter(str.strip, APPROVALS.split(";")):
-                    self._database.execute(statement)
+                raise DataError(
+                    f"{self.path} lists no complete release with the content of {output}: name a released file, as it was "
+                    f"written{UNKNOWN_CONTENT.format(unknown) if unknown else ''}"
+                )
             now = datetime.now(UTC).isoformat(timespec="seconds")
             self._database.execute("INSERT INTO approvals VALUES (?, ?, ?)", (release, by, now))
-
-    @property
-    def _has_approvals(self) -> bool:
-        return bool(self._database.row("SELECT COUNT(*) FROM sqlite_master WHERE name = 'approvals'")[0])
 
     def sum(self) -> LedgerSum:
         """Return the sums over all releases in the ledger; raise DataError for a damaged ledger."""
@@ -317,7 +336,7 @@ def _check_file(path: str) -> None:
         with new_private_file(Path(path)) as partial, closing(sqlite3.connect(partial, factory=Database)) as database:
             database.name(path, f"cannot make the ledger {path}", "give another one")
             with database.reported():
-                database.executescript(f"BEGIN; {SCHEMA} COMMIT;")
+                database.executescript(f"BEGIN; {SCHEMA} {ADDED} COMMIT;")
     state = Path(path).stat()
     if state.st_mode & 0o077:
         raise DataError(f"{path} must be readable by its owner alone: chmod 600 it")
@@ -336,9 +355,9 @@ def _definitions(database: sqlite3.Connection) -> dict[str, list[str]]:
 
 
 @cache
-def _own_definitions(*, approvals: bool) -> dict[str, list[str]]:
+def _own_definitions() -> dict[str, list[str]]:
     with closing(sqlite3.connect(":memory:")) as database:
-        database.executescript(SCHEMA + APPROVALS * approvals)
+        database.executescript(SCHEMA + ADDED)
         return _definitions(database)
 
 

@@ -242,6 +242,16 @@ def digest(path: str) -> str:
         return hashlib.file_digest(written, "sha256").hexdigest()
 
 
+def released_digest(output: str) -> str:
+    """Return the digest of a released file; raise DataError if the file is missing."""
+    if output == STANDARD_STREAM or not Path(output).is_file():
+        raise DataError(
+            f"approve must be a released file, got {output}, which is none: name the file as it lies on the disk; for "
+            "standard output, sign the statement instead"
+        )
+    return digest(output)
+
+
 def _ours(name: str) -> bool:
     try:
         return Path(name).samefile(name + PARTIAL)

@@ -156,7 +156,7 @@ def release(
     with Journal(publication.journal) as journal:
         run = Run(planned, journal, key or throwaway_key(), ledger, progress or ignore, tell)
         if stated is not None:
-            run.tidy()
+            run.tidy(stated)
             return stated
         run.begin(resume=resume)
         return run.finish()
@@ -217,7 +217,7 @@ class Run(Generic[Stated]):
             if not self.publication.is_published:
                 self._leave(error, keep=True)
                 raise
-        self.tidy()
+        self.tidy(statement)
         if notes:
             self.tell(notes)
         return statement
@@ -227,12 +227,13 @@ class Run(Generic[Stated]):
         if self.ledger:
             self.ledger.show(self.journal.run, self.journal.records)
 
-    def tidy(self) -> None:
+    def tidy(self, stated: Stated) -> None:
         """Remove the working files of a complete release; a resumed run repeats this step."""
         with suppress(OSError, AdeptError, KeyboardInterrupt):
             self.journal.finish()
             if self.ledger:
-                self.ledger.finish(self.journal.run)
+                content = None if self.publication.streaming else stated.output_sha256
+                self.ledger.finish(self.journal.run, content)
             self.publication.clear()
             self.journal.remove()
 

@@ -7,7 +7,7 @@ counts of records, and synthetic records are written from the noisy counts.
 
 import math
 from abc import ABC, abstractmethod
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
 from importlib.metadata import version
 from typing import Any, ClassVar
@@ -15,7 +15,7 @@ from typing import Any, ClassVar
 from adept.errors import AdeptError
 from adept.mechanisms import BY_NAME, JointResponse, LocalRandomizer, RandomizedResponse
 from adept.mechanisms.central_counts import COUNTS_MOVED, Votes
-from adept.mechanisms.guarantee import Guarantee, Part, json_number, laplace_part, total
+from adept.mechanisms.guarantee import ANY_TWO_RECORDS, Guarantee, Part, json_number, laplace_part, total
 from adept.release import statement_and_card_wording
 from adept.release.shuffle_guarantee import Shuffled
 from adept.release.statement_provenance import label_facts, mechanism_options
@@ -28,6 +28,7 @@ from adept.release.verify_statement import (
     is_ours,
     statement_sha256,
 )
+from adept.rewriting.loading import is_packaged
 
 FIELD_ORDER = (
     "mechanism", "mechanism_options", "claimed_epsilon", "epsilon", "text_epsilon", "label_epsilon", "delta",
@@ -164,6 +165,11 @@ class PrivacyStatement(Statement):
         return total(self.guarantee.epsilon, self.label_budget)
 
     @property
+    def whole_guarantee(self) -> Guarantee:
+        """Guarantee of everything that is released of a record, for the pairs in ``neighbours``."""
+        return replace(self.guarantee, epsilon=self.epsilon, neighbours=self.neighbours)
+
+    @property
     def claimed_epsilon(self) -> float:
         """Total epsilon of each record if the claim of the mechanism's authors were true."""
         return total(self.guarantee.claimed_epsilon, self.label_budget)
@@ -206,7 +212,7 @@ class PrivacyStatement(Statement):
         with ``excess=drop``, only two records of the same person are compared.
         """
         copied = [*(["label"] if self.labels == "copy" else []), *self.kept_columns]
-        whose = "any two records of the same person" if self.excess == "drop" else "any two records"
+        whose = f"{ANY_TWO_RECORDS} of the same person" if self.excess == "drop" else ANY_TWO_RECORDS
         return f"{whose} with the same {' and '.join(copied)}" if copied else whose
 
     @property
@@ -230,7 +236,7 @@ class PrivacyStatement(Statement):
             "delta": self.guarantee.delta,
             "excess": self.excess if self.max_records_per_person else None,
             "not_hidden": statement_and_card_wording.facts_not_hidden(self),
-            "unit": "record",
+            "unit": self.guarantee.unit,
             "trust": "shuffled" if self.shuffled else "local",
             "composition": statement_and_card_wording.local_composition(self),
         }
@@ -271,7 +277,7 @@ class CentralStatement(Statement):
     @property
     def unit(self) -> str:
         """Unit that the guarantee protects: "person" or "record"."""
-        return "person" if self.persons else "record"
+        return self.guarantee.unit
 
     @property
     def times_counted(self) -> int:
@@ -336,6 +342,8 @@ def restate(said: Json) -> Json | None:
         again = (_restate_central if said["trust"] == "central" else _restate_local)(said).fields()
     except (AdeptError, *DAMAGED):
         raise Refused("no release has the mechanism, options and facts of this statement") from None
+    if said["training_data"].get("packaged", False) is not is_packaged(said["model_files"]):
+        raise Refused("packaged is not what adept writes of a model with these files")
     compared = (*SENTENCES, "claimed_epsilon", "text_epsilon", "label_epsilon", "sensitivity", "scale")
     return {name: again[name] for name in compared}
 

@@ -56,6 +56,10 @@ PRIVATE_MODEL = (
     " The model can write sentences of that text, and its codec holds sequences of up to four words that occur in two "
     "different texts."
 )
+OTHER_SPELLING = (
+    "For a ledger, another spelling of a text is another record, even if the mechanism reads both alike: it does not add up their "
+    "budgets."
+)
 NOTHING_STANDS_OUT = (
     "No count stands out of the noise: at this budget almost nothing can be said about such a file, and the output says little "
     "more than the public texts do."
@@ -99,7 +103,7 @@ def local_composition(statement: "PrivacyStatement") -> str:
     people = statement.max_records_per_person
     if math.isinf(statement.epsilon):
         return "Nobody is protected."
-    again = "Another run over the same records is another release, and the budgets add up."
+    again = f"Another run over the same records is another release, and the budgets add up. {OTHER_SPELLING}"
     if people is None:
         return (
             "Each record is one release. If a person contributed m records, their total epsilon and delta are m times as large. "

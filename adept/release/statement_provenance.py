@@ -18,7 +18,7 @@ from adept.models.codec.codec import Codec
 from adept.models.codec.codec_files import codec_sha256
 from adept.models.saved_model import WEIGHTS, Autoencoder
 from adept.models.tokenizer import Tokenizer
-from adept.rewriting.loading import PACKAGED_MODEL, packaged_directory
+from adept.rewriting.loading import is_packaged
 
 MAX_NAME_LENGTH = 100
 
@@ -78,15 +78,6 @@ def model_sha256(model: Autoencoder) -> str:
     return hashlib.sha256(save(weights)).hexdigest()
 
 
-def has_packaged_weights(model: Autoencoder, sha256: str) -> bool:
-    """Return True if the model's weights (digest ``sha256``) are those of the packaged model."""
-    weights = packaged_directory() / WEIGHTS
-    if model.training_data.name != PACKAGED_MODEL or not weights.is_file():
-        return False
-    with weights.open("rb") as stream:
-        return hashlib.file_digest(stream, "sha256").hexdigest() == sha256
-
-
 def model_fingerprint(model: Autoencoder, tokenizer: Tokenizer, sha256: str) -> str:
     """Return one digest of a model's weights, sizes, clipping, labels, vocabulary and synonyms."""
     read = sorted(tokenizer.vocabulary.items()), sorted(tokenizer.synonyms.items())
@@ -102,7 +93,7 @@ def model_facts(model: Autoencoder, sha256: str) -> dict[str, Any]:
             "public": data.public is True,
             "records": data.records,
             "examples": data.examples,
-            "packaged": has_packaged_weights(model, sha256),
+            "packaged": is_packaged(model.files | {WEIGHTS: sha256}),
         },
         "model_sha256": sha256,
         "model_files": model.files or None,

@@ -30,7 +30,7 @@ from adept.models.reconstruction_share import mean_word_f1
 from adept.models.tokenizer import UNKNOWN, Tokenizer
 from adept.rewriting.alphabets import Alphabet
 from adept.rewriting.cells import Cells
-from adept.rewriting.loading import best_exact, packaged_directory
+from adept.rewriting.loading import best_exact, is_packaged, packaged_directory
 from adept.rewriting.rewriter import Rewriter
 
 TOPIC_CODEWORDS = 32  # that tell topics apart, if the model has so few
@@ -91,7 +91,6 @@ def expected_lines(
     rewriter: Rewriter,
     public: Corpus | None = None,
     *,
-    packaged: bool,
     labelled: bool = False,
     writer: Rewriter | None = None,
 ) -> list[str]:
@@ -99,7 +98,6 @@ def expected_lines(
 
     Args:
         public: texts for the estimate; if None, texts held out from the model's training.
-        packaged: if True, the model is the one that comes with the package.
         labelled: if True, each rewrite has a label, which was copied or released with the text.
         writer: the rewriter by label (``Rewriter.by_label``) that will make the release, if labels
             are copied.
@@ -109,14 +107,14 @@ def expected_lines(
     expected = expectation(measured, public)
     lines = expected.lines if expected else [] if rewriter.model.labels else [NO_ESTIMATE]
     budget = f"at epsilon {words(rewriter.guarantee.epsilon)} " if expected else ""
-    unread = unseen_line(measured) if packaged and public is None else None
+    unread = unseen_line(measured) if is_packaged(rewriter.model.files) and public is None else None
     return [
         *by_label_lines(writer, public)[: None if expected else 1],
         *(f"{budget}{line}" for line in lines[:1]),
         *lines[1:],
         *([unread] if unread else []),
         *adaptation_lines(writer),
-        *(floor_lines(writer, [writer.guarantee.epsilon], packaged=packaged) if labelled else []),
+        *(floor_lines(writer, [writer.guarantee.epsilon]) if labelled else []),
     ]
 
 
@@ -141,7 +139,7 @@ def adaptation_lines(writer: Rewriter) -> list[str]:
     return [f"the model was adapted to {examples:,} examples: {how}"]
 
 
-def floor_lines(writer: Rewriter, epsilons: Sequence[float], *, packaged: bool) -> list[str]:
+def floor_lines(writer: Rewriter, epsilons: Sequence[float]) -> list[str]:
     """Return a sentence on what a classifier learns from public examples or label names alone.
 
     The result is [] if no such sentence applies to this model and mechanism.
@@ -153,7 +151,8 @@ def floor_lines(writer: Rewriter, epsilons: Sequence[float], *, packaged: bool) 
             "adept evaluate train=[OUTPUT,EXAMPLES] test=FILE says what the rewrites add"
         ]
     default = best_exact(writer.model, epsilon=epsilons[0]).name == writer.mechanism.name
-    if not (packaged and (default or isinstance(writer.alphabet, Cells)) and _says_labels(writer)):
+    usual = is_packaged(writer.model.files) and (default or isinstance(writer.alphabet, Cells))
+    if not (usual and _says_labels(writer)):
         return []
     rows = {epsilon: rows_above_names(writer, epsilon) for epsilon in epsilons}
     return [above_names_line("rewrites", "each label", rows)]

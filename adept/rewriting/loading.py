@@ -2,7 +2,9 @@
 
 import hashlib
 import math
+from collections.abc import Mapping
 from dataclasses import replace
+from functools import cache
 from pathlib import Path
 
 from adept.errors import ConfigurationError, ModelError, ReleaseRefused, printable
@@ -127,12 +129,29 @@ def packaged_directory() -> Path:
     return Path(__file__).parents[1] / "pretrained" / PACKAGED_MODEL
 
 
-def is_packaged(directory: str | Path | None) -> bool:
-    """Return True if ``directory`` is None or PACKAGED_MODEL, the name of the packaged model.
+def model_directory(name: str | Path | None) -> Path:
+    """Return the directory with this name; None and PACKAGED_MODEL name the packaged model.
 
-    If a file or directory has this name, the name means this file or directory.
+    If a file or directory is called PACKAGED_MODEL, the name means this file or directory.
     """
-    return directory is None or (str(directory) == PACKAGED_MODEL and not Path(PACKAGED_MODEL).exists())
+    packaged = name is None or (str(name) == PACKAGED_MODEL and not Path(PACKAGED_MODEL).exists())
+    return packaged_directory() if packaged else Path(name or "")
+
+
+def is_packaged(files: Mapping[str, str] | None) -> bool:
+    """Return True if these files are all files of the packaged model on which a release depends.
+
+    Args:
+        files: digests by the names of MODEL_FILES, as in ``Autoencoder.files`` and in the field
+            ``model_files`` of a statement. A file that the packaged model lacks, a file that is
+            missing and a file with another digest all make it another model.
+    """
+    return files == _packaged_files()
+
+
+@cache
+def _packaged_files() -> dict[str, str]:
+    return _digests(packaged_directory())
 
 
 def load_model(directory: str | Path | None = None) -> tuple[Autoencoder, Tokenizer]:
@@ -141,7 +160,7 @@ def load_model(directory: str | Path | None = None) -> tuple[Autoencoder, Tokeni
     Raises:
         ModelError: the directory is incomplete or damaged.
     """
-    directory = Path(packaged_directory() if directory is None or is_packaged(directory) else directory)
+    directory = model_directory(directory)
     try:
         if not (directory / "config.json").exists() and (directory / "model" / "config.json").exists():
             directory = directory / "model"
@@ -150,10 +169,14 @@ def load_model(directory: str | Path | None = None) -> tuple[Autoencoder, Tokeni
     model, tokenizer = Autoencoder.from_pretrained(directory), Tokenizer.from_pretrained(directory)
     if len(tokenizer) != model.vocabulary_size or len(tokenizer.labels) != model.labels:
         raise ModelError(f"tokenizer.json in {directory} does not fit the model: restore the one it was trained with")
-    model.files = {name: _sha256(directory / name) for name in MODEL_FILES if (directory / name).is_file()}
+    model.files = _digests(directory)
     return model, tokenizer
 
 
-def _sha256(path: Path) -> str:
-    with path.open("rb") as stream:
-        return hashlib.file_digest(stream, "sha256").hexdigest()
+def _digests(directory: Path) -> dict[str, str]:
+    found = {}
+    for path in (directory / name for name in MODEL_FILES):
+        if path.is_file():
+            with path.open("rb") as stream:
+                found[path.name] = hashlib.file_digest(stream, "sha256").hexdigest()
+    return found

@@ -24,7 +24,6 @@ from adept.release.publication import CARD, STATEMENT
 from adept.release.record_identity import secret_key
 from adept.release.release_flow import preview
 from adept.release.rewrite_options import ReleaseRequest
-from adept.release.statement_provenance import has_packaged_weights, model_sha256
 from adept.rewriting.expected_content_and_warnings import LABELLED, expected_lines
 
 UPLOAD_ENDINGS = ("csv", "tsv", "txt", "jsonl", "ndjson", "json")
@@ -115,14 +114,11 @@ class Files:
         statement = preview(*prepare_file(rewriter, str(dropped.source), str(dropped.target), options=options))
         by_label = statement.by_label
         writer = rewriter.by_label(options.label_descriptions, label_set=options.label_set) if by_label else None
-        packaged = has_packaged_weights(rewriter.model, model_sha256(rewriter.model))
         return {
             "records": statement.records,
             "epsilon": words(statement.epsilon),
             "statement": statement.text,
-            "expected": expected_lines(
-                rewriter, packaged=packaged, labelled=statement.labels in LABELLED, writer=writer
-            ),
+            "expected": expected_lines(rewriter, labelled=statement.labels in LABELLED, writer=writer),
         }
 
     def release(self, dropped: Dropped, choices: Choices) -> None:

@@ -209,7 +209,7 @@ def test_a_release_that_could_not_be_tidied_up_is_complete_and_says_so(tiny_l1_r
     command = [*rewrite_lines(tiny_l1_run, tmp_path, f"{tmp_path}/out.txt"), f"ledger={tmp_path}/ledger.db"]
 
     def program() -> object:
-        def full(self: Ledger, run: str) -> None:
+        def full(self: Ledger, run: str, output_sha256: str | None = None) -> None:
             raise OSError(28, "disk is full", self.path)
 
         Ledger.finish = full  # type: ignore[method-assign]

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from made_statements import spending
 
 from adept.cli import ledger as ledger_command
 from adept.errors import ConfigurationError, DataError, ReleaseRefused
@@ -27,7 +28,7 @@ Subjects = list[tuple[bytes, int]]
 
 
 def local(epsilon: float, *, persons: bool = False) -> Spending:
-    return Spending(mechanism="l1", epsilon=epsilon, delta=0.0, model_sha256="", persons=persons)
+    return spending(epsilon=epsilon, persons=persons)
 
 
 def central(epsilon: float, *, persons: bool = False, neighbours: str = "add_or_remove") -> Spending:

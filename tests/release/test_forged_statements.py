@@ -21,7 +21,7 @@ from adept.mechanisms import Codebook, Description, JointResponse, RandomizedRes
 from adept.mechanisms.central_counts import REPLACE, Votes
 from adept.release import statement_provenance, verify_statement
 from adept.release.shuffle_guarantee import Shuffled
-from adept.release.statement import CentralStatement
+from adept.release.statement import CentralStatement, restate
 from adept.release.verify_statement import DECLARED, DERIVED, MODEL_FILES, SENTENCES, Refused, check, statement_sha256
 from adept.rewriting import loading
 
@@ -55,6 +55,7 @@ def central(**changes: Any) -> dict[str, Any]:
     return said
 
 
+COMES_WITH = "The model is the one that comes with adept. "
 DESCRIBED = Description(epsilon=8.0)
 SHUFFLING = Shuffled(here=True, records=9, smallest=5, epsilon=7.0, delta=1e-6)
 GENUINE = {
@@ -285,6 +286,21 @@ def test_a_statement_names_no_files_outside_the_model(tmp_path: Path) -> None:
     files = GENUINE["latent"]["model_files"] | {"../secret": "0" * 64}
     with pytest.raises(Refused, match="is not a list of a model's files"):
         check(written(signed(GENUINE["latent"] | {"model_files": files}), tmp_path))
+
+
+@EACH
+def test_a_statement_calls_no_other_model_the_one_that_comes_with_adept(said: dict[str, Any], tmp_path: Path) -> None:
+    """A stranger's model may have the packaged one's weights, and codewords of the stranger's own."""
+    model, _ = loading.load_model()
+    files = model.files | {"codec.json": "0" * 64}
+    named = said["training_data"] | {"packaged": True}
+    sentence = said["statement"].replace("The model's weights", f"{COMES_WITH}The model's weights")
+    assert sentence != said["statement"]
+    claim = {"training_data": named, "statement": sentence, "model_sha256": files["model.safetensors"]}
+    for held in (files, None):
+        with pytest.raises(Refused, match="packaged is not what adept writes"):
+            check(written(signed(said | claim | {"model_files": held}), tmp_path), restate=restate)
+    check(written(signed(said | claim | {"model_files": model.files}), tmp_path), restate=restate)
 
 
 def test_the_packaged_model_has_all_files_that_a_statement_names() -> None:

@@ -22,6 +22,7 @@ from adept.release.local_release import open_release, release_file
 from adept.release.rewrite_options import ReleaseRequest
 from adept.release.statement import restate
 from adept.release.verify_statement import Refused, statement_sha256
+from adept.rewriting import expected_content_and_warnings
 from adept.rewriting.expected_content_and_warnings import (
     BY_LABEL,
     NO_LABEL_SET,
@@ -116,7 +117,7 @@ def test_an_estimate_is_by_label_if_the_labels_are_public_without_the_records(
     labels = broad.NAMES if public == "label_set" else ()
     writer = rewriter.by_label(about if public == "label_descriptions" else None, label_set=labels)
     own = Corpus(TEXTS * 3, ["X17"] * 12) if public == "expect" else None
-    assert NO_LABEL_SET not in expected_lines(rewriter, own, packaged=False, writer=writer)
+    assert NO_LABEL_SET not in expected_lines(rewriter, own, writer=writer)
     for texts, given in asked:
         found = set(zip(texts, given or [], strict=True))
         assert set(texts) == set(TEXTS)
@@ -128,7 +129,7 @@ def test_labels_that_only_the_records_tell_have_no_estimate_by_label_and_a_line_
     loaded: Any, asked: Asked
 ) -> None:
     rewriter, _ = open_release(ReleaseRequest(epsilon=4.0))
-    lines = expected_lines(rewriter, packaged=False, writer=rewriter.by_label())
+    lines = expected_lines(rewriter, writer=rewriter.by_label())
     assert lines[:2] == [BY_LABEL, NO_LABEL_SET]
     assert [labels for _, labels in asked] == [None, None]
 
@@ -145,16 +146,18 @@ def test_lines_say_from_how_many_rows_on_rewrites_teach_more_than_the_names_of_l
     assert [round(rows_above_names(rewriter, epsilon)) for epsilon in (1, 2, 4, 8)] == [640, 160, 40, 10]
     assert rows_above_names(joint, 8) > 2 * rows_above_names(rewriter, 8)
     said = "rewrites are expected to teach a classifier more than the names of the labels do only if each label has at least about "
-    assert floor_lines(by_label, [2.0], packaged=True) == [f"{said}46 rows at epsilon 2"]
-    assert floor_lines(rewriter, [1.0, 2.0], packaged=True) == [f"{said}640 rows at epsilon 1, 160 at 2"]
-    assert floor_lines(by_label, [2.0], packaged=False) == []
-    assert floor_lines(rewriter.by_label(label_set=["X17", "B2"]), [2.0], packaged=True) == []
+    assert floor_lines(by_label, [2.0]) == []
+    monkeypatch.setattr(expected_content_and_warnings, "is_packaged", lambda _: True)
+    assert floor_lines(by_label, [2.0]) == [f"{said}46 rows at epsilon 2"]
+    assert floor_lines(rewriter, [1.0, 2.0]) == [f"{said}640 rows at epsilon 1, 160 at 2"]
+    assert floor_lines(rewriter.by_label(label_set=["X17", "B2"]), [2.0]) == []
+    monkeypatch.setattr(expected_content_and_warnings, "is_packaged", lambda _: False)
     monkeypatch.setattr(loaded[0], "label_examples", {"X17": ["is there a taxi", "a taxi"]})
-    [line] = floor_lines(by_label, [2.0], packaged=False)
+    [line] = floor_lines(by_label, [2.0])
     assert line.startswith("a classifier of the model's 2 labelled examples alone can be better")
-    lines = expected_lines(rewriter, packaged=False, labelled=True)
+    lines = expected_lines(rewriter, labelled=True)
     assert line in lines
-    assert line not in expected_lines(rewriter, packaged=False)
+    assert line not in expected_lines(rewriter)
 
 
 def test_a_line_says_how_much_the_examples_of_an_adapted_model_count(
@@ -169,7 +172,7 @@ def test_a_line_says_how_much_the_examples_of_an_adapted_model_count(
     assert by_label.startswith(f"{said}these and the names of labels choose 38% of the ")
     [near] = adaptation_lines(rewriter)
     assert near.startswith(f"{said}these and public texts like them are many of the ")
-    assert near in expected_lines(rewriter, packaged=False)
+    assert near in expected_lines(rewriter)
     [far] = adaptation_lines(open_release(ReleaseRequest(epsilon=24.0))[0])
     assert far.startswith(f"{said}they count little at this epsilon, as a rewrite can be one of more than ")
 

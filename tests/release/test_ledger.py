@@ -15,6 +15,7 @@ from typing import Any
 
 import pytest
 from forked import standard_output
+from made_statements import spending
 
 from adept.data.reading import ReadingOptions
 from adept.errors import DataError, ReleaseRefused
@@ -22,8 +23,8 @@ from adept.mechanisms import SqrtNLaplace
 from adept.release.columns_labels_persons import ReleaseOptions
 from adept.release.input_files import Inputs
 from adept.release.ledger import Ledger
-from adept.release.ledger_file import Spending
 from adept.release.local_release import release_file
+from adept.release.publication import digest
 from adept.release.record_identity import ROW_KIND, TEXT_ROLE, Identity, row_digest
 from adept.release.statement import PrivacyStatement
 from adept.rewriting.rewriter import Rewriter
@@ -41,7 +42,7 @@ def claim(
     ledger: Ledger, run: str, digests: Iterable[bytes], *, epsilon: float = 1.0, delta: float = 0.0, **spent: Any
 ) -> None:
     """Claim rows for a release that is made up."""
-    ledger.begin(run, Spending(mechanism="l1", epsilon=epsilon, delta=delta, model_sha256="", **spent), "out")
+    ledger.begin(run, spending(epsilon=epsilon, delta=delta, **spent), "out")
     ledger.collect((digest, ROW_KIND) for digest in digests)
     ledger.claim()
 
@@ -335,29 +336,37 @@ def test_statistics_of_sqlite_are_no_damage_and_another_definition_is(tmp_path: 
 
 
 def test_an_approval_is_listed_with_its_time_and_only_of_a_complete_release(tmp_path: Path) -> None:
-    place = str(tmp_path / "ledger.db")
+    place, out = str(tmp_path / "ledger.db"), tmp_path / "out"
+    out.write_bytes(b"a fare\n")
     with closing(Ledger(place, key=KEY)) as ledger:
         claim(ledger, "one", [record_digest(KEY, "a")])
-        with pytest.raises(DataError, match="lists no complete release of out"):
-            ledger.approve("out", "J. Doe")
-        ledger.finish("one")
+        with pytest.raises(DataError, match="lists no complete release with the content of"):
+            ledger.approve(str(out), "J. Doe")
+        ledger.finish("one", digest(str(out)))
+        ledger.finish("one", digest(str(out)))  # as a resumed run does
         assert [entry.approved for entry in ledger.entries()] == [""]
-        ledger.approve("out", "J. Doe")
+        ledger.approve(str(out), "J. Doe")
         claim(ledger, "two", [record_digest(KEY, "b")])
-        ledger.finish("two")
-        with pytest.raises(DataError, match="of another"):
-            ledger.approve("another", "J. Doe")
-    with closing(Ledger(place, key=KEY)) as ledger:  # which is whole with the new table, too
+        (tmp_path / "other").write_bytes(b"a train\n")
+        ledger.finish("two", digest(str(tmp_path / "other")))
+    with closing(Ledger(place, key=KEY)) as ledger:
         first, second = (entry.approved for entry in ledger.entries())
         assert re.fullmatch(r"J\. Doe, \d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\+00:00", first)
         assert second == ""
-        ledger.approve("out", "M. Roe")
+        ledger.approve(str(tmp_path / "other"), "M. Roe")
         assert ledger.entries()[1].approved.startswith("M. Roe, ")
-    with closing(sqlite3.connect(place)) as database:
-        database.execute("DROP INDEX approvals_again")
-        database.commit()
-    with pytest.raises(DataError, match="damaged"):
-        Ledger(place, key=KEY)
+
+
+@pytest.mark.parametrize("table", ["approvals", "outputs"])
+def test_a_ledger_that_lost_a_table_or_an_index_is_damaged(table: str, tmp_path: Path) -> None:
+    for what in (f"INDEX {table}_again", f"TABLE {table}"):
+        place = str(tmp_path / f"{what}.db")
+        Ledger(place, key=KEY).close()
+        with closing(sqlite3.connect(place)) as database:
+            database.execute(f"DROP {what}")
+            database.commit()
+        with pytest.raises(DataError, match="damaged"):
+            Ledger(place, key=KEY)
 
 
 def test_a_ledger_of_no_bytes_lost_them_all(tmp_path: Path) -> None:

@@ -131,7 +131,7 @@ def test_a_release_digests_its_weights_and_its_codebook_once(
 
         return digested
 
-    names = "model_sha256", "codebook_facts", "has_packaged_weights"
+    names = "model_sha256", "codebook_facts"
     for name in names:
         monkeypatch.setattr(statement_provenance, name, counted(name, getattr(statement_provenance, name)))
     place = str(labelled_file), str(tmp_path / "out.jsonl")

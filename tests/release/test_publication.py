@@ -53,7 +53,7 @@ def test_a_ledger_that_fails_after_everything_was_published_takes_nothing_back(
 ) -> None:
     out = tmp_path / "out.jsonl"
 
-    def locked(self: Ledger, run: str) -> None:
+    def locked(self: Ledger, run: str, output_sha256: str | None = None) -> None:
         raise DataError("cannot use the ledger (database is locked)")
 
     with closing(Ledger(str(tmp_path / "ledger.db"), key=KEY)) as ledger:

@@ -397,7 +397,7 @@ def test_a_frame_is_counted_in_the_ledger_by_default_and_refused_by_its_limit(
 def test_a_ledger_that_cannot_be_told_of_the_end_takes_no_rewrites_away(
     tmp_path: Path, tiny_run: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def locked(self: Ledger, run: str) -> None:
+    def locked(self: Ledger, run: str, output_sha256: str | None = None) -> None:
         raise OSError(5, "database is locked", self.path)
 
     monkeypatch.setattr(Ledger, "finish", locked)

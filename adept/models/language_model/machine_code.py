@@ -83,7 +83,7 @@ def telling(line: str, *, compiles: bool = False) -> Iterator[None]:
 def _show_bar(line: str, ended: threading.Event, compiles: bool) -> None:
     if ended.wait(NOTICE_SECONDS):
         return
-    columns = TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn()
+    columns = TextColumn("{task.description}", markup=False), BarColumn(), TimeElapsedColumn()
     with Progress(*columns, console=Console(stderr=True)) as bar:
         task = bar.add_task(line, total=len(_FUNCTIONS) if compiles else None)
         while not ended.wait(STEP_SECONDS):

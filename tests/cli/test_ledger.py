@@ -1,0 +1,77 @@
+"""``adept ledger`` says what its sums leave out, what the file shows, and which release is in the way of another."""
+
+import json
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+from tiny import Run
+
+from adept.mechanisms import SqrtNLaplace
+from adept.rewriting.rewriter import Rewriter
+
+
+@pytest.fixture
+def release(adept_here: Run, tiny_run: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
+    """Return a function that releases rows through a ledger of the test's own."""
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
+
+    def run(name: str, rows: list[dict[str, str]], *options: str) -> object:
+        (tmp_path / f"{name}.in.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+        place = f"input={tmp_path}/{name}.in.jsonl", f"output={tmp_path}/{name}.jsonl", f"ledger={tmp_path}/ledger.db"
+        return adept_here("rewrite", f"model_dir={tiny_run}", *place, "epsilon=8", *options)
+
+    return run
+
+
+def listed(adept_here: Run, tmp_path: Path) -> str:
+    return " ".join(adept_here("ledger", str(tmp_path / "ledger.db")).stdout.split())
+
+
+def test_another_spelling_is_another_row_and_the_ledger_and_the_statement_say_so(
+    release: Run, adept_here: Run, tiny_run: Path, tmp_path: Path
+) -> None:
+    """The mechanism reads both alike, so ``ledger_limit=8`` was never a limit on what is said about the text."""
+    one, two = "Play Jazz", "play  jazz"
+    rewriter = Rewriter.from_pretrained(tiny_run, mechanism=SqrtNLaplace(epsilon=8.0))
+    assert rewriter.encode([one]).equal(rewriter.encode([two]))
+    for name, text in (("a", one), ("b", two)):
+        done = release(name, [{"text": text}], "ledger_limit=8")
+        assert done.returncode == 0, done.stderr
+        said = json.loads((tmp_path / f"{name}.jsonl.privacy.json").read_text("utf-8"))
+        assert "another spelling of a text is another record" in said["composition"]
+        assert said["composition"] in said["statement"]
+    shown = listed(adept_here, tmp_path)
+    assert "different rows 2 most for one row 8, delta 0" in shown
+    assert "another spelling another row, even if a mechanism reads both alike" in shown
+    assert release("c", [{"text": one}], "ledger_limit=8").returncode == 2
+
+
+def test_the_ledger_says_what_its_file_shows_without_the_key(release: Run, adept_here: Run, tmp_path: Path) -> None:
+    """Rows of a person in each release, under one pseudonym: that is read here without a key."""
+    rows = [{"text": f"a fare {n}", "who": "ann" if n < 3 else "bob"} for n in range(4)]
+    for name, some in (("a", rows), ("b", [{"text": "a train", "who": "ann"}])):
+        done = release(name, some, "person_column=who", "max_records_per_person=3", "again=true")
+        assert done.returncode == 0, done.stderr
+    with closing(sqlite3.connect(tmp_path / "ledger.db")) as database:
+        seen = database.execute("SELECT digest, release, times FROM claims WHERE kind = 1 ORDER BY 2, 3").fetchall()
+    assert [(number, times) for _, number, times in seen] == [(1, 1), (1, 3), (2, 1)]
+    assert seen[1][0] == seen[2][0]
+    assert "without its key this file shows in which releases each row and person is" in listed(adept_here, tmp_path)
+
+
+@pytest.mark.parametrize("first", ["persons", "none"])
+def test_a_refusal_names_the_release_that_is_in_the_way(
+    first: str, release: Run, adept_here: Run, tmp_path: Path
+) -> None:
+    persons = ["person_column=who", "max_records_per_person=1"]
+    before, after = (persons, []) if first == "persons" else ([], persons)
+    for name in ("one", "two"):
+        assert release(name, [{"text": name, "who": "ann"}], *before, "record_columns=[text]").returncode == 0
+    assert adept_here("ledger", f"ledger={tmp_path}/ledger.db", "limit=100").returncode == 0
+    refused = release("three", [{"text": "three", "who": "ann"}], *after, "record_columns=[text]")
+    word = "with" if first == "persons" else "without"
+    told = f"has a limit and lists a release {word} persons ({tmp_path}/one.jsonl, begun 20"
+    assert (refused.returncode, told in refused.stderr) == (2, True), refused.stderr
+    assert "and 1 more), so no total of a person is known" in refused.stderr
