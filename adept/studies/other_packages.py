@@ -25,7 +25,7 @@ from adept.studies.package_environments import NotInstalled, build_environment, 
 CONFIDENCE = 0.999  # one run refutes no true claim with at least this probability
 TRIALS = 4_000  # for a claim whose class has no attribute ``trials``
 HALVED_NOISE = 2.0  # the budget is multiplied by this factor
-DISTRIBUTION = "distribution"
+DISTRIBUTION, STATED = "distribution", "stated"
 COUNTED = (DISTRIBUTION, "randomness")  # only these kinds concern finite records in the form that the package expects
 
 
@@ -50,6 +50,7 @@ class WildRow:
     place: str  # place of these words in the package
     epsilon: float
     delta: float
+    budget: str  # "stated", or "ours" if the package states no epsilon for these records
     expected: str  # the verdict that was expected, written down before the audit
     verdict: str  # violated, not refuted, could not tell, not judged, not installed
     kinds: str = ""  # kinds of violation that were found
@@ -175,6 +176,7 @@ def _row(module: ModuleType, kind: type[Any], verdict: str, **found: Any) -> Wil
         place=kind.says[1],
         epsilon=kind.claim["epsilon"],
         delta=kind.claim.get("delta", 0.0),
+        budget=getattr(kind, "budget", STATED),
         expected=kind.expected,
         verdict=verdict,
         **found,
@@ -188,7 +190,7 @@ def tables(rows: Sequence[WildRow]) -> list[Table]:
 
 
 def _line(row: WildRow) -> list[str]:
-    budget = f"{row.epsilon:g}" + (f", {row.delta:g}" if row.delta else "")
+    budget = f"{row.epsilon:g}" + (f", {row.delta:g}" if row.delta else "") + " (ours)" * (row.budget != STATED)
     found = [row.verdict, row.kinds, row.noted, f"{row.certified_epsilon:.2f}", row.halved]
     return [f"{row.package} {row.version}", row.claim, budget, row.expected.split(" (")[0], *found]
 

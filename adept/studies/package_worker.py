@@ -41,7 +41,10 @@ def receive(stream: BinaryIO) -> Any:
 
 
 def plain(release: Any) -> Any:
-    """Convert a release to plain types; other objects become tuples (name of the type, items)."""
+    """Convert a release to plain types; other objects become lists of their items.
+
+    The name of a type is no part of a release: whoever sends the release sends its items.
+    """
     if type(release) in PLAIN:
         return release
     for kind in PLAIN[1:-1]:
@@ -55,7 +58,7 @@ def plain(release: Any) -> Any:
         return frozenset(map(plain, release))
     if hasattr(release, "tolist"):
         return plain(release.tolist())
-    return (type(release).__name__, plain(list(release)))
+    return plain(list(release))
 
 
 class Objects:
