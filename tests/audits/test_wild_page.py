@@ -4,8 +4,7 @@ import re
 
 import pytest
 from proving import ROOT
-
-from adept.studies import other_packages, package_worker
+from wild import claims, worker
 
 PAGE = (ROOT / "docs" / "wild.md").read_text("utf-8")
 LETTERS = {path.stem: path.read_text("utf-8") for path in (ROOT / "audits" / "letters").glob("*.txt")}
@@ -22,12 +21,12 @@ def rows_of_the_page() -> dict[tuple[str, str], tuple[str, str]]:
 def rows_of_the_audits() -> dict[tuple[str, str], tuple[str, str]]:
     """Return the same from the audit files."""
     found = {}
-    for name in other_packages.PACKAGES:
-        module = other_packages.load_audit(name)
-        for kind in other_packages.claims_of(module):
-            row = other_packages._row(module, kind, "not installed")
+    for name in claims.PACKAGES:
+        module = claims.load_audit(name)
+        for kind in claims.claims_of(module):
+            row = claims._row(module, kind, "not installed")
             expected = row.expected.removeprefix("violated: ").split(" (")[0]
-            found[module.PACKAGE.lower(), row.claim] = (other_packages._line(row)[2], expected)
+            found[module.PACKAGE.lower(), row.claim] = (claims._line(row)[2], expected)
     return found
 
 
@@ -49,4 +48,4 @@ def test_a_package_whose_records_have_no_stated_epsilon_says_ours() -> None:
 
 @pytest.mark.parametrize("release", [zip([1, -1], [0, 1], strict=True), [(1, 0), (-1, 1)]])
 def test_the_name_of_a_type_is_no_part_of_a_release(release: object) -> None:
-    assert package_worker.plain(release) == [(1, 0), (-1, 1)]
+    assert worker.plain(release) == [(1, 0), (-1, 1)]

@@ -1,6 +1,6 @@
 """Audits of other people's packages as pip installs them.
 
-The folder ``audits/`` has one file for each package, with the claims that the package makes. The
+The folder ``audits/packages/`` has one file for each package, with the claims that the package makes. The
 claims to audit are chosen before the run. One run refutes a true claim with probability at most 1 -
 `CONFIDENCE`, by a union bound over the claims. If a claim is not refuted, the mechanism is audited
 again with half the noise, so that the mechanism violates the claim. If this second audit finds no
@@ -15,12 +15,13 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+from wild.environments import NotInstalled, build_environment, isolated
+
 from adept import audit
 from adept.audit import AuditResult, Claim, NotJudged, Verdict
 from adept.errors import ConfigurationError
 from adept.plot_style import INK, VERDICT_COLOURS, Table, drawing
 from adept.ranges import check_choice
-from adept.studies.package_environments import NotInstalled, build_environment, isolated
 
 CONFIDENCE = 0.999  # one run refutes no true claim with at least this probability
 TRIALS = 4_000  # for a claim whose class has no attribute ``trials``
@@ -29,13 +30,7 @@ DISTRIBUTION, STATED = "distribution", "stated"
 COUNTED = (DISTRIBUTION, "randomness")  # only these kinds concern finite records in the form that the package expects
 
 
-def _directory() -> Path:
-    package = Path(__file__).parent.parent
-    beside, packaged = package.parent / "audits", package / "audits"
-    return beside if beside.is_dir() else packaged
-
-
-DIRECTORY = _directory()
+DIRECTORY = Path(__file__).parent.parent / "packages"
 PACKAGES = tuple(sorted(path.stem for path in DIRECTORY.glob("*.py")))
 
 
@@ -75,7 +70,7 @@ def load_audit(name: str) -> ModuleType:
     path = DIRECTORY / f"{name}.py"
     spec = importlib.util.spec_from_file_location(f"audits.{name}", path)
     if spec is None or spec.loader is None or not path.exists():
-        raise ConfigurationError(f"no audit of {name!r} in {DIRECTORY.name}/: name one of {', '.join(PACKAGES)}")
+        raise ConfigurationError(f"no audit of {name!r} in audits/packages/: name one of {', '.join(PACKAGES)}")
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     return module
@@ -92,7 +87,7 @@ def run(
 ) -> Iterator[WildRow]:
     """Audit every claim of the chosen packages, each package in an environment of its own."""
     for name in mechanisms:
-        check_choice(PACKAGES, mechanisms=name)
+        check_choice(PACKAGES, only=name)
     modules = {name: load_audit(name) for name in mechanisms}
     chosen = sum(len(claims_of(module)) for module in modules.values())
     confidence = 1 - (1 - CONFIDENCE) / max(chosen, 1)

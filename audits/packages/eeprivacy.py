@@ -69,7 +69,8 @@ class ClampedMeanReplaced(ClampedMean):
 class ClampedMeanAdded(ClampedMean):
     """Values within the bounds; the file [0] or [0, 1]. The noise has scale 1 / (n eps), so it shows the number n of records.
 
-    At the mean .5 of the second file, the densities have the ratio 2 e^(eps / 2): ln 2 + .1 = .79 for eps = .2.
+    At the mean .5 of the second file, the densities have the ratio 2 e^(eps / 2): ln 2 + .1 = .79 for eps = .2. A release is
+    read as: does it lie between the bounds? Its chances are .181 and .091, which differ by ln 2 = .69.
     """
 
     claim, expected, trials = (
@@ -82,7 +83,7 @@ class ClampedMeanAdded(ClampedMean):
         from eeprivacy.operations import PrivateClampedMean
 
         m = PrivateClampedMean(lower_bound=0, upper_bound=1)
-        return [float(m.execute(values=[0.0] + [1.0] * v, epsilon=self.eps)) for v in values]
+        return [bool(0 < m.execute(values=[0.0] + [1.0] * v, epsilon=self.eps) < 1) for v in values]
 
 
 class ClampedSumAdded(ClampedSum):

@@ -1,6 +1,6 @@
 """The worker: a process that runs a mechanism inside the environment of its package.
 
-The *caller* starts the worker as ``python package_worker.py AUDIT_FILE CLASS FACTOR SOCKET``.
+The *caller* starts the worker as ``python worker.py AUDIT_FILE CLASS FACTOR SOCKET``.
 Caller and worker exchange messages through pipes. The messages are written by `marshal` and hold
 only plain types, so a package cannot send code to the caller. A forked caller connects to the
 socket, and the worker forks itself to serve the forked caller.
