@@ -58,9 +58,9 @@ class CompareConfig(Columns):
     domains."""
     trust: str = "local"
     """Party that the people behind the records must trust: local (nobody) | central (the holder of
-    the file, who releases noisy counts; the options mechanisms and labels are ignored) | all (the
-    page shows a figure for all kinds of trust, including trust in somebody who shuffles the
-    releases; the option labels is ignored)."""
+    the file, who releases noisy counts; the options mechanisms and labels are ignored) | all (one
+    table for all kinds of trust, including trust in somebody who shuffles the releases; the option
+    labels is ignored)."""
     protocol: str = "disjoint"
     """Records that are rewritten: disjoint (one half of the training split; the model is trained on
     the other half) | paper (the records on which the model is trained; so no guarantee holds)."""
