@@ -85,9 +85,8 @@ class CompareConfig(Columns):
     """Number of rewrites of each record. All rewrites of a record are written from the same release
     of the record."""
     baselines: bool = False
-    """Measure the quality of the rewrites, and show two more baselines: a look-up, which writes the
-    public text nearest to each released vector, and a classifier that is trained on labelled public
-    text."""
+    """Measure the quality of the rewrites, and show one more baseline: a classifier that is trained
+    on labelled public text."""
     alternatives: bool = False
     """Also show alternatives to a rewriter: mechanisms that replace each word of a text at random,
     DP-Prompt (which draws the words of a paraphrase; here with adept's decoder), and redaction of
