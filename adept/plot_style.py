@@ -35,7 +35,6 @@ COLOURS = {
     "prompt_sampling": "#b07aa1",
     "by_label": "#7a5195",
     "synthesizer": "#11698e",
-    "lookup": "#a08c00",
 }
 NAMES = {
     "original": "original (claim false)",

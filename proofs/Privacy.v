@@ -200,8 +200,7 @@ Qed.
 Theorem same_law_tells_nothing : forall T (p : T -> R), indistinguishable 0 0 p p.
 Proof. intros T p. apply close_is_indistinguishable. intros o. rewrite exp_0. lra. Qed.
 
-(** An output that is possible for one record and impossible for another gives them away, whatever epsilon. ([identity]; [dptext],
-    whose noise is never negative, so that the record itself is the least output) *)
+(** An output that is possible for one record and impossible for another gives them away, whatever epsilon: so with [identity]. *)
 Theorem impossible_output_gives_away : forall T epsilon (p q : T -> R) o,
   (forall o, 0 <= p o) -> (forall o, 0 <= q o) -> 0 < p o -> q o = 0 -> ~ indistinguishable epsilon 0 p q.
 Proof. intros T e p q o P Q O Z I. pose proof (indistinguishable_is_close _ e p q P Q I o). rewrite Z in *. lra. Qed.

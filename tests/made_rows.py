@@ -67,7 +67,7 @@ def make_kept(*, slots: bool = True) -> list[ResultRow]:
 
 
 def make_mixed() -> list[ResultRow]:
-    """The same beside what must not be mixed with it: a second model, a look-up and a second classifier."""
+    """The same beside what must not be mixed with it: a second model and a second classifier."""
     topics = {"clip": "sphere", "content": "topics"}
     rows = [
         *make_rows(),
@@ -76,10 +76,7 @@ def make_mixed() -> list[ResultRow]:
         made("identity", 0.87, **topics),
     ]
     for epsilon in BUDGETS:
-        rows += [
-            made("lookup", 0.45, epsilon, clip=None, content=None, decoder="nearest"),
-            made("learned_codebook", 0.75, epsilon, **topics),
-        ]
+        rows.append(made("learned_codebook", 0.75, epsilon, **topics))
     return rows + [
         replace(row, classifier="lstm", accuracy=row.accuracy / 2) for row in rows if row.classifier == "tfidf"
     ]

@@ -84,6 +84,7 @@ def run_commands(installed: Path, *commands: list[str], extra: bool = True) -> l
 def test_the_wheel_brings_its_configuration_and_its_types(installed: Path) -> None:
     assert (installed / "site" / "adept" / "py.typed").exists()
     assert not (installed / "site" / "train.py").exists()
+    assert not (installed / "site" / "adept" / "audits").exists()  # of other people's packages
     model = installed / "site" / "adept" / "pretrained" / "utterances"
     kept = {path.name for path in (ROOT / "adept" / "pretrained" / "utterances").iterdir()}
     assert {path.name for path in model.iterdir()} == kept >= {"config.json", "model.safetensors", "README.md"}

@@ -24,6 +24,7 @@ __all__ = ["CompareConfig", "LedgerConfig", "RewriteConfig", "SynthesizeConfig",
 
 FILE_MEMBERSHIP = "file_membership"
 SYNTHESIZER = "synthesizer"
+AUDITS = ("wild", "zoo")  # studies of audits/run.py
 MIN_CLASSIFIERS = 4
 HARD_TEXTS = (
     "fares",
@@ -283,13 +284,12 @@ class StudyConfig(Columns):
     study: str = "sensitivity"
     """Name of the study: sensitivity (distances between latents) | sanity_check (privacy losses in
     simulated attacks) | randomized_response (surveys) | mechanisms (squared errors of mechanisms) |
-    limits (bounds on what any attacker can learn) | zoo (audits of claims in papers) | wild (audits
-    of other packages)."""
+    limits (bounds on what any attacker can learn)."""
     output_dir: str = REQUIRED
     """A new directory for the table, the figure and result.json."""
     trials: int | None = None
     """Number of samples that the study draws. The samples are pairs of latents (study=sensitivity),
-    runs (sanity_check), records (mechanisms), or releases of each input (zoo, wild)."""
+    runs (sanity_check), or records (mechanisms)."""
     records: list[int] | None = None
     """For study=randomized_response: the numbers of people for which the study is computed."""
     dims: list[int] | None = None
@@ -297,11 +297,7 @@ class StudyConfig(Columns):
     epsilons: list[float] | None = None
     """The values of epsilon for which the study is computed."""
     mechanisms: list[str] | None = None
-    """Names of the mechanisms that the study includes. For study=wild, give the names of files in
-    audits/ without .py: each of these files defines the audit of one package."""
-    environments: str | None = None
-    """For study=wild: directory in which a Python environment is made for each package. With null,
-    the environments are made in your cache directory."""
+    """Names of the mechanisms that the study includes."""
     clip_norm: float | None = None
     """For study=sensitivity: the radius C of the ball into which the simulated latents are
     clipped."""
@@ -315,6 +311,11 @@ class StudyConfig(Columns):
 
     def __post_init__(self) -> None:
         super().__post_init__()
+        if self.study in AUDITS:
+            raise ConfigurationError(
+                f"study={self.study} audits the claims of others and is no part of the package: run "
+                f"`python audits/run.py {self.study} --output-dir DIR` in the repository"
+            )
         from adept.studies.catalogue import STUDIES  # seconds to import
 
         check_choice(STUDIES, study=self.study)

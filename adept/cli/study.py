@@ -1,6 +1,8 @@
 """``adept study``: recompute published values, and compare the results with the papers."""
 
 from collections.abc import Iterator
+from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import torch
@@ -19,7 +21,7 @@ from adept.studies.catalogue import SIMULATED, STUDIES
 
 BATCH_TEXTS = 256
 # Options of which a study may use some
-OPTIONS = ("trials", "records", "dims", "epsilons", "mechanisms", "environments", "clip_norm", "seed", "model_dir")
+OPTIONS = ("trials", "records", "dims", "epsilons", "mechanisms", "clip_norm", "seed", "model_dir")
 
 
 def main(config: StudyConfig) -> None:
@@ -27,14 +29,21 @@ def main(config: StudyConfig) -> None:
     directory = new_directory(config.output_dir)
     study = STUDIES[config.study]
     rows = list(study_rows(config))
-    result = {"study": config.study, "simulated": study.statement == SIMULATED, "statement": study.statement}
-    write_table(rows, directory / f"{config.study}.csv")
-    (directory / f"{config.study}.svg").write_text(study.module.draw(rows), "utf-8")
-    write_json({**result, "options": config, "rows": rows}, directory / "result.json")
-    show_lines([study.statement])
-    for table in study.module.tables(rows):
+    write_results(config.study, study.module, rows, directory, statement=study.statement, options=config)
+
+
+def write_results(
+    name: str, module: ModuleType, rows: list[Any], directory: Path, *, statement: str, options: Any
+) -> None:
+    """Write a study's table, its figure and ``result.json``, and print its statement and tables."""
+    result = {"study": name, "simulated": statement == SIMULATED, "statement": statement}
+    write_table(rows, directory / f"{name}.csv")
+    (directory / f"{name}.svg").write_text(module.draw(rows), "utf-8")
+    write_json({**result, "options": options, "rows": rows}, directory / "result.json")
+    show_lines([statement])
+    for table in module.tables(rows):
         show_table(*table)
-    show_lines([f"Figure: {directory / f'{config.study}.svg'}"])
+    show_lines([f"Figure: {directory / f'{name}.svg'}"])
 
 
 def study_rows(config: StudyConfig) -> Iterator[Any]:

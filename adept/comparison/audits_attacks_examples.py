@@ -3,10 +3,10 @@
 Mechanisms that turn text into text are not attacked, because the attacks need latents. If the data
 are not public, every rewrite on a page is a release to all readers of the page. So examples are
 shown only on request (``examples=true``), and never with ``protocol=paper``, where the models are
-trained on the private records. Even if examples are shown, the page omits the original records, the
-texts of the look-up (a baseline), and the texts of any mechanism whose claim is false. The page
-also omits rewrites that repeat a text on which the model was trained. The page does not mark
-rewrites that equal their record, because the mark would reveal the record.
+trained on the private records. Even if examples are shown, the page omits the original records and
+the texts of any mechanism whose claim is false. The page also omits rewrites that repeat a text on
+which the model was trained. The page does not mark rewrites that equal their record, because the
+mark would reveal the record.
 """
 
 import re

@@ -12,8 +12,6 @@ from dataclasses import replace
 from itertools import cycle, islice
 from typing import Any
 
-import torch
-
 from adept.comparison import plan
 from adept.comparison.config import BY_LABEL, CENTRAL, COPY, JOINT, JOINT_RESPONSE, SYNTHESIZER
 from adept.comparison.one_seed import Trial
@@ -21,10 +19,10 @@ from adept.comparison.plan import Cell
 from adept.comparison.results import ResultRow, WrittenTexts
 from adept.data.corpus import Corpus
 from adept.evaluation import metrics
-from adept.evaluation.classifiers import LINEAR_DIM, Evaluation, evaluate, fit_linear_encoder, score
-from adept.mechanisms import Codebook, Votes
+from adept.evaluation.classifiers import Evaluation, evaluate, score
+from adept.mechanisms import Votes
 from adept.mechanisms.guarantee import Guarantee
-from adept.models.decoding import Pair, PublicTexts
+from adept.models.decoding import Pair
 from adept.rewriting.alternative_rewriters import (
     PromptSampling,
     Redaction,
@@ -114,7 +112,7 @@ def _open_source(trial: Trial, cell: Cell) -> Source:
         mechanism = build_alternative(trial, cell)
         spent = _list_promise(trial, cell, mechanism.guarantee())
         return spent, lambda: [(text, None) for text in mechanism.privatize(trial.private.texts)]
-    return (_open_look_up if cell.mechanism == plan.LOOKUP else _open_rewriter)(trial, cell)
+    return _open_rewriter(trial, cell)
 
 
 def _write(trial: Trial, cell: Cell) -> WrittenTexts:
@@ -151,19 +149,6 @@ def build_alternative(trial: Trial, cell: Cell) -> TextMechanism:
         return PromptSampling(epsilon=epsilon, model=model, tokenizer=tokenizer, length=length, logits=logits)
     kind = TokenResponse if cell.mechanism == TokenResponse.name else TokenExponential
     return kind(epsilon=epsilon, public=trial.words, length=common_length([len(text.split()) for text in texts]))
-
-
-def _open_look_up(trial: Trial, cell: Cell) -> Source:
-    """Return columns of the row, such as its epsilon, and a function that looks up texts."""
-
-    def write() -> list[Pair]:
-        encode = fit_linear_encoder(trial.public, seed=trial.seed)
-        public, private = (torch.from_numpy(encode(corpus.texts)) for corpus in (trial.public, trial.private))
-        released = Codebook(epsilon=cell.text_epsilon).privatize(private)
-        texts = PublicTexts(trial.public.texts, public).write(released, samples=cell.samples)
-        return [(text, None) for text in texts]
-
-    return {"epsilon": cell.budget, "dim": LINEAR_DIM, "holds": trial.unseen}, write
 
 
 def _open_rewriter(trial: Trial, cell: Cell) -> Source:

@@ -58,9 +58,9 @@ class CompareConfig(Columns):
     domains."""
     trust: str = "local"
     """Party that the people behind the records must trust: local (nobody) | central (the holder of
-    the file, who releases noisy counts; the options mechanisms and labels are ignored) | all (the
-    page shows a figure for all kinds of trust, including trust in somebody who shuffles the
-    releases; the option labels is ignored)."""
+    the file, who releases noisy counts; the options mechanisms and labels are ignored) | all (one
+    table for all kinds of trust, including trust in somebody who shuffles the releases; the option
+    labels is ignored)."""
     protocol: str = "disjoint"
     """Records that are rewritten: disjoint (one half of the training split; the model is trained on
     the other half) | paper (the records on which the model is trained; so no guarantee holds)."""
@@ -85,9 +85,8 @@ class CompareConfig(Columns):
     """Number of rewrites of each record. All rewrites of a record are written from the same release
     of the record."""
     baselines: bool = False
-    """Measure the quality of the rewrites, and show two more baselines: a look-up, which writes the
-    public text nearest to each released vector, and a classifier that is trained on labelled public
-    text."""
+    """Measure the quality of the rewrites, and show one more baseline: a classifier that is trained
+    on labelled public text."""
     alternatives: bool = False
     """Also show alternatives to a rewriter: mechanisms that replace each word of a text at random,
     DP-Prompt (which draws the words of a paraphrase; here with adept's decoder), and redaction of

@@ -14,7 +14,6 @@ from adept.comparison.config import (
     BY_LABEL,
     CENTRAL,
     COPY,
-    JOINT,
     JOINT_RESPONSE,
     RANDOMIZED_RESPONSE,
     REFERENCES,
@@ -23,12 +22,12 @@ from adept.comparison.config import (
 )
 from adept.mechanisms import BY_NAME, LearnedCodebook
 
-NONE, PUBLIC, LOOKUP = "none", "public_only", "lookup"  # in the place of a mechanism
+NONE, PUBLIC = "none", "public_only"  # in the place of a mechanism
 NAMES, NAMES_DIRECTLY = "names", "names_directly"  # texts chosen by label names, and test texts compared with the names
 EXAMPLES = "examples"  # the labelled examples to which the model was adapted
 BY_NAMES = (NAMES, NAMES_DIRECTLY)
 NO_RECORDS = (*BY_NAMES, EXAMPLES)  # references that public knowledge about the labels gives by itself
-LSTM, NEAREST = "lstm", "nearest"  # decoders: of a model, and of the look-up
+LSTM = "lstm"  # the decoder of a model
 PUBLIC_TEXTS = "public"  # the decoder of a synthesizer
 DESCRIBED = "codec"  # the decoder of descriptions
 WORDS = "words"  # no decoder: the release is text already
@@ -100,8 +99,6 @@ def _list_rows(config: CompareConfig, examples: bool) -> Iterator[tuple[str, Mod
         yield EXAMPLES, None
     if config.baselines and config.protocol == "disjoint":
         yield PUBLIC, None
-    if config.baselines and config.labels not in (JOINT, JOINT_RESPONSE):  # no label fits beside its random codebook
-        yield LOOKUP, None
     if config.alternatives:
         yield from ((name, None) for name in (*TOKEN_WISE, REDACTED))
     models = {_choose_model(config, name): None for name in config.mechanisms}
@@ -140,8 +137,6 @@ def _choose_decoder(config: CompareConfig, name: str) -> str | None:
         return None
     if config.trust == CENTRAL:
         return PUBLIC_TEXTS
-    if name == LOOKUP:
-        return NEAREST
     if name in (*TOKEN_WISE, REDACTED):
         return WORDS
     return DESCRIBED if name in ("description", BY_LABEL) else LSTM

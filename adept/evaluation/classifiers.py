@@ -8,7 +8,7 @@ similar according to the lexicon.
 """
 
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -35,11 +35,9 @@ VECTOR_LENGTH = 0.7  # length of a text's mean word vector; the TF-IDF vector of
 FOLDS, MIN_RECORDS_TO_TUNE = 3, 100
 ONE_FOLD_RECORDS = 1500  # with more records, only one fold is held out
 TUNING_STEPS = 20  # steps of a fit that starts from the weights of the strength before
-LINEAR_DIM = 16  # dimension of the linear encoder
 MANY_TEXTS, MIN_HOLDERS = 500, 3  # among MANY_TEXTS or more texts, MIN_HOLDERS texts must hold a word
 
 Fold = tuple[Tensor, Tensor]  # counts of the training texts, and of the held-out texts
-Encoder = Callable[[Sequence[str]], NDArray[np.float64]]
 
 
 @dataclass(frozen=True)
@@ -239,41 +237,3 @@ class TextClassifier:
         size = len(self.names)
         cells = np.bincount(self.rows[chosen] * size + self.columns[chosen], minlength=self._distinct * size)
         return torch.from_numpy(cells.astype(np.float32)).reshape(self._distinct, size)
-
-
-def fit_linear_encoder(public: Corpus, *, dim: int = LINEAR_DIM, seed: int) -> Encoder:
-    """Fit a linear encoder to public text: a function from N texts to unit vectors (N, dim).
-
-    The encoder computes TF-IDF of words and word pairs, projects it onto the first ``dim`` + 1
-    singular directions, leaves out the first of these, and whitens the result. If there are fewer
-    singular directions, the missing coordinates are zero.
-    """
-    from sklearn.decomposition import TruncatedSVD  # takes seconds to import
-    from sklearn.feature_extraction.text import TfidfVectorizer
-    from sklearn.preprocessing import normalize
-
-    texts = public.texts
-    features = TfidfVectorizer(
-        ngram_range=(1, 2),
-        sublinear_tf=True,
-        token_pattern=r"(?u)\S+",
-        min_df=MIN_HOLDERS if len(texts) >= MANY_TEXTS else 1,
-    )
-    try:
-        matrix = features.fit_transform(texts)
-    except ValueError:
-        raise DataError("public text must have words, got texts without any: set baselines=false") from None
-    found = min(dim + 1, *(size - 1 for size in matrix.shape))
-    if found < 2:
-        raise DataError(f"public text must have different texts, got {len(texts)}: set baselines=false")
-    decomposition = TruncatedSVD(found, random_state=seed).fit(matrix)
-    scores = decomposition.transform(matrix)  # the first direction is close to their mean
-    mean, scale = scores.mean(axis=0), np.maximum(scores.std(axis=0), 1e-9)
-
-    def encode(others: Sequence[str]) -> NDArray[np.float64]:
-        whitened = ((decomposition.transform(features.transform(others)) - mean) / scale)[:, 1:]
-        vectors = np.pad(whitened, ((0, 0), (0, dim - whitened.shape[1])))
-        vectors[~vectors.any(axis=1), 0] = 1.0
-        return np.asarray(normalize(vectors), dtype=np.float64)
-
-    return encode

@@ -69,7 +69,7 @@ analysis", section 3.1 (histograms); Ghosh, Roughgarden and Sundararajan 2009, "
 utility-maximizing privacy mechanisms" (the noise).
 
 Checked proof: ``proofs/Noise.v``, ``votes_are_private``, ``votes_are_private_for_replacing``,
-``one_row_moves_2``, ``two_rounds_are_private``.
+``one_row_moves_2``; for two rounds and an added or removed person, ``two_rounds_are_private``.
 """
 
 import math

@@ -30,8 +30,8 @@ words of the operating system. With L = 2^62 / 2^k, the program limits the noise
 limit on the noise changes no result. So the result is a function of the exact sum, and computing it
 is post-processing.
 
-Checked proof: ``proofs/DiscreteLaplace.v``, ``signs_have_the_weights_of_the_noise``;
-``proofs/Noise.v``, ``geometric_is_private``.
+Checked proof of the formulas, not of the program: ``proofs/DiscreteLaplace.v``,
+``signs_have_the_weights_of_the_noise``; ``proofs/Noise.v``, ``geometric_is_private``.
 """
 
 import math

@@ -6,8 +6,6 @@ the noise. If v came from (-1/2, 1/2), F(v) would have the Laplace distribution.
 (0, 1). So F(v) is exponentially distributed for v below 1/2, +inf for v = 1/2, and NaN for v above
 1/2, because 1 - 2|v| is then negative (Habernal 2022, Section 3). An audit of DPText must find that
 the privacy claim is false.
-
-Checked proof: ``proofs/Privacy.v``, ``impossible_output_gives_away``.
 """
 
 import math

@@ -9,7 +9,7 @@ from matplotlib.lines import Line2D
 from scipy.optimize import isotonic_regression
 
 from adept.comparison.config import BY_LABEL
-from adept.comparison.plan import LOOKUP, NO_RECORDS
+from adept.comparison.plan import NO_RECORDS
 from adept.mechanisms import BY_NAME
 from adept.mechanisms.guarantee import words
 from adept.plot_style import COLOURS, INK, NAMES, drawing, legend, log_axis
@@ -33,7 +33,6 @@ LEVEL_STYLES: dict[str, Style] = {
     "examples": {"color": "#5f7d4e", "ls": ":", "lw": 1.4},
     MAJORITY: {"color": "#bbb", "ls": "-.", "lw": 1.2},
 }
-LOOKUP_STYLE: Style = {"label": "look-up of public text", "ls": "-.", "lw": 1.5, "marker": "s"}
 HEADLINE_SIZE = (7.0, 4.2)
 HEADLINE_LEVELS = {
     "none": ("the text itself", INK, "-"),
@@ -112,8 +111,7 @@ def _powers(epsilons: Iterable[float]) -> list[float]:
 
 def _style_curve(curve: Curve) -> Style:
     dash, width = ("--", 2.2) if curve.false_claim else ("-", 1.6)
-    style = {"color": COLOURS[curve.mechanism], "ls": dash, "lw": width, "marker": "o", "ms": 4, "label": curve.title}
-    return style | (LOOKUP_STYLE if curve.mechanism == LOOKUP else {})
+    return {"color": COLOURS[curve.mechanism], "ls": dash, "lw": width, "marker": "o", "ms": 4, "label": curve.title}
 
 
 def _draw_curve(axis: Any, curve: Curve, metric: str, *, factor: float) -> None:

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from statistics import mean
 
 from adept.comparison.config import BY_LABEL, REFERENCES, SYNTHESIZER
-from adept.comparison.plan import ALTERNATIVES, LOOKUP, NO_RECORDS, NONE, PUBLIC, REDACTED
+from adept.comparison.plan import ALTERNATIVES, NO_RECORDS, NONE, PUBLIC, REDACTED
 from adept.comparison.results import ResultRow, SeedMean, exceeds
 from adept.evaluation.metrics import OTHER, PAIRED
 from adept.mechanisms import BY_NAME
@@ -22,7 +22,7 @@ QUALITY |= {"bleu": "BLEU", "verbatim_public": "public text"}
 OTHERS = {name: f"{name}{OTHER}" for name in PAIRED}
 MEASURES = (*QUALITY, *OTHERS.values())
 MAJORITY = "always the majority label"
-CURVE_ORDER = [*BY_NAME, BY_LABEL, SYNTHESIZER, LOOKUP, *ALTERNATIVES]
+CURVE_ORDER = [*BY_NAME, BY_LABEL, SYNTHESIZER, *ALTERNATIVES]
 FLOORS = ("random", *NO_RECORDS)
 LEVELS = (NONE, REDACTED, PUBLIC, *NO_RECORDS, *REFERENCES)  # that every curve is read against
 

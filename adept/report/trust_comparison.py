@@ -9,26 +9,23 @@ Each of the following comparisons has a directory and a page:
     NAME-randomized_response/  any other mechanism, one text per record; half of each budget is spent on the label
     NAME-copy/                 the same mechanism, labels copied
 
-For all kinds of trust, the epsilon in the figure is the true epsilon for *replacing* one record by
+For all kinds of trust, the epsilon in the table is the true epsilon for *replacing* one record by
 any other record. The number of records is public.
 
 - central: the synthesizer's epsilon is for adding or removing a record. Replacing a record is a
-  removal and an addition, so the synthesizer runs with half of each epsilon of the figure.
+  removal and an addition, so the synthesizer runs with half of each epsilon of the table.
 - shuffled: the releases are the same as for local trust. Their epsilon and delta are those that
   ``adept.release.shuffle_guarantee`` computes for the shuffled file.
-- local: a mechanism whose claim is false is run with only a fraction of each epsilon of the figure.
-  Then the true epsilon of text and label together is exactly the epsilon of the figure.
+- local: a mechanism whose claim is false is run with only a fraction of each epsilon of the table.
+  Then the true epsilon of text and label together is exactly the epsilon of the table.
 """
 
-import math
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from statistics import mean
 from typing import Any
-
-from matplotlib.lines import Line2D
 
 from adept.comparison.config import (
     CENTRAL,
@@ -46,11 +43,11 @@ from adept.comparison.results import ResultRow
 from adept.comparison.run_comparison import Comparison
 from adept.data.writing import write_table
 from adept.mechanisms.guarantee import words
-from adept.plot_style import COLOURS, INK, drawing, group_rows, log_axis
+from adept.plot_style import group_rows
 from adept.release.columns_labels_persons import ReleaseOptions
 from adept.release.shuffle_guarantee import Shuffled, find_shuffled
 from adept.report import page
-from adept.report.accuracy_figures import HEADLINE_LEVELS, NamedEnd, name_ends
+from adept.report.accuracy_figures import HEADLINE_LEVELS
 from adept.rewriting.alphabets import Alphabet
 
 SHUFFLED, REFERENCE = "shuffled", "reference"
@@ -58,11 +55,8 @@ PRIVATE, COPIED = "private", "copied"  # labels
 REPLACED = 2.0  # an epsilon for replacing a record, over that for adding or removing one
 LABEL_SHARE = 0.5  # of a claimed budget, where text and label are no single symbol
 ORIGINAL = "original"
-FIGURE, SIZE = "trust.svg", (7.6, 4.6)
+TABLE = "trust.csv"
 TRUST_ORDER = (CENTRAL, SHUFFLED, LOCAL)
-SHUFFLED_COLOUR = "#7d5ba6"
-WIDTHS = {PRIVATE: 2.2, COPIED: 0.9}  # of curves, by what becomes of labels
-MARGIN = 2**0.15  # of the axis, beyond the least and the largest budget
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -108,17 +102,13 @@ class TrustComparison:
             results = part.collect()
             page.write(results)
             rows += _trust_rows(part, results.rows)
-        write_table(rows, self.directory / "trust.csv")
+        write_table(rows, self.directory / TABLE)
         return rows
 
 
 def write(comparison: TrustComparison) -> page.Report:
-    """Write ``figures/trust.svg`` into the comparison's directory; return its path and a table."""
-    rows = comparison.collect()
-    path = comparison.directory / "figures" / FIGURE
-    path.parent.mkdir(exist_ok=True)
-    path.write_text(draw(rows, comparison.config.epsilons), "utf-8")
-    return page.Report(path, [accuracy_grid(rows)], [], [])
+    """Write ``trust.csv`` into the comparison's directory; return its path and a table."""
+    return page.Report(comparison.directory / TABLE, [accuracy_grid(comparison.collect())], [], [])
 
 
 def split_config(config: CompareConfig) -> list[CompareConfig]:
@@ -182,7 +172,6 @@ class TrustCurve:
     trust: str
     mechanism: str
     labels: str
-    colour: str
     points: list[tuple[float, float, float, float]]  # epsilon; least, mean, largest accuracy
 
 
@@ -191,8 +180,7 @@ def trace_curves(rows: Sequence[TrustRow]) -> list[TrustCurve]:
     found, released = [], [row for row in rows if row.trust != REFERENCE]
     for key, own in group_rows(released, lambda row: (row.trust, row.mechanism, row.labels)).items():
         points = map(_point, group_rows(own, lambda row: row.claimed_epsilon).values())
-        colour = SHUFFLED_COLOUR if key[0] == SHUFFLED else COLOURS[key[1]]
-        found.append(TrustCurve(*key, colour, sorted(points)))
+        found.append(TrustCurve(*key, sorted(points)))
     return sorted(found, key=lambda curve: (curve.labels != PRIVATE, TRUST_ORDER.index(curve.trust)))
 
 
@@ -201,53 +189,16 @@ def _point(rows: list[TrustRow]) -> tuple[float, float, float, float]:
     return max(row.epsilon or 0.0 for row in rows), min(found), mean(found), max(found)
 
 
-def _levels(rows: Sequence[TrustRow]) -> Iterator[tuple[str, float, str]]:
+def levels(rows: Sequence[TrustRow]) -> Iterator[tuple[str, float, str]]:
+    """Yield the name, the accuracy and the colour of each reference row."""
     for name, (title, colour, _) in HEADLINE_LEVELS.items():
         groups = group_rows((row for row in rows if row.mechanism == name), lambda row: (row.trust, row.labels))
         if groups:
             yield title, max(mean(row.accuracy for row in own) for own in groups.values()), colour
 
 
-def draw(rows: Sequence[TrustRow], epsilons: Sequence[float]) -> str:
-    """Return the content of an SVG file with all curves; its x axis covers the given epsilons."""
-    found = trace_curves(rows)
-    with drawing(1, 1, size=SIZE) as opened:
-        axis = opened.axes[0][0]
-        for curve in found:
-            _draw_curve(axis, curve)
-        ends: list[NamedEnd] = []
-        for curve in found:
-            if curve.labels == PRIVATE:  # named at its last point within the panel
-                inside = [accuracy for epsilon, _, accuracy, _ in curve.points if epsilon <= max(epsilons) * MARGIN]
-                ends.append((inside[-1], _name(curve, found), curve.colour))
-        for name, height, colour in _levels(rows):
-            axis.axhline(height, color=colour, lw=1.1, ls=":", zorder=1)
-            ends.append((height, name, colour))
-        powers = range(math.ceil(math.log2(min(epsilons))), math.floor(math.log2(max(epsilons))) + 1)
-        delta = max((row.delta or 0 for row in rows if row.trust == SHUFFLED and row.labels == PRIVATE), default=0)
-        shuffled = f"; shuffled: delta {words(delta)}" if delta else ""
-        label = f"true epsilon for replacing one record, n public{shuffled}"
-        log_axis(axis, [2.0**power for power in powers], label)
-        axis.set_xlim(min(epsilons) / MARGIN, max(epsilons) * MARGIN)
-        axis.set_ylim(0, 1)
-        axis.set_ylabel("accuracy of a classifier trained on the release")
-        name_ends(axis, ends)
-        keys = [Line2D([], [], color=INK, lw=width, label=f"labels {name}") for name, width in WIDTHS.items()]
-        opened.figure.legend(handles=keys, loc="outside lower center", ncols=len(keys), frameon=False)
-    return opened.svg
-
-
-def _draw_curve(axis: Any, curve: TrustCurve) -> None:
-    x, low, middle, high = zip(*curve.points, strict=True)
-    thick = curve.labels == PRIVATE
-    style: dict[str, Any] = {"color": curve.colour, "lw": WIDTHS[curve.labels], "zorder": 3 if thick else 2}
-    style["ls"] = "--" if curve.mechanism == ORIGINAL else "-"
-    axis.plot(x, middle, marker="o" if thick else "", ms=3.8, **style)
-    if thick:
-        axis.fill_between(x, low, high, color=curve.colour, alpha=0.15, lw=0)
-
-
-def _name(curve: TrustCurve, found: Sequence[TrustCurve]) -> str:
+def name_curve(curve: TrustCurve, found: Sequence[TrustCurve]) -> str:
+    """Return the name of a curve, which tells it from the other curves."""
     if curve.mechanism == ORIGINAL:
         return "original ADePT"
     alike = [other for other in found if (other.trust, other.labels) == (curve.trust, PRIVATE)]
@@ -263,6 +214,6 @@ def accuracy_grid(rows: Sequence[TrustRow]) -> page.Grid:
     for curve in found:
         beside = " at {:.3g}" if curve.trust == SHUFFLED else ""
         cells = [f"{middle:.3f}{beside.format(epsilon)}" for epsilon, _, middle, _ in curve.points]
-        lines.append([_name(curve, found), curve.labels, *cells])
-    lines += [[name, "", *[f"{height:.3f}"] * len(asked)] for name, height, _ in _levels(rows)]
+        lines.append([name_curve(curve, found), curve.labels, *cells])
+    lines += [[name, "", *[f"{height:.3f}"] * len(asked)] for name, height, _ in levels(rows)]
     return page.Grid("accuracy", ["true epsilon", "labels", *asked], {"": lines})

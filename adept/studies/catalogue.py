@@ -10,15 +10,12 @@ from typing import Any
 from adept.studies import (
     limits,
     mechanisms_on_latents,
-    other_packages,
-    published_claims,
     sanity_check,
     sensitivity,
     survey_by_randomized_response,
 )
 
 SIMULATED = "Simulated with seeded noise: this shows what releases would look like, and guarantees nothing."
-AUDITED = "Audited: a violation is certain up to one in a thousand; what was not refuted is not proved by it."
 COMPUTED = "Mathematical bounds: nothing was simulated or measured."
 COMMON = {name: name for name in ("epsilons", "mechanisms", "seed")}
 
@@ -49,8 +46,4 @@ STUDIES = {
     "randomized_response": Study(survey_by_randomized_response, {"records": "records", **COMMON}),
     "mechanisms": Study(mechanisms_on_latents, {"trials": "records", "dims": "dims", **COMMON}),
     "limits": Study(limits, {"epsilons": "epsilons"}, COMPUTED),
-    "zoo": Study(published_claims, {"trials": "trials", "mechanisms": "mechanisms"}, AUDITED),
-    "wild": Study(
-        other_packages, {"trials": "trials", "mechanisms": "mechanisms", "environments": "environments"}, AUDITED
-    ),
 }

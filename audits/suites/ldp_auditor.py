@@ -15,9 +15,12 @@ import sys
 from itertools import pairwise
 from pathlib import Path
 
+sys.path.insert(0, str(Path(__file__).parents[1]))
+
+from wild import claims
+from wild.environments import build_environment, isolated
+
 from adept import audit
-from adept.studies import other_packages
-from adept.studies.package_environments import build_environment, isolated
 
 TRIALS, CONFIDENCE, VALUES = 10_000, 0.9999, 8
 
@@ -77,7 +80,7 @@ def ours(mechanism, kind):
 
 def main(environments=None):
     for package, names in PROTOCOLS.items():
-        module = other_packages.load_audit(package)
+        module = claims.load_audit(package)
         environment = build_environment(package, module.INSTALLS, environments)
         for name in names:
             kind, at = getattr(module, name), [spent()]
@@ -90,7 +93,7 @@ def main(environments=None):
             row = {"package": package, "protocol": name, "claim": kind.claim["epsilon"]}
             row |= {
                 "LDP-Auditor": round(found, 2),
-                "adept": round(other_packages.certified(result), 2),
+                "adept": round(claims.certified(result), 2),
                 "violated": result.violated,
             }
             print(json.dumps({**row, "seconds": [round(end - start, 1) for start, end in pairwise(at)]}), flush=True)

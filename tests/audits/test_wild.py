@@ -9,14 +9,13 @@ import subprocess
 from pathlib import Path
 
 import pytest
-
-from adept.studies import other_packages
-from adept.studies.package_environments import NotInstalled, build_environment, python_of, surroundings
+from wild import claims
+from wild.environments import NotInstalled, build_environment, python_of, surroundings
 
 pytestmark = pytest.mark.network
 
 ENVIRONMENTS = os.environ.get("ADEPT_WILD_ENVIRONMENTS")  # null: in the user's cache
-REPRODUCERS = sorted((other_packages.DIRECTORY / "reproducers").glob("*/*.py"))
+REPRODUCERS = sorted((claims.DIRECTORY.parent / "reproducers").glob("*/*.py"))
 MAX_LINES = 30
 SHORT_TRIALS = 1000
 QUICK = {  # one claim of each small package, which a short audit refutes or not as expected
@@ -42,16 +41,14 @@ LARGER = {
 
 def marked(path: Path) -> object:
     """Return a reproducer as a parameter; one whose environment has PyTorch is slow to install."""
-    torch = any(
-        "torch" in argument for call in other_packages.load_audit(path.parent.name).INSTALLS for argument in call
-    )
+    torch = any("torch" in argument for call in claims.load_audit(path.parent.name).INSTALLS for argument in call)
     return pytest.param(path, id=f"{path.parent.name}/{path.stem}", marks=[pytest.mark.slow] if torch else [])
 
 
 def environment_of(package: str) -> Path:
     """Return the environment of a package, or skip the test and say that nothing was run."""
     try:
-        return build_environment(package, other_packages.load_audit(package).INSTALLS, ENVIRONMENTS)
+        return build_environment(package, claims.load_audit(package).INSTALLS, ENVIRONMENTS)
     except NotInstalled as reason:
         pytest.skip(f"NOT RUN: {reason}")
 
@@ -74,7 +71,7 @@ def words(text: str) -> str:
 
 def texts_of(package: str, environment: Path) -> str:
     """Return the sources and the README of a package as it is installed."""
-    name = re.sub(r"[-.]+", "_", other_packages.load_audit(package).PACKAGE).lower()
+    name = re.sub(r"[-.]+", "_", claims.load_audit(package).PACKAGE).lower()
     [record] = [
         path
         for path in environment.glob("lib/python*/site-packages/*/RECORD")
@@ -88,17 +85,17 @@ def texts_of(package: str, environment: Path) -> str:
 def check_quotes(package: str) -> None:
     environment = environment_of(package)
     text = texts_of(package, environment)
-    for kind in other_packages.claims_of(other_packages.load_audit(package)):
+    for kind in claims.claims_of(claims.load_audit(package)):
         for part in kind.says[0].split(" ... "):
             assert words(part).strip(".") in text, (kind.__name__, part)
 
 
-def judge(package: str, claim: str) -> other_packages.WildRow:
+def judge(package: str, claim: str) -> claims.WildRow:
     """Audit one claim in few trials."""
-    module = other_packages.load_audit(package)
+    module = claims.load_audit(package)
     kind = getattr(module, claim)
     environment = environment_of(package)
-    return other_packages.judge_claim(module, kind, environment, trials=SHORT_TRIALS, confidence=1 - 1e-7)
+    return claims.judge_claim(module, kind, environment, trials=SHORT_TRIALS, confidence=1 - 1e-7)
 
 
 @pytest.mark.parametrize("package", QUICK)
@@ -107,7 +104,7 @@ def test_a_claim_is_quoted_in_the_words_of_its_package(package: str) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("package", sorted({*other_packages.PACKAGES} - {*QUICK}))
+@pytest.mark.parametrize("package", sorted({*claims.PACKAGES} - {*QUICK}))
 def test_a_claim_is_quoted_in_the_words_of_a_larger_package(package: str) -> None:
     check_quotes(package)
 

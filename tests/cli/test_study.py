@@ -107,6 +107,8 @@ def test_the_latents_of_a_trained_model_are_measured_beside_the_simulation(
     ("overrides", "message"),
     [
         (("study=nonsense",), "study must be one of sensitivity"),
+        (("study=wild",), "run `python audits/run.py wild --output-dir DIR` in the repository"),
+        (("study=zoo", "trials=5"), "run `python audits/run.py zoo --output-dir DIR` in the repository"),
         (("study=randomized_response", "trials=5"), "trials must be null for study=randomized_response, got 5"),
         (("study=randomized_response", "records=[1]"), "records[0] must be an integer between 2 and 10000000, got 1"),
         (("study=limits", "trials=5"), "trials must be null for study=limits, got 5"),

@@ -26,9 +26,7 @@ def test_the_figure_draws_a_line_for_each_mechanism_and_level() -> None:
 
 
 def test_every_mechanism_with_a_budget_has_a_colour_of_its_own() -> None:
-    assert set(COLOURS) == set(BY_NAME) - set(REFERENCES) | {"lookup", "by_label", "synthesizer", *ALTERNATIVES} - {
-        "redaction"
-    }
+    assert set(COLOURS) == set(BY_NAME) - set(REFERENCES) | {"by_label", "synthesizer", *ALTERNATIVES} - {"redaction"}
     assert len(set(COLOURS.values())) == len(COLOURS)
 
 
@@ -38,7 +36,6 @@ def test_a_curve_is_judged_by_one_classifier() -> None:
     heights = {container.get_label(): list(container.lines[0].get_ydata()) for container in axis.containers}
     plt.close("all")
     assert heights["learned_codebook"] == pytest.approx([0.75, 0.75])
-    assert heights["look-up of public text"] == pytest.approx([0.45, 0.45])
     assert heights["original (claim false)"] == pytest.approx([0.81, 0.88])
 
 
@@ -59,7 +56,7 @@ def test_what_is_kept_stands_over_the_true_epsilon() -> None:
     ours = drawn[COLOURS["sqrt_n"], "--", "o"]
     assert (list(ours.get_xdata()), list(ours.get_ydata())) == ([8.0, 64.0], pytest.approx([0.61 / 8, 0.7]))
     assert list(drawn[COLOURS["sqrt_n"], ":", "o"].get_ydata()) == pytest.approx([0.61 / 32, 0.7 / 4])
-    assert {(COLOURS["lookup"], "-", "s"), (COLOURS["learned_codebook"], "-", "o")} <= set(drawn)
+    assert (COLOURS["learned_codebook"], "-", "o") in drawn
     assert list(axis.get_xticks()) == [8.0, 16.0, 32.0, 64.0, 128.0, 256.0]
 
 
@@ -141,7 +138,7 @@ def test_the_headline_names_the_variants_and_the_best_others_and_no_name_lies_ov
     svg = curves.draw_headline(lines)
     for name in ("the text itself", "original (claim false)", *shown[1:], "random"):
         assert svg.count(f">{name}</text>") == 1
-    for name in ("look-up", "codebook<", "privunit"):
+    for name in ("codebook<", "privunit"):
         assert f">{name}" not in svg
     places = sorted(float(y) for y in re.findall(r'<text style="font-size: 11px[^>]* y="([\d.]+)"', svg))
     assert len(places) == 6

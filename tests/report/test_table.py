@@ -32,7 +32,7 @@ def test_each_model_has_references_of_its_own() -> None:
 
 def test_curves_are_in_the_librarys_order_with_ascending_budgets() -> None:
     curves = table(list(reversed(make_mixed()))).curves
-    assert [curve.mechanism for curve in curves] == ["original", "sqrt_n", "learned_codebook", "lookup"]
+    assert [curve.mechanism for curve in curves] == ["original", "sqrt_n", "learned_codebook"]
     assert all(list(curve.at) == [8.0, 64.0] for curve in curves)
 
 

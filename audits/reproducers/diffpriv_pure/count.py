@@ -9,4 +9,4 @@ print("P(42):", of_42.count(42) / 10_000, "and", of_43.count(42) / 10_000)
 assert min(of_42) >= 42
 assert min(of_43) >= 43
 assert of_42.count(42) > 6_000
-# A published 42 proves that nobody else was counted: epsilon is infinite. Source: geometric_noise, last line.
+# A published 42 all but proves that no 43rd was counted: the noise is -1 once in 2^53. Source: geometric_noise, last line.

@@ -10,8 +10,15 @@ name = tempfile.mktemp()
 with Path(name).open("w") as file:  # 300 words of 50 numbers
     for i in range(300):
         file.write(f"w{i} " + " ".join(f"{random.gauss(0, 0.4):.4f}" for _ in range(50)) + "\n")
-tem = TEM({"embPath": name, "epsilon": 10.0, "beta": 0.001})
-released = [tem.processText(["alice"]) for _ in range(200)]
-print("'alice', which the vocabulary does not hold:", {w: released.count(w) for w in set(released)})
-assert released.count("alice") > 190
+
+
+def kept(epsilon):
+    tem = TEM({"embPath": name, "epsilon": epsilon, "beta": 0.001})
+    return [tem.processText(["alice"]) for _ in range(60)].count("alice")
+
+
+counts = {epsilon: kept(epsilon) for epsilon in (0.5, 1.0, 2.0, 5.0, 10.0)}
+print("'alice', which the vocabulary does not hold, of 60 releases:", counts)
+assert min(counts[5.0], counts[10.0]) > 50
+assert max(counts[0.5], counts[1.0]) < 10  # no word is farther away than the threshold, 2 / epsilon ln(V (1 - b) / b)
 # np.random.choice(L_hat_w, 1) is asked for one of a list of vectors and raises; `except: selectedWord = word`.

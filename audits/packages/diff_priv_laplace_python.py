@@ -18,12 +18,28 @@ class Count:
 
 
 class Sum(Count):
+    """Values between 0 and 1."""
+
     claim = {"epsilon": 1.0, "alphabet": 2}
 
     def privatize(self, values):
         from diffpriv_laplace import DiffPrivLaplaceMechanism as M
 
         return [float(M.anonymize_sum_with_budget(3.0 + v, 0, 1, self.eps)) for v in values]
+
+
+class SumReplaced(Count):
+    """Values between -1 and 1, one of which is replaced: the sum moves by 2, and the sensitivity is taken for 1."""
+
+    claim, expected = (
+        {"epsilon": 1.0, "alphabet": [-1.0, 1.0]},
+        "violated: distribution (the sensitivity is that of an added record)",
+    )
+
+    def privatize(self, values):
+        from diffpriv_laplace import DiffPrivLaplaceMechanism as M
+
+        return [float(M.anonymize_sum_with_budget(3.0 + v, -1, 1, self.eps)) for v in values]
 
 
 class Max(Count):

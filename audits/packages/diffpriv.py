@@ -55,6 +55,7 @@ class Laplace(Base):
 class Response(Base):
     """The answer of the third person of five; no epsilon is stated, so any finite one is claimed."""
 
+    budget = "ours"
     says = (
         "Random uses the Random Response mechanism. Random Response is a simple differential privacy algorithm.",
         "diff.py, randresponse",

@@ -10,10 +10,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from wild import claims
+from wild.environments import NotInstalled, build_environment, isolated
 
 from adept.errors import ConfigurationError
-from adept.studies import other_packages
-from adept.studies.package_environments import NotInstalled, build_environment, isolated
 
 AUDIT = '''
 """A package: of this test."""
@@ -78,7 +78,7 @@ def stand_in(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     path = tmp_path / "audits" / "stand_in.py"
     path.parent.mkdir()
     path.write_text(AUDIT, "utf-8")
-    monkeypatch.setattr(other_packages, "DIRECTORY", path.parent)
+    monkeypatch.setattr(claims, "DIRECTORY", path.parent)
     return path
 
 
@@ -142,18 +142,18 @@ def process_exists(number: int) -> bool:
 def test_a_claim_is_judged_with_half_the_noise_as_a_control(
     environment: Path, stand_in: Path, claim: str, verdict: str, noted: str
 ) -> None:
-    module = other_packages.load_audit("stand_in")
+    module = claims.load_audit("stand_in")
     kind = getattr(module, claim)
-    row = other_packages.judge_claim(module, kind, environment, trials=2000, confidence=1 - 1e-7)
+    row = claims.judge_claim(module, kind, environment, trials=2000, confidence=1 - 1e-7)
     assert (row.verdict, row.noted, row.as_expected) == (verdict, noted, True), row
     assert row.halved.startswith("found") == (verdict == "not refuted")
 
 
 def test_a_control_that_cannot_be_found_makes_a_row_that_could_not_tell(environment: Path, stand_in: Path) -> None:
-    module = other_packages.load_audit("stand_in")
-    row = other_packages.judge_claim(module, module.Response, environment, trials=100, confidence=1 - 1e-7)
+    module = claims.load_audit("stand_in")
+    row = claims.judge_claim(module, module.Response, environment, trials=100, confidence=1 - 1e-7)
     assert (row.verdict, row.halved, row.as_expected) == ("could not tell", "not found", False)
-    row = other_packages.judge_claim(module, module.Failing, environment, trials=100, confidence=0.999)
+    row = claims.judge_claim(module, module.Failing, environment, trials=100, confidence=0.999)
     assert (row.verdict, row.evidence) == ("not judged", "ValueError: no such model")
 
 
@@ -163,20 +163,20 @@ def test_a_package_that_cannot_be_installed_is_said_to_be_missing(tmp_path: Path
 
 
 def test_every_audit_states_its_claim_and_what_is_expected() -> None:
-    assert len(other_packages.PACKAGES) >= 12
-    for name in other_packages.PACKAGES:
-        module = other_packages.load_audit(name)
+    assert len(claims.PACKAGES) >= 12
+    for name in claims.PACKAGES:
+        module = claims.load_audit(name)
         assert any(f"=={module.VERSION}" in argument for call in module.INSTALLS for argument in call)
-        for kind in other_packages.claims_of(module):
+        for kind in claims.claims_of(module):
             assert len(kind.says) == 2
             assert kind.claim["epsilon"] > 0
             assert kind.expected.startswith(("sound", "violated: "))
-    with pytest.raises(ConfigurationError, match="mechanisms must be one of"):
-        next(other_packages.run(mechanisms=("nonsense",)))
+    with pytest.raises(ConfigurationError, match="only must be one of"):
+        next(claims.run(mechanisms=("nonsense",)))
 
 
 def test_a_study_writes_a_table_and_a_figure() -> None:
-    module = other_packages.load_audit("diffpriv_pure")
-    rows = [other_packages._row(module, kind, "not installed") for kind in other_packages.claims_of(module)]
-    assert len(other_packages.tables(rows)[0][2]) == len(rows)
-    assert "svg" in other_packages.draw(rows)
+    module = claims.load_audit("diffpriv_pure")
+    rows = [claims._row(module, kind, "not installed") for kind in claims.claims_of(module)]
+    assert len(claims.tables(rows)[0][2]) == len(rows)
+    assert "svg" in claims.draw(rows)

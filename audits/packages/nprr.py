@@ -48,6 +48,7 @@ class Laplace(Base):
 class Multinomial(Base):
     """K = 3; a batch of records is randomised in one call. No epsilon is stated: it is that of r, if values are drawn well."""
 
+    budget = "ours"
     says = ("Multivariate generalization of Warner's randomized response", "mechanisms.py, multinomial_rr")
     claim, expected = {"epsilon": 2.0, "alphabet": 3}, "violated: state (one random value for all rows of a call)"
 

@@ -1,6 +1,6 @@
 """Audits of other people's packages as pip installs them.
 
-The folder ``audits/`` has one file for each package, with the claims that the package makes. The
+The folder ``audits/packages/`` has one file for each package, with the claims that the package makes. The
 claims to audit are chosen before the run. One run refutes a true claim with probability at most 1 -
 `CONFIDENCE`, by a union bound over the claims. If a claim is not refuted, the mechanism is audited
 again with half the noise, so that the mechanism violates the claim. If this second audit finds no
@@ -15,27 +15,22 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+from wild.environments import NotInstalled, build_environment, isolated
+
 from adept import audit
 from adept.audit import AuditResult, Claim, NotJudged, Verdict
 from adept.errors import ConfigurationError
 from adept.plot_style import INK, VERDICT_COLOURS, Table, drawing
 from adept.ranges import check_choice
-from adept.studies.package_environments import NotInstalled, build_environment, isolated
 
 CONFIDENCE = 0.999  # one run refutes no true claim with at least this probability
 TRIALS = 4_000  # for a claim whose class has no attribute ``trials``
 HALVED_NOISE = 2.0  # the budget is multiplied by this factor
-DISTRIBUTION = "distribution"
+DISTRIBUTION, STATED = "distribution", "stated"
 COUNTED = (DISTRIBUTION, "randomness")  # only these kinds concern finite records in the form that the package expects
 
 
-def _directory() -> Path:
-    package = Path(__file__).parent.parent
-    beside, packaged = package.parent / "audits", package / "audits"
-    return beside if beside.is_dir() else packaged
-
-
-DIRECTORY = _directory()
+DIRECTORY = Path(__file__).parent.parent / "packages"
 PACKAGES = tuple(sorted(path.stem for path in DIRECTORY.glob("*.py")))
 
 
@@ -50,6 +45,7 @@ class WildRow:
     place: str  # place of these words in the package
     epsilon: float
     delta: float
+    budget: str  # "stated", or "ours" if the package states no epsilon for these records
     expected: str  # the verdict that was expected, written down before the audit
     verdict: str  # violated, not refuted, could not tell, not judged, not installed
     kinds: str = ""  # kinds of violation that were found
@@ -74,7 +70,7 @@ def load_audit(name: str) -> ModuleType:
     path = DIRECTORY / f"{name}.py"
     spec = importlib.util.spec_from_file_location(f"audits.{name}", path)
     if spec is None or spec.loader is None or not path.exists():
-        raise ConfigurationError(f"no audit of {name!r} in {DIRECTORY.name}/: name one of {', '.join(PACKAGES)}")
+        raise ConfigurationError(f"no audit of {name!r} in audits/packages/: name one of {', '.join(PACKAGES)}")
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     return module
@@ -91,7 +87,7 @@ def run(
 ) -> Iterator[WildRow]:
     """Audit every claim of the chosen packages, each package in an environment of its own."""
     for name in mechanisms:
-        check_choice(PACKAGES, mechanisms=name)
+        check_choice(PACKAGES, only=name)
     modules = {name: load_audit(name) for name in mechanisms}
     chosen = sum(len(claims_of(module)) for module in modules.values())
     confidence = 1 - (1 - CONFIDENCE) / max(chosen, 1)
@@ -175,6 +171,7 @@ def _row(module: ModuleType, kind: type[Any], verdict: str, **found: Any) -> Wil
         place=kind.says[1],
         epsilon=kind.claim["epsilon"],
         delta=kind.claim.get("delta", 0.0),
+        budget=getattr(kind, "budget", STATED),
         expected=kind.expected,
         verdict=verdict,
         **found,
@@ -188,7 +185,7 @@ def tables(rows: Sequence[WildRow]) -> list[Table]:
 
 
 def _line(row: WildRow) -> list[str]:
-    budget = f"{row.epsilon:g}" + (f", {row.delta:g}" if row.delta else "")
+    budget = f"{row.epsilon:g}" + (f", {row.delta:g}" if row.delta else "") + " (ours)" * (row.budget != STATED)
     found = [row.verdict, row.kinds, row.noted, f"{row.certified_epsilon:.2f}", row.halved]
     return [f"{row.package} {row.version}", row.claim, budget, row.expected.split(" (")[0], *found]
 

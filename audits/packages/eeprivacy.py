@@ -60,6 +60,47 @@ class ClampedMean(Laplace):
         ]
 
 
+class ClampedMeanReplaced(ClampedMean):
+    """Values within the bounds; one record is replaced."""
+
+    claim, expected = {"epsilon": 1.0, "alphabet": [0.0, 1.0]}, "sound"
+
+
+class ClampedMeanAdded(ClampedMean):
+    """Values within the bounds; the file [0] or [0, 1]. The noise has scale 1 / (n eps), so it shows the number n of records.
+
+    At the mean .5 of the second file, the densities have the ratio 2 e^(eps / 2): ln 2 + .1 = .79 for eps = .2. A release is
+    read as: does it lie between the bounds? Its chances are .181 and .091, which differ by ln 2 = .69.
+    """
+
+    claim, expected, trials = (
+        {"epsilon": 0.2, "alphabet": [0, 1]},
+        "violated: distribution (the scale of the noise shows the number of records)",
+        20_000,
+    )
+
+    def privatize(self, values):
+        from eeprivacy.operations import PrivateClampedMean
+
+        m = PrivateClampedMean(lower_bound=0, upper_bound=1)
+        return [bool(0 < m.execute(values=[0.0] + [1.0] * v, epsilon=self.eps) < 1) for v in values]
+
+
+class ClampedSumAdded(ClampedSum):
+    """Three or four records between 10 and 11: the sum moves by up to 11, the noise has the scale 1 / eps."""
+
+    claim, expected = (
+        {"epsilon": 1.0, "alphabet": [0, 1]},
+        "violated: distribution (an added record moves the sum by more than b - a)",
+    )
+
+    def privatize(self, values):
+        from eeprivacy.operations import PrivateClampedSum
+
+        m = PrivateClampedSum(lower_bound=10, upper_bound=11)
+        return [float(m.execute(values=[10.5] * (3 + v), epsilon=self.eps)) for v in values]
+
+
 class VectorMeanLaplace(Laplace):
     says = (
         "With the Laplace Mechanism, noise is scaled to the L1 norm of the dataset.",

@@ -68,6 +68,7 @@ class TEM(Geometric):
 class Unknown(Geometric):
     """A word that the list does not hold, such as a name; the README says that stop words are kept, and nothing of these."""
 
+    budget = "ours"
     claim, expected, trials = (
         {"epsilon": 1.0, "alphabet": ["cat", "alice"]},
         "violated: distribution (unknown words are kept)",

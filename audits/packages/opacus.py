@@ -7,6 +7,7 @@ INSTALLS = (("--no-deps", "opacus==1.6.0"), ("torch==2.13.0", "numpy==2.4.6", "s
 class Noise:
     """One clipped gradient of one number, with the noise of DPOptimizer; sigma of (1, 1e-5)."""
 
+    budget = "ours"
     says = (
         "Generates noise according to a Gaussian distribution with mean 0 ... Standard deviation of the noise",
         "optimizers/optimizer.py, _generate_noise",

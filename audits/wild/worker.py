@@ -1,6 +1,6 @@
 """The worker: a process that runs a mechanism inside the environment of its package.
 
-The *caller* starts the worker as ``python package_worker.py AUDIT_FILE CLASS FACTOR SOCKET``.
+The *caller* starts the worker as ``python worker.py AUDIT_FILE CLASS FACTOR SOCKET``.
 Caller and worker exchange messages through pipes. The messages are written by `marshal` and hold
 only plain types, so a package cannot send code to the caller. A forked caller connects to the
 socket, and the worker forks itself to serve the forked caller.
@@ -41,7 +41,10 @@ def receive(stream: BinaryIO) -> Any:
 
 
 def plain(release: Any) -> Any:
-    """Convert a release to plain types; other objects become tuples (name of the type, items)."""
+    """Convert a release to plain types; other objects become lists of their items.
+
+    The name of a type is no part of a release: whoever sends the release sends its items.
+    """
     if type(release) in PLAIN:
         return release
     for kind in PLAIN[1:-1]:
@@ -55,7 +58,7 @@ def plain(release: Any) -> Any:
         return frozenset(map(plain, release))
     if hasattr(release, "tolist"):
         return plain(release.tolist())
-    return (type(release).__name__, plain(list(release)))
+    return plain(list(release))
 
 
 class Objects:

@@ -32,8 +32,45 @@ class Sum:
         return [[private_sum([0.2, -0.4, v], (-1.0, 1.0), self.eps)] for [v] in values]
 
 
+class SumAdded(Sum):
+    """Three or four records between 10 and 11: the sum moves by up to 11, the noise has the scale 1 / eps."""
+
+    claim, expected = (
+        {"epsilon": 1.0, "alphabet": 2},
+        "violated: distribution (an added record moves the sum by more than the bounds' difference)",
+    )
+
+    def privatize(self, values):
+        from diffpriv_pure import private_sum
+
+        return [private_sum([10.5] * (3 + v), (10.0, 11.0), self.eps) for v in values]
+
+
+class Mean(Sum):
+    """Three records, of which one is replaced."""
+
+    says = ("add noise calibrated for sensitivity (hi-lo)/n", "__init__.py, private_mean")
+    claim = {"epsilon": 1.0, "alphabet": 2}
+
+    def privatize(self, values):
+        from diffpriv_pure import private_mean
+
+        return [private_mean([0.0, 0.0, float(v)], (0.0, 1.0), self.eps) for v in values]
+
+
+class MeanAdded(Mean):
+    """The file [0] or [0, 1]. The noise has scale 1 / (n eps), so it shows the number n of records: no epsilon holds."""
+
+    expected = "violated: distribution (the scale of the noise shows the number of records)"
+
+    def privatize(self, values):
+        from diffpriv_pure import private_mean
+
+        return [private_mean([0.0] + [1.0] * v, (0.0, 1.0), self.eps) for v in values]
+
+
 class GaussianMean:
-    """The classical sigma, at a delta for which half of it can be found."""
+    """The classical sigma, at a delta for which half of it can be found; one record is replaced."""
 
     says = ("Relaxed (ε, δ)-DP: Gaussian noise for a mean", "README, Quick Start")
     claim, expected, trials = {"epsilon": 1.0, "delta": 1e-3, "alphabet": 2}, "sound", 100_000

@@ -1,4 +1,4 @@
-"""Published mechanisms, reimplemented; `adept.studies.published_claims` lists their claims.
+"""Published mechanisms, reimplemented; ``audits/zoo/claims.py`` lists their claims.
 
 A mechanism on latents adds noise to the latent that the public encoder computes for a sentence, and
 releases the noisy latent. A word-level mechanism replaces each word of a sentence separately, so

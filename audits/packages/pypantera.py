@@ -97,6 +97,7 @@ class TEM(Base):
 class TEMUnknown(TEM):
     """Words that the vocabulary does not hold, such as names."""
 
+    budget = "ours"
     eps = 4.0
     dim, claim, expected, trials = (
         50,

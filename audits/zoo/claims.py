@@ -11,6 +11,8 @@ from dataclasses import dataclass, fields, replace
 from typing import Any
 
 import numpy as np
+from zoo import mechanisms as published
+from zoo.mechanisms import TOKENS, WordByWord, public_words
 
 from adept import audit
 from adept.audit import Claim, NotJudged
@@ -18,8 +20,6 @@ from adept.data.corpus import DataConfig, load
 from adept.mechanisms import DPText, OriginalLaplace
 from adept.plot_style import INK, VERDICT_COLOURS, Table, drawing
 from adept.ranges import check_choice
-from adept.studies import published_mechanisms as published
-from adept.studies.published_mechanisms import TOKENS, WordByWord, public_words
 
 TRIALS = 20_000
 NAMES = (
@@ -235,7 +235,7 @@ def run(*, mechanisms: tuple[str, ...] = NAMES, trials: int = TRIALS) -> Iterato
     """Audit every reading of the chosen mechanisms, with ``trials`` releases of each record."""
     found = exhibits()
     for name in mechanisms:
-        check_choice(NAMES, mechanisms=name)
+        check_choice(NAMES, only=name)
         yield from (_row(exhibit, trials) for exhibit in found if exhibit.mechanism == name)
 
 

@@ -21,10 +21,10 @@ from typing import Any
 
 import numpy as np
 import torch
+from wild import worker
 
 from adept.data.writing import cache_directory
 from adept.errors import AdeptError
-from adept.studies import package_worker
 
 INSTALL_TIMEOUT_SECONDS = 1200
 # Modules are compiled only when they are imported: this takes a quarter of the time.
@@ -97,13 +97,13 @@ class Connection:
             self.owner, self.lock = os.getpid(), threading.Lock()
             self.replies, self.requests = connection.makefile("rb"), connection.makefile("wb")
         with self.lock:
-            package_worker.send(self.requests, message)
+            worker.send(self.requests, message)
             return self.read()
 
     def read(self) -> Any:
         """Return the next answer of the worker."""
         try:
-            outcome, answer = package_worker.receive(self.replies)
+            outcome, answer = worker.receive(self.replies)
         except EOFError:
             raise RuntimeError("the worker ended") from None
         if outcome == "error":
@@ -167,7 +167,7 @@ def isolated(environment: Path, file: Path, kind: str, *, factor: float = 1.0, *
         command = [
             str(python_of(environment)),
             "-P",
-            package_worker.__file__,
+            worker.__file__,
             str(file),
             kind,
             str(factor),
