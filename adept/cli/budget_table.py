@@ -25,7 +25,7 @@ from adept.models.saved_model import Autoencoder
 from adept.models.tokenizer import Tokenizer
 from adept.release.columns_labels_persons import ReleaseOptions
 from adept.release.input_files import Inputs
-from adept.release.local_release import open_release
+from adept.release.local_release import choose_writer, open_release
 from adept.rewriting.budget_estimates import ADVICE, QUESTION, SHARE_HEADINGS, TABLE_BUDGETS, Budget, preview_budgets
 from adept.rewriting.expected_content_and_warnings import (
     LABELLED,
@@ -53,11 +53,14 @@ def show_rewrite_budgets(config: RewriteConfig, inputs: Inputs, public: Corpus |
 
     def measured(epsilon: float) -> Rewriter:
         rewriter, options = opened(epsilon)
-        return choose_measured(rewriter, choose_writer(config, header, rewriter, options), public)
+        return choose_measured(
+            rewriter, choose_writer(rewriter, options, has_labels=has_labels(config, header)), public
+        )
 
     options = opened(TABLE_BUDGETS[0])[1]
     _check_header(inputs, options.required)
-    labels = _label_lines(config, header, choose_writer(config, header, *opened(TABLE_BUDGETS[0])), public)
+    least = choose_writer(*opened(TABLE_BUDGETS[0]), has_labels=has_labels(config, header))
+    labels = _label_lines(config, header, least, public)
     rows = list(preview_budgets(measured, public))
     most = 1 if config.epsilon_per == "person" else config.max_records_per_person or 1
     person = [f"a person with {most} records in"] if most > 1 else []
@@ -180,14 +183,3 @@ def has_labels(config: RewriteConfig, first: Record) -> bool:
     """Return True if the output gets labels from the input: copied, or released with the text."""
     written = config.labels in LABELLED and not config.output.endswith(TEXT_ENDINGS)
     return written and find_label_column(first, config.label_column) is not None
-
-
-def choose_writer(config: RewriteConfig, first: Record, rewriter: Rewriter, options: ReleaseOptions) -> Rewriter:
-    """Return the rewriter that writes the file.
-
-    It is ``rewriter.by_label`` if labels are copied and label_codewords=auto; otherwise, it is
-    ``rewriter``.
-    """
-    if not (options.by_label and has_labels(config, first)):
-        return rewriter
-    return rewriter.by_label(options.label_descriptions, label_set=options.label_set)

@@ -7,7 +7,7 @@ from functools import partial
 from pathlib import Path
 from typing import TypeVar
 
-from adept.cli.budget_table import TEXT_ENDINGS, choose_writer, has_labels, show_rewrite_budgets
+from adept.cli.budget_table import TEXT_ENDINGS, has_labels, show_rewrite_budgets
 from adept.cli.config import RewriteConfig, SynthesizeConfig
 from adept.cli.console import progress, warn
 from adept.cli.exit_status_and_signals import Interruptible, show_lines
@@ -22,7 +22,7 @@ from adept.mechanisms.guarantee import words
 from adept.release.columns_labels_persons import CheckedRecords
 from adept.release.default_ledger import describe_overlap, find_key, open_ledger
 from adept.release.input_files import Inputs
-from adept.release.local_release import open_release, prepare_file, release_file
+from adept.release.local_release import choose_writer, open_release, prepare_file, release_file
 from adept.release.publication import STATEMENT, Publication
 from adept.release.release_flow import preview
 from adept.release.statement import PrivacyStatement
@@ -59,7 +59,8 @@ def run(config: RewriteConfig, inputs: Inputs, public: Corpus | None) -> Privacy
     rewriter, options = open_release(config)
     first = inputs.first_records(FIRST_TEXTS)
     columns = next(iter(first), {})
-    writer, labelled = choose_writer(config, columns, rewriter, options), has_labels(config, columns)
+    labelled = has_labels(config, columns)
+    writer = choose_writer(rewriter, options, has_labels=labelled)
     expected = expected_lines(rewriter, public, labelled=labelled, writer=writer)
     lines, notes = [*expected, *_column_lines(config, first)], list[CheckedRecords]()
     private = foreign_lines(rewriter, first_texts(iter(first), config.text_column))

@@ -3,7 +3,8 @@ r"""Release of a public codeword; the t codewords nearest to the record are the 
 A codebook is a list of k public unit vectors, the codewords. The t codewords nearest to a record's
 latent are its *heavy* codewords. The release is a draw of an index by subset selection, whose claim
 and proof are those of ``adept.mechanisms.selection``. Rounding errors, ties and equal codewords can
-only change *which* t codewords are heavy, and this choice does not depend on the draw. For k -> infinity and t / k = q, the mechanism becomes PrivUnit with a cap of probability q
+only change *which* t codewords are heavy, and this choice does not depend on the draw. For k ->
+infinity and t / k = q, the mechanism becomes PrivUnit with a cap of probability q
 (``adept.mechanisms.privunit``).
 
 The other records of a batch, and their number, do not change S_x: every product has SCORED_ROWS

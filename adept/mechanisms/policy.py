@@ -3,12 +3,12 @@
 A release is an index into a public list (``adept.mechanisms.selection``). Its privacy holds for any K
 and t that are fixed without private data; K and t decide how useful it is. Every rule reads epsilon,
 public numbers of the model and the number of public labels, never a record. All rules were chosen on
-validation splits; ``docs/decisions.md`` says how, under the title in the last column.
+validation splits; ``docs/decisions.md`` says how, under a title that begins as the last column says.
 
 | list | K | t (never below 1) | decision |
 |---|---|---|---|
 | codewords | 2^round(4 + eps), 32 to 1,024 | .8 K / (e^eps + 1); K / 512 unless sure | Sizes of codebooks |
-| broad codewords | 4 times as many, and on without a gap | K s / (e^eps + s), s = max(4/3, eps - 2) | Heavy codewords of broad text |
+| broad codewords | 4 times as many, and on without a gap | K s / (e^eps + s), s = max(4/3, eps - 2) | Heavy codewords |
 | codewords and labels | e^eps / (2 L), 128 to 1,024 | .8 K L / (e^eps + 1), at most K / 2 | Codewords beside labels |
 | sentences | all that the model lists | K s / (e^eps + s), s = max(1, eps - 4) | Heavy sentences |
 | a label's cell | 8,192 times CELLS[eps].ratio | K s / (e^eps + s), s = max(4/3, min(eps - 2, 2), eps - 4) | Cells |

@@ -310,7 +310,7 @@ def plan_local(rewriter: Rewriter, inputs: Inputs, publication: Publication, opt
     drawn = options.response.labels if options.response else ()
     labels = tuple(rewriter.tokenizer.labels) if options.labels == "joint" else drawn
     return LocalPlan(
-        writer=_with_label_codewords(rewriter, label_column, options),
+        writer=choose_writer(rewriter, options, has_labels=label_column is not None),
         inputs=inputs,
         publication=publication,
         options=options,
@@ -324,12 +324,17 @@ def plan_local(rewriter: Rewriter, inputs: Inputs, publication: Publication, opt
     )
 
 
-def _with_label_codewords(rewriter: Rewriter, label_column: str | None, options: ReleaseOptions) -> Rewriter:
-    copied = label_column is not None and options.labels == "copy"
-    by_label = copied and options.by_label
+def choose_writer(rewriter: Rewriter, options: ReleaseOptions, *, has_labels: bool) -> Rewriter:
+    """Return the rewriter that writes a file: by label, if labels are copied and may choose codewords.
+
+    Args:
+        rewriter, options: the two results of ``open_release``.
+        has_labels: True if the output gets labels from the input.
+    """
+    by_label = has_labels and options.by_label
     writer = rewriter.by_label(options.label_descriptions, label_set=options.label_set) if by_label else rewriter
     if isinstance(writer.alphabet, Cells):
-        if not copied:
+        if not has_labels or options.labels != "copy":
             raise ConfigurationError(
                 "mechanism must not be a description by label unless labels are copied: use labels=copy, with a column of labels"
             )

@@ -19,7 +19,7 @@ from adept.data.reading import ReadingOptions, read_records
 from adept.errors import AdeptError, ConfigurationError, DataError
 from adept.mechanisms.guarantee import words
 from adept.release.default_ledger import NO_LEDGER, open_ledger
-from adept.release.local_release import open_release, prepare_file, release_file
+from adept.release.local_release import choose_writer, open_release, prepare_file, release_file
 from adept.release.publication import CARD, STATEMENT
 from adept.release.record_identity import secret_key
 from adept.release.release_flow import preview
@@ -112,8 +112,7 @@ class Files:
         """Describe the release of a file as ``dry_run=true`` does, but do not release the file."""
         rewriter, options = open_release(self._request(dropped, choices))
         statement = preview(*prepare_file(rewriter, str(dropped.source), str(dropped.target), options=options))
-        by_label = statement.by_label
-        writer = rewriter.by_label(options.label_descriptions, label_set=options.label_set) if by_label else None
+        writer = choose_writer(rewriter, options, has_labels=statement.label_column is not None)
         return {
             "records": statement.records,
             "epsilon": words(statement.epsilon),

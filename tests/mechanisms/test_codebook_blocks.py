@@ -142,9 +142,7 @@ def test_one_codebook_is_within_a_hundredth_of_privunit_up_to_epsilon_8(dim: int
 
 @pytest.mark.parametrize(("blocks", "expected"), [(1, 0.471), (2, 0.459), (4, 0.366)])
 def test_cosines_in_blocks_at_64_dimensions_and_epsilon_16(blocks: int, expected: float) -> None:
-    assert layout_cosine(cut(64, epsilon=16.0, size=2**14, blocks=blocks)) == pytest.approx(
-        expected, abs=1e-3
-    )
+    assert layout_cosine(cut(64, epsilon=16.0, size=2**14, blocks=blocks)) == pytest.approx(expected, abs=1e-3)
 
 
 @pytest.mark.parametrize(("dim", "size", "top"), [(3, 5, 2), (16, 64, 1), (16, 64, 20), (2, 9, 3)])

@@ -35,7 +35,10 @@ def test_the_size_beside_labels_tells_most_where_texts_determine_labels(epsilon:
 
     def nats(size: int) -> float:
         weight = odds + size * labels - 1
-        true, other = (odds + size - 1) / (size * weight), 1 / weight  # of a pair that some record has, and that none has
+        true, other = (
+            (odds + size - 1) / (size * weight),
+            1 / weight,
+        )  # of a pair that some record has, and that none has
         entropy = -size * true * math.log(true) - size * (labels - 1) * other * math.log(other)
         return entropy + odds / weight * math.log(odds / weight) + (1 - odds / weight) * math.log(other)
 
@@ -96,9 +99,15 @@ def test_of_broad_text_all_codewords_are_used_and_a_gap_ends_those_of_a_domain(
 
 def test_the_default_mechanism_follows_the_model_and_the_budget() -> None:
     assert policy.default_mechanism(BROAD._replace(clip="l1"), epsilon=8.0) == "l1"
-    assert [policy.default_mechanism(BROAD, epsilon=epsilon) for epsilon in (8.9, 9.0)] == ["learned_codebook", "description"]
+    assert [policy.default_mechanism(BROAD, epsilon=epsilon) for epsilon in (8.9, 9.0)] == [
+        "learned_codebook",
+        "description",
+    ]
     domain = BROAD._replace(sentences=0)
-    assert [policy.default_mechanism(domain, epsilon=epsilon) for epsilon in (9.9, 10.0)] == ["learned_codebook", "description"]
+    assert [policy.default_mechanism(domain, epsilon=epsilon) for epsilon in (9.9, 10.0)] == [
+        "learned_codebook",
+        "description",
+    ]
     assert policy.default_mechanism(domain._replace(writes_labels=True), epsilon=16.0) == "learned_codebook"
     assert policy.default_mechanism(domain._replace(lists_texts=False, codebooks=()), epsilon=16.0) == "codebook"
 

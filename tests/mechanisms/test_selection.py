@@ -88,7 +88,14 @@ def test_weights_above_the_budget_are_refused() -> None:
 
 @pytest.mark.parametrize(
     "fields",
-    [{"epsilon": 0.0}, {"epsilon": math.inf}, {"size": 1}, {"size": MAX_SIZE + 1}, {"heavy_count": 0}, {"heavy_count": 9}],
+    [
+        {"epsilon": 0.0},
+        {"epsilon": math.inf},
+        {"size": 1},
+        {"size": MAX_SIZE + 1},
+        {"heavy_count": 0},
+        {"heavy_count": 9},
+    ],
 )
 def test_a_field_out_of_range_is_refused(fields: dict[str, float]) -> None:
     with pytest.raises(ConfigurationError, match=next(iter(fields))):
@@ -97,7 +104,19 @@ def test_a_field_out_of_range_is_refused(fields: dict[str, float]) -> None:
 
 @pytest.mark.parametrize(
     "own",
-    [[0, 1], [0, 1, 1], [0, 1, 2, 3], [0, 1, 9], [0, 1, -1], [0, 1, True], [0, 1, 2.0], [0, 1, 2**70], "012", 0, {0, 1, 2}],
+    [
+        [0, 1],
+        [0, 1, 1],
+        [0, 1, 2, 3],
+        [0, 1, 9],
+        [0, 1, -1],
+        [0, 1, True],
+        [0, 1, 2.0],
+        [0, 1, 2**70],
+        "012",
+        0,
+        {0, 1, 2},
+    ],
 )
 def test_other_than_t_different_indices_are_refused_without_being_told(own: object) -> None:
     with pytest.raises(ConfigurationError, match=r"3 different integers from 0 to 8 .* other values in record 2$"):
@@ -108,9 +127,9 @@ def test_other_than_t_different_indices_are_refused_without_being_told(own: obje
     "own", [[[2, 1, 0], [0, 1, 1]], [[2, 1, 0], [7, 8, 9]], [[2, 1, 0], [3, -1, 4]]], ids=["twice", "large", "small"]
 )
 def test_a_tensor_of_other_indices_is_refused_without_being_told(own: list[list[int]]) -> None:
-    with pytest.raises(ConfigurationError, match="other values in record 2$"):
+    with pytest.raises(ConfigurationError, match=r"other values in record 2$"):
         Selection(epsilon=1.0, size=9, heavy_count=3).draw(torch.tensor(own))
-    with pytest.raises(ConfigurationError, match="3 different integers .* in record 1$"):
+    with pytest.raises(ConfigurationError, match=r"3 different integers .* in record 1$"):
         Selection(epsilon=1.0, size=9, heavy_count=3).draw(torch.tensor(own, dtype=torch.float64))
 
 
@@ -155,7 +174,9 @@ def test_what_each_half_of_a_pair_tells_is_the_worst_ratio_of_its_marginal(size:
         tags.append([sum(distribution[tag * size + entry] for entry in range(size)) for tag in range(labels)])
         assert tags[-1][label] == Fraction(pairs.label_weight(labels), pairs.total)
     for stated, marginals in ((pairs.entry_epsilon(labels), entries), (pairs.label_epsilon(labels), tags)):
-        worst = max(math.log(p / q) for one in marginals for other in marginals for p, q in zip(one, other, strict=True))
+        worst = max(
+            math.log(p / q) for one in marginals for other in marginals for p, q in zip(one, other, strict=True)
+        )
         assert worst <= stated < worst + 1e-9
         assert stated < 2.0
 

@@ -102,9 +102,15 @@ def large_file(rng: random.Random) -> tuple[Selection, int, float]:
         tops = [1, 1, size // 2, size // 2 - 1, size - 1, rng.randrange(1, size), round(size ** rng.random())]
         draw = subset(epsilon, size, min(size - 1, max(1, rng.choice(tops))))
         central = epsilon * rng.choice([rng.random(), rng.random() ** 3, 1 - rng.random() ** 3])
-        own, third = own_of(draw) / weight(draw), (size - 2 * own_of(draw)) * (draw.heavy_count > size / 2 or 1 / math.exp(epsilon))
+        own, third = (
+            own_of(draw) / weight(draw),
+            (size - 2 * own_of(draw)) * (draw.heavy_count > size / 2 or 1 / math.exp(epsilon)),
+        )
         width = 40 * math.sqrt(records * own) + 60 if records * own > 1e-3 else 15
-        if width**2 < 6e3 and width * min(records, 40 * math.sqrt(records * min(1, third / draw.heavy_count)) + 200) < 1e5:
+        if (
+            width**2 < 6e3
+            and width * min(records, 40 * math.sqrt(records * min(1, third / draw.heavy_count)) + 200) < 1e5
+        ):
             return draw, records, central
 
 
@@ -119,7 +125,8 @@ def test_large_files_have_the_number_of_sixty_digits(first: int, count: int) -> 
 
 
 @pytest.mark.parametrize(
-    "draw", [subset(39.0, 2**49), subset(39.0, 2**20, 2**19), subset(34.0, 1024, 1023), subset(36.0, 10**15), subset(30.0, 2)]
+    "draw",
+    [subset(39.0, 2**49), subset(39.0, 2**20, 2**19), subset(34.0, 1024, 1023), subset(36.0, 10**15), subset(30.0, 2)],
 )
 def test_two_records_are_hardly_hidden_at_a_large_epsilon(draw: Selection) -> None:
     """The packaged model wrote both records word for word at 39 and stated (0, 1e-6)."""

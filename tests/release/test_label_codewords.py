@@ -180,7 +180,7 @@ def test_a_line_says_how_much_the_examples_of_an_adapted_model_count(
 def test_a_release_has_the_cells_that_the_estimate_made(loaded: Any, given: Path) -> None:
     rewriter, options = open_release(ReleaseRequest(epsilon=4.0, label_set=broad.NAMES))
     writer = rewriter.by_label(options.label_descriptions, label_set=options.label_set)
-    assert local_release._with_label_codewords(rewriter, "intent", options) is writer
+    assert local_release.choose_writer(rewriter, options, has_labels=True) is writer
     assert rewriter.by_label(label_set=broad.NAMES[:1]) is not writer
 
 
@@ -212,7 +212,7 @@ def test_off_and_a_budget_that_takes_all_sentences_are_the_release_without_names
     assert rewriter.by_label() is rewriter
     off, asked = open_release(ReleaseRequest(epsilon=4.0, label_codewords="off"))
     assert asked == ReleaseOptions()
-    assert local_release._with_label_codewords(off, "intent", asked) is off
+    assert local_release.choose_writer(off, asked, has_labels=True) is off
     assert off.by_label() is not off
 
 
@@ -281,13 +281,13 @@ def test_cells_of_a_public_label_set_are_made_before_the_first_record(loaded: An
     request = ReleaseRequest(epsilon=4.0, label_set=[*broad.NAMES, "late_flight"])
     rewriter, options = open_release(request)
     assert options.label_set == (*broad.NAMES, "late_flight")
-    writer = local_release._with_label_codewords(rewriter, "intent", options)
+    writer = local_release.choose_writer(rewriter, options, has_labels=True)
     assert len(writer.alphabet.cells._kept) == 4  # type: ignore[attr-defined]
 
 
 def test_labels_come_as_they_are_and_a_late_one_changes_no_other_records_sentences(loaded: Any, given: Path) -> None:
     rewriter, options = open_release(ReleaseRequest(epsilon=4.0))
-    writer = local_release._with_label_codewords(rewriter, "intent", options)
+    writer = local_release.choose_writer(rewriter, options, has_labels=True)
     labels = [broad.NAMES[n % 3] for n in range(60)]
     texts = [TEXTS[n % 4] for n in range(60)]
     before = writer.encode(texts, labels)
@@ -337,7 +337,7 @@ def test_descriptions_of_labels_place_their_codewords_and_are_in_the_digest(load
     verify_statement.check(str(given.with_name("described.jsonl.privacy.json")), restate=restate)
     rewriter, options = open_release(ReleaseRequest(epsilon=4.0, label_descriptions=str(place)))
     assert options.label_descriptions == {"X17": ("is there a taxi downtown", "ground transportation", "taxi")}
-    assert local_release._with_label_codewords(rewriter, "intent", options).alphabet.cells.about.keys() == {"X17"}  # type: ignore[attr-defined]
+    assert local_release.choose_writer(rewriter, options, has_labels=True).alphabet.cells.about.keys() == {"X17"}  # type: ignore[attr-defined]
 
 
 @pytest.mark.parametrize("line", ["X17", "X17\t", "\ta sentence", " \t "])

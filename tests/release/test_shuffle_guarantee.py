@@ -12,8 +12,8 @@ from datetime import datetime, tzinfo
 from pathlib import Path
 
 import pytest
-from exact_shuffling import subset
 import torch
+from exact_shuffling import subset
 
 from adept.data.formats import Record
 from adept.errors import ConfigurationError

@@ -215,9 +215,7 @@ def test_an_adapted_model_writes_sentences_near_its_examples_at_small_budgets(
     sizes = {epsilon: fit(Description(epsilon=epsilon), model).count for epsilon in (10.0, least)}
     assert set(sizes.values()) == {codec.sentences}
     monkeypatch.setattr(model, "training_data", replace(model.training_data, records=1000, examples=examples))
-    sizes = {
-        epsilon: fit(Description(epsilon=epsilon), model).count for epsilon in (10.0, least - 0.1, least)
-    }
+    sizes = {epsilon: fit(Description(epsilon=epsilon), model).count for epsilon in (10.0, least - 0.1, least)}
     assert list(sizes.values()) == [len(codec.utterances)] * 2 + [codec.sentences]
 
 

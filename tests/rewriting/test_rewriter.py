@@ -296,7 +296,9 @@ def test_where_latents_are_topics_the_candidate_kept_is_about_what_the_latent_is
         )
         for n in (1, 20)
     )
-    released = plain.mechanism.vectors(plain.release(TEXTS * 20)[:, 0], like=torch.empty(0, plain.model.config.latent_dim))  # type: ignore[union-attr]
+    released = plain.mechanism.vectors(
+        plain.release(TEXTS * 20)[:, 0], like=torch.empty(0, plain.model.config.latent_dim)
+    )  # type: ignore[union-attr]
 
     def nearness(rewriter: Rewriter) -> torch.Tensor:
         tokens = decode_best(rewriter.model, released, rewriter.decoding)
