@@ -10,12 +10,15 @@ from pathlib import Path
 import pytest
 
 from adept.errors import ReleaseRefused
+from adept.mechanisms import LearnedCodebook
 from adept.release import ledger_file, resume_journal, verify_statement
 from adept.release.ledger import Ledger
 from adept.release.ledger_file import Spending
 from adept.release.record_identity import TEXT_ROLE, Identity
 from adept.release.resume_journal import Journal
 from adept.release.verify_statement import check
+from adept.rewriting.loading import load_model
+from adept.rewriting.rewriter import Rewriter
 
 SPECIMENS = Path(__file__).parents[1] / "specimens"
 KEY = b"k" * 32
@@ -59,3 +62,11 @@ def test_a_journal_holds_what_was_drawn(tmp_path: Path) -> None:
     with Journal(copied("journal-3.journal", tmp_path)) as held:
         texts = [entry["texts"] for entry in held.entries()]
         assert (held.records, held.finished, texts) == (3, False, [["play music", "book a flight"], ["what is new"]])
+
+
+@pytest.mark.parametrize("name", ["model-0.2.0", "adapted-0.2.0"])
+def test_a_model_of_0_2_is_loaded(name: str) -> None:
+    model, tokenizer = load_model(SPECIMENS / name)
+    assert model.training_data.public
+    rewriter = Rewriter(model, tokenizer, mechanism=LearnedCodebook(epsilon=8.0))
+    assert len(rewriter.rewrite(["flights to boston"])) == 1
