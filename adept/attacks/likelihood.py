@@ -37,7 +37,7 @@ class Candidates:
     ``views`` holds tensors. For latents, there is one tensor with the clipped latents (j, n) of the
     j candidates. For a codebook, there is one tensor for each block, with the indices (j, t) of
     each candidate's heavy codewords. For descriptions, there is one tensor with each candidate's
-    heavy descriptions (j, 2 t), where two numbers store a description.
+    heavy descriptions (j, t).
     """
 
     mechanism: LocalRandomizer
@@ -62,10 +62,7 @@ class Candidates:
 
 
 def read_candidates(mechanism: LocalRandomizer, encoded: Tensor) -> Candidates:
-    """Return the candidates that have the given latents (j, n) or descriptions (j, 2 t).
-
-    Each of a candidate's t descriptions is stored as two numbers.
-    """
+    """Return the candidates that have the given latents (j, n) or descriptions (j, t)."""
     match mechanism:
         case Codebook():
             units = to_grid(encoded, clip=mechanism.clip, clip_norm=mechanism.clip_norm)
@@ -91,9 +88,7 @@ def _score(candidates: Candidates) -> Callable[[Tensor], Tensor]:
             return lambda z: torch.zeros(len(z), len(views))
         case Mechanism():
             return _additive(mechanism, views)
-    own = views.reshape(len(views), -1, 2)
-    # Randomised response
-    return lambda z: mechanism.epsilon * (z[:, None, None] == own).all(dim=3).any(dim=2).float()
+    return lambda z: mechanism.epsilon * (z[:, None] == views).any(dim=2).float()
 
 
 def _additive(mechanism: Mechanism, views: Tensor) -> Callable[[Tensor], Tensor]:

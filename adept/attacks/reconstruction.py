@@ -12,7 +12,7 @@ secret. The attacks, from strong to weak, are:
   are nearest to the rewrite's latent. For each candidate on the list, the attacker computes the
   probability that the decoder writes the rewrite from this candidate's latent, and names the
   candidate with the largest probability. If the mechanism reads descriptions, there is no short
-  list: the attacker takes the codec's description of the rewrite for the release, and names the
+  list: the attacker takes the rewrite's own description for the release, and names the
   candidate that is then likeliest.
 
 A guess is *good enough* if it has the same slot values as the secret. The candidates with the same
@@ -184,7 +184,7 @@ def name_from_text(rewriter: Rewriter, released: Tensor, texts: list[str], candi
     own, read = rewriter.encode(texts).cpu(), rewriter.encode(written).cpu()
     if not candidates.dim:
         flat = torch.full((len(texts),), 1 / len(texts), dtype=torch.float64)
-        return guess(candidates, read[:, :2], prior=flat).best  # the description of the rewrite itself
+        return guess(candidates, read[:, :1], prior=flat).best  # the description of the rewrite itself
     unit = torch.nn.functional.normalize
     count = min(SHORTLIST, len(texts))
     nearest = [(unit(part) @ unit(own).T).topk(count, dim=1).indices for part in torch.split(read, BATCH_ROWS)]

@@ -115,5 +115,5 @@ def _distribution(candidates: Candidates) -> tuple[Tensor, float, float] | None:
         return None
     [heavy] = views
     if not candidates.dim:  # number only the descriptions that are heavy for some candidate
-        heavy = torch.unique(heavy.reshape(-1, 2), dim=0, return_inverse=True)[1].reshape(len(heavy), -1)
+        heavy = torch.unique(heavy, return_inverse=True)[1]
     return heavy, math.exp(mechanism.epsilon), float(symbols[0].size)

@@ -24,7 +24,7 @@ class ResultRow:
     data: str
     protocol: str
     mechanism: str
-    decoder: str | None = None  # lstm, codec, nearest or words
+    decoder: str | None = None  # lstm, codec (public sentences), nearest or words
     claimed_epsilon: float | None  # None: the row has no budget
     epsilon: float  # true, of text and label together
     label_epsilon: float | None = None

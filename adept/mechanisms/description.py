@@ -1,9 +1,9 @@
-r"""Randomised response over descriptions, which are numbers that a public codec gives to texts.
+r"""Subset selection over public sentences: a release is the place of a sentence in a public list.
 
-A *codec* turns a text into a number, called the *description* of the text, and turns a number back
-into a text. Some codecs give each text a set of t descriptions instead of one.
+The *description* of a text is the place, in a list of public sentences, of a sentence near to it.
+Each record has a set of t descriptions, where t is fixed.
 
-*Claim*. Let a public codec map every record x to a set S(x) of exactly t numbers of {0, .., K-1},
+*Claim*. Let a public rule map every record x to a set S(x) of exactly t numbers of {0, .., K-1},
 the record's *own* descriptions. The mechanism releases one number for the record: each number in
 S(x) with probability A / W, and each other number with probability B / W. Here A >= B are integers
 with A <= e^eps B, and W = t A + (K - t) B. The release is eps-LDP (pure) for any two records, and
@@ -16,19 +16,22 @@ e^eps. Writing a text from the number is post-processing. QED. (Subset selection
 "Optimal schemes for discrete distribution estimation under locally differential privacy"; t = 1 is
 K-ary randomised response.)
 
-The proof needs four properties of the codec. First, the codec gives every text a description; for
-some texts, the description may be a constant. Second, the codec reads one record at a time. Third,
-K, t and the codec are fixed without private data. Fourth, the random bits of the codec are
-independent of the random bits of the release. An error of the codec makes the release less useful,
-never less private.
+The proof needs four properties of the rule. First, it gives every text t descriptions; for some
+texts, they may be constant. Second, it reads one record at a time. Third, K, t and the list are
+fixed without private data. Fourth, the rule draws no random bits. An error of the rule makes the
+release less useful, never less private.
 
-If t = 1, K is by default the number for which a release transmits the most information about its
-record (``best_size``). This rule for K assumes that all descriptions are equally common. A codec of
-*broad* text, which covers many subjects instead of one domain, describes a record by a whole public
-sentence. S(x) holds the t sentences nearest to the record, among all K sentences of the codec. For
-broad text, t is K s / (e^eps + s), rounded to a whole number, but at least 1. Then the odds of
-releasing a sentence of S(x) are about s to one. Here s is eps - ODDS_BELOW_EPSILON, but at least 1
-(``docs/decisions.md``, "Heavy sentences").
+The size K is at most the number n of the model's sentences. A model uses all of them, except that
+a model of *broad* text, which covers many subjects, uses its first ``best_size`` sentences if these
+are few; this is the number for which a release transmits the most information about its record, if
+all descriptions are equally common. If K = n, t is K s / (e^eps + s), rounded to a whole number,
+but at least 1. Then the odds of releasing a sentence of S(x) are about s to one. Here s is eps -
+ODDS_BELOW_EPSILON, but at least 1 (``docs/decisions.md``, "Heavy sentences").
+
+*Enough*. From some epsilon on, K = n and t = 1. A record's own sentence is then released with
+probability ``e^eps / (e^eps + n - 1)``, which is SURE_PROBABILITY or more if and only if eps is at
+least ``ln(p (n - 1) / (1 - p))``, with p = SURE_PROBABILITY. The next whole number is ``enough``:
+a larger epsilon protects less, and writes the same sentences, except in a share 1 - p of releases.
 
 *Descriptions by label.* If the output copies the labels of records unchanged, the K descriptions
 may be the sentences in the *cell* of the record's label c. The cell of c consists of K public
@@ -42,7 +45,7 @@ A and B, and the claim of M_c applies. QED. K, t and the weights are the same fo
 one certificate covers all labels. Nothing is claimed for two records with different labels: their
 cells differ, so a released text can reveal its label with certainty.
 
-The first sentences of the codec are in every cell, so that a misleading name of a label cannot
+The first sentences of the list are in every cell, so that a misleading name of a label cannot
 decide alone what is released. K and the share of these common sentences in a cell depend on epsilon
 alone (``cell_size``, ``first_share``). At epsilon 8, a cell has 8,192 common sentences, which is
 also the number of codewords of the packaged model. For cells, t is K s / (e^eps + s) with s =
@@ -67,8 +70,9 @@ from adept.mechanisms.guarantee import TEXT, TEXT_BY_LABEL, Guarantee, Part, oft
 from adept.mechanisms.random_draws import exact_odds, exact_ranks
 from adept.ranges import BUDGETS, check_between, check_integer
 
-MAX_SIZE = 2**120
-# By how much the odds of a heavy sentence of broad text are below epsilon; never below one
+MAX_SIZE = 1 << 20  # more sentences than a model lists
+SURE_PROBABILITY = 0.95  # of a record's own sentence, above which a larger epsilon changes little
+# By how much the odds of a heavy sentence are below epsilon; never below one
 ODDS_BELOW_EPSILON = 4.0
 
 LABEL_CELL = 1 << 13  # sentences of a label's cell at epsilon 4
@@ -86,8 +90,8 @@ class Description(SymbolRandomizer):
 
     Attributes:
         epsilon: the budget in nats, from 1e-3 to 600.
-        size: the number K of possible descriptions, from 2 to 2^120; by default, it follows from
-            the budget.
+        size: the number K of possible descriptions, from 2 to 2^20; by default, it follows from the
+            budget and the model.
         top: the number t of descriptions that each record has, from 1 to K - 1; by default 1.
         by_label: if True, the descriptions are the sentences in the cell of the record's label, and
             the output copies this label.
@@ -97,8 +101,8 @@ class Description(SymbolRandomizer):
     top: int | None = None
     by_label: bool = False
     name: ClassVar[str] = "description"
-    clip: ClassVar[str] = "sphere"  # of the latents of the model that is trained beside the codec
-    serves: ClassVar[frozenset[str]] = frozenset({"l1", "l2", "sphere"})  # a codec comes with any model
+    clip: ClassVar[str] = "sphere"  # of the latents of the model that is trained beside the sentences
+    serves: ClassVar[frozenset[str]] = frozenset({"l1", "l2", "sphere"})  # any model can list sentences
     randomises: ClassVar[str] = "description"
     symbol: ClassVar[str] = "description"
 
@@ -154,15 +158,6 @@ class Description(SymbolRandomizer):
         """Return a copy for joint releases of text and label; by default, K is ``joint_size``."""
         return replace(self, size=self.size or joint_size(self.epsilon, labels))
 
-    def over_broad_text(self, sentences: int) -> Self:
-        """Return a copy for a codec that stores ``sentences`` public sentences.
-
-        The copy has K = ``sentences``. The module's rule for broad text sets t unless ``top`` does.
-        """
-        odds = max(1.0, self.epsilon - ODDS_BELOW_EPSILON)
-        top = self.top or max(1, round(sentences * odds / (math.exp(self.epsilon) + odds)))
-        return replace(self, size=sentences, top=top)
-
     def over_label_cells(self) -> Self:
         """Return a copy whose descriptions are the sentences in the cell of the record's label."""
         odds = max(CELL_ODDS[0], min(self.epsilon - 2, CELL_ODDS[1]), self.epsilon - ODDS_BELOW_EPSILON)
@@ -198,7 +193,7 @@ class Description(SymbolRandomizer):
             exact=True,
             text=f"The released description is {words(self.epsilon)}-LDP (pure) for any two records"
             f"{' with the same label' * self.by_label}. It is a number "
-            f"below {_size_in_words(self.count)}: in {often(self.keep_probability)} {self._own}, and otherwise one of the others.",
+            f"below {self.count:,}: in {often(self.keep_probability)} {self._own}, and otherwise one of the others.",
         )
 
     @property
@@ -234,6 +229,20 @@ def _other(own: Sequence[int], place: int) -> int:
     return place
 
 
+def heavy_sentences(epsilon: float, size: int) -> int:
+    """Return the number t of a record's own descriptions, where all K sentences are used."""
+    odds = max(1.0, epsilon - ODDS_BELOW_EPSILON)
+    return max(1, round(size * odds / (math.exp(epsilon) + odds)))
+
+
+def enough(size: int) -> int:
+    """Return the whole epsilon above which a larger one hardly changes what is released.
+
+    ``size`` is the number of symbols, of which each record has one of its own.
+    """
+    return math.ceil(math.log(SURE_PROBABILITY * (size - 1) / (1 - SURE_PROBABILITY)))
+
+
 def cell_size(epsilon: float) -> int:
     """Return the number K of sentences in the cell of each label.
 
@@ -245,12 +254,12 @@ def cell_size(epsilon: float) -> int:
 
 
 def first_share(epsilon: float) -> float:
-    """Return the share of each label's cell that consists of the codec's first sentences."""
+    """Return the share of each label's cell that consists of the first sentences of the list."""
     return float(np.interp(epsilon, CELL_EPSILONS, FIRST_SHARES))
 
 
 def best_size(epsilon: float) -> int:
-    """Return the K up to 2^120 for which K-ary randomised response transmits the most information.
+    """Return the K up to MAX_SIZE for which K-ary randomised response transmits the most information.
 
     All K descriptions are assumed to be equally common. The information is largest for K near
     (e^eps - 1) / (u - 1), with u = eps e^eps / (e^eps - 1) (capacity: Ye and Barg 2018).
@@ -276,7 +285,3 @@ def joint_size(epsilon: float, labels: int) -> int:
     odds = math.exp(min(epsilon, 600.0)) / labels
     size = odds / float(lambertw(odds / math.e).real)
     return min(MAX_SIZE, max(2, round(size)))
-
-
-def _size_in_words(size: int) -> str:
-    return f"{size:,}" if size < 10**6 else f"2^{math.log2(size):.1f}"

@@ -1,6 +1,6 @@
 r"""Private labels: a record's text and label are released as one symbol, by subset selection.
 
-A record has a text and one of L public labels. A codebook or a codec maps the text to one of k
+A record has a text and one of L public labels. A codebook or a list of sentences maps the text to one of k
 *outcomes* v: a codeword, or a description (a number). So there are k L symbols (v, c), each of
 which consists of an outcome v and a label c. The *heavy set* of a record holds t symbols: the
 record's t nearest outcomes, each with the record's own label. The mechanism releases one symbol:

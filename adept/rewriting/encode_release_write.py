@@ -4,15 +4,14 @@
     release   rows -> rows       the mechanism randomises each row
     write     rows -> texts      computed from released rows and public data alone
 
-A row holds the latent of a record (a vector of its text), or the numbers that the model's codec
-gives to the texts nearest to the record. If labels are released too, each row ends with the index
+A row holds the latent of a record (a vector of its text), or the places of the public sentences that
+are nearest to the record in the model's list. If labels are released too, each row ends with the index
 of the record's label. To add a kind of release, write another subclass of ``Coding``, and let
 ``Rewriter`` choose it.
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Sequence
-from itertools import chain
+from collections.abc import Sequence
 from typing import Any
 from weakref import WeakKeyDictionary
 
@@ -21,15 +20,14 @@ from torch import Tensor
 
 from adept.errors import ConfigurationError, ModelError
 from adept.mechanisms import JointResponse, LearnedCodebook, LocalRandomizer
-from adept.mechanisms.description import Described
 from adept.models.codebook_learning import encode_public
-from adept.models.codec.codec_learning import complete
 from adept.models.config import DecodingConfig
 from adept.models.decoding import Pair, Pools, PublicTexts, decode_best, pool_size
 from adept.models.saved_model import Autoencoder
+from adept.models.sentences.sentence_list import SentenceList
 from adept.models.tokenizer import Tokenizer
+from adept.rewriting.loading import public_sentences
 
-HALF_BITS = 60  # bits of half a description, which may have 120 bits
 _ENCODED: WeakKeyDictionary[Autoencoder, PublicTexts] = WeakKeyDictionary()  # public texts of each model, encoded once
 
 
@@ -119,38 +117,28 @@ class LatentCoding(Coding):
 
 
 class DescriptionCoding(Coding):
-    """A coding by a model's codec: each row holds numbers of descriptions, packed by ``pack``."""
-
-    size: int
-    probes = 40  # each is searched for
+    """A coding by a model's public sentences: a row holds the places (t,) of those near to a record."""
 
     def __init__(self, model: Autoencoder, mechanism: LocalRandomizer) -> None:
-        if model.codec is None:
-            raise ModelError("the model has no codec: train one with this version")
-        model.codec = self.codec = complete(model.codec)  # before any record is read
+        self.sentences = public_sentences(model)
         [(self.size, self.top)] = mechanism.symbols(model.config.latent_dim)
-        if self.top > 1:
-            self.codec.describe_by_several([], size=self.size, count=self.top)  # refused before any record is read
+        self.sentences.index(self.size)  # before any record is read
 
     def encode(self, texts: Sequence[str], labels: Sequence[str | None] | None = None) -> Tensor:
-        """Return rows (B, 2 t) with the numbers of the t descriptions nearest to each text."""
-        if self.top == 1:
-            return pack(self.codec.describe(texts, size=self.size))
-        several = self.codec.describe_by_several(texts, size=self.size, count=self.top)
-        return pack(chain.from_iterable(several)).reshape(-1, 2 * self.top)
+        """Return the places (B, t) of the t sentences nearest to each text."""
+        return torch.tensor(self.sentences.nearest(texts, size=self.size, count=self.top), dtype=torch.int64).reshape(
+            -1, self.top
+        )
 
     def write(self, released: Tensor, *, samples: int) -> list[Pair]:
-        texts = self.codec.write(unpack(released), size=self.size)
-        return [(text, None) for text in texts for _ in range(samples)]
+        return write_sentences(self.sentences, released, samples=samples)
 
     def pack(self, values: Sequence[int]) -> Tensor:
-        return pack(values)
+        return torch.tensor(values, dtype=torch.int64).reshape(-1, 1)
 
-    def unpack(self, rows: Tensor) -> Sequence[Described]:
-        if self.top == 1:
-            return unpack(rows)
-        numbers = unpack(rows.reshape(-1, 2))
-        return [numbers[begin : begin + self.top] for begin in range(0, len(numbers), self.top)]
+    def unpack(self, rows: Tensor) -> list[list[int]]:
+        places: list[list[int]] = rows.tolist()
+        return places
 
 
 class PairCoding(Coding):
@@ -195,14 +183,9 @@ class PairCoding(Coding):
         return rows[:, :-1], [self.labels[int(place)] for place in rows[:, -1].tolist()]
 
 
-def pack(numbers: Iterable[int]) -> Tensor:
-    """Pack B whole numbers below 2^120 into rows (B, 2) of int64: the high and the low 60 bits."""
-    rows = [[number >> HALF_BITS, number & ((1 << HALF_BITS) - 1)] for number in numbers]
-    return torch.tensor(rows, dtype=torch.int64).reshape(-1, 2)
-
-
-def unpack(rows: Tensor) -> list[int]:
-    """Return the numbers that ``pack`` put into int64 rows (B, 2), or raise ConfigurationError."""
-    if rows.dtype != torch.int64 or rows.ndim != 2 or rows.shape[1] != 2:
-        raise ConfigurationError(f"released must be rows of two int64, got {tuple(rows.shape)} of {rows.dtype}")
-    return [(high << HALF_BITS) + low for high, low in rows.tolist()]
+def write_sentences(sentences: SentenceList, released: Tensor, *, samples: int) -> list[Pair]:
+    """Write each sentence whose place was released, a row of (B, 1), ``samples`` times."""
+    if released.dtype != torch.int64 or released.ndim != 2 or released.shape[1] != 1:
+        raise ConfigurationError(f"released must be rows of one int64, got {tuple(released.shape)} of {released.dtype}")
+    texts = sentences.write(released[:, 0].tolist())
+    return [(text, None) for text in texts for _ in range(samples)]

@@ -123,14 +123,14 @@ def expected_lines(
 def adaptation_lines(writer: Rewriter) -> list[str]:
     """Return a sentence on how much the examples of an adapted model shape its rewrites.
 
-    The result is [] if the model was not adapted, if it has no codec, or if its releases are not
+    The result is [] if the model was not adapted, if it lists no sentences, or if its releases are not
     symbols.
     """
     model, mechanism = writer.model, writer.mechanism
     examples = model.training_data.examples
-    if not examples or not model.codec or not isinstance(mechanism, SymbolRandomizer):
+    if not examples or not model.sentences or not isinstance(mechanism, SymbolRandomizer):
         return []
-    near, possible = len(model.codec.utterances), mechanism.symbols(model.config.latent_dim)[0].size
+    near, possible = len(model.sentences.utterances), mechanism.symbols(model.config.latent_dim)[0].size
     if is_by_label(mechanism):
         share = 1 - first_share(mechanism.epsilon)
         how = f"these and the names of labels choose {share:.0%} of the {possible:,} sentences that a rewrite can be"
@@ -175,14 +175,14 @@ def above_names_line(output: str, needed: str, rows: Mapping[float, float]) -> s
 
 
 def _says_labels(writer: Rewriter) -> bool:
-    """Return True if the model's codec knows a word in the names of the public labels.
+    """Return True if the lexicon knows a word in the names of the public labels.
 
-    The result is also True if there are no public labels, or if the model has no codec.
+    The result is also True if there are no public labels, or if the model lists no sentences.
     """
     labels: Sequence[str] = writer.joint.labels if writer.joint else ()
     if isinstance(writer.coding, LabelCoding):
         labels = writer.coding.public_labels
-    return not labels or writer.model.codec is None or any(spell_names(writer.model.codec, labels))
+    return not labels or writer.model.sentences is None or any(spell_names(labels))
 
 
 def rows_above_names(writer: Rewriter, epsilon: float) -> float:

@@ -4,20 +4,20 @@ import hashlib
 import math
 from dataclasses import replace
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import torch
 
 from adept.errors import ConfigurationError, ModelError, ReleaseRefused, printable
 from adept.mechanisms import Codebook, Description, JointResponse, L1Laplace, LearnedCodebook, LocalRandomizer
 from adept.mechanisms.base import Kind
-from adept.mechanisms.description import cell_size
+from adept.mechanisms.description import cell_size, heavy_sentences
 from adept.mechanisms.guarantee import Guarantee
 from adept.models.adapt import DOMAIN_EXAMPLES
-from adept.models.codec.codec import Codec
-from adept.models.codec.codec_files import DESCRIPTION, TABLES
 from adept.models.config import TrainingData
 from adept.models.saved_model import CODEBOOKS, CONFIG, WEIGHTS, Autoencoder, pad
+from adept.models.sentences.sentence_files import DESCRIPTION, TABLES
+from adept.models.sentences.sentence_list import SentenceList
 from adept.models.tokenizer import Tokenizer
 
 PROBE_TEXTS = ["show me the cheapest flight to boston", "", "zqxj 12:30, (a.m.)", "\U0001f600 é ß"]
@@ -66,7 +66,7 @@ def check_release(
 def fit_mechanism(
     mechanism: LocalRandomizer | JointResponse, model: Autoencoder
 ) -> tuple[JointResponse | None, LocalRandomizer]:
-    """Return a pair of mechanisms that use a model's codewords or the size of its codec.
+    """Return a pair of mechanisms that use a model's codewords or the size of its list of sentences.
 
     The first mechanism of the pair releases text and label together; it is None if ``mechanism``
     releases text alone. The second mechanism of the pair releases text alone.
@@ -107,29 +107,50 @@ def _with_codewords(mechanism: Randomizer, model: Autoencoder, *, most: int | No
         return mechanism.with_codewords(model.codebooks, most=most)
     if isinstance(mechanism, Description) and mechanism.by_label:
         return mechanism.over_label_cells()
-    if isinstance(mechanism, Description) and mechanism.size is None and model.codec:
-        wanted = most or mechanism.count
-        used = model.codec.choose_size(wanted, joint=most is not None)
-        if used != wanted:
-            return (
-                replace(mechanism, size=used)
-                if most
-                else mechanism.over_broad_text(
-                    _near_examples(model.codec, model.training_data.examples, mechanism.epsilon)
-                )
-            )
+    if isinstance(mechanism, Description):
+        return replace(mechanism, **_choose_sentences(mechanism, model, most=most))
     return mechanism
 
 
-def _near_examples(codec: Codec, examples: int, epsilon: float) -> int:
-    """Return the number of sentences that a broad model can write as rewrites.
+def _choose_sentences(mechanism: Description, model: Autoencoder, *, most: int | None) -> dict[str, Any]:
+    """Return those of the options ``size`` and ``top`` that a model's sentences decide."""
+    sentences = public_sentences(model)
+    if mechanism.size is not None:
+        if mechanism.size > len(sentences):
+            raise ConfigurationError(
+                f"size must be at most {len(sentences)}, the number of the model's public sentences, got {mechanism.size}: leave "
+                "it out"
+            )
+        return {}
+    wanted = most or mechanism.count
+    used = sentences.choose_size(wanted, joint=most is not None)
+    if used == wanted:
+        return {}
+    if most:
+        return {"size": used}
+    size = _near_examples(sentences, model.training_data.examples, mechanism.epsilon)
+    return {"size": size, "top": mechanism.top or heavy_sentences(mechanism.epsilon, size)}
+
+
+def public_sentences(model: Autoencoder) -> SentenceList:
+    """Return a model's public sentences; raise ModelError if it lists fewer than two."""
+    if model.sentences is None or len(model.sentences) < 2:
+        raise ModelError(
+            "the model lists no public sentences, one of which mechanism=description would release: use another mechanism, or "
+            "a model of public text"
+        )
+    return model.sentences
+
+
+def _near_examples(sentences: SentenceList, examples: int, epsilon: float) -> int:
+    """Return the number of sentences that a model can write as rewrites.
 
     At a small epsilon, an adapted model writes only its utterances. These are its examples and the
     sentences nearest to the examples. If there are few examples, half of the sentences that are
     added to the examples are chosen without regard to the examples.
     """
     least = ALL_SENTENCES_EPSILONS[examples >= DOMAIN_EXAMPLES]
-    return len(codec.utterances) if examples and epsilon < least else codec.sentences
+    return len(sentences.utterances) if examples and epsilon < least else len(sentences)
 
 
 def is_by_label(mechanism: LocalRandomizer) -> bool:
@@ -141,11 +162,12 @@ def label_mechanism(model: Autoencoder, *, epsilon: float) -> Description | None
     """Return the mechanism that releases public sentences by label; None for an unsuitable model.
 
     The *cell* of a label is the set of sentences that can replace a record with this label. A
-    suitable model is a model of broad text whose codec has more sentences than a cell. An adapted
+    suitable model is a model of broad text with more sentences than a cell. An adapted
     model is suitable only if it has labelled examples. If an adapted model has DOMAIN_EXAMPLES
     examples or more, epsilon must also be below MAX_EXAMPLES_EPSILON.
     """
-    sentences, examples = model.codec.sentences if model.codec else 0, model.training_data.examples
+    sentences = len(model.sentences) if model.sentences and model.sentences.is_broad else 0
+    examples = model.training_data.examples
     # Codewords near many examples are nearer to the records than sentences chosen by label.
     many = examples >= DOMAIN_EXAMPLES and epsilon >= MAX_EXAMPLES_EPSILON
     if sentences <= cell_size(epsilon) or many or (examples and not model.label_examples):
@@ -157,8 +179,8 @@ def best_exact(model: Autoencoder, *, epsilon: float | None = None) -> Kind:
     """Return the class of exact mechanisms with the best measured utility at this epsilon."""
     if model.clip == "l1":
         return L1Laplace
-    least = MIN_SENTENCE_EPSILON if model.codec and model.codec.sentences else MIN_DESCRIPTION_EPSILON
-    if model.codec and not model.labels and epsilon is not None and epsilon >= least:
+    least = MIN_SENTENCE_EPSILON if model.sentences and model.sentences.is_broad else MIN_DESCRIPTION_EPSILON
+    if model.sentences and not model.labels and epsilon is not None and epsilon >= least:
         return Description
     return LearnedCodebook if model.codebooks else Codebook
 

@@ -6,11 +6,11 @@ A sentence of the cell is likely to be released if it is near to the record's te
 ``adept.mechanisms.description`` holds the claim and the proof of privacy.
 
 The distance between a sentence and a record is the sum of two distances. The first distance
-compares the words of the sentence and the record (``adept.models.codec.nearest_text``). The second
+compares the words of the sentence and the record (``adept.models.sentences.nearest_text``). The second
 distance is a product: one minus the cosine between the topics of the sentence and the record, times
 the total weight of the record's words, times a constant. If the model has no topics, or if a cell
 has more than MAX_UNGROUPED sentences, meanings are compared instead of topics
-(``adept.models.codec.word_weights_and_meanings``).
+(``adept.models.sentences.word_weights_and_meanings``).
 
 *Claim*: the sentences found for a record depend only on the record, the cell and public facts.
 *Proof*: the words, topics and meaning of a text are whole numbers that depend on this text alone.
@@ -32,21 +32,21 @@ from adept.data.text_arguments import text_list
 from adept.errors import ConfigurationError, ModelError
 from adept.mechanisms import LocalRandomizer
 from adept.mechanisms.description import first_share
-from adept.models.codec.codec import Codec, words_of
-from adept.models.codec.nearest_text import MAX_UNGROUPED, MEANING_HALVES, MeaningIndex
-from adept.models.codec.word_weights_and_meanings import MEANING_LENGTH, Meanings, tabulate
 from adept.models.config import TOPICS
 from adept.models.decoding import Pair
 from adept.models.label_names_and_sentences import LabelCells, Places
 from adept.models.saved_model import Autoencoder
+from adept.models.sentences.nearest_text import MAX_UNGROUPED, MEANING_HALVES, SentenceIndex
+from adept.models.sentences.sentence_list import SentenceList, words_of
+from adept.models.sentences.word_weights_and_meanings import MEANING_LENGTH, Meanings, tabulate
 from adept.models.topics import WordTopics
-from adept.rewriting.encode_release_write import Coding, unpack
+from adept.rewriting.encode_release_write import Coding, write_sentences
 
 TOPIC_HALVES = 16  # of the record's weight, that a cosine of 0 between topics adds
 SHORTLIST_TEXTS = 128  # sentences that are compared by their words
 SHORTLIST_SHARE = 8  # a shortlist serves where at most an eighth of it is asked for
 MANY_SHORTLIST_TEXTS = 1024  # sentences that are compared by their words for cells of many sentences
-NO_NAME = "?"  # a label without a word, whose cell holds the codec's first sentences
+NO_NAME = "?"  # a label without a word, whose cell holds the first sentences
 MAX_DISTANCES, MAX_RECORDS = 1 << 20, 256  # distances and records that are computed together
 UNIT = MEANING_LENGTH**2  # of a cosine
 
@@ -58,13 +58,13 @@ class CellSearch:
     """A search for the sentences nearest to a record, among the sentences of a label (its cell).
 
     Args:
-        index: the index of all sentences of a codec.
+        index: the index of all public sentences of a model.
         topics: an object that computes the topics of texts; if None, meanings are compared instead
             of topics.
         first: the number of sentences at the beginning of the index that belong to every label.
     """
 
-    def __init__(self, index: MeaningIndex, topics: WordTopics | None = None, *, first: int = 0) -> None:
+    def __init__(self, index: SentenceIndex, topics: WordTopics | None = None, *, first: int = 0) -> None:
         self.index, self.first = index, first
         self._read: WordTopics | Meanings = topics or index.meanings
         self._halves = TOPIC_HALVES if topics else MEANING_HALVES[0]
@@ -74,8 +74,8 @@ class CellSearch:
     def nearest(self, records: Texts, places: NDArray[np.int32], count: int) -> Whole:
         """Return the positions (B, ``count``) of a label's sentences nearest to each record.
 
-        ``places`` (k,) holds the indices of the label's sentences among all sentences of the codec,
-        in ascending order; it begins with 0, 1, ..., ``first`` - 1. A *position* is an index into
+        ``places`` (k,) holds the indices of the label's sentences among all public sentences, in
+        ascending order; it begins with 0, 1, ..., ``first`` - 1. A *position* is an index into
         ``places``, and the positions of each record are sorted. If there are more than
         MAX_UNGROUPED places, the search may miss some of the nearest sentences.
         """
@@ -97,7 +97,7 @@ class CellSearch:
     def _compare(self, records: Texts, places: NDArray[np.int32]) -> Whole:
         """Return whole numbers (B, k): the distances in topic between B records and k sentences.
 
-        ``MeaningIndex.measure`` multiplies a number by the total weight of the record's words, and
+        ``SentenceIndex.measure`` multiplies a number by the total weight of the record's words, and
         divides the product by ``2 * UNIT``.
         """
         asked = torch.from_numpy(self._read.of_table(*tabulate([set(record) for record in records]))).float()
@@ -120,37 +120,36 @@ class CellSearch:
 class CellCoding(Coding):
     """A coding for records of one label: a row holds numbers of sentences in the label's cell."""
 
-    def __init__(self, codec: Codec, search: CellSearch, cell: Places, *, top: int) -> None:
-        self.codec, self.search, self.cell, self.top = codec, search, cell, top
+    def __init__(self, sentences: SentenceList, search: CellSearch, cell: Places, *, top: int) -> None:
+        self.sentences, self.search, self.cell, self.top = sentences, search, cell, top
 
     def encode(self, texts: Sequence[str], labels: Sequence[str | None] | None = None) -> Tensor:
-        """Return the numbers (B, 2 t) of each text's t nearest sentences, packed as by ``pack``."""
-        return _pack_places(self.cell[self._describe(texts)])
+        """Return the places (B, t) of each text's t nearest sentences."""
+        return _as_rows(self.cell[self._describe(texts)])
 
     def release_records(self, texts: Sequence[str], labels: Sequence[str | None] | None, mechanism: Any) -> Tensor:
         return self._release(self._describe(texts), mechanism)
 
     def release(self, encoded: Tensor, mechanism: Any) -> Tensor:
-        """Return the number of one released sentence for each record, packed into rows (B, 2)."""
-        return self._release(np.searchsorted(self.cell, encoded[:, 1::2].numpy()), mechanism)
+        """Return the place (B, 1) of one released sentence for each record."""
+        return self._release(np.searchsorted(self.cell, encoded.numpy()), mechanism)
 
     def _describe(self, texts: Sequence[str]) -> NDArray[np.int64]:
         """Return the positions (B, t) of each text's t nearest sentences in the cell."""
         return self.search.nearest([*map(words_of, text_list(texts))], self.cell, self.top)
 
     def _release(self, own: NDArray[np.int64], mechanism: Any) -> Tensor:
-        return _pack_places(self.cell[mechanism.privatize(own.tolist()), None])
+        return _as_rows(self.cell[mechanism.privatize(own.tolist()), None])
 
     def write(self, released: Tensor, *, samples: int) -> list[Pair]:
-        texts = self.codec.write(unpack(released), size=self.codec.sentences)
-        return [(text, None) for text in texts for _ in range(samples)]
+        return write_sentences(self.sentences, released, samples=samples)
 
 
 class LabelCoding(Coding):
     """A coding of records as sentences, each chosen among the sentences of the record's label.
 
     Args:
-        model: a model of broad text, whose codec can describe a record by whole sentences.
+        model: a model of broad text.
         vocabulary: the id of each word in the model's tokenizer.
         mechanism: a ``Description`` with ``by_label=True``.
         about: public sentences about labels; for a label without such sentences, the model's
@@ -158,7 +157,7 @@ class LabelCoding(Coding):
         label_set: labels that are public and were not read from the records.
 
     Raises:
-        ModelError: the model has no codec of broad text, or the codec has too few sentences.
+        ModelError: the model has no sentences of broad text, or too few of them.
     """
 
     probes = 100
@@ -173,17 +172,17 @@ class LabelCoding(Coding):
         label_set: Sequence[str] = (),
     ) -> None:
         [(size, self.top)] = mechanism.symbols(model.config.latent_dim)
-        if model.codec is None or model.codec.sentences <= size:
+        if not (model.sentences and model.sentences.is_broad) or len(model.sentences) <= size:
             raise ModelError(
                 f"descriptions by label need a model of broad text with more than {size:,} sentences: use label_codewords=off"
             )
-        self.codec = model.codec
+        self.sentences = model.sentences
         self.about = {**model.label_examples, **(about or {})}
         self.public_labels = list(dict.fromkeys([*label_set, *self.about]))
         self._examples = {text: label for label, texts in self.about.items() for text in map(words_of, texts)}
-        index = self.codec.sentence_index
+        index = self.sentences.index()
         first = round(size * first_share(mechanism.epsilon))
-        self.cells = LabelCells(self.codec, index, size=size, first=first, about=self.about)
+        self.cells = LabelCells(index, size=size, first=first, about=self.about)
         topics = WordTopics(model.topics, vocabulary) if model.config.encoder == TOPICS else None
         self.search = CellSearch(index, topics, first=first)
 
@@ -206,23 +205,23 @@ class LabelCoding(Coding):
 
     def of_label(self, label: str) -> CellCoding:
         """Return the coding for records with this label."""
-        return CellCoding(self.codec, self.search, self.cells.of([label])[label], top=self.top)
+        return CellCoding(self.sentences, self.search, self.cells.of([label])[label], top=self.top)
 
     def encode(self, texts: Sequence[str], labels: Sequence[str | None] | None = None) -> Tensor:
-        """Return, for each text, the numbers (B, 2 t) of its label's t sentences nearest to it."""
-        encoded = torch.empty((len(texts), 2 * self.top), dtype=torch.int64)
+        """Return, for each text, the places (B, t) of its label's t sentences nearest to it."""
+        encoded = torch.empty((len(texts), self.top), dtype=torch.int64)
         for coding, rows in self._groups(texts, labels):
             encoded[rows] = coding.encode([texts[row] for row in rows])
         return encoded
 
     def release_records(self, texts: Sequence[str], labels: Sequence[str | None] | None, mechanism: Any) -> Tensor:
-        released = torch.empty((len(texts), 2), dtype=torch.int64)
+        released = torch.empty((len(texts), 1), dtype=torch.int64)
         for coding, rows in self._groups(texts, labels):
             released[rows] = coding.release_records([texts[row] for row in rows], None, mechanism)
         return released
 
     def write(self, released: Tensor, *, samples: int) -> list[Pair]:
-        return CellCoding(self.codec, self.search, np.empty(0, np.int32), top=self.top).write(released, samples=samples)
+        return write_sentences(self.sentences, released, samples=samples)
 
     def _groups(
         self, texts: Sequence[str], labels: Sequence[str | None] | None
@@ -234,13 +233,11 @@ class LabelCoding(Coding):
         for row, label in enumerate(beside):
             rows.setdefault(str(label), []).append(row)
         for label, cell in self.cells.of(rows).items():
-            yield CellCoding(self.codec, self.search, cell, top=self.top), rows[label]
+            yield CellCoding(self.sentences, self.search, cell, top=self.top), rows[label]
 
 
-def _pack_places(places: Places) -> Tensor:
-    """Pack places (B, t) into rows (B, 2 t), as ``pack`` packs numbers below 2^60."""
-    low = torch.from_numpy(places.astype(np.int64))
-    return torch.stack([torch.zeros_like(low), low], dim=2).flatten(1)
+def _as_rows(places: Places) -> Tensor:
+    return torch.from_numpy(places.astype(np.int64))
 
 
 def _least(values: Whole, numbers: Whole, count: int) -> Whole:

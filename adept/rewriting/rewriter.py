@@ -60,7 +60,7 @@ class Rewriter:
 
     Args:
         model, tokenizer: a model and its tokenizer, saved together.
-        mechanism: a mechanism for latents or for descriptions in the model's codec. The label of
+        mechanism: a mechanism for latents or for the model's public sentences. The label of
             every record is needed for a ``JointResponse``, which releases text and label together,
             and for ``Description(by_label=True)``, which releases a public sentence chosen for the
             label.
@@ -71,7 +71,7 @@ class Rewriter:
 
     Raises:
         ModelError: the model clips latents in a way that the mechanism cannot use, or lacks the
-            codewords or the codec that the mechanism needs.
+            codewords or the public sentences that the mechanism needs.
         ConfigurationError: the mechanism and the model clip latents to different radiuses.
         ReleaseRefused: a release with this model and mechanism would not be safe
             (``check_release``).
@@ -237,7 +237,7 @@ class Rewriter:
         return torch.cat([self.coding.encode(*batch) for batch in batches])
 
     def release(self, texts: Any, labels: Any = None) -> Tensor:
-        """Return the released rows of B records: latents (B, n) or numbers of descriptions (B, 2).
+        """Return the released rows of B records: latents (B, n) or places of sentences (B, 1).
 
         If labels are released too, each row ends with the index of the label.
         """

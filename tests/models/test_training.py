@@ -20,9 +20,7 @@ from adept.data.corpus import Corpus
 from adept.errors import AdeptError, ConfigurationError, DataError
 from adept.mechanisms import BY_NAME, L1Laplace, LearnedCodebook, Mechanism, SqrtNLaplace
 from adept.models.codebook_learning import draw_codewords
-from adept.models.codec import codec_learning, listed_texts
 from adept.models.config import (
-    CodecConfig,
     ContentConfig,
     FitResult,
     ModelConfig,
@@ -297,18 +295,6 @@ def test_a_model_directory_is_complete_and_tells_where_it_comes_from(tiny_run: P
     assert not [p for p in tiny_run.rglob("*") if "=" in p.name]
 
 
-def test_likely_texts_are_listed_in_training_if_asked_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(listed_texts, "MAX_PREFIXES", 2_000)
-    monkeypatch.setattr(codec_learning, "MIN_TEXTS_TO_LIST", 200)
-    listed = {}
-    for learn in ("later", "now"):
-        config = tiny_config(tmp_path / learn, epochs=1)
-        config.training.codec = CodecConfig(learn=learn, likely=600)
-        train.run(config)
-        listed[learn] = [*(tmp_path / learn / "model").glob("codec-*.safetensors")]
-    assert (len(listed["later"]), len(listed["now"])) == (0, 1)
-
-
 def test_users_files_count_as_private_unless_declared_public(tmp_path: Path) -> None:
     (tmp_path / "train.txt").write_text("\n".join(TEXTS * 3))
     for declared, public in ((None, False), (True, True)):
@@ -416,6 +402,6 @@ def test_a_model_for_l1_has_neither_codec_nor_codebooks_and_estimates_from_publi
     files = {path.name for path in (tmp_path / "run" / "model").iterdir()}
     assert files == {"config.json", "model.safetensors", "tokenizer.json", "README.md"}
     rewriter = Rewriter.from_pretrained(tmp_path / "run", mechanism=L1Laplace(epsilon=8.0), accept_private_model=True)
-    assert rewriter.model.codec is None
+    assert rewriter.model.sentences is None
     assert (expectation(rewriter) is not None) is public
     assert expectation(rewriter, Corpus(TEXTS)) is not None

@@ -26,7 +26,6 @@ from adept.release.plain_or_shuffled_batches import PlainBatches, ShuffledBatche
 from adept.release.release_flow import preview
 from adept.release.resume_journal import Entry
 from adept.release.shuffle_guarantee import find_shuffled
-from adept.rewriting.encode_release_write import pack
 from adept.rewriting.rewriter import Rewriter
 
 MECHANISM = Description(epsilon=6.0, size=64)
@@ -232,7 +231,7 @@ def test_files_of_equal_unordered_releases_are_equal_but_for_their_order(
     rewriter: Rewriter, numbered: Path, tmp_path: Path, options: ReleaseOptions
 ) -> None:
     rewriter.batch_size = 7
-    releases = pack([number % 23 for number in range(60)])
+    releases = torch.arange(60).reshape(-1, 1) % 23
     files = [
         written_from(rewriter, releases[order], numbered, tmp_path / f"{place}.jsonl", options)
         for place, order in enumerate((torch.arange(60), torch.arange(60).flip(0)))

@@ -24,9 +24,9 @@ def joint(mechanism: LocalRandomizer) -> JointResponse:
     [
         (SqrtNLaplace(epsilon=8.0), 8),
         (CODEBOOK, 8),
-        (DESCRIPTION, 2),
+        (DESCRIPTION, 1),
         (joint(CODEBOOK), 9),
-        (joint(DESCRIPTION), 3),
+        (joint(DESCRIPTION), 2),
     ],
     ids=["noise", "codebook", "description", "codebook and label", "description and label"],
 )

@@ -16,9 +16,9 @@ from adept import audit
 from adept.errors import ConfigurationError, ModelError
 from adept.mechanisms import Description
 from adept.mechanisms.random_draws import exponential_series
-from adept.models.codec import nearest_text
-from adept.models.codec.word_weights_and_meanings import tabulate
 from adept.models.label_names_and_sentences import LabelCells
+from adept.models.sentences import nearest_text
+from adept.models.sentences.word_weights_and_meanings import tabulate
 from adept.models.tokenizer import join_words
 from adept.models.topics import WordTopics
 from adept.rewriting import release_by_label
@@ -55,7 +55,7 @@ def probabilities(rewriter: Rewriter, text: str, label: str) -> dict[int, Fracti
     assert isinstance(coding, LabelCoding)
     assert isinstance(mechanism, Description)
     cell = coding.of_label(label)
-    own = np.searchsorted(cell.cell, cell.encode([text])[0, 1::2].numpy()).tolist()
+    own = np.searchsorted(cell.cell, cell.encode([text])[0].numpy()).tolist()
     heavy, light = mechanism.odds
     weights = [heavy] * mechanism.heavy + [light] * (mechanism.count - mechanism.heavy)
     chosen = mechanism.choose([own] * mechanism.count, range(mechanism.count))
@@ -87,7 +87,7 @@ def test_all_labels_have_the_same_numbers(loaded: Loaded) -> None:
     encoded = rewriter.encode(TEXTS, broad.NAMES + broad.NAMES[:2])
     cells = [rewriter.coding.of_label(label).cell for label in broad.NAMES]  # type: ignore[attr-defined]
     assert {len(set(cell.tolist())) for cell in cells} == {rewriter.mechanism.count} == {broad.CELL}
-    assert encoded.shape[1] == 2 * rewriter.mechanism.heavy
+    assert encoded.shape[1] == rewriter.mechanism.heavy
     [part] = rewriter.mechanism.certificate(0)
     assert (part["of"], part["size"], part["top"]) == ("text by label", str(broad.CELL), str(rewriter.mechanism.heavy))
 
@@ -105,11 +105,11 @@ def test_a_record_is_encoded_alike_in_any_company(loaded: Loaded) -> None:
 
 
 def test_the_heavy_sentences_are_the_nearest_of_the_cell(loaded: Loaded) -> None:
-    codec, rewriter = loaded[0].codec, rewriter_of(loaded, size=300, top=1)
-    said = [*codec.utterances, *(codec.listed[place] for place in range(len(codec.listed)))]
+    sentences, rewriter = loaded[0].sentences, rewriter_of(loaded, size=300, top=1)
+    said = [sentences[place] for place in range(len(sentences))]
     cell = rewriter.coding.of_label("cheapest_airfare")  # type: ignore[attr-defined]
     for place in cell.cell[[0, 50, 299]].tolist():
-        nearest = cell.encode([join_words(said[place])])[0, 1].item()
+        nearest = cell.encode([join_words(said[place])])[0, 0].item()
         assert Counter(said[nearest]) == Counter(said[place])
 
 
@@ -126,7 +126,7 @@ def by_definition(
         product = int(read.of_table(*tabulate([set(text)])).astype(np.int64)[0] @ own)
         lengths = [len(set(words) - nearest_text.SILENT_MARKS) for words in (text, record)]
         scrap = lengths[0] < min(lengths[1] // 2, nearest_text.SCRAP_WORDS)
-        distance = index.weigh.distance(record, text) + halves * weight * (UNIT - product) // (2 * UNIT)
+        distance = broad.by_words(index.weigh, record, text) + halves * weight * (UNIT - product) // (2 * UNIT)
         distances.append(distance + (1 + halves) * weight * scrap)
     return sorted(np.lexsort((np.arange(len(places)), distances))[:count].tolist())
 
@@ -138,7 +138,7 @@ def test_the_nearest_sentences_of_a_cell_are_those_by_definition(
 ) -> None:
     """One record, all the same, and no known word; few heavy sentences are sought in a shortlist."""
     words = WordTopics(loaded[0].topics, loaded[1].vocabulary) if with_topics else None
-    search = CellSearch(loaded[0].codec.sentence_index, words, first=first)
+    search = CellSearch(loaded[0].sentences.index(), words, first=first)
     places = np.concatenate([np.arange(first), np.arange(first + 5, first + 5 * (301 - first), 5)]).astype(np.int32)
     records = [text.split() for text in TEXTS]
     found = search.nearest(records, places, count).tolist()
@@ -155,7 +155,7 @@ def test_the_nearest_sentences_of_a_cell_are_those_by_definition(
 
 def test_many_sentences_are_searched_as_few_are(loaded: Loaded, monkeypatch: pytest.MonkeyPatch) -> None:
     """Where a cell is large, the inverted file finds what a comparison with all finds, and fills up what it lacks."""
-    index, places = loaded[0].codec.sentence_index, np.arange(0, 1500, 3, dtype=np.int32)
+    index, places = loaded[0].sentences.index(), np.arange(0, 1500, 3, dtype=np.int32)
     records = [text.split() for text in TEXTS if text]
     monkeypatch.setattr(release_by_label, "MEANING_HALVES", (4, 4))
     few = CellSearch(index).nearest(records, places, 2)
@@ -171,7 +171,7 @@ def test_a_release_is_a_sentence_of_the_cell(loaded: Loaded) -> None:
     labels = [broad.NAMES[place % 3] for place in range(300)]
     released = rewriter.release([TEXTS[place % 5] for place in range(300)], labels)
     cells = {name: set(rewriter.coding.of_label(name).cell.tolist()) for name in broad.NAMES}  # type: ignore[attr-defined]
-    assert all(row[1].item() in cells[label] for row, label in zip(released, labels, strict=True))
+    assert all(row[0].item() in cells[label] for row, label in zip(released, labels, strict=True))
     assert len(rewriter.write(released, samples=2)) == 600
 
 
@@ -213,17 +213,17 @@ def test_an_adapted_model_writes_sentences_near_its_examples_at_small_budgets(
 ) -> None:
     """Of all sentences, most are about other subjects: at 10, they would cost accuracy, content and words."""
     model = loaded[0]
-    codec = model.codec
-    assert codec
-    assert 0 < len(codec.utterances) < codec.sentences
-    monkeypatch.setattr(codec, "choose_size", lambda size, joint: codec.sentences)
+    sentences = model.sentences
+    assert sentences
+    assert 0 < len(sentences.utterances) < len(sentences)
+    monkeypatch.setattr(sentences, "choose_size", lambda size, joint: len(sentences))
     sizes = {epsilon: fit_mechanism(Description(epsilon=epsilon), model)[1].count for epsilon in (10.0, least)}
-    assert set(sizes.values()) == {codec.sentences}
+    assert set(sizes.values()) == {len(sentences)}
     monkeypatch.setattr(model, "training_data", replace(model.training_data, records=1000, examples=examples))
     sizes = {
         epsilon: fit_mechanism(Description(epsilon=epsilon), model)[1].count for epsilon in (10.0, least - 0.1, least)
     }
-    assert list(sizes.values()) == [len(codec.utterances)] * 2 + [codec.sentences]
+    assert list(sizes.values()) == [len(sentences.utterances)] * 2 + [len(sentences)]
 
 
 def test_a_pickled_rewriter_makes_the_same_cells(loaded: Loaded) -> None:

@@ -1,12 +1,12 @@
-"""A search for the text that is nearest to a record, by words alone or also by meaning.
+"""A search for the texts that are nearest to a record, by meaning and by words.
 
-The distance by words has two terms. The first term is the total weight of those words of the record
-that are not in the text. The second term is ADDED_COST / MISSING_COST times the total weight of
-those words of the text that are not in the record. The distance by meaning has a third term, which
-is a product: one minus the cosine of the meanings of record and text, times the total weight of the
+The distance between a record and a text has three terms. The first term is the total weight of
+those words of the record that are not in the text. The second term is ADDED_COST / MISSING_COST
+times the total weight of those words of the text that are not in the record. The third term is a
+product: one minus the cosine of the meanings of record and text, times the total weight of the
 record's words, times a constant. The constant is smaller if the index has MANY_TEXTS texts or more.
-In distances by meaning, words that negate, such as "not", weigh NEGATION_FACTOR times as much as
-other words of the same rarity.
+Words that negate, such as "not", weigh NEGATION_FACTOR times as much as other words of the same
+rarity. If the lexicon knows no word of a record, its words alone decide.
 
 An *inverted file* divides texts into groups with similar meanings, by k-means for directions
 (Dhillon and Modha 2001). A record is compared with the centres of all groups, and then only with
@@ -15,10 +15,9 @@ the texts in the PROBED_GROUPS nearest groups (Jegou, Douze and Schmid 2011, Sec
 
 import math
 import random
-from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
-from itertools import chain, islice, pairwise
+from itertools import chain, islice
 from typing import Any
 
 import numpy as np
@@ -27,8 +26,8 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from adept.models.codec.listed_texts import ListedTexts, Words
-from adept.models.codec.word_weights_and_meanings import (
+from adept.models.sentences.listed_texts import ListedTexts
+from adept.models.sentences.word_weights_and_meanings import (
     ADDED_COST,
     MEANING_LENGTH,
     MISSING_COST,
@@ -36,7 +35,6 @@ from adept.models.codec.word_weights_and_meanings import (
     NEGATIONS,
     Codes,
     Meanings,
-    WordWeights,
     multiply_all,
     tabulate,
 )
@@ -48,8 +46,6 @@ PROBED_GROUPS = 40  # groups whose texts are compared
 KMEANS_ROUNDS = 8
 CENTRE_BATCH = 1 << 13  # texts whose centres are looked for together
 PLACE_UNIT = 1 << 21  # more than there are texts
-SCAN_SHARE = 4  # one in so many texts are compared without the others
-MAX_EQUALS = 64  # of equally near texts that are read in order
 ORDERED_TEXTS = 1024  # at the beginning of the order
 TRIED_TEXTS, TARGET_TEXTS = 128, 1000  # candidates for each place there, and texts to be near to
 MANY_TEXTS = 1 << 15
@@ -57,6 +53,7 @@ MEANING_HALVES = 4, 1  # of the record's weight, that a cosine of 0 adds: among 
 SHORTLIST_TEXTS = 128  # texts that are compared by their words
 SHORTLIST_FACTOR = 4  # times as many are compared as are asked for
 SCRAP_WORDS = 3  # fewer different words than this, and than half of its record, make no sentence
+MAX_DISTANCES = 1 << 20  # that are computed together, if records are compared with all texts
 BATCH_RECORDS = 256  # records whose products are computed together
 SILENT_MARKS = frozenset(',;:!?()[]."')  # tokens of a text that are no words
 
@@ -64,13 +61,32 @@ Places = NDArray[np.integer[Any]]
 Groups = NDArray[np.int16]
 
 
-class TextTable:
-    """A table of the words in each text, with the weight of each word; listed texts come last."""
+class SentenceIndex:
+    """An index for searches by meaning and by words; listed texts come last.
 
-    def __init__(self, texts: Sequence[Sequence[str]], weigh: WordWeights, more: ListedTexts | None = None) -> None:
-        self.texts, self.more, self.weigh = texts, more or ListedTexts(), weigh
+    If ``compares_all`` is True, each record is compared with all texts, and otherwise with those in
+    the nearest groups.
+    """
+
+    def __init__(
+        self,
+        texts: Sequence[Sequence[str]],
+        meanings: Meanings,
+        more: ListedTexts | None = None,
+        *,
+        compares_all: bool = False,
+    ) -> None:
+        self.texts, self.more, self.meanings, self._compares_all = texts, more or ListedTexts(), meanings, compares_all
+        self.weigh = replace(meanings.weigh, times=dict.fromkeys(NEGATIONS, NEGATION_FACTOR))
         self._columns, self._table = tabulate(texts, more)
-        self._weights = np.array([weigh(word) for word in self._columns] or [0], dtype=np.int32)
+        self._weights = np.array([self.weigh(word) for word in self._columns] or [0], dtype=np.int32)
+        self._halves = MEANING_HALVES[len(texts) + len(self.more) >= MANY_TEXTS]
+        table = meanings.of_table(self._columns, self._table)
+        self.file = InvertedFile(table, join_groups(table, self.more.groups))
+        self._lengths = self._table @ np.array(
+            [word not in SILENT_MARKS for word in self._columns] or [False], dtype=np.int64
+        )
+        self._of_words = self._table @ (ADDED_COST * self._weights)
 
     def __getitem__(self, number: int) -> Sequence[str]:
         return self.texts[number] if number < len(self.texts) else self.more[number - len(self.texts)]
@@ -80,129 +96,43 @@ class TextTable:
         """Each word's column, and a table with a 1 where a text (row) contains a word (column)."""
         return self._columns, self._table
 
+    @property
+    def _all(self) -> NDArray[np.int64]:
+        return np.arange(self._table.shape[0])[None]
+
     def _weigh_all(self, wanted: set[str]) -> int:
         """Return the distance from a record with the words ``wanted`` to a text without words."""
         return MISSING_COST * sum(map(self.weigh, wanted))
 
-
-class NearestTextIndex(TextTable):
-    def __init__(self, texts: Sequence[Sequence[str]], weigh: WordWeights, more: ListedTexts | None = None) -> None:
-        super().__init__(texts, weigh, more)
-        self._table = self._table.astype(np.int32)  # as wide as weights, for quick products
-        by_word = self._table.tocsc()
-        self._holders, self._starts = by_word.indices, by_word.indptr
-
-    def nearest(self, records: Iterable[Sequence[str]]) -> Iterator[tuple[int, int]]:
-        """Yield, for each record, the number and the distance of the nearest text.
-
-        If several texts have the least distance, the text that shares the most word bigrams with
-        the record is chosen.
-        """
-        for record in records:
-            distance, equal = self._nearest(set(record))
-            pairs = Counter(pairwise(("", *record, "")))
-            yield max(equal, key=lambda place: (Counter(pairwise(("", *self[place], ""))) & pairs).total()), distance
-
-    def nearer(self, record: Words, texts: Iterable[tuple[Words, int]], distance: int) -> Iterator[Words]:
-        return (text for text, seams in texts if self.weigh.distance(record, text) + seams < distance)
-
-    def _nearest(self, wanted: set[str]) -> tuple[int, list[int]]:
-        """Return a record's distance from the nearest texts, and up to MAX_EQUALS of these texts.
-
-        The search looks at the texts that contain the record's heaviest word, then at those that
-        contain the next heaviest word, and so on, until no other text can be nearer.
-        """
-        gains, weight = self._gains(wanted), self._weigh_all(wanted)
-        lacked, looked, least = 0, 0, weight + 1
-        equal: Places = np.zeros(0, dtype=np.int32)
-        for word in sorted(wanted, key=lambda word: (-self.weigh(word), word)):
-            lacked += MISSING_COST * self.weigh(word)
-            holders = self._holders_of(word)
-            looked += len(holders)
-            if looked * SCAN_SHARE > self._table.shape[0]:
-                break
-            least, equal = _nearer((least, equal), self._table[holders] @ gains + weight, holders)
-            if least < lacked:
-                return least, equal[:MAX_EQUALS].tolist()
-        distances = self._table @ gains + weight
-        least, equal = _nearer((int(distances[0]) + 1, equal), distances, np.arange(len(distances)))
-        return least, equal[:MAX_EQUALS].tolist()
-
-    def _gains(self, wanted: set[str]) -> NDArray[np.int32]:
-        """Return, for each word, the change of a text's distance if the text contains the word."""
-        gains = ADDED_COST * self._weights
-        own = [self._columns[word] for word in wanted if word in self._columns]
-        gains[own] -= (ADDED_COST + MISSING_COST) * self._weights[own]
-        return gains
-
-    def _holders_of(self, word: str) -> NDArray[np.int32]:
-        column = self._columns.get(word)
-        return self._holders[:0] if column is None else self._holders[self._starts[column] : self._starts[column + 1]]
-
-    def order(self, *, seed: int) -> list[int]:
-        """Order the texts so that, for every k, the first k texts represent all texts well.
-
-        The first ORDERED_TEXTS places are filled one by one. For each place, TRIED_TEXTS candidates
-        are drawn at random. The place goes to the candidate that most reduces the total distance of
-        TARGET_TEXTS random texts from their nearest chosen texts (Mirzasoleiman et al. 2015).
-        """
-        rng = random.Random(seed)
-        left = list(range(len(self.texts)))
-        rng.shuffle(left)
-        targets = [set(self.texts[number]) for number in left[:TARGET_TEXTS]]
-        nearest = np.array([*map(self._weigh_all, targets)], dtype=np.int32)
-        rows = [self._table @ self._gains(target) + weight for target, weight in zip(targets, nearest, strict=True)]
-        distances = np.array(rows, dtype=np.int32).reshape(len(rows), len(left)).T.copy()
-        chosen: list[int] = []
-        while left and len(chosen) < ORDERED_TEXTS:
-            tried = rng.sample(range(len(left)), min(TRIED_TEXTS, len(left)))
-            gains = np.maximum(nearest - distances[[left[place] for place in tried]], 0).sum(axis=1)
-            place = tried[int(gains.argmax())]
-            left[place], left[-1] = left[-1], left[place]
-            chosen.append(left.pop())
-            nearest = np.minimum(nearest, distances[chosen[-1]])
-        return chosen + left
-
-
-def _nearer(known: tuple[int, Places], distances: NDArray[np.int32], places: Places) -> tuple[int, Places]:
-    least = min(known[0], int(distances.min(initial=known[0])))
-    nearest = places[distances == least]
-    return least, np.union1d(nearest, known[1]) if least == known[0] else nearest
-
-
-class MeaningIndex(TextTable):
-    def __init__(self, texts: Sequence[Sequence[str]], meanings: Meanings, more: ListedTexts | None = None) -> None:
-        super().__init__(texts, replace(meanings.weigh, times=dict.fromkeys(NEGATIONS, NEGATION_FACTOR)), more)
-        self.meanings = meanings
-        self._halves = MEANING_HALVES[len(texts) + len(self.more) >= MANY_TEXTS]
-        table = meanings.of_table(self._columns, self._table)
-        self.file = InvertedFile(table, join_groups(table, self.more.groups))
-        self._lengths = self._table @ np.array(
-            [word not in SILENT_MARKS for word in self._columns] or [False], dtype=np.int64
-        )
-        self._of_words = self._table @ (ADDED_COST * self._weights)
-
-    def nearest(self, records: Sequence[Sequence[str]]) -> Iterator[tuple[int, int]]:
-        """Yield, for each record, the number and the distance of the nearest text."""
-        for row, places in self._compare(records, SHORTLIST_TEXTS):
-            least = row.min()
-            yield int(places[row == least].min()), int(least)
-
     def several(self, records: Sequence[Sequence[str]], count: int) -> Iterator[list[int]]:
-        """Yield, for each record, the numbers of the ``count`` texts nearest to the record."""
+        """Yield, for each record, the numbers of the ``count`` nearest texts, the nearest first.
+
+        Of two texts at the same distance, the one with the lower number counts as nearer.
+        """
         for row, places in self._compare(records, max(SHORTLIST_TEXTS, SHORTLIST_FACTOR * count)):
-            ordered = dict.fromkeys(places[np.lexsort((places, row))].tolist())
+            keys = row * PLACE_UNIT + places
+            if self._compares_all:
+                keys = np.partition(keys, count - 1)[:count]
+            ordered = dict.fromkeys((np.sort(keys) % PLACE_UNIT).tolist())
             yield list(islice(dict.fromkeys(chain(ordered, range(count))), count))
 
     def _compare(
         self, records: Sequence[Sequence[str]], shortlist: int
     ) -> Iterator[tuple[NDArray[np.int64], NDArray[np.int64]]]:
-        for begin in range(0, len(records), BATCH_RECORDS):
-            some = records[begin : begin + BATCH_RECORDS]
-            wanted = [set(record) for record in some]
-            numbers, products = self.file.nearest(self.meanings.of(wanted), shortlist)
+        step = BATCH_RECORDS
+        if self._compares_all:
+            step = max(1, min(step, MAX_DISTANCES // self._all.size))
+        for begin in range(0, len(records), step):
+            some = records[begin : begin + step]
+            meanings = self.meanings.of([set(record) for record in some])
+            numbers, products = (
+                (self._all, self.compare_all(meanings).astype(np.int64))
+                if self._compares_all
+                else self.file.nearest(meanings, shortlist)
+            )
             apart = self._halves * (MEANING_LENGTH**2 - products)
-            yield from zip(self.measure(some, numbers, apart, most=MEANING_HALVES[0]), numbers, strict=True)
+            distances = self.measure(some, numbers, apart, most=MEANING_HALVES[0])
+            yield from zip(distances, np.broadcast_to(numbers, distances.shape), strict=True)
 
     def compare_all(self, meanings: Codes) -> NDArray[np.int16]:
         """Return the inner products (L, N) of meanings (L, d) with the meanings of all N texts."""
@@ -230,22 +160,6 @@ class MeaningIndex(TextTable):
         first = int((numbers == np.arange(len(numbers))).argmin())  # rows 0, 1, 2, ...: one slice
         return sparse.vstack([self._table[:first], self._table[numbers[first:]]])
 
-    def nearer(self, record: Words, texts: Iterable[tuple[Words, int]], distance: int) -> Iterator[Words]:
-        """Yield the texts whose distance from a record is below ``distance``, the nearest first.
-
-        ``texts`` holds pairs of a text and the distance that the text's seams add. A seam is a
-        place where a word was left out or inserted. Texts with too few words to be a sentence are
-        not yielded.
-        """
-        least = _least_words(record)
-        pairs = [*islice((pair for pair in texts if _length(pair[0]) >= least), SHORTLIST_TEXTS)]
-        by_words = np.array([self.weigh.distance(record, text) + seams for text, seams in pairs], dtype=np.int64)
-        own, *others = self.meanings.of([record, *(text for text, _ in pairs)]).astype(np.int64)
-        weight = np.array(self._weigh_all(set(record)))
-        products = np.array([other @ own for other in others], dtype=np.int64)
-        apart = by_words + self._halves * weight * (MEANING_LENGTH**2 - products) // (2 * MEANING_LENGTH**2)
-        return (pairs[place][0] for place in np.argsort(apart, kind="stable").tolist() if apart[place] < distance)
-
     def _by_words(self, wanted: Sequence[set[str]], numbers: NDArray[np.int64]) -> NDArray[np.int64]:
         """Return distances by words (B, S), minus each record's distance from a text without words.
 
@@ -262,6 +176,30 @@ class MeaningIndex(TextTable):
         rows = np.repeat(np.arange(numbers.size) // numbers.shape[1], np.diff(table.indptr))
         sums = np.concatenate([[0], np.cumsum(shared[table.indices, rows], dtype=np.int64)])
         return np.asarray(self._of_words[numbers] - np.diff(sums[table.indptr]).reshape(numbers.shape))
+
+    def order(self, *, seed: int) -> list[int]:
+        """Order the texts so that, for every k, the first k texts represent all texts well.
+
+        The first ORDERED_TEXTS places are filled one by one. For each place, TRIED_TEXTS candidates
+        are drawn at random. The place goes to the candidate that most reduces the total distance by
+        words of TARGET_TEXTS random texts from their nearest chosen texts (Mirzasoleiman et al.
+        2015).
+        """
+        rng = random.Random(seed)
+        left = list(range(len(self.texts)))
+        rng.shuffle(left)
+        targets = [set(self.texts[number]) for number in left[:TARGET_TEXTS]]
+        nearest = np.array([*map(self._weigh_all, targets)])
+        distances = self._by_words(targets, self._all).T + nearest
+        chosen: list[int] = []
+        while left and len(chosen) < ORDERED_TEXTS:
+            tried = rng.sample(range(len(left)), min(TRIED_TEXTS, len(left)))
+            gains = np.maximum(nearest - distances[[left[place] for place in tried]], 0).sum(axis=1)
+            place = tried[int(gains.argmax())]
+            left[place], left[-1] = left[-1], left[place]
+            chosen.append(left.pop())
+            nearest = np.minimum(nearest, distances[chosen[-1]])
+        return chosen + left
 
 
 def _least_words(record: Sequence[str]) -> int:

@@ -7,9 +7,9 @@ import pytest
 import scipy.sparse as sparse
 import travel
 
-from adept.models.codec.codec import words_of
-from adept.models.codec.listed_texts import ListedTexts
-from adept.models.codec.word_weights_and_meanings import MEANING_LENGTH, Meanings, WordWeights
+from adept.models.sentences.listed_texts import ListedTexts
+from adept.models.sentences.sentence_list import words_of
+from adept.models.sentences.word_weights_and_meanings import MEANING_LENGTH, Meanings, WordWeights
 from adept.models.word_vectors import Lexicon
 
 Words = tuple[str, ...]

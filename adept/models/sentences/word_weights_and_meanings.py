@@ -10,16 +10,16 @@ in whatever order the terms of a product are added.
 import math
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from functools import cached_property
 from itertools import chain
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sparse
 from numpy.typing import NDArray
 
-from adept.models.codec.listed_texts import ListedTexts
-from adept.models.language_model.vocabulary import Learned
+from adept.models.sentences.listed_texts import ListedTexts
 from adept.models.word_vectors import Lexicon
 
 WEIGHT_UNIT = 1000  # a word's weight is a whole number of thousandths
@@ -37,6 +37,13 @@ BATCH_TEXTS = 1 << 11  # texts whose sums are computed together, near the proces
 BATCH_PRODUCTS = 1 << 14  # texts whose products are computed together
 
 Codes = NDArray[np.int8]
+
+
+class Learned:
+    """A base class for dataclasses whose copies and pickles hold the fields and no cached table."""
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), tuple(getattr(self, field.name) for field in fields(self))  # type: ignore[arg-type]
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,11 +70,6 @@ class WordWeights(Learned):
 
     def _weigh(self, holders: int) -> int:
         return round(WEIGHT_UNIT * math.sqrt(math.log((self.texts + 1) / (holders + 0.5))))
-
-    def distance(self, record: Iterable[str], text: Iterable[str]) -> int:
-        """Return the distance of a text from a record, computed from their words alone."""
-        wanted, given = set(record), set(text)
-        return MISSING_COST * sum(map(self, wanted - given)) + ADDED_COST * sum(map(self, given - wanted))
 
 
 def tabulate(

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from adept.models.codec import nearest_text
-from adept.models.codec.nearest_text import InvertedFile, group_meanings, join_groups
-from adept.models.codec.word_weights_and_meanings import MEANING_LENGTH
+from adept.models.sentences import nearest_text
+from adept.models.sentences.nearest_text import InvertedFile, group_meanings, join_groups
+from adept.models.sentences.word_weights_and_meanings import MEANING_LENGTH
 
 DIM, COUNT = 32, 4000
 
