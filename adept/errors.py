@@ -4,6 +4,13 @@ A command that ends with an ``AdeptError`` has exit status 2. A command that end
 from outside this module has exit status 70, which means a bug in adept.
 """
 
+# Options of earlier versions that are gone, and what to do instead
+REMOVED = {
+    "training.codec.learn": "leave it out, because training lists all public sentences at once",
+    "training.codec.likely": "leave it out, because only public sentences are listed",
+    "training.codec.texts": "leave it out, and give fewer training texts if the list is too long",
+}
+
 
 class AdeptError(Exception):
     """Base class of errors that a user can correct.

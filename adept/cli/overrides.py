@@ -18,7 +18,7 @@ from omegaconf.errors import MissingMandatoryValue, OmegaConfBaseException
 from adept.cli.exit_status_and_signals import interrupt_on_signals
 from adept.cli.help import PRINTING, config_directory, configuration
 from adept.data.labels import FROM_FILE
-from adept.errors import ConfigurationError
+from adept.errors import REMOVED, ConfigurationError
 from adept.mechanisms import BY_NAME
 from adept.mechanisms.base import MechanismChoice
 
@@ -68,6 +68,8 @@ def _plain(message: str) -> str:
             return f"{name} must have a decimal point, got {value}: write {value.replace(',', '.')}; a list is written [A,B]"
         return f"{name} must be one value, got {value}: a list is written [A,B]"
     if misspelt := re.search(r"Key '.+?' not in '.+?' full_key: (\S+)", message):
+        if misspelt[1] in REMOVED:
+            return f"{misspelt[1]} was removed in 0.3.0: {REMOVED[misspelt[1]]}"
         return f"this command has no option {misspelt[1]}: --help lists the options"
     if other := re.search(r"Value '(.*?)'.* not .*?(Float|Integer|valid bool)\b.*? full_key: (\S+)", message):
         value, kind, name = other.groups()

@@ -33,6 +33,7 @@ from adept.rewriting.alternative_rewriters import (
     common_length,
     public_logits,
 )
+from adept.rewriting.expected_content_and_warnings import enough_epsilon
 from adept.synthesis.draw_by_label_names import draw_by_names, label_by_names
 from adept.synthesis.synthesizer import Synthesizer, choose_rows
 
@@ -184,7 +185,7 @@ def _open_rewriter(trial: Trial, cell: Cell) -> Source:
         return rewriter.rewrite_pairs(texts, labels, samples=samples)
 
     spent = _list_promise(trial, cell, rewriter.guarantee)
-    return {**spent, "dim": rewriter.model.config.latent_dim}, write
+    return {**spent, "dim": rewriter.model.config.latent_dim, "enough": enough_epsilon(rewriter)}, write
 
 
 def _open_synthesizer(trial: Trial, cell: Cell) -> Source:

@@ -54,6 +54,7 @@ class ResultRow:
     exact_other: float | None = None
     fluency: float | None = None  # relative perplexity under a trigram model of public text
     holds: bool | None = None  # is the claim true of these records
+    enough: int | None = None  # epsilon above which a larger one writes the same texts
 
 
 @dataclass(frozen=True)

@@ -22,7 +22,9 @@ import torch
 from adept.data.corpus import Corpus
 from adept.data.formats import Record
 from adept.data.text_arguments import text_list
+from adept.mechanisms import Description
 from adept.mechanisms.base import SymbolRandomizer
+from adept.mechanisms.description import enough as enough_for
 from adept.mechanisms.description import first_share
 from adept.mechanisms.guarantee import words
 from adept.models.codebook_learning import encode_public
@@ -116,6 +118,7 @@ def expected_lines(
         *lines[1:],
         *([unread] if unread else []),
         *adaptation_lines(writer),
+        *enough_lines(writer),
         *(floor_lines(writer, [writer.guarantee.epsilon], packaged=packaged) if labelled else []),
     ]
 
@@ -139,6 +142,25 @@ def adaptation_lines(writer: Rewriter) -> list[str]:
     else:
         how = f"they count little at this epsilon, as a rewrite can be one of more than {near:,} texts"
     return [f"the model was adapted to {examples:,} examples: {how}"]
+
+
+def enough_lines(writer: Rewriter) -> list[str]:
+    """Return a sentence if a smaller epsilon would write the same sentences; otherwise []."""
+    enough, epsilon = enough_epsilon(writer), writer.guarantee.epsilon
+    if enough is None or epsilon <= enough:
+        return []
+    return [f"{enough} writes the same sentences as epsilon {words(epsilon)}, and protects more: add epsilon={enough}"]
+
+
+def enough_epsilon(writer: Rewriter) -> int | None:
+    """Return the epsilon above which a larger one writes the same sentences.
+
+    The result is None if texts are not public sentences, or if labels choose the sentences.
+    """
+    mechanism = writer.mechanism
+    if not isinstance(mechanism, Description) or mechanism.by_label or mechanism.heavy > 1:
+        return None
+    return enough_for(writer.joint.size if writer.joint else mechanism.count)
 
 
 def floor_lines(writer: Rewriter, epsilons: Sequence[float], *, packaged: bool) -> list[str]:

@@ -6,6 +6,7 @@ import random
 import shutil
 from collections.abc import Callable
 from functools import partial
+from itertools import pairwise
 from pathlib import Path
 from typing import Any, cast
 
@@ -17,8 +18,8 @@ from torch import Tensor
 from adept.cli import train
 from adept.cli.overrides import MechanismChoice
 from adept.data.corpus import Corpus
-from adept.errors import AdeptError, ConfigurationError, DataError
-from adept.mechanisms import BY_NAME, L1Laplace, LearnedCodebook, Mechanism, SqrtNLaplace
+from adept.errors import AdeptError, ConfigurationError, DataError, ModelError
+from adept.mechanisms import BY_NAME, Description, L1Laplace, LearnedCodebook, Mechanism, SqrtNLaplace
 from adept.models.codebook_learning import draw_codewords
 from adept.models.config import (
     ContentConfig,
@@ -316,6 +317,23 @@ def test_no_private_utterance_is_left_in_a_run_directory(tmp_path: Path) -> None
     train.run(config)
     for path in (tmp_path / "run").rglob("*"):
         assert not path.is_file() or b"zebra phones" not in path.read_bytes()
+    model, tokenizer = load_model(tmp_path / "run")
+    with pytest.raises(ModelError, match="lists no public sentences, one of which mechanism=description would release"):
+        Rewriter(model, tokenizer, mechanism=Description(epsilon=12.0), accept_private_model=True)
+
+
+def test_a_model_of_private_text_holds_no_two_neighbouring_words_of_it(tmp_path: Path) -> None:
+    """All bytes of its directory are searched, also of tables that number the words; a public model has the sentences."""
+    for public in (False, True):
+        config = tiny_config(tmp_path / f"run-{public}", epochs=1)
+        config.data.name, config.data.path, config.data.public = "files", str(tmp_path), public
+        config.training_data.public = public
+        (tmp_path / "train.txt").write_text("\n".join(TEXTS * 5))
+        train.run(config)
+        held = b"".join(path.read_bytes() for path in (Path(config.output_dir) / "model").iterdir())
+        found = [pair for text in TEXTS for pair in pairwise(text.lower().split()) if " ".join(pair).encode() in held]
+        assert bool(found) is public
+        assert (Path(config.output_dir) / "model" / "codec.json").exists() is public
 
 
 def test_batches_are_reshuffled_by_epoch_and_padded_to_their_own_length() -> None:
