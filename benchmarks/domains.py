@@ -33,7 +33,7 @@ DOMAINS = {
     "home devices": {"home_assistant", "ohf"},
     "university courses": {"text2sql"},
 }
-EPSILONS = (4, 8, 12, 16, 24, 32)
+EPSILONS = (4, 8, 12, 16)
 TEXTS = 200  # of each subject
 ASKS = re.compile(
     r"(who|what|when|where|which|why|how|is|are|do|does|did|can|could|will|would|should)\b", re.IGNORECASE

@@ -36,7 +36,7 @@ def timed(action, *given):
 
 for epsilon in (8.0, 16.0, 20.0, 32.0, 64.0):
     rewriter = open_release(ReleaseRequest(epsilon=epsilon, mechanism=MechanismChoice(Description)))[0]
-    codec, size = rewriter.model.codec, rewriter.mechanism.count
+    codec, size = rewriter.model.sentences, rewriter.mechanism.count
     codec.write(codec.describe(["an unseemly flight"], size=size), size=size)
     found = {"new": [], "repeated": [], "truth": [], "random": []}
     for text in texts:

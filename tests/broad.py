@@ -1,6 +1,6 @@
 """A tiny broad model: sentences of air travel as codewords, some of which are near a label's name."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -8,23 +8,29 @@ import pytest
 import travel
 
 from adept.mechanisms import policy
-from adept.models.codec import codec as codecs
-from adept.models.codec.codec import Codec
 from adept.models.saved_model import Autoencoder
+from adept.models.sentences import sentence_list
+from adept.models.sentences.sentence_list import SentenceList
+from adept.models.sentences.word_weights_and_meanings import ADDED_COST, MISSING_COST, WordWeights
 from adept.models.tokenizer import Tokenizer
-from adept.models.word_vectors import Lexicon
 from adept.rewriting.loading import load_model
 
 CELL = 64  # sentences in a label's cell
 NAMES = ["cheapest_airfare", "GroundTransportation", "X17"]
 
 
+def by_words(weigh: WordWeights, record: Iterable[str], text: Iterable[str]) -> int:
+    """The distance of a text from a record by their words alone, from its definition."""
+    wanted, given = set(record), set(text)
+    return MISSING_COST * sum(map(weigh, wanted - given)) + ADDED_COST * sum(map(weigh, given - wanted))
+
+
 @contextmanager
 def model_of(run: Path) -> Iterator[tuple[Autoencoder, Tokenizer]]:
     """Load a model with topics, and give it some 2,000 sentences, 200 of which are utterances."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(codecs, "MAX_UTTERANCES", 200)
+        patch.setattr(sentence_list, "MAX_UTTERANCES", 200)
         patch.setattr(policy, "CELL_SENTENCES", CELL)
         model, tokenizer = load_model(run)
-        model.codec = Codec.of_sentences(travel.texts(3000), lexicon=Lexicon.load())
+        model.sentences = SentenceList.of_broad_text(travel.texts(3000))
         yield model, tokenizer

@@ -24,7 +24,6 @@ from tiny import Run, tiny_config
 
 from adept.__main__ import dispatch
 from adept.cli import train
-from adept.data.writing import cache_directory
 from adept.mechanisms import LearnedCodebook
 from adept.mechanisms.base import MechanismChoice
 
@@ -42,13 +41,9 @@ def pytest_collection_finish() -> None:
 
 @pytest.fixture(scope="session", autouse=True)
 def _own_key(tmp_path_factory: pytest.TempPathFactory) -> None:
-    """No test makes a key in the user's home; machine code is kept there, or every process would make its own for a minute."""
-    machine_code, cache = cache_directory() / "machine-code", tmp_path_factory.mktemp("cache")
-    machine_code.mkdir(parents=True, exist_ok=True)
-    (cache / "adept").mkdir()
-    (cache / "adept" / "machine-code").symlink_to(machine_code)
+    """No test makes a key, or anything else, in the user's home."""
     os.environ["XDG_CONFIG_HOME"] = str(tmp_path_factory.mktemp("config"))
-    os.environ["XDG_CACHE_HOME"] = str(cache)
+    os.environ["XDG_CACHE_HOME"] = str(tmp_path_factory.mktemp("cache"))
     os.environ["XDG_STATE_HOME"] = str(tmp_path_factory.mktemp("state"))
 
 

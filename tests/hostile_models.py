@@ -159,50 +159,37 @@ def raw_bytes(directory: Path, rng: random.Random) -> None:
     path.write_bytes(bytes(content))
 
 
-def codec_lists(directory: Path, rng: random.Random) -> None:
-    """Longer, endless and repeated lists of what a codec holds, all of them of the right kind."""
+def sentence_lists(directory: Path, rng: random.Random) -> None:
+    """Longer, endless and repeated lists of what a list of sentences holds, all of them of the right kind."""
 
     def change(content: Any) -> None:
         words = [f"w{i}" for i in range(100_000 if rng.random() < 0.1 else rng.choice([10, 1_000]))]
-        match rng.randrange(6):
+        match rng.randrange(5):
             case 0:
                 content["utterances"] = [" ".join(rng.choices(words, k=rng.choice([1, 10, 40]))) for _ in words]
             case 1:
                 content["utterances"] = []
             case 2:
-                content["words"] = ["", "\0", *words]
-                content["classes"] = [0, 1, *(2 + i // rng.choice([1, 5]) for i in range(len(words)))]
-                content["counts"] = [1] * len(content["words"])
+                content["listed_words"] = ["", *words]
             case 3:
-                content["alphabet"] = "".join(map(chr, range(0x4E00, 0x4E00 + rng.choice([1, 500, 20_000]))))
-            case 4:
                 content["holders"] = dict.fromkeys(words, content["texts"])
-            case 5:
-                content["counts"] = [rng.choice([1, 2**30]) for _ in content["counts"]]
+            case 4:
+                content["texts"] = rng.choice([1, 2**30])
 
     _edit(directory / "codec.json", change)
 
 
-def codec_tables(directory: Path, rng: random.Random) -> None:
-    """N-grams and lists of texts that are whole numbers of the right range, and say nothing."""
+def sentence_tables(directory: Path, rng: random.Random) -> None:
+    """Lists of texts and groups that are whole numbers of the right range, and say nothing."""
     path = directory / "codec.safetensors"
     if not path.is_file():
         return
     tables = load_file(path)
-    name = rng.choice(sorted(tables))
-    if name == "likely":
-        tables[name] = torch.randint(2, rng.choice([3, 200]), tables[name].shape, dtype=torch.int16)
+    name, size = rng.choice(sorted(tables)), rng.choice([0, 1, 500])
+    tables[name] = torch.randint(2, rng.choice([3, 200]), (size,), dtype=torch.int16)
+    if name == "likely" and size:
         tables[name][rng.choice([1, 7, 40]) :: rng.choice([2, 8, 41])] = 0
         tables[name][-1] = 0
-        save_file(tables, path)
-        return
-    rows, size = (
-        100_000 if rng.random() < 0.1 else rng.choice([0, 1, 1_000, 200_000]),
-        max(2, int(tables[name][:, :-1].max()) if len(tables[name]) else 2),
-    )
-    table = torch.randint(0, size, (rows, tables[name].shape[1]), generator=torch.Generator().manual_seed(rows))
-    table[:, -1] = rng.choice([1, 3, 2**30])
-    tables[name] = table.to(torch.int32)
     save_file(tables, path)
 
 
@@ -229,4 +216,4 @@ def kinds_of_file(directory: Path, rng: random.Random) -> None:
             pass
 
 
-MUTATIONS = [json_value, sizes, tokens, tensors, header, raw_bytes, codec_lists, codec_tables, kinds_of_file]
+MUTATIONS = [json_value, sizes, tokens, tensors, header, raw_bytes, sentence_lists, sentence_tables, kinds_of_file]

@@ -26,9 +26,9 @@ from adept.mechanisms.base import MechanismChoice
 from adept.models import adapt as examples
 from adept.models.adapt import sentences_about
 from adept.models.codebook_learning import encode_public
-from adept.models.codec.codec import words_of
 from adept.models.reconstruction_share import mean_word_f1
 from adept.models.saved_model import Autoencoder
+from adept.models.sentences.sentence_list import words_of
 from adept.models.tokenizer import Tokenizer, join_words
 from adept.rewriting.loading import best_exact, load_model, packaged_directory
 
@@ -105,8 +105,8 @@ def test_its_codewords_are_texts_and_the_budget_says_how_many_are_heavy(
     used = [Rewriter(model, tokenizer, mechanism=mechanism).mechanism for mechanism in asked]
     sizes = [(mechanism.count, mechanism.heavy) for mechanism in used if isinstance(mechanism, LearnedCodebook)]
     assert sizes == [(8192, 3663), (8192, 1252), (8192, 289), (8192, 80), (8192, 16), (8192, 1), (8192, 3), (1024, 15)]
-    assert model.codec is not None
-    own = encode_public(model, tokenizer, [join_words(words) for words in model.codec.utterances[:64]])
+    assert model.sentences is not None
+    own = encode_public(model, tokenizer, [join_words(words) for words in model.sentences.utterances[:64]])
     assert ((own * model.codebooks[8192][:64]).sum(dim=1) > 0.999).all()
 
 
@@ -114,10 +114,12 @@ def test_its_codewords_are_texts_and_the_budget_says_how_many_are_heavy(
 @pytest.mark.parametrize("corpus", ["atis", "snips", "hwu64"])
 def test_it_holds_no_utterance_of_the_development_corpora(packaged: tuple[Autoencoder, Tokenizer], corpus: str) -> None:
     """But for a few commonplaces, which stand in its public sources too."""
-    codec = packaged[0].codec
-    assert codec is not None
-    listed = (codec.listed[place] for place in range(len(codec.listed)))
-    held = {join_words(words) for words in [*codec.utterances, *codec.held_out, *listed] if len(words) > COMMONPLACE}
+    sentences = packaged[0].sentences
+    assert sentences is not None
+    listed = (sentences.listed[place] for place in range(len(sentences.listed)))
+    held = {
+        join_words(words) for words in [*sentences.utterances, *sentences.held_out, *listed] if len(words) > COMMONPLACE
+    }
     lines = [line for path in (DEVELOPMENT / corpus).glob("*.jsonl") for line in path.read_text("utf-8").splitlines()]
     rows = [json.loads(line)["text"] for line in lines]
     assert not held & {join_words(words_of(text)) for text in rows}
@@ -158,17 +160,17 @@ def test_few_examples_and_names_bring_sentences_about_them_and_every_size_of_cod
     many, _ = examples.adapt(model, tokenizer, said, source="a test")
     assert few.training_data.examples == 12
     for adapted, tokens, given in ((few, words, said[:12]), (names, its_words, said)):
-        assert adapted.codec
+        assert adapted.sentences
         assert set(examples.TEXT_CODEWORDS) <= adapted.codebooks.keys()
         assert len(torch.unique(adapted.codebooks[8192], dim=0)) == 8192  # none twice
-        first = [text for text in map(join_words, adapted.codec.utterances[:64]) if text in given]
+        first = [text for text in map(join_words, adapted.sentences.utterances[:64]) if text in given]
         assert len(first) >= len(given) - 2  # but for those held out
         likeness = encode_public(adapted, tokens, first).cpu() @ adapted.codebooks[8192].T
         assert likeness.max(dim=1).values.min() > 0.999
         assert adapted.config.latent_dim > model.config.latent_dim  # topics of their own
-        assert not np.array_equal(adapted.codec.listed.flat[:1000], model.codec.listed.flat[:1000])
-    about = sentences_about(model.codec, said[:12])
-    held = {join_words(row) for row in few.codec.utterances[: len(about)]} if few.codec else set()
+        assert not np.array_equal(adapted.sentences.listed.flat[:1000], model.sentences.listed.flat[:1000])
+    about = sentences_about(model.sentences, said[:12])
+    held = {join_words(row) for row in few.sentences.utterances[: len(about)]} if few.sentences else set()
     assert len(held & set(about)) > 0.9 * len(about)
     assert max(many.codebooks) == examples.MAX_BROAD_CODEWORDS
 
@@ -206,8 +208,8 @@ def test_no_larger_budget_keeps_fewer_words(packaged: tuple[Autoencoder, Tokeniz
 def test_how_many_descriptions_are_used_at_a_budget(packaged: tuple[Autoencoder, Tokenizer]) -> None:
     """All sentences, several of them heavy, until a search around a record is worth while."""
     model, tokenizer = packaged
-    assert model.codec
-    whole = len(model.codec.utterances) + len(model.codec.listed)
+    assert model.sentences
+    whole = len(model.sentences.utterances) + len(model.sentences.listed)
     budgets = ((4.0, None), (10.0, 86), (12.0, 15), (14.0, 3), (15.0, 1), (16.0, 1), (17.0, None), (24.0, None))
     for epsilon, heavy in budgets:
         rewriter = Rewriter(model, tokenizer, mechanism=Description(epsilon=epsilon))

@@ -28,7 +28,7 @@ from adept.rewriting.rewriter import Rewriter
 from adept.synthesis.synthesizer import Synthesizer
 
 PACKAGES = ["release", "rewriting", "synthesis", "evaluation", "attacks", "audit"]
-MODULES = ["data.corpus", "models.codec.codec", "models.word_vectors", "models.tokenizer"]
+MODULES = ["data.corpus", "models.sentences.sentence_list", "models.word_vectors", "models.tokenizer"]
 NAMES = {"texts", "X", "frame"}
 BAD: dict[str, Any] = {
     "string": "play jazz",
@@ -77,9 +77,8 @@ CALLS: dict[str, Callable[[Given, Any], object]] = {
         bad
     ),
     "evaluation.classifiers.TextClassifier.predict": lambda given, bad: TextClassifier(TRAIN).predict(bad, None),  # type: ignore[arg-type]
-    "models.codec.codec.Codec.describe": lambda given, bad: given.rewriter.model.codec.describe(bad, size=2),  # type: ignore[union-attr]
-    "models.codec.codec.Codec.describe_by_several": lambda given, bad: given.rewriter.model.codec.describe_by_several(  # type: ignore[union-attr]
-        bad, size=0, count=0
+    "models.sentences.sentence_list.SentenceList.nearest": lambda given, bad: given.rewriter.model.sentences.nearest(  # type: ignore[union-attr]
+        bad, size=2
     ),
     "models.tokenizer.Tokenizer.encode": lambda given, bad: given.rewriter.tokenizer.encode(bad, max_length=4),
     "release.rewrite_frame.rewrite_frame": lambda given, bad: rewrite_frame(
@@ -110,8 +109,8 @@ WITHOUT = {
     "attacks.reconstruction.Pool.__init__": "made by gather_candidates",
     "attacks.reconstruction.name_from_text": "reads what play has written",
     "audit.subject.wrappers.Rewriting.privatize": "called by audit.run with the texts of its pairs",
-    "models.codec.codec.Codec.of": "learns from a Corpus",
-    "models.codec.codec.Codec.of_sentences": "learns from a Corpus",
+    "models.sentences.sentence_list.SentenceList.of": "learns from a Corpus",
+    "models.sentences.sentence_list.SentenceList.of_broad_text": "learns from a Corpus",
     "models.word_vectors.learn_word_vectors": "learns from a Corpus",
     "models.tokenizer.Tokenizer.train": "learns from a Corpus",
     "models.tokenizer.Tokenizer.with_words": "learns from a Corpus",

@@ -79,9 +79,9 @@ def _examples(config: AdaptConfig, model: Autoencoder, lines: list[str]) -> tupl
     said = [] if are_terms(lines) else lines
     if not terms:
         return said, True
-    if model.codec is None:
-        raise ModelError("the model has no codec: train one with this version")
-    return [*said, *sentences_about(model.codec, terms)], bool(said)
+    if model.sentences is None:
+        raise ModelError("the model lists no public sentences: train one on public text")
+    return [*said, *sentences_about(model.sentences, terms)], bool(said)
 
 
 def _read_labelled(config: AdaptConfig) -> dict[str, list[str]]:

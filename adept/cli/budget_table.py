@@ -82,7 +82,7 @@ def show_synthesize_budgets(config: SynthesizeConfig, inputs: Inputs) -> None:
     _check_header(inputs, config.required if config.label_set else RequiredColumns(()))
     sizes = (config.expected_rows,) if config.expected_rows else EXPECTED_ROWS
     model, labels = load_model(config.model_dir)[0], max(1, len(config.label_set or ()))
-    named = any(spell_label_set(model.codec, config.label_set or ()))
+    named = any(spell_label_set(model.sentences, config.label_set or ()))
     stand_out = partial(share_standing_out, texts=len(model.public_texts), labels=labels, named=named)
     lines = []
     for epsilon in TABLE_BUDGETS:
@@ -109,7 +109,7 @@ def synthetic_floor(config: SynthesizeConfig, model: Autoencoder, epsilons: Sequ
     packaged one, or if the names of the labels cannot be used.
     """
     labels = config.label_set or ()
-    if config.labels == "drop" or not is_packaged(model.files) or not any(spell_label_set(model.codec, labels)):
+    if config.labels == "drop" or not is_packaged(model.files) or not any(spell_label_set(model.sentences, labels)):
         return []
     most = config.max_records_per_person or 1
     votes = (Votes(epsilon=epsilon, neighbours=config.neighbours, votes_per_person=most) for epsilon in epsilons)

@@ -16,6 +16,7 @@ from typing import Any
 import yaml
 
 from adept.errors import ConfigurationError
+from adept.removed import removal
 
 BARE_WORDS = {"verify": "statement", "ledger": "ledger"}  # options that a first word stands for without their names
 FROM_ELSEWHERE = {"epsilon", "clip_norm"}  # of a mechanism: its budget is the command's, its radius the model's
@@ -152,6 +153,8 @@ def check_options(command: str, arguments: list[str]) -> None:
             raise ConfigurationError(
                 f"an option is written NAME=VALUE, got {argument}: adept {command} --help lists them"
             )
+        if line := removal(name.lstrip("+")):
+            raise ConfigurationError(line)
         if not equals or not re.fullmatch(r"[A-Za-z_][\w.]*", name) or name.startswith(("hydra.", "mechanism.")):
             continue  # Hydra's own
         if name not in (*known, *whole):

@@ -21,6 +21,7 @@ from adept.data.labels import FROM_FILE
 from adept.errors import ConfigurationError
 from adept.mechanisms import BY_NAME
 from adept.mechanisms.base import MechanismChoice
+from adept.removed import removal
 
 KINDS_IN_WORDS = {"Float": "a number", "Integer": "a whole number", "valid bool": "true or false"}
 SAMPLE_VALUES = {"Float": "0.5", "Integer": "8", "valid bool": "true"}  # for messages
@@ -68,6 +69,8 @@ def _plain(message: str) -> str:
             return f"{name} must have a decimal point, got {value}: write {value.replace(',', '.')}; a list is written [A,B]"
         return f"{name} must be one value, got {value}: a list is written [A,B]"
     if misspelt := re.search(r"Key '.+?' not in '.+?' full_key: (\S+)", message):
+        if line := removal(misspelt[1]):
+            return line
         return f"this command has no option {misspelt[1]}: --help lists the options"
     if other := re.search(r"Value '(.*?)'.* not .*?(Float|Integer|valid bool)\b.*? full_key: (\S+)", message):
         value, kind, name = other.groups()

@@ -7,6 +7,16 @@ from adept.cli.exit_status_and_signals import show_lines
 from adept.errors import DataError
 from adept.release.verify_statement import Json, Refused, check
 
+# Digests of the packaged model's sentences in adept 0.2, and of the files that hold the same sentences now
+SAME_SENTENCES = {
+    "34537869e1103cbaf28bdaccec51977df3c8bce4d461d38ef1317dc8dba47449": (
+        "d4fd20d5c1eef2bfe1adace87f16a347b490fdb8e8a9ec59112ffc6489a4e6ed"
+    ),
+    "b063b19791d8a0136d74f6a97e3b3d3a631bd929e0e3a5a3921120aecd61948c": (
+        "f7f3268f5bfc22c48105d5a824dd059504e608207bf44cf1db13be324bd7158f"
+    ),
+}
+
 
 def main(config: VerifyConfig) -> None:
     """Check a privacy statement, and print the result of each check."""
@@ -16,7 +26,7 @@ def main(config: VerifyConfig) -> None:
 def run(config: VerifyConfig) -> list[str]:
     """Return one sentence for each check; raise AdeptError if the statement is refused."""
     try:
-        return check(config.statement, config.output, _model(config.model_dir), restate=_restate)
+        return check(config.statement, config.output, _model(config.model_dir), restate=_restate, same=SAME_SENTENCES)
     except Refused as error:
         raise DataError(f"refused: {error}") from None
 

@@ -31,6 +31,7 @@ from adept.rewriting.alternative_rewriters import (
     common_length,
     public_logits,
 )
+from adept.rewriting.expected_content_and_warnings import enough_epsilon
 from adept.synthesis.draw_by_label_names import draw_by_names, label_by_names
 from adept.synthesis.synthesizer import Synthesizer, choose_rows
 
@@ -79,7 +80,7 @@ def _make_row(trial: Trial, cell: Cell) -> ResultRow:
 
 def _evaluate(trial: Trial, cell: Cell) -> tuple[Evaluation, Columns]:
     if cell.mechanism == plan.NAMES_DIRECTLY:
-        predicted = label_by_names(trial.broad_codec, trial.label_set, trial.test.texts)
+        predicted = label_by_names(trial.broad_sentences, trial.label_set, trial.test.texts)
         return score(predicted, trial.test, learned=[], majority=trial.private.labels or []), {"epsilon": 0.0}
     corpus, spent = _learn_from(trial, cell)
     options: Columns = {"classifier": cell.classifier, "seed": trial.seed, "samples": cell.samples}
@@ -91,7 +92,7 @@ def _learn_from(trial: Trial, cell: Cell) -> tuple[Corpus, Columns]:
         return trial.private, {"epsilon": math.inf}
     if cell.mechanism == plan.NAMES:
         labels = _copy_or_cycle_labels(trial)
-        return Corpus(draw_by_names(trial.broad_codec, labels, seed=trial.seed), labels), {"epsilon": 0.0}
+        return Corpus(draw_by_names(trial.broad_sentences, labels, seed=trial.seed), labels), {"epsilon": 0.0}
     if cell.decoder is None:
         return trial.examples if cell.mechanism == plan.EXAMPLES else trial.public, {"epsilon": 0.0}
     written = trial.obtain(WrittenTexts, cell, _write)
@@ -169,7 +170,7 @@ def _open_rewriter(trial: Trial, cell: Cell) -> Source:
         return rewriter.rewrite_pairs(texts, labels, samples=samples)
 
     spent = _list_promise(trial, cell, rewriter.guarantee)
-    return {**spent, "dim": rewriter.model.config.latent_dim}, write
+    return {**spent, "dim": rewriter.model.config.latent_dim, "enough": enough_epsilon(rewriter)}, write
 
 
 def _open_synthesizer(trial: Trial, cell: Cell) -> Source:

@@ -13,9 +13,9 @@ from adept.comparison.results import ReleasedLabels
 from adept.data.corpus import Corpus, hold_out
 from adept.errors import ConfigurationError, ModelError
 from adept.mechanisms import Codebook, Description, JointResponse, L1Laplace, RandomizedResponse
-from adept.models.codec.codec import Codec
 from adept.models.config import TrainingData, TrainSpec
 from adept.models.saved_model import Autoencoder
+from adept.models.sentences.sentence_list import SentenceList
 from adept.models.tokenizer import Tokenizer
 from adept.models.word_vectors import WordVectors, learn_word_vectors
 from adept.rewriting.loading import load_model
@@ -106,12 +106,12 @@ class Trial:
         (run / "done").touch()
 
     @cached_property
-    def broad_codec(self) -> Codec:
-        """The codec of the packaged model, which was made from public text about many topics."""
+    def broad_sentences(self) -> SentenceList:
+        """The packaged model's sentences, which come from public text about many topics."""
         model, _ = load_model()
-        if model.codec is None:
-            raise ModelError("the packaged model must have a codec: install adept again")
-        return model.codec
+        if model.sentences is None:
+            raise ModelError("the packaged model must list sentences: install adept again")
+        return model.sentences
 
     @cached_property
     def words(self) -> WordVectors:

@@ -24,7 +24,7 @@ class ResultRow:
     data: str
     protocol: str
     mechanism: str
-    decoder: str | None = None  # lstm, codec, nearest or words
+    decoder: str | None = None  # lstm, codec (public sentences), nearest or words
     claimed_epsilon: float | None  # None: the row has no budget
     epsilon: float  # true, of text and label together
     label_epsilon: float | None = None
@@ -54,6 +54,7 @@ class ResultRow:
     exact_other: float | None = None
     fluency: float | None = None  # relative perplexity under a trigram model of public text
     holds: bool | None = None  # is the claim true of these records
+    enough: int | None = None  # epsilon above which a larger one writes the same texts
 
 
 @dataclass(frozen=True)

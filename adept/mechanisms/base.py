@@ -2,7 +2,7 @@
 
 A mechanism replaces each record by a random output, which is called the *release* of the record.
 Most mechanisms read a *latent*: the vector of numbers into which an encoder turns a text. The other
-mechanisms read a *description*: the number that a public codec gives to a text.
+mechanisms read a *description*: the place of a sentence in a public list.
 
 Any two records are neighbours. A guarantee for latents covers a bounded set of latents: an l1 ball,
 an l2 ball or a sphere of radius C. ``project`` clips each latent into the bounded set and rounds it
@@ -33,8 +33,7 @@ class LocalRandomizer(ABC):
         epsilon: the privacy budget that the mechanism *claims* to keep, in nats.
         name: the mechanism's name in configurations and reports.
         clip: the set of latents that the guarantee covers: an "l1" or "l2" ball, or a "sphere". A
-            mechanism that reads descriptions has the clip of the model that was trained with the
-            codec.
+            mechanism that reads descriptions has the clip of the model that lists the sentences.
         serves: the values of a model's clip with which the mechanism can be used.
         randomises: the form of the text that the mechanism reads, "latent" or "description".
     """

@@ -30,7 +30,7 @@ CODEWORDS_PER_HEAVY = 512
 BROAD_FACTOR = 4  # by which broad text may have more codewords
 CELL_SENTENCES = 1 << 13  # sentences of a label's cell at epsilon 4
 DOUBLING_NATS = 2  # in which a cell doubles above the last row of CELLS
-MAX_LIST = 2**40  # entries; with labels still far below the largest index
+MAX_LIST = 1 << 20  # entries, more than a model lists
 
 
 class Cell(NamedTuple):
@@ -56,6 +56,8 @@ ALL_SENTENCES_EPSILONS = 12.5, 14.0
 MANY_EXAMPLES = 256  # from which examples are many
 MIN_DESCRIPTION_EPSILON = 10.0  # from which a sentence is the default
 MIN_SENTENCE_EPSILON = 9.0  # the same for broad text
+MAX_PART_SIZE = 1 << 9  # largest K at which broad text uses a part of its sentences
+SURE_SHARE = 0.95  # of releases that are the record's own sentence, above which a larger epsilon changes little
 DOMAIN_CODEWORDS = 1024  # codewords of a model of one domain; a model with more knows many domains
 
 
@@ -64,16 +66,16 @@ class Lists(NamedTuple):
 
     clip: str
     codebooks: tuple[int, ...]  # numbers of codewords
-    lists_texts: bool  # texts of its own, of broad text or of one domain
-    sentences: int  # of broad text; 0 for a model of one domain
+    sentences: int  # that it lists
     near: int  # of these, the examples of an adaptation and the sentences like them
+    is_broad: bool  # True if the sentences are about many subjects
     examples: int
     label_examples: bool  # True if examples have labels
     writes_labels: bool
 
     @property
-    def is_broad(self) -> bool:
-        """True if the codebooks are those of broad text."""
+    def has_broad_codebooks(self) -> bool:
+        """True if the codebooks are those of text about many subjects."""
         return max(self.codebooks, default=0) > DOMAIN_CODEWORDS
 
 
@@ -81,8 +83,8 @@ def default_mechanism(lists: Lists, *, epsilon: float | None = None) -> str:
     """Return the name of the exact mechanism with the best measured utility at this epsilon."""
     if lists.clip == "l1":
         return "l1"
-    least = MIN_SENTENCE_EPSILON if lists.sentences else MIN_DESCRIPTION_EPSILON
-    if lists.lists_texts and not lists.writes_labels and epsilon is not None and epsilon >= least:
+    least = MIN_SENTENCE_EPSILON if lists.is_broad else MIN_DESCRIPTION_EPSILON
+    if lists.sentences and not lists.writes_labels and epsilon is not None and epsilon >= least:
         return "description"
     return "learned_codebook" if lists.codebooks else "codebook"
 
@@ -96,17 +98,7 @@ def has_cells(lists: Lists, *, epsilon: float) -> bool:
     """
     many = lists.examples >= MANY_EXAMPLES and epsilon >= MAX_EXAMPLES_EPSILON
     unlabelled = bool(lists.examples) and not lists.label_examples
-    return lists.sentences > cell_size(epsilon) and not many and not unlabelled
-
-
-def listed_sentences(lists: Lists, *, epsilon: float) -> int:
-    """Return the number of sentences that a model of broad text can write.
-
-    At a small epsilon, an adapted model writes only its examples and the sentences like them. If
-    there are few examples, half of these sentences are chosen without regard to the examples.
-    """
-    least = ALL_SENTENCES_EPSILONS[lists.examples >= MANY_EXAMPLES]
-    return lists.near if lists.examples and epsilon < least else lists.sentences
+    return lists.is_broad and lists.sentences > cell_size(epsilon) and not many and not unlabelled
 
 
 class Sizes(NamedTuple):
@@ -114,6 +106,29 @@ class Sizes(NamedTuple):
 
     size: int
     heavy: int
+
+
+def listed_sentences(lists: Lists, *, epsilon: float, asked: int) -> Sizes:
+    """Return K and t for the sentences of a model, where a budget pays for ``asked`` of them.
+
+    K is the number of all sentences, except that broad text uses only its first ones if the budget
+    pays for few. At a small epsilon, an adapted model writes only its examples and the sentences like
+    them. If there are few examples, half of these sentences are chosen without regard to them.
+    """
+    if lists.is_broad and asked <= MAX_PART_SIZE:
+        return Sizes(min(asked, lists.sentences), 1)
+    least = ALL_SENTENCES_EPSILONS[lists.examples >= MANY_EXAMPLES]
+    size = lists.near if lists.examples and epsilon < least else lists.sentences
+    return Sizes(size, heavy_sentences(epsilon, size))
+
+
+def enough(size: int) -> int:
+    """Return the whole epsilon above which a larger one hardly changes what is released.
+
+    Each record has one heavy index of ``size``. It is released with probability e^eps / (e^eps + K -
+    1), which is p = SURE_SHARE or more if and only if eps is at least ln(p (K - 1) / (1 - p)).
+    """
+    return math.ceil(math.log(SURE_SHARE * (size - 1) / (1 - SURE_SHARE)))
 
 
 def codeword_count(epsilon: float) -> int:

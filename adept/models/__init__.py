@@ -1,1 +1,1 @@
-"""The public model: tokenizer, language model, codec, topics, network, training, adaptation."""
+"""The public model: tokenizer, sentences, topics, network, training, adaptation."""

@@ -7,7 +7,7 @@ clustering, and trains no network:
 - *topics* (``adept.models.topics``) are fitted again, to the examples and to texts of the model;
 - *codewords* are the latents of the examples and of those texts of the model that are nearest to
   the examples, or means of such latents;
-- the *codec* stores the examples before the model's texts;
+- the *list of sentences* begins with the examples, before the model's texts;
 - the *decoder* reads the new topics through a linear map to the old topics.
 
 A *broad* model is a model for text of many domains. A few examples do not show all subjects of a
@@ -34,11 +34,6 @@ from adept.data.corpus import Corpus
 from adept.errors import DataError, ModelError
 from adept.mechanisms.policy import MANY_EXAMPLES
 from adept.models.codebook_learning import TEXT_CODEWORDS, encode_public, learn_codebooks
-from adept.models.codec.codec import Codec, words_of
-from adept.models.codec.codec_learning import drop_known
-from adept.models.codec.listed_texts import MAX_LISTED_WORDS, ListedTexts, Words
-from adept.models.codec.nearest_text import join_groups
-from adept.models.codec.word_weights_and_meanings import Codes, Meanings, multiply_all
 from adept.models.config import (
     TOPICS,
     FitResult,
@@ -49,6 +44,10 @@ from adept.models.config import (
     TrainSpec,
 )
 from adept.models.saved_model import Autoencoder
+from adept.models.sentences.listed_texts import MAX_LISTED_WORDS, ListedTexts, Words
+from adept.models.sentences.nearest_text import join_groups
+from adept.models.sentences.sentence_list import SentenceList, words_of
+from adept.models.sentences.word_weights_and_meanings import Codes, Meanings, multiply_all
 from adept.models.tokenizer import UNKNOWN, Tokenizer, join_words
 from adept.models.topics import MEANING
 from adept.models.word_vectors import Lexicon
@@ -89,16 +88,16 @@ def adapt(
             f"examples must hold at least {MIN_EXAMPLES} different texts, got {len(examples)}: write down more"
         )
     own, rng, origin = own_texts(model), random.Random(seed), _origin(model.training_data, source, len(examples))
-    lexicon = model.codec.lexicon if model.codec else None
-    few = lexicon is not None and not (said and _show_a_domain(examples, tokenizer))
+    broad = model.sentences is not None and model.sentences.is_broad
+    few = broad and not (said and _show_a_domain(examples, tokenizer))
     weight, beside, chance = FEW_PLACING if few else MANY_PLACING
     others: list[str] = []
     listed = ListedTexts()
-    if model.codec and lexicon:
+    if model.sentences and broad:
         if few and said:
-            examples = list(dict.fromkeys([*examples, *sentences_about(model.codec, examples)]))
+            examples = list(dict.fromkeys([*examples, *sentences_about(model.sentences, examples)]))
         by_chance = round(chance * len(own))
-        near, far, listed = nearest_first(model.codec, examples, most=len(own) - by_chance, besides=by_chance)
+        near, far, listed = nearest_first(model.sentences, examples, most=len(own) - by_chance, besides=by_chance)
         own, others = ([join_words(words) for words in some] for some in (near, far))
     held_out = set(rng.sample(examples, min(MAX_HELD_OUT_EXAMPLES, len(examples) // EXAMPLES_PER_HELD_OUT)))
     given = set(examples)
@@ -110,9 +109,9 @@ def adapt(
     if few:
         adapted.codebooks = codebooks_about(*latents, seed=seed)
     else:
-        most = MAX_BROAD_CODEWORDS if lexicon else MAX_DOMAIN_CODEWORDS
+        most = MAX_BROAD_CODEWORDS if broad else MAX_DOMAIN_CODEWORDS
         adapted.codebooks = codebooks_at(*latents[:2], most=most, seed=seed)
-    adapted.codec = _codec(examples, [*own, *others], listed, held_out=held_out, seed=seed, lexicon=lexicon)
+    adapted.sentences = _list_sentences(examples, [*own, *others], listed, held_out=held_out, seed=seed, broad=broad)
     return adapted.eval(), new_tokenizer
 
 
@@ -148,7 +147,7 @@ def own_texts(model: Autoencoder) -> list[str]:
         raise ModelError(
             "model_dir must hold a model with topics and without labels: train one with mechanism=learned_codebook"
         )
-    if model.codec is None or not model.codec.utterances or not model.training_data.public:
+    if not (model.sentences and model.training_data.public):
         raise ModelError("model_dir must hold a model of public text: train one with training_data.public=true")
     return model.public_texts
 
@@ -245,20 +244,20 @@ def _near(directions: Tensor, own: Tensor, *, count: int) -> Tensor:
     return own[chosen]
 
 
-def _codec(
+def _list_sentences(
     examples: Sequence[str],
     own: Sequence[str],
     listed: ListedTexts,
     *,
     held_out: Iterable[str],
     seed: int,
-    lexicon: Lexicon | None,
-) -> Codec:
-    codec = Codec.of([*examples, *own], public=True, seed=seed)
-    ranked = [*examples, *own] if lexicon else examples  # a broad model's own texts come with the nearest first
+    broad: bool,
+) -> SentenceList:
+    said = SentenceList.of([*examples, *own], held_out=sorted(held_out), seed=seed)
+    ranked = [*examples, *own] if broad else examples  # a broad model's own texts come with the nearest first
     places = {words_of(text): place for place, text in enumerate(ranked)}
-    ordered = sorted(codec.utterances, key=lambda words: places.get(words, len(places)))  # a stable order
-    return Codec(codec.model, codec.weigh, ordered, drop_known(codec, sorted(held_out)), listed=listed, lexicon=lexicon)
+    ordered = sorted(said.utterances, key=lambda words: places.get(words, len(places)))  # a stable order
+    return replace(said, utterances=ordered, listed=listed, is_broad=broad)
 
 
 def fine_tune(
@@ -272,7 +271,7 @@ def fine_tune(
     seed: int = 0,
 ) -> FitResult:
     """Train an adapted model's decoder in place, on the examples and on the model's public texts."""
-    own, held_out = own_texts(model), set(model.codec.held_out if model.codec else ())
+    own, held_out = own_texts(model), set(model.sentences.held_out if model.sentences else ())
     examples = Corpus([text for text in examples.texts if tuple(words_of(text)) not in held_out])
     weight, beside, _ = MANY_PLACING
     texts = Corpus([*examples.texts * weight, *random.Random(seed).sample(own, min(beside, len(own)))])
@@ -307,53 +306,47 @@ def read_page(page: str) -> list[str]:
     return [part for part in parts if words_of(part)]
 
 
-def sentences_about(codec: Codec, terms: Iterable[str]) -> list[str]:
-    """Return the sentences in a codec of broad text that are nearest in meaning to each term."""
+def sentences_about(sentences: SentenceList, terms: Iterable[str]) -> list[str]:
+    """Return the sentences of broad text that are nearest in meaning to each term."""
     asked = list(dict.fromkeys(filter(None, map(spell_out, terms))))
-    meanings, table = read_meanings(codec)
+    meanings, table = read_meanings(sentences)
     each = max(MIN_PER_TERM, MAX_SENTENCES // max(1, len(asked)))
     products = multiply_all(meanings.of(map(words_of, asked)), table)
     found = [place for row in products for place in np.argsort(-row, kind="stable")[:each].tolist() if row[place] > 0]
-    return [join_words(sentence_at(codec, place)) for place in dict.fromkeys(found)]
+    return [join_words(sentences[place]) for place in dict.fromkeys(found)]
 
 
 def nearest_first(
-    codec: Codec, texts: Sequence[str], *, most: int, besides: int = 0
+    sentences: SentenceList, texts: Sequence[str], *, most: int, besides: int = 0
 ) -> tuple[list[Words], list[Words], ListedTexts]:
-    """Divide a codec's sentences into three parts, by nearness in meaning to ``texts``.
+    """Divide the sentences of a list into three parts, by nearness in meaning to ``texts``.
 
     The first part holds the ``most`` sentences that are nearest to any of the texts. The second
-    part holds the first ``besides`` of the other utterances (``adept.models.codec.codec``). The
+    part holds the first ``besides`` of the other utterances (``adept.models.sentences.sentence_list``). The
     third part holds all other sentences.
     """
-    meanings, table = read_meanings(codec)
+    meanings, table = read_meanings(sentences)
     nearness = np.full(len(table), -np.inf, dtype=np.float32)
     for start in range(0, len(texts), PRODUCT_BATCH_TEXTS):
         asked = meanings.of(map(words_of, texts[start : start + PRODUCT_BATCH_TEXTS]))
         nearness = np.maximum(nearness, multiply_all(asked, table).max(axis=0))
     first = np.argsort(-nearness, kind="stable")[:most]
-    second = np.setdiff1d(np.arange(len(codec.utterances)), first)[:besides]
-    near, others = ([sentence_at(codec, place) for place in places.tolist()] for places in (first, second))
-    return near, others, _list_without(codec, table, np.concatenate([first, second]))
+    second = np.setdiff1d(np.arange(len(sentences.utterances)), first)[:besides]
+    near, others = ([sentences[place] for place in places.tolist()] for places in (first, second))
+    return near, others, _list_without(sentences, table, np.concatenate([first, second]))
 
 
-def read_meanings(codec: Codec) -> tuple[Meanings, Codes]:
-    """Return the ``Meanings`` of a codec of broad text, and its sentences' meanings (N, d)."""
-    if codec.lexicon is None:
+def read_meanings(sentences: SentenceList) -> tuple[Meanings, Codes]:
+    """Return the ``Meanings`` of a list of broad text, and its sentences' meanings (N, d)."""
+    if not sentences.is_broad:
         raise ModelError("model_dir must hold a model of broad text: leave model_dir out, or give examples")
-    meanings = Meanings(codec.lexicon, codec.weigh)
-    return meanings, meanings.of(codec.utterances, codec.listed)
+    meanings = sentences.meanings
+    return meanings, meanings.of(sentences.utterances, sentences.listed)
 
 
-def sentence_at(codec: Codec, place: int) -> Words:
-    """Return the words of the sentence at a place in the codec; utterances come first."""
-    said = codec.utterances
-    return said[place] if place < len(said) else codec.listed[place - len(said)]
-
-
-def _list_without(codec: Codec, table: Codes, places: NDArray[np.int64]) -> ListedTexts:
-    """Return, as listed texts, all sentences of the codec that are not at ``places``."""
-    said, listed = codec.utterances, codec.listed
+def _list_without(sentences: SentenceList, table: Codes, places: NDArray[np.int64]) -> ListedTexts:
+    """Return, as listed texts, all sentences that are not at ``places``."""
+    said, listed = sentences.utterances, sentences.listed
     kept = np.ones(len(table), dtype=bool)
     kept[places] = False
     stay = [row for row, stays in zip(said, kept, strict=False) if stays]

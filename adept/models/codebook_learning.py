@@ -13,7 +13,7 @@ from adept.mechanisms.codebook import SIZES
 from adept.mechanisms.learned_codebook import unit_codewords
 from adept.mechanisms.policy import CODEWORD_POWERS
 from adept.models.config import TrainSpec
-from adept.models.saved_model import Autoencoder, pad
+from adept.models.saved_model import MAX_HELD_OUT, Autoencoder, pad
 from adept.models.tokenizer import Tokenizer
 from adept.models.topics import MEANING
 
@@ -67,13 +67,14 @@ def fit_topics(model: Autoencoder, tokenizer: Tokenizer, corpus: Corpus, spec: T
 
 
 def learn_codes(model: Autoencoder, tokenizer: Tokenizer, train: Corpus, validation: Corpus, spec: TrainSpec) -> None:
-    from adept.models.codec.codec_learning import learn_codec  # a model for l1 needs no codec
+    from adept.models.sentences.sentence_list import SentenceList  # a model for l1 needs no sentences
 
     if not model.codebooks:
         read = train.take(range(min(len(train), spec.training.most or len(train))))
         model.codebooks = learn_codebooks_of(model, tokenizer, read, seed=spec.seed)
-    public, sizes = spec.training_data.public, spec.training.codec
-    model.codec = learn_codec(train, validation, public=public, seed=spec.seed, config=sizes)
+    if spec.training_data.public:
+        learn = SentenceList.of_broad_text if spec.training.codec.sentences else SentenceList.of
+        model.sentences = learn(train.texts, held_out=validation.texts[:MAX_HELD_OUT], seed=spec.seed)
     if model.config.decoder == "nearest":  # the first k public texts are codewords, and answer themselves
         texts = model.public_texts[: max(TEXT_CODEWORDS)]
         directions = torch.nn.functional.normalize(encode_public(model, tokenizer, texts).cpu(), dim=1)

@@ -19,7 +19,7 @@ ACCELERATORS = ("auto", "cpu", "gpu")
 MAX_SIZES = {"embedding_dim": 2048, "hidden_dim": 2048, "latent_dim": 2048, "max_length": 512}
 MAX_VOCABULARY = 200_000
 MAX_TRAINING_RECORDS, MAX_DATA_NAME_LENGTH = 10**12, 200
-MAX_LISTED_TEXTS = 1 << 19  # largest number of listed texts of a codec
+MAX_LISTED_TEXTS = 1 << 19  # largest number of listed sentences of a model
 BATCH_SIZE = 1024  # records that are rewritten at a time: enough to group records of similar length
 
 
@@ -160,27 +160,11 @@ class ContentConfig:
 
 @dataclass
 class CodecConfig:
-    """Options for learning a codec, which describes texts by numbers and holds public texts."""
+    """Options for the list of public sentences, from which mechanism=description releases one."""
 
-    learn: str = "later"
-    """Time when the codec's list of likely texts is made: later (once, when first needed) | now (in
-    training)."""
-    texts: int | None = None
-    """Number of random training texts from which the codec learns. With null, it uses all texts."""
-    likely: int = MAX_LISTED_TEXTS
-    """Number of stored texts up to which a codec adds likely texts to its public training texts. It
-    adds none if it learned from fewer than 1,000 texts."""
     sentences: bool = False
-    """For public text of many domains: give each training text a number. A record is then described
-    by the number of the training text nearest to it in meaning."""
-
-    def __post_init__(self) -> None:
-        check_choice(("later", "now"), **{"training.codec.learn": self.learn})
-        if (self.texts is not None and self.texts < 1) or not 0 <= self.likely <= MAX_LISTED_TEXTS:
-            raise ConfigurationError(
-                f"training.codec.texts must be positive and training.codec.likely from 0 to {MAX_LISTED_TEXTS}, "
-                f"got {self.texts} and {self.likely}"
-            )
+    """For public text of many domains: list only sentences without rare words, and find the
+    sentences nearest to a record by groups of similar meaning."""
 
 
 @dataclass
@@ -208,7 +192,7 @@ class OptimiserConfig:
 
 @dataclass
 class TrainingConfig(OptimiserConfig):
-    """Options for fitting the weights, the topics and the codec."""
+    """Options for fitting the weights, the topics and the list of public sentences."""
 
     epsilon: Any = None
     """Noise in training: null (none) | x (the mechanism's noise at epsilon x) | [low,high] (the

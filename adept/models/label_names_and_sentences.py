@@ -1,10 +1,10 @@
 r"""Cells of labels. A cell is a set of public sentences that resemble the records with a label.
 
-The *cell* of a label c is a set of k of the sentences that a codec stores. A record that keeps its
+The *cell* of a label c is a set of k of a model's public sentences. A record that keeps its
 label is released as one sentence of the label's cell (``adept.mechanisms.description``). Every cell
-contains the codec's first n sentences, which limit the harm if the label's name misleads.
+contains the first n sentences of the list, which limit the harm if the label's name misleads.
 
-Each later sentence s of the codec has the weight ``min(1, f * exp(beta * cos(c, s)))``, where
+Each later sentence s of the list has the weight ``min(1, f * exp(beta * cos(c, s)))``, where
 ``cos(c, s)`` is the cosine of the meanings of c and s. The factor f is chosen so that n plus the
 sum of all weights is k. The factor ``beta`` is larger for a label that has sentences very near to
 it in meaning (``choose_tilt``). The later sentences are sorted by their cosine, the largest first,
@@ -13,10 +13,10 @@ running sum past a whole number plus one half.
 
 The vector of a label's meaning is the average of the vectors of the label's name and of public
 sentences about the label. If the lexicon knows no word of the label's name and sentences, the cell
-holds the codec's first k sentences.
+holds the first k sentences of the list.
 
-*Claim*: the cell of c is a function of c, the sentences about c, the codec, k and n. The cell has
-exactly k distinct places in the codec; a stranger's codec may hold one sentence at several places.
+*Claim*: the cell of c is a function of c, the sentences about c, the list, k and n. The cell has
+exactly k distinct places in the list; a stranger's list may hold one sentence at several places.
 *Proof*. The inner product of a label (or a name) with a sentence is the inner product of their
 meanings. Inner products are whole numbers that floats hold exactly, so the inner products of one
 label do not depend on other labels. The weights of the later sentences, in units of ``1 / UNIT``,
@@ -38,10 +38,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from adept.models.adapt import read_meanings, spell_out
-from adept.models.codec.codec import Codec, words_of
-from adept.models.codec.listed_texts import Words
-from adept.models.codec.nearest_text import MeaningIndex
-from adept.models.codec.word_weights_and_meanings import MEANING_LENGTH, multiply_all
+from adept.models.sentences.listed_texts import Words
+from adept.models.sentences.nearest_text import SentenceIndex
+from adept.models.sentences.sentence_list import SentenceList, words_of
+from adept.models.sentences.word_weights_and_meanings import MEANING_LENGTH, multiply_all
 from adept.models.word_vectors import Lexicon
 
 MIN_LETTERS = 3  # of a word that can say what a label means: codes have shorter ones
@@ -62,29 +62,28 @@ class LabelCells:
 
     Args:
         size: the number k of sentences in a cell.
-        first: the number n of the codec's first sentences, which every cell contains.
+        first: the number n of the first sentences, which every cell contains.
         about: public sentences about each label.
     """
 
     def __init__(
         self,
-        codec: Codec,
-        index: MeaningIndex,
+        index: SentenceIndex,
         *,
         size: int,
         first: int = 0,
         about: Mapping[str, Sequence[str]] | None = None,
     ) -> None:
-        self._codec, self._index, self.size, self.first = codec, index, size, first
+        self._index, self.size, self.first = index, size, first
         self.about = {label: tuple(map(words_of, sentences)) for label, sentences in (about or {}).items()}
         self._kept: OrderedDict[Texts, Places] = OrderedDict()
         self._lock = Lock()
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _remake, (self._codec, self._index, self.size, self.first, self.about)
+        return _remake, (self._index, self.size, self.first, self.about)
 
     def of(self, labels: Iterable[str]) -> dict[str, Places]:
-        """Return the cell of each label: the sorted places (k,) of its sentences in the codec."""
+        """Return the cell of each label: the sorted places (k,) of its sentences in the list."""
         said = self._say(labels)
         with self._lock:
             cells = {texts: self._kept[texts] for texts in dict.fromkeys(said.values()) if texts in self._kept}
@@ -103,7 +102,7 @@ class LabelCells:
     def _say(self, labels: Iterable[str]) -> dict[str, Texts]:
         """Return, for each label, its name and the sentences about it, each as a tuple of words."""
         names = list(dict.fromkeys(labels))
-        spelled = zip(names, spell_names(self._codec, names), strict=True)
+        spelled = zip(names, spell_names(names), strict=True)
         return {name: (*filter(None, [words]), *self.about.get(name, ())) for name, words in spelled}
 
     def _keep(self, cells: dict[Texts, Places]) -> None:
@@ -131,8 +130,8 @@ class LabelCells:
         return np.arange(self.size, dtype=np.int32)
 
 
-def _remake(codec: Codec, index: MeaningIndex, size: int, first: int, about: dict[str, Texts]) -> LabelCells:
-    cells = LabelCells(codec, index, size=size, first=first)
+def _remake(index: SentenceIndex, size: int, first: int, about: dict[str, Texts]) -> LabelCells:
+    cells = LabelCells(index, size=size, first=first)
     cells.about = about
     return cells
 
@@ -188,14 +187,16 @@ def words_of_name(name: str, lexicon: Lexicon) -> tuple[str, ...]:
     return words if any(len(word) >= MIN_LETTERS and word in lexicon.places for word in words) else ()
 
 
-def spell_names(codec: Codec, names: Sequence[str]) -> list[tuple[str, ...]]:
-    lexicon = codec.lexicon or Lexicon.load()
+def spell_names(names: Sequence[str]) -> list[tuple[str, ...]]:
+    lexicon = Lexicon.load()
     return [words_of_name(name, lexicon) for name in names]
 
 
-def compare_names(codec: Codec, spelled: Sequence[tuple[str, ...]]) -> Iterator[tuple[int, NDArray[np.float32]]]:
+def compare_names(
+    sentences: SentenceList, spelled: Sequence[tuple[str, ...]]
+) -> Iterator[tuple[int, NDArray[np.float32]]]:
     """Yield, for each name with words, its index and its inner products (N,) with all sentences."""
-    meanings, table = read_meanings(codec)
+    meanings, table = read_meanings(sentences)
     named = [place for place, words in enumerate(spelled) if words]
     for start in range(0, len(named), BATCH_NAMES):
         part = named[start : start + BATCH_NAMES]

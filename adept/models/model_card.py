@@ -11,11 +11,9 @@ ENGLISH_DATA = ("air_travel", "atis", "snips")
 READERS = {"lstm": "LSTM encoder", "topics": "Encoder of topics, linear in the words"}
 WRITERS = {"lstm": "LSTM decoder", "nearest": "decoder that answers with public texts"}
 TAGS = ["differential-privacy", "local-differential-privacy", "text-rewriting"]
-CODEC_CONTENT = {  # by the model's publicity
-    True: "It was declared public:\n  `codec.json` holds its utterances as they are, and the tables hold texts like "
-    "them.",
-    False: "The codec holds words, and sequences of up to four\n  words, that occur in at least two different training "
-    "texts; one person may have written both. It holds no whole utterance.",
+LISTED_CONTENT = {  # by the model's publicity
+    True: "It was declared public:\n  `codec.json` and `codec.safetensors` hold its sentences as they are.",
+    False: "No file holds a sentence of it.",
 }
 USAGE = """\
 ## Use
@@ -24,8 +22,7 @@ USAGE = """\
 
 Files: `config.json` (sizes, clip, training data), `model.safetensors` (weights), `codebooks.safetensors` (codewords, if there
 are any), `tokenizer.json` (vocabulary), `synonyms.json` (for each unknown word the known word that is read instead),
-`codec.json` and `codec.safetensors` (descriptions), `codec-DIGEST.safetensors` (texts listed at their first use). None of them
-is code.
+`codec.json` and `codec.safetensors` (public sentences). None of them is code.
 """
 
 
@@ -60,8 +57,8 @@ Trained on {data.records} records of `{data.name}` ({origin}).
 - The weights and the vocabulary were fitted to the training text: no local guarantee covers that text, and a rewrite can contain
   its sentences.
 - A rewrite of a latent uses the words of the training text, whatever the record says. A rewrite of a description
-  (`mechanism=description`) may repeat its record word for word, and does so often at large budgets.
-- Codebooks and codec were learned from the training text too. {CODEC_CONTENT[data.public]}
+  (`mechanism=description`) is a public sentence, and equals its record if the record is one of them.
+- Codebooks and sentences come from the training text too. {LISTED_CONTENT[data.public]}
 - A release does not hide who takes part, how many records there are, or their order.
 
 {USAGE}{_source(adapted_from)}"""

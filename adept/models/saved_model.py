@@ -1,4 +1,4 @@
-"""The model in a model directory: the autoencoder with labels, topics, codebooks and codec."""
+"""The model in a model directory: the autoencoder with labels, topics, codebooks and public sentences."""
 
 import json
 from collections.abc import Sequence
@@ -21,7 +21,7 @@ from adept.models.untrusted_files import MAX_NUMBER, Shape, corrupt, is_moderate
 from adept.ranges import check_integer
 
 if TYPE_CHECKING:
-    from adept.models.codec.codec import Codec
+    from adept.models.sentences.sentence_list import SentenceList
 
 CONFIG, WEIGHTS, CODEBOOKS = "config.json", "model.safetensors", "codebooks.safetensors"
 LSTM_FORMAT, TOPICS_FORMAT = 2, 1  # formats of config.json; format 1 of an LSTM had other names of weights
@@ -63,9 +63,9 @@ class Autoencoder(Adept):
         self.training_data = training_data or TrainingData()
         self.codebooks: dict[int, Tensor] = {}  # codewords (k, n) by their number k
         self.files: dict[str, str] = {}  # digests by names
-        self.codec: Codec | None = None  # turns any text into a whole number and back, without the network
+        self.sentences: SentenceList | None = None  # that description releases; None for a model of private text
         self.label_examples: dict[str, list[str]] = {}  # public examples of labels, from an adaptation
-        self.held_out: list[str] = []  # public texts that nothing was learned from, if no codec holds them
+        self.held_out: list[str] = []  # public texts that nothing was learned from, if there is no list of sentences
         if config.encoder == TOPICS:
             self.topics = TopicEncoder(vocabulary_size, config.latent_dim)
 
@@ -90,9 +90,9 @@ class Autoencoder(Adept):
         return Lists(
             clip=self.clip,
             codebooks=tuple(self.codebooks),
-            lists_texts=self.codec is not None,
-            sentences=self.codec.sentences if self.codec else 0,
-            near=len(self.codec.utterances) if self.codec else 0,
+            sentences=len(self.sentences) if self.sentences else 0,
+            near=len(self.sentences.utterances) if self.sentences else 0,
+            is_broad=bool(self.sentences and self.sentences.is_broad),
             examples=self.training_data.examples,
             label_examples=bool(self.label_examples),
             writes_labels=self.labels > 0,
@@ -100,11 +100,11 @@ class Autoencoder(Adept):
 
     @property
     def public_texts(self) -> list[str]:
-        return [join_words(words) for words in self.codec.utterances] if self.codec else []
+        return [join_words(words) for words in self.sentences.utterances] if self.sentences else []
 
     @property
     def held_out_texts(self) -> list[str]:
-        return [join_words(words) for words in self.codec.held_out] if self.codec else self.held_out
+        return [join_words(words) for words in self.sentences.held_out] if self.sentences else self.held_out
 
     def save_pretrained(self, directory: str | Path) -> None:
         directory = Path(directory)
@@ -117,7 +117,7 @@ class Autoencoder(Adept):
             "labels": self.labels,
             "training_data": asdict(self.training_data),
             "codebooks": sorted(self.codebooks),
-            "codec": self.codec is not None,
+            "codec": bool(self.sentences),
             **({"held_out": self.held_out} if self.held_out else {}),
             **({"label_examples": self.label_examples} if self.label_examples else {}),
         }
@@ -125,10 +125,10 @@ class Autoencoder(Adept):
         write_tensors(directory / WEIGHTS, self.state_dict(), precision=precision)
         if named:
             write_tensors(directory / CODEBOOKS, named, precision=precision)
-        if self.codec:
-            from adept.models.codec.codec_files import save_codec
+        if self.sentences:
+            from adept.models.sentences.sentence_files import save_sentences
 
-            save_codec(self.codec, directory)
+            save_sentences(self.sentences, directory)
         (directory / CONFIG).write_text(json.dumps(description, indent=2) + "\n", "utf-8")
 
     @classmethod
@@ -152,9 +152,9 @@ class Autoencoder(Adept):
         model.held_out = description.get("held_out", [])
         model.label_examples = description.get("label_examples", {})
         if description["codec"]:
-            from adept.models.codec.codec_files import load_codec
+            from adept.models.sentences.sentence_files import load_sentences
 
-            model.codec = load_codec(directory)
+            model.sentences = load_sentences(directory) or None
         return model.eval()
 
 

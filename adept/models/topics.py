@@ -18,7 +18,7 @@ from scipy.sparse import csr_array, csr_matrix, diags, hstack, identity
 from torch import Tensor, nn
 
 from adept.errors import DataError, ModelError
-from adept.models.language_model.vocabulary import MAX_WORDS
+from adept.models.sentences.listed_texts import MAX_WORDS
 from adept.models.tokenizer import FIRST_LABEL
 from adept.models.word_vectors import Lexicon
 

@@ -1,4 +1,4 @@
-"""Train a tokenizer, topics, a network and a codec, from scratch or from a checkpoint."""
+"""Train a tokenizer, topics and a network, and list public sentences, from scratch or from a checkpoint."""
 
 import hashlib
 import json
@@ -61,11 +61,6 @@ def train_model(
         model.held_out = [text for text in dict.fromkeys(validation.texts[:MAX_HELD_OUT]) if text not in seen]
     model.save_pretrained(output_dir / MODEL)
     tokenizer.save_pretrained(output_dir / MODEL)
-    if model.codec and spec.training.codec.learn == "now":
-        from adept.models.codec.codec_files import load_codec
-        from adept.models.codec.codec_learning import complete
-
-        complete(load_codec(output_dir / MODEL))
     return model, tokenizer, fitted
 
 

@@ -219,7 +219,7 @@ class LocalPlan(Plan[PrivacyStatement]):
         model = self.writer.model
         about = self.writer.alphabet.cells.about if isinstance(self.writer.alphabet, Cells) else {}
         return statement_provenance.codebook_facts(
-            self.writer.mechanism, model.config.latent_dim, model.codec, about=about
+            self.writer.mechanism, model.config.latent_dim, model.sentences, about=about
         )
 
     def type_labels(self, rows: list[Record]) -> list[Record]:

@@ -71,7 +71,7 @@ from urllib.parse import quote
 from adept.data.writing import sync_directory
 from adept.errors import DataError
 
-JOURNAL_VERSION = 3
+JOURNAL_VERSION, JOURNAL_VERSION_OF_0_2 = 4, 3  # releases by description were two numbers in 0.2
 LEDGER = "ledger"  # among the terms of a release that was begun with one
 MAX_LOCK_ATTEMPTS = 100  # to open a journal that other runs make and remove meanwhile
 SECONDS_BETWEEN_SYNCS = 1.0
@@ -256,7 +256,8 @@ class Journal:
             raise _damaged(self.path)
         begun, progress = head[TERMS], head[PROGRESS]
         if begun["journal"] != JOURNAL_VERSION:
-            raise DataError(f"{self.path} is another version's: continue with the adept that began it")
+            began = "adept 0.2" if begun["journal"] == JOURNAL_VERSION_OF_0_2 else "the adept that began it"
+            raise DataError(f"{self.path} is of another version, and is kept: continue with {began}")
         if [number for number, _ in rows] != list(range(1, progress["entries"] + 1)):
             raise _damaged(self.path)
         self.run, self._terms = begun["run"], begun["terms"]

@@ -52,10 +52,7 @@ CENTRAL_NOT_HIDDEN = (
     "a value that damages the whole file (in a csv file, a quote that is never closed hides all later rows; a damaged page of a "
     "parquet file, a damaged compressed file, or a value or a pipe too large for the memory ends the run)",
 )
-PRIVATE_MODEL = (
-    " The model can write sentences of that text, and its codec holds sequences of up to four words that occur in two "
-    "different texts."
-)
+PRIVATE_MODEL = " The model can write sentences of that text."
 OTHER_SPELLING = (
     "For a ledger, another spelling of a text is another record, even if the mechanism reads both alike: it does not add up their "
     "budgets."

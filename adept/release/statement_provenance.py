@@ -14,9 +14,9 @@ from safetensors.torch import save
 
 from adept.mechanisms import Codebook, JointResponse, LocalRandomizer, RandomizedResponse
 from adept.mechanisms.guarantee import json_number
-from adept.models.codec.codec import Codec
-from adept.models.codec.codec_files import codec_sha256
 from adept.models.saved_model import WEIGHTS, Autoencoder
+from adept.models.sentences.sentence_files import sentences_sha256
+from adept.models.sentences.sentence_list import SentenceList
 from adept.models.tokenizer import Tokenizer
 from adept.rewriting.loading import is_packaged
 
@@ -38,21 +38,27 @@ def mechanism_options(mechanism: LocalRandomizer) -> dict[str, Any]:
 
 
 def codebook_facts(
-    mechanism: LocalRandomizer, dim: int, codec: Codec | None = None, *, about: Mapping[str, Any] | None = None
+    mechanism: LocalRandomizer,
+    dim: int,
+    sentences: SentenceList | None = None,
+    *,
+    about: Mapping[str, Any] | None = None,
 ) -> dict[str, Any]:
     """Return the fields ``size``, ``top``, ``codebook_sha256``; all are None without codewords.
 
     Codewords are the ``size`` public texts or vectors among which the mechanism chooses. For each
     record, ``top`` codewords near the record have a larger probability than the others. If a
     release makes several draws for each record, ``size`` and ``top`` are lists with one number for
-    each draw. The digest covers the codewords as little-endian float32 rows. If codewords are texts
-    of a codec, the digest covers the codec and ``about``, the public sentences that explain labels.
+    each draw. The digest covers the codewords as little-endian float32 rows. If codewords are
+    public sentences, the digest covers their list and ``about``, the sentences that explain labels.
     """
     if not (draws := mechanism.selections(dim)):
         return {"size": None, "top": None, "codebook_sha256": None}
     sizes, tops = [draw.size for draw in draws], [draw.heavy_count for draw in draws]
     several = len(draws) > 1
-    sha256 = _codewords_sha256(mechanism, dim) if isinstance(mechanism, Codebook) else codec and codec_sha256(codec)
+    sha256 = sentences and sentences_sha256(sentences)
+    if isinstance(mechanism, Codebook):
+        sha256 = _codewords_sha256(mechanism, dim)
     if about:
         sha256 = hashlib.sha256(json.dumps([sha256, about], sort_keys=True).encode("ascii")).hexdigest()
     return {"size": sizes if several else sizes[0], "top": tops if several else tops[0], "codebook_sha256": sha256}

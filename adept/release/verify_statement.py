@@ -50,7 +50,7 @@ FIELDS = frozenset((*DECLARED, *DERIVED, "stands_out", "excess"))  # the last tw
 DAMAGED = (LookupError, TypeError, ValueError, ArithmeticError, AttributeError, RecursionError, MemoryError)
 LIMITS = (
     "This check cannot show that this program drew the release, that the text was written from the release alone, that model "
-    "and codec come from public text, or what shuffling adds. Whoever can change the statement can write another certificate."
+    "and sentences come from public text, or what shuffling adds. Whoever can change the statement can write another certificate."
 )
 
 
@@ -58,11 +58,13 @@ class Refused(Exception):
     """The error for a statement that must not be trusted; the error's message says why."""
 
 
-def check(statement: str, output: Name = None, model_dir: Name = None, *, restate: Any = None) -> list[str]:
+def check(
+    statement: str, output: Name = None, model_dir: Name = None, *, restate: Any = None, same: Any = ()
+) -> list[str]:
     """Check a statement, the output that it describes (default: the file beside it), and the model.
 
-    ``restate`` may be None, or a function that returns the fields that adept would write into such
-    a statement. Each of these fields is compared with the statement.
+    ``restate`` returns the fields that adept would write into such a statement, which are compared.
+    ``same`` maps digests of model files to digests of other files with the same content.
 
     Raises:
         Refused: the statement contradicts itself or a file. (OSError: a file cannot be read.)
@@ -77,7 +79,7 @@ def check(statement: str, output: Name = None, model_dir: Name = None, *, restat
             _same(said[name], again[name], f"{name} is not what adept writes of such a release")
         beside = statement.removesuffix(ENDING)
         output = output or (beside if beside != statement and Path(beside).is_file() else None)
-        shown += [_file("output", output, said["output_sha256"]), *_model(said, model_dir)]
+        shown += [_file("output", output, said["output_sha256"]), *_model(said, model_dir, dict(same))]
         named = bool(model_dir and said.get("model_files"))
         given = {"output_sha256": output, "model_sha256": model_dir, "model_files": named}
         unchecked += [name for name in given if not given[name]]
@@ -348,7 +350,7 @@ def path_shown(path: str) -> str:
     return path if path.isascii() and path.isprintable() else ascii(path)
 
 
-def _model(said: Json, directory: str | None) -> list[str]:
+def _model(said: Json, directory: str | None, same: Json) -> list[str]:
     files = said.get("model_files") or {}
     if set(files) - set(MODEL_FILES) or files.get(WEIGHTS, said["model_sha256"]) != said["model_sha256"]:
         raise Refused("model_files is not a list of a model's files, or lacks model_sha256")
@@ -363,14 +365,15 @@ def _model(said: Json, directory: str | None) -> list[str]:
         if (found / name).is_file() and name not in files:
             raise Refused(f"{path_shown(str(found / name))} is not among the files that the statement describes")
         if name in files:
-            _file("model", str(found / name), files[name])
-    return [shown, f"So are all {len(files)} files of its directory on which a release depends."]
+            _file("model", str(found / name), files[name], same.get(files[name]))
+    other = " It is another version of the packaged model." * bool(same.keys() & files.values())
+    return [shown, f"So are all {len(files)} files of its directory on which a release depends.{other}"]
 
 
-def _file(name: str, path: str | None, digest: str) -> str:
+def _file(name: str, path: str | None, digest: str, other: str | None = None) -> str:
     if not path:
         return f"The {name} was not looked at: give {'output=FILE' if name == 'output' else 'model_dir=DIR'}."
-    if _sha256(path) != digest:
+    if _sha256(path) not in (digest, other):
         ends = [told for end, told in ((b"\n", "LF"), (b"\r\n", "CRLF")) if _sha256(path, end) == digest]
         why = f": only its line ends were changed, convert them to {ends[0]}" if ends else ""
         raise Refused(f"{path_shown(path)} is not the {name} that the statement describes{why}")
@@ -379,12 +382,10 @@ def _file(name: str, path: str | None, digest: str) -> str:
 
 def _sha256(path: str, line_end: bytes | None = None) -> str:
     with Path(path).open("rb") as stream:
-        if line_end is None:
-            return hashlib.file_digest(stream, "sha256").hexdigest()
         digest = hashlib.sha256()
         for line in stream:
             bare = line.removesuffix(b"\n").removesuffix(b"\r")
-            digest.update(bare + line_end if line.endswith(b"\n") else line)
+            digest.update(bare + line_end if line_end and line.endswith(b"\n") else line)
         return digest.hexdigest()
 
 

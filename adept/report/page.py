@@ -96,6 +96,7 @@ def context(results: Results, lines: ComparisonTable) -> dict[str, Any]:
             *warn_of_short_training(config, lines),
             *warn_of_losses(lines),
             *warn_of_floors(lines),
+            *warn_of_flat_parts(lines),
         ],
         "claims": [describe_claim(audited, lines) for audited in results.audits],
         "fair": [fair_grid(lines, classifier) for classifier in lines.classifiers],
@@ -192,6 +193,7 @@ def fair_grid(table: ComparisonTable, classifier: str) -> Grid:
 
 def _fair_line(line: Line, quality: list[str]) -> list[str]:
     claimed = ABSENT if line.row.claimed_epsilon is None else f"{line.row.claimed_epsilon:g}"
+    claimed += f" (as {line.row.enough})" if _is_flat(line) else ""
     return [
         *(line.title, claimed, words(line.row.epsilon) if line.row.epsilon else "0"),
         *(getattr(line, metric).spread for metric in METRICS),
@@ -307,6 +309,21 @@ def warn_of_floors(table: ComparisonTable) -> list[str]:
         f"Without any record, an accuracy of {free[best]:.3f} is possible: {title(best)}. These budgets buy nothing "
         f"above that: {'; '.join(lines)}."
     ]
+
+
+def warn_of_flat_parts(table: ComparisonTable) -> list[str]:
+    """Return a warning for each mechanism of which a smaller budget writes the same texts."""
+    return [
+        f"{line.title} writes the same sentences at epsilon {line.row.claimed_epsilon:g} as at {line.row.enough}, where it "
+        "protects more."
+        for line in table.texts
+        if _is_flat(line)
+    ]
+
+
+def _is_flat(line: Line) -> bool:
+    claimed, enough = line.row.claimed_epsilon, line.row.enough
+    return claimed is not None and enough is not None and claimed > enough
 
 
 def advise(table: ComparisonTable) -> str:

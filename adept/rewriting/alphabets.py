@@ -16,10 +16,10 @@ from torch import Tensor
 from adept.errors import ConfigurationError, ModelError
 from adept.mechanisms import JointResponse, LearnedCodebook, Selection
 from adept.models.codebook_learning import encode_public
-from adept.models.codec.codec_learning import complete
 from adept.models.config import DecodingConfig
 from adept.models.decoding import Pair, Pools, PublicTexts, decode_best, pool_size
 from adept.models.saved_model import Autoencoder
+from adept.models.sentences.sentence_list import SentenceList
 from adept.models.tokenizer import Tokenizer
 
 _ENCODED: WeakKeyDictionary[Autoencoder, PublicTexts] = WeakKeyDictionary()  # public texts of each model, encoded once
@@ -149,26 +149,17 @@ class Codewords(Alphabet):
 class Sentences(Alphabet):
     """The public sentences that a model lists."""
 
-    probes = 40  # each is searched for
-
-    def __init__(self, model: Autoencoder, selection: Selection) -> None:
-        if model.codec is None:
-            raise ModelError("the model has no codec: train one with this version")
-        model.codec = self.codec = complete(model.codec)  # before any record is read
-        self.selection = selection
-        self.heavy([])  # refused before any record is read
+    def __init__(self, sentences: SentenceList, selection: Selection) -> None:
+        self.sentences, self.selection = sentences, selection
+        sentences.index(selection.size)  # before any record is read
 
     def heavy(self, texts: Sequence[str], labels: Labels = None) -> Tensor:
         size, count = self.selection.size, self.selection.heavy_count
-        if count == 1:
-            found = [[number] for number in self.codec.describe(texts, size=size)]
-        else:
-            found = self.codec.describe_by_several(texts, size=size, count=count)
+        found = self.sentences.nearest(texts, size=size, count=count)
         return torch.tensor(found, dtype=torch.int64).reshape(len(texts), count)
 
     def write(self, numbers: Tensor, *, samples: int) -> list[Pair]:
-        written = self.codec.write(numbers.tolist(), size=self.selection.size)
-        return [(text, None) for text in written for _ in range(samples)]
+        return [(text, None) for text in self.sentences.write(numbers.tolist()) for _ in range(samples)]
 
 
 class Pairs(Alphabet):

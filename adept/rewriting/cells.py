@@ -6,11 +6,11 @@ A sentence of the cell is likely to be released if it is near to the record's te
 ``adept.mechanisms.selection`` holds the claim and the proof of privacy.
 
 The distance between a sentence and a record is the sum of two distances. The first distance
-compares the words of the sentence and the record (``adept.models.codec.nearest_text``). The second
+compares the words of the sentence and the record (``adept.models.sentences.nearest_text``). The second
 distance is a product: one minus the cosine between the topics of the sentence and the record, times
 the total weight of the record's words, times a constant. If the model has no topics, or if a cell
 has more than MAX_UNGROUPED sentences, meanings are compared instead of topics
-(``adept.models.codec.word_weights_and_meanings``).
+(``adept.models.sentences.word_weights_and_meanings``).
 
 *Claim*: the sentences found for a record depend only on the record, the cell and public facts.
 *Proof*: the words, topics and meaning of a text are whole numbers that depend on this text alone,
@@ -32,13 +32,13 @@ from adept.data.text_arguments import text_list
 from adept.errors import ConfigurationError, ModelError
 from adept.mechanisms import Description, Selection
 from adept.mechanisms.policy import common_share
-from adept.models.codec.codec import Codec, words_of
-from adept.models.codec.nearest_text import MAX_UNGROUPED, MEANING_HALVES, MeaningIndex
-from adept.models.codec.word_weights_and_meanings import MEANING_LENGTH, Meanings, tabulate
 from adept.models.config import TOPICS
 from adept.models.decoding import Pair
 from adept.models.label_names_and_sentences import LabelCells, Places
 from adept.models.saved_model import Autoencoder
+from adept.models.sentences.nearest_text import MAX_UNGROUPED, MEANING_HALVES, SentenceIndex
+from adept.models.sentences.sentence_list import SentenceList, words_of
+from adept.models.sentences.word_weights_and_meanings import MEANING_LENGTH, Meanings, tabulate
 from adept.models.topics import WordTopics
 from adept.rewriting.alphabets import Alphabet, Labels
 
@@ -46,7 +46,7 @@ TOPIC_HALVES = 16  # of the record's weight, that a cosine of 0 between topics a
 SHORTLIST_TEXTS = 128  # sentences that are compared by their words
 SHORTLIST_SHARE = 8  # a shortlist serves where at most an eighth of it is asked for
 MANY_SHORTLIST_TEXTS = 1024  # sentences that are compared by their words for cells of many sentences
-NO_NAME = "?"  # a label without a word, whose cell holds the codec's first sentences
+NO_NAME = "?"  # a label without a word, whose cell holds the first sentences
 MAX_DISTANCES, MAX_RECORDS = 1 << 20, 256  # distances and records that are computed together
 UNIT = MEANING_LENGTH**2  # of a cosine
 
@@ -58,13 +58,13 @@ class CellSearch:
     """A search for the sentences nearest to a record, among the sentences of a label (its cell).
 
     Args:
-        index: the index of all sentences of a codec.
+        index: the index of all public sentences of a model.
         topics: an object that computes the topics of texts; if None, meanings are compared instead
             of topics.
         first: the number of sentences at the beginning of the index that belong to every label.
     """
 
-    def __init__(self, index: MeaningIndex, topics: WordTopics | None = None, *, first: int = 0) -> None:
+    def __init__(self, index: SentenceIndex, topics: WordTopics | None = None, *, first: int = 0) -> None:
         self.index, self.first = index, first
         self._read: WordTopics | Meanings = topics or index.meanings
         self._halves = TOPIC_HALVES if topics else MEANING_HALVES[0]
@@ -74,8 +74,8 @@ class CellSearch:
     def nearest(self, records: Texts, places: Places, count: int) -> Whole:
         """Return the positions (B, ``count``) of a label's sentences nearest to each record.
 
-        ``places`` (k,) holds the indices of the label's sentences among all sentences of the codec,
-        in ascending order; it begins with 0, 1, ..., ``first`` - 1. A *position* is an index into
+        ``places`` (k,) holds the indices of the label's sentences among all public sentences, in
+        ascending order; it begins with 0, 1, ..., ``first`` - 1. A *position* is an index into
         ``places``, and the positions of each record are sorted. If there are more than
         MAX_UNGROUPED places, the search may miss some of the nearest sentences.
         """
@@ -97,7 +97,7 @@ class CellSearch:
     def _compare(self, records: Texts, places: Places) -> Whole:
         """Return whole numbers (B, k): the distances in topic between B records and k sentences.
 
-        ``MeaningIndex.measure`` multiplies a number by the total weight of the record's words, and
+        ``SentenceIndex.measure`` multiplies a number by the total weight of the record's words, and
         divides the product by ``2 * UNIT``.
         """
         asked = torch.from_numpy(self._read.of_table(*tabulate([set(record) for record in records]))).float()
@@ -120,8 +120,8 @@ class CellSearch:
 class Cell(Alphabet):
     """The public sentences about one label, which all records have."""
 
-    def __init__(self, codec: Codec, search: CellSearch, members: Places, selection: Selection) -> None:
-        self.codec, self.search, self.selection = codec, search, selection
+    def __init__(self, sentences: SentenceList, search: CellSearch, members: Places, selection: Selection) -> None:
+        self.sentences, self.search, self.selection = sentences, search, selection
         self.members = members  # the sentences' numbers, ascending
 
     def heavy(self, texts: Sequence[str], labels: Labels = None) -> Tensor:
@@ -129,7 +129,7 @@ class Cell(Alphabet):
         return torch.from_numpy(self.search.nearest(records, self.members, self.selection.heavy_count))
 
     def write(self, numbers: Tensor, *, samples: int) -> list[Pair]:
-        texts = self.codec.write(self.members[numbers].tolist(), size=self.codec.sentences)
+        texts = self.sentences.write(self.members[numbers].tolist())
         return [(text, None) for text in texts for _ in range(samples)]
 
 
@@ -162,17 +162,17 @@ class Cells(Alphabet):
         label_set: Sequence[str] = (),
     ) -> None:
         self.selection, size = mechanism.selection, mechanism.count
-        if model.codec is None or model.codec.sentences <= size:
+        if not (model.sentences and model.sentences.is_broad) or len(model.sentences) <= size:
             raise ModelError(
                 f"descriptions by label need a model of broad text with more than {size:,} sentences: use label_codewords=off"
             )
-        self.codec = model.codec
+        self.sentences = model.sentences
         self.about = {**model.label_examples, **(about or {})}
         self.public_labels = list(dict.fromkeys([*label_set, *self.about]))
         self._examples = {text: label for label, texts in self.about.items() for text in map(words_of, texts)}
-        index = self.codec.sentence_index
+        index = self.sentences.index()
         first = round(size * common_share(mechanism.epsilon))
-        self.cells = LabelCells(self.codec, index, size=size, first=first, about=self.about)
+        self.cells = LabelCells(index, size=size, first=first, about=self.about)
         topics = WordTopics(model.topics, vocabulary) if model.config.encoder == TOPICS else None
         self.search = CellSearch(index, topics, first=first)
 
@@ -195,7 +195,7 @@ class Cells(Alphabet):
 
     def of(self, label: str) -> Cell:
         """Return the alphabet for records that all have this label."""
-        return Cell(self.codec, self.search, self.cells.of([label])[label], self.selection)
+        return Cell(self.sentences, self.search, self.cells.of([label])[label], self.selection)
 
     def heavy(self, texts: Sequence[str], labels: Labels = None) -> Tensor:
         found = torch.empty((len(texts), self.selection.heavy_count), dtype=torch.int64)
@@ -210,7 +210,7 @@ class Cells(Alphabet):
         return found
 
     def write(self, numbers: Tensor, *, samples: int) -> list[Pair]:
-        texts = self.codec.write(numbers.tolist(), size=self.codec.sentences)
+        texts = self.sentences.write(numbers.tolist())
         return [(text, None) for text in texts for _ in range(samples)]
 
     def _groups(self, count: int, labels: Labels) -> Iterator[tuple[Cell, list[int]]]:
@@ -221,7 +221,7 @@ class Cells(Alphabet):
         for row, label in enumerate(beside):
             rows.setdefault(str(label), []).append(row)
         for label, members in self.cells.of(rows).items():
-            yield Cell(self.codec, self.search, members, self.selection), rows[label]
+            yield Cell(self.sentences, self.search, members, self.selection), rows[label]
 
 
 def _least(values: Whole, numbers: Whole, count: int) -> Whole:

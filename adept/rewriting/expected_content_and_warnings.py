@@ -22,8 +22,8 @@ import torch
 from adept.data.corpus import Corpus
 from adept.data.formats import Record
 from adept.data.text_arguments import text_list
+from adept.mechanisms import Description, policy
 from adept.mechanisms.guarantee import words
-from adept.mechanisms.policy import common_share
 from adept.models.codebook_learning import encode_public
 from adept.models.label_names_and_sentences import spell_names
 from adept.models.reconstruction_share import mean_word_f1
@@ -114,6 +114,7 @@ def expected_lines(
         *lines[1:],
         *([unread] if unread else []),
         *adaptation_lines(writer),
+        *enough_lines(writer),
         *(floor_lines(writer, [writer.guarantee.epsilon]) if labelled else []),
     ]
 
@@ -121,22 +122,41 @@ def expected_lines(
 def adaptation_lines(writer: Rewriter) -> list[str]:
     """Return a sentence on how much the examples of an adapted model shape its rewrites.
 
-    The result is [] if the model was not adapted, if it has no codec, or if its releases are not
+    The result is [] if the model was not adapted, if it lists no sentences, or if its releases are not
     symbols.
     """
     model, mechanism = writer.model, writer.mechanism
     examples = model.training_data.examples
-    if not examples or not model.codec or not isinstance(writer.alphabet, Alphabet):
+    if not examples or not model.sentences or not isinstance(writer.alphabet, Alphabet):
         return []
-    near, possible = len(model.codec.utterances), mechanism.selections(model.config.latent_dim)[0].size
+    near, possible = len(model.sentences.utterances), writer.alphabet.selection.size
     if isinstance(writer.alphabet, Cells):
-        share = 1 - common_share(mechanism.epsilon)
+        share = 1 - policy.common_share(mechanism.epsilon)
         how = f"these and the names of labels choose {share:.0%} of the {possible:,} sentences that a rewrite can be"
     elif possible <= near:
         how = f"these and public texts like them are many of the {possible:,} texts that a rewrite can be"
     else:
         how = f"they count little at this epsilon, as a rewrite can be one of more than {near:,} texts"
     return [f"the model was adapted to {examples:,} examples: {how}"]
+
+
+def enough_lines(writer: Rewriter) -> list[str]:
+    """Return a sentence if a smaller epsilon would write the same sentences; otherwise []."""
+    enough, epsilon = enough_epsilon(writer), writer.guarantee.epsilon
+    if enough is None or epsilon <= enough:
+        return []
+    return [f"{enough} writes the same sentences as epsilon {words(epsilon)}, and protects more: add epsilon={enough}"]
+
+
+def enough_epsilon(writer: Rewriter) -> int | None:
+    """Return the epsilon above which a larger one writes the same sentences.
+
+    The result is None if texts are not public sentences, or if labels choose the sentences.
+    """
+    mechanism, alphabet = writer.mechanism, writer.alphabet
+    if not isinstance(mechanism, Description) or not isinstance(alphabet, Alphabet) or mechanism.by_label:
+        return None
+    return policy.enough(alphabet.selection.size) if mechanism.heavy == 1 else None
 
 
 def floor_lines(writer: Rewriter, epsilons: Sequence[float]) -> list[str]:
@@ -174,14 +194,14 @@ def above_names_line(output: str, needed: str, rows: Mapping[float, float]) -> s
 
 
 def _says_labels(writer: Rewriter) -> bool:
-    """Return True if the model's codec knows a word in the names of the public labels.
+    """Return True if the lexicon knows a word in the names of the public labels.
 
-    The result is also True if there are no public labels, or if the model has no codec.
+    The result is also True if there are no public labels, or if the model lists no sentences.
     """
     labels: Sequence[str] = writer.joint.labels if writer.joint else ()
     if isinstance(writer.alphabet, Cells):
         labels = writer.alphabet.public_labels
-    return not labels or writer.model.codec is None or any(spell_names(writer.model.codec, labels))
+    return not labels or writer.model.sentences is None or any(spell_names(labels))
 
 
 def rows_above_names(writer: Rewriter, epsilon: float) -> float:

@@ -11,9 +11,10 @@ from adept.errors import ConfigurationError, ModelError, ReleaseRefused, printab
 from adept.mechanisms import BY_NAME, Description, JointResponse, LearnedCodebook, LocalRandomizer, policy
 from adept.mechanisms.base import Kind
 from adept.mechanisms.guarantee import Guarantee
-from adept.models.codec.codec_files import DESCRIPTION, TABLES
 from adept.models.config import TrainingData
 from adept.models.saved_model import CODEBOOKS, CONFIG, WEIGHTS, Autoencoder
+from adept.models.sentences.sentence_files import DESCRIPTION, TABLES
+from adept.models.sentences.sentence_list import SentenceList
 from adept.models.tokenizer import Tokenizer
 
 PACKAGED_MODEL = "utterances"  # the name of the model that comes with the package
@@ -79,7 +80,7 @@ def fit(mechanism: LocalRandomizer, model: Autoencoder, *, pairs: JointResponse 
                     "mechanism must not be a description by label where labels are private: use labels=copy"
                 )
             return _over_cells(mechanism)
-        case Description(size=None) if model.codec:
+        case Description():
             return _over_sentences(mechanism, model, pairs)
     return mechanism
 
@@ -88,7 +89,7 @@ def _with_codewords(mechanism: LearnedCodebook, model: Autoencoder, pairs: Joint
     books = model.codebooks
     if not books:
         raise ModelError("the model has no codebooks: train one with mechanism=learned_codebook on at least 4 records")
-    if not pairs and mechanism.size is None and model.lists.is_broad:
+    if not pairs and mechanism.size is None and model.lists.has_broad_codebooks:
         size, top = policy.broad_codewords(mechanism.epsilon, books, asked=mechanism.count)
         return replace(mechanism, codewords=books[size], size=size, top=mechanism.top or top)
     most = pairs.text.count if pairs else mechanism.count
@@ -103,14 +104,25 @@ def _over_cells(mechanism: Description) -> Description:
 
 
 def _over_sentences(mechanism: Description, model: Autoencoder, pairs: JointResponse | None) -> Description:
-    wanted = pairs.text.count if pairs else mechanism.count
-    used = model.codec.choose_size(wanted, joint=pairs is not None) if model.codec else wanted
-    if used == wanted:
-        return mechanism
-    if pairs:
-        return replace(mechanism, size=used)
-    size = policy.listed_sentences(model.lists, epsilon=mechanism.epsilon)
-    return replace(mechanism, size=size, top=mechanism.top or policy.heavy_sentences(mechanism.epsilon, size))
+    most, size = len(public_sentences(model)), mechanism.size
+    if size is not None and size > most:
+        raise ConfigurationError(
+            f"size must be at most {most}, the number of the model's public sentences, got {size}: leave it out"
+        )
+    if size is not None or pairs:
+        return replace(mechanism, size=size or min(most, pairs.text.count if pairs else most))
+    sizes = policy.listed_sentences(model.lists, epsilon=mechanism.epsilon, asked=mechanism.count)
+    return replace(mechanism, size=sizes.size, top=mechanism.top or sizes.heavy)
+
+
+def public_sentences(model: Autoencoder) -> SentenceList:
+    """Return a model's public sentences; raise ModelError if it lists fewer than two."""
+    if model.sentences is None or len(model.sentences) < 2:
+        raise ModelError(
+            "the model lists no public sentences, one of which mechanism=description would release: use another mechanism, or "
+            "a model of public text"
+        )
+    return model.sentences
 
 
 def label_mechanism(model: Autoencoder, *, epsilon: float) -> Description | None:

@@ -24,7 +24,7 @@ from adept.models.saved_model import Autoencoder
 from adept.models.tokenizer import Tokenizer
 from adept.rewriting.alphabets import Alphabet, Codewords, Latents, Pairs, Sentences
 from adept.rewriting.cells import Cells
-from adept.rewriting.loading import check_release, fit, label_mechanism, load_model
+from adept.rewriting.loading import check_release, fit, label_mechanism, load_model, public_sentences
 
 THREADS = Path("/proc/self/task")  # threads of this process, on Linux
 HUB_NAME = re.compile(r"[\w.-]+/[\w.-]+")
@@ -60,7 +60,7 @@ class Rewriter:
 
     Args:
         model, tokenizer: a model and its tokenizer, saved together.
-        mechanism: a mechanism for latents or for descriptions in the model's codec. The label of
+        mechanism: a mechanism for latents or for the model's public sentences. The label of
             every record is needed for a ``JointResponse``, which releases text and label together,
             and for ``Description(by_label=True)``, which releases a public sentence chosen for the
             label.
@@ -72,7 +72,7 @@ class Rewriter:
 
     Raises:
         ModelError: the model clips latents in a way that the mechanism cannot use, or lacks the
-            codewords or the codec that the mechanism needs.
+            codewords or the public sentences that the mechanism needs.
         ConfigurationError: the mechanism and the model clip latents to different radiuses.
         ReleaseRefused: a release with this model and mechanism would not be safe
             (``check_release``).
@@ -226,7 +226,7 @@ class Rewriter:
                 cells = Cells(model, self.tokenizer.vocabulary, mechanism)
                 return cells if label is None else cells.of(label)
             case Description():
-                entries: Alphabet = Sentences(model, mechanism.selection)
+                entries: Alphabet = Sentences(public_sentences(model), mechanism.selection)
             case LearnedCodebook():
                 entries = Codewords(model, self.tokenizer, self.decoding, batch_size, mechanism=mechanism)
             case _:
@@ -263,6 +263,10 @@ class Rewriter:
         """Write ``samples`` pairs (text, label) from each released row; read no record."""
         if isinstance(self.alphabet, Latents):
             return self.alphabet.write(released, samples=samples)
+        if released.dtype != torch.int64 or released.ndim != 2 or released.shape[1] != 1:
+            raise ConfigurationError(
+                f"released must be rows of one int64, got {tuple(released.shape)} of {released.dtype}"
+            )
         return self.alphabet.write(released[:, 0], samples=samples)
 
     def save_pretrained(self, directory: str | Path) -> None:

@@ -10,7 +10,7 @@ name, all sentences have the same probability.
 *Texts and codewords*: the *density* of a public sentence says how common the sentence is expected
 to be among the file's texts. The density is the mean of the prior probabilities for all labels,
 mixed with a uniform distribution. Sentences that are chosen by their density are added to the
-utterances of the model's codec. Codewords, the centres of groups of texts, are placed where the
+model's utterances. Codewords, the centres of groups of texts, are placed where the
 density is high (``adept.synthesis.vote_cells``). For the density, the two vectors in the cosine are
 *meanings*, which are computed from the lexicon's vectors of words.
 
@@ -35,62 +35,58 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from adept.models.adapt import read_meanings, sentence_at
-from adept.models.codec.codec import Codec, words_of
-from adept.models.codec.word_weights_and_meanings import MEANING_LENGTH, multiply_all
+from adept.models.adapt import read_meanings
 from adept.models.label_names_and_sentences import compare_names, spell_names
+from adept.models.sentences.sentence_list import SentenceList, words_of
+from adept.models.sentences.word_weights_and_meanings import MEANING_LENGTH, multiply_all
 from adept.models.tokenizer import join_words
 from adept.synthesis.vote_cells import GRID, PublicCells, PublicTexts
 
 MAX_NAMED_LABELS = 512  # with more labels, names are not read, because the regression has a column for each label
 TILT = 10.0  # nats of prior probability for a cosine of one
 EVEN_SHARE = 0.2  # of the density, spread evenly over all sentences
-MAX_ADDED_TEXTS = 16_000  # sentences that are added to a codec's utterances
+MAX_ADDED_TEXTS = 16_000  # sentences that are added to a model's utterances
 NAMED_SENTENCES = 300  # sentences nearest to a name, from which ``draw_by_names`` draws
 
 Floats = NDArray[np.float64]
 Scores = NDArray[np.float32]
 
 
-def spell_label_set(codec: Codec | None, labels: Sequence[str | None]) -> list[tuple[str, ...]]:
+def spell_label_set(sentences: SentenceList | None, labels: Sequence[str | None]) -> list[tuple[str, ...]]:
     """Return the words of each label's name.
 
-    Without a lexicon, or with more than MAX_NAMED_LABELS labels, each label gets an empty tuple.
+    Without a list of broad text, or with more than MAX_NAMED_LABELS labels, each label gets an empty tuple.
     """
-    if codec is None or codec.lexicon is None or len(labels) > MAX_NAMED_LABELS:
+    if sentences is None or not sentences.is_broad or len(labels) > MAX_NAMED_LABELS:
         return [()] * len(labels)
-    return spell_names(codec, [label or "" for label in labels])
+    return spell_names([label or "" for label in labels])
 
 
-def choose_texts(codec: Codec, spelled: Sequence[tuple[str, ...]]) -> PublicTexts:
-    """Return all utterances of a codec, and some of its other sentences.
+def choose_texts(sentences: SentenceList, spelled: Sequence[tuple[str, ...]]) -> PublicTexts:
+    """Return all utterances of a list, and some of its other sentences.
 
     A sentence that is expected to be common in the file is more likely to be among them.
     """
-    density, own = _read_density(codec, spelled), len(codec.utterances)
+    density, own = _read_density(sentences, spelled), len(sentences.utterances)
     drawn = _spread(density, MAX_ADDED_TEXTS)
     taken = np.diff(np.floor(np.cumsum(drawn) + 0.5), prepend=0.0) > 0
     taken[:own] = True
     first: dict[str, int] = {}
     for place in np.flatnonzero(taken).tolist():
-        first.setdefault(join_words(sentence_at(codec, place)), place)
+        first.setdefault(join_words(sentences[place]), place)
     places = np.array([*first.values()], dtype=np.int64)
     chances = 1 - (1 - drawn[places]) * (1 - own / len(density))
     return PublicTexts([*first], density[places] * len(density), chances)
 
 
-def _read_density(codec: Codec, spelled: Sequence[tuple[str, ...]]) -> Floats:
-    size, named = _count_sentences(codec), 0
+def _read_density(sentences: SentenceList, spelled: Sequence[tuple[str, ...]]) -> Floats:
+    size, named = len(sentences), 0
     total = np.zeros(size)
-    for _, products in compare_names(codec, spelled):
+    for _, products in compare_names(sentences, spelled):
         law = np.exp(TILT * (products.astype(np.float64) / MEANING_LENGTH**2 - 1))
         total, named = total + law / law.sum(), named + 1
     nameless = (len(spelled) - named) / size
     return np.asarray((1 - EVEN_SHARE) * (total + nameless) / len(spelled) + EVEN_SHARE / size)
-
-
-def _count_sentences(codec: Codec) -> int:
-    return len(codec.utterances) + len(codec.listed)
 
 
 def _spread(density: Floats, count: int) -> Floats:
@@ -120,25 +116,25 @@ def score_labels(cells: PublicCells, spelled: Sequence[tuple[str, ...]]) -> Scor
     return np.asarray(scores, dtype=np.float32)
 
 
-def draw_by_names(codec: Codec, labels: Sequence[str], *, seed: int) -> list[str]:
-    """Draw one sentence of a codec for each label.
+def draw_by_names(sentences: SentenceList, labels: Sequence[str], *, seed: int) -> list[str]:
+    """Draw one sentence of a list for each label.
 
     The sentence is drawn from the NAMED_SENTENCES sentences that are nearest to the label's name
-    or, if the lexicon knows no word of the name, from all sentences of the codec.
+    or, if the lexicon knows no word of the name, from all sentences.
     """
     generator, names = np.random.default_rng(seed), list(dict.fromkeys(labels))
     wanted = np.array([names.index(label) for label in labels])
-    places = generator.integers(_count_sentences(codec), size=len(labels))
-    for label, products in compare_names(codec, spell_names(codec, names)):
+    places = generator.integers(len(sentences), size=len(labels))
+    for label, products in compare_names(sentences, spell_names(names)):
         own = np.flatnonzero(wanted == label)
         places[own] = generator.choice(np.argsort(-products, kind="stable")[:NAMED_SENTENCES], size=len(own))
-    return [join_words(sentence_at(codec, place)) for place in places.tolist()]
+    return [join_words(sentences[place]) for place in places.tolist()]
 
 
-def label_by_names(codec: Codec, names: Sequence[str], texts: Sequence[str]) -> list[str]:
+def label_by_names(sentences: SentenceList, names: Sequence[str], texts: Sequence[str]) -> list[str]:
     """Return for each text the name that is nearest to the text in meaning."""
-    spelled = spell_names(codec, names)
-    meanings, _ = read_meanings(codec)
+    spelled = spell_names(names)
+    meanings, _ = read_meanings(sentences)
     products = multiply_all(meanings.of(map(words_of, texts)), meanings.of(spelled))
     products[:, [not words for words in spelled]] = -np.inf
     return [names[place] for place in products.argmax(axis=1).tolist()]

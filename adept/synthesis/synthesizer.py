@@ -78,7 +78,7 @@ class Synthesizer:
             raise ConfigurationError(
                 "label_set must hold at least two labels, got one: add the others, or leave labels out"
             )
-        self._spelled = spell_label_set(model.codec if texts is None else None, self.labels)
+        self._spelled = spell_label_set(model.sentences if texts is None else None, self.labels)
         public = self._choose_texts(texts)
         largest = max(1, min(len(public.texts), MAX_CELLS // len(self.labels)))
         check_integer(1, largest, cells=cells or largest)
@@ -91,8 +91,8 @@ class Synthesizer:
         self._places = {label: place for place, label in enumerate(self.labels)}
 
     def _choose_texts(self, texts: Sequence[str] | None) -> PublicTexts:
-        if self.model.codec and any(self._spelled):
-            return choose_texts(self.model.codec, self._spelled)
+        if self.model.sentences and any(self._spelled):
+            return choose_texts(self.model.sentences, self._spelled)
         written = list(dict.fromkeys(self.model.public_texts if texts is None else text_list(texts)))
         if not written:
             raise ModelError("the model holds no public texts to write: train one on public text, or give texts=")

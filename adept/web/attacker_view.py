@@ -53,7 +53,7 @@ class View:
 
 def crowd_of(model: Autoencoder) -> list[str]:
     """Return N - 1 distinct public sentences of a model; raise ModelError if it has fewer."""
-    texts = list(dict.fromkeys(join_words(words) for words in model.codec.utterances)) if model.codec else []
+    texts = list(dict.fromkeys(join_words(words) for words in model.sentences.utterances)) if model.sentences else []
     if len(texts) < PEOPLE - 1:
         raise ModelError(
             f"the model must hold at least {PEOPLE - 1} public sentences, got {len(texts)}: leave model_dir out"

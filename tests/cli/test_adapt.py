@@ -87,8 +87,8 @@ def test_the_names_of_labels_and_a_page_of_help_place_the_packaged_model(tmp_pat
     assert any(word in rate for word in ("rate", "pound", "exchange", "currency"))
     model, _ = load_model(tmp_path / "bank")
     placed = 500
-    assert model.codec
-    first = [join_words(words) for words in model.codec.utterances[:placed]]
+    assert model.sentences
+    first = [join_words(words) for words in model.sentences.utterances[:placed]]
     for about in (("card",), ("pin", "password"), ("exchange", "rate")):
         assert sum(any(word in text for word in about) for text in first) >= placed // 12
 
@@ -117,10 +117,10 @@ def test_the_recipe_of_the_packaged_model_numbers_the_sentences_of_two_collectio
     ]
     done = adept_here("train", "experiment=utterances", *given, *small)
     assert done.returncode == 0, done.stderr
-    codec = load_model(tmp_path / "run")[0].codec
-    assert codec is not None
-    assert codec.lexicon is not None
-    held = {join_words(words) for words in codec.utterances}
+    sentences = load_model(tmp_path / "run")[0].sentences
+    assert sentences is not None
+    assert sentences.is_broad
+    held = {join_words(words) for words in sentences.utterances}
     (tmp_path / "in.txt").write_text("what is the lowest fare to boston\n")
     rewrite = [
         "rewrite",

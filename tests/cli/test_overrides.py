@@ -144,6 +144,18 @@ REWRITE = "rewrite model_dir={model} input={input} output={output}"
             "train has no option modle.latent_dim: did you mean model.latent_dim?",
         ),
         ("compare mechanism=l1 output_dir={nowhere}", "compare has no option mechanism: did you mean mechanisms?"),
+        (
+            "train training.codec.likely=0 output_dir={nowhere}",
+            "training.codec.likely was removed in 0.3.0: leave it out",
+        ),
+        (
+            "train +training.codec.texts=5 output_dir={nowhere}",
+            "training.codec.texts was removed in 0.3.0: leave it out",
+        ),
+        (
+            "compare training.codec.learn=now output_dir={nowhere}",
+            "training.codec.learn was removed in 0.3.0: leave it",
+        ),
         ("rewrite model_dir={nowhere} input={input} output={output} epsilon=8", "not a model directory"),
         ("rewrite model_dir={corrupt} input={input} output={output} epsilon=8", "corrupt"),
         ("rewrite model_dir={model} input={nowhere}.txt output={output} epsilon=8", "cannot read"),

@@ -7,12 +7,13 @@ import pytest
 
 from adept.mechanisms import policy
 from adept.mechanisms.policy import Lists
+from adept.mechanisms.selection import Selection
 
-BROAD = Lists("sphere", (64, 8192), True, 300_000, 16_000, 0, False, False)
+BROAD = Lists("sphere", (64, 8192), 300_000, 16_000, True, 0, False, False)
 ADAPTED = BROAD._replace(examples=100, label_examples=True)
 
 
-@pytest.mark.parametrize("epsilon", [2.0, 4.0, 8.0, 12.0, 16.0, 24.0, 32.0])
+@pytest.mark.parametrize("epsilon", [2.0, 4.0, 8.0, 12.0, 16.0])
 def test_the_default_size_transmits_nearly_the_capacity(epsilon: float) -> None:
     with mpmath.workdps(60):
         e, size = mpmath.mpf(epsilon), policy.best_size(epsilon)
@@ -103,13 +104,13 @@ def test_the_default_mechanism_follows_the_model_and_the_budget() -> None:
         "learned_codebook",
         "description",
     ]
-    domain = BROAD._replace(sentences=0)
+    domain = BROAD._replace(is_broad=False)
     assert [policy.default_mechanism(domain, epsilon=epsilon) for epsilon in (9.9, 10.0)] == [
         "learned_codebook",
         "description",
     ]
     assert policy.default_mechanism(domain._replace(writes_labels=True), epsilon=16.0) == "learned_codebook"
-    assert policy.default_mechanism(domain._replace(lists_texts=False, codebooks=()), epsilon=16.0) == "codebook"
+    assert policy.default_mechanism(domain._replace(sentences=0, codebooks=()), epsilon=16.0) == "codebook"
 
 
 def test_labels_choose_sentences_where_cells_are_smaller_than_the_list() -> None:
@@ -124,6 +125,22 @@ def test_labels_choose_sentences_where_cells_are_smaller_than_the_list() -> None
 @pytest.mark.parametrize(("examples", "least"), [(100, 12.5), (1000, 14.0)])
 def test_an_adapted_model_writes_all_its_sentences_at_large_budgets(examples: int, least: float) -> None:
     lists = ADAPTED._replace(examples=examples)
-    assert policy.listed_sentences(lists, epsilon=least - 0.1) == 16_000
-    assert policy.listed_sentences(lists, epsilon=least) == 300_000
-    assert policy.listed_sentences(BROAD, epsilon=1.0) == 300_000
+
+    def count(epsilon: float) -> int:
+        return policy.listed_sentences(lists, epsilon=epsilon, asked=policy.best_size(epsilon)).size
+
+    assert [count(10.0), count(least - 0.1), count(least)] == [16_000, 16_000, 300_000]
+
+
+def test_broad_text_uses_its_first_sentences_where_a_budget_pays_for_few() -> None:
+    assert policy.listed_sentences(BROAD, epsilon=8.0, asked=426) == (426, 1)
+    assert policy.listed_sentences(BROAD, epsilon=10.0, asked=2_500) == (300_000, policy.heavy_sentences(10.0, 300_000))
+    assert policy.listed_sentences(BROAD._replace(is_broad=False), epsilon=8.0, asked=426).size == 300_000
+
+
+@pytest.mark.parametrize(("size", "epsilon"), [(2, 3), (6_485, 12), (314_402, 16), (policy.MAX_LIST, 17)])
+def test_a_larger_epsilon_than_enough_changes_at_most_one_release_in_twenty(size: int, epsilon: int) -> None:
+    """And a whole epsilon less does not do."""
+    kept = [float(Selection(epsilon=float(one), size=size).heavy_probability) for one in (epsilon - 1, epsilon)]
+    assert policy.enough(size) == epsilon
+    assert kept[0] < policy.SURE_SHARE <= kept[1]

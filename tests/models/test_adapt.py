@@ -60,12 +60,12 @@ def test_a_release_has_as_many_texts_as_a_codeword_however_many_are_asked_for(ad
 def test_codewords_and_utterances_begin_with_the_examples(adapted: Loaded) -> None:
     """But for a few of them, which nothing was learned from."""
     model, _ = adapted
-    assert model.codec is not None
-    held_out = {join_words(words) for words in model.codec.held_out}
+    assert model.sentences is not None
+    held_out = {join_words(words) for words in model.sentences.held_out}
     count = len(EXAMPLES) - len(held_out)
     assert len(held_out) == 2
     assert torch.equal(model.codebooks[count], model.codebooks[max(model.codebooks)][:count])
-    assert {join_words(words) for words in model.codec.utterances[:count]} == set(EXAMPLES) - held_out
+    assert {join_words(words) for words in model.sentences.utterances[:count]} == set(EXAMPLES) - held_out
 
 
 def test_few_examples_share_their_codewords_with_texts_near_to_them_and_with_others() -> None:
@@ -121,7 +121,7 @@ def test_the_result_is_as_public_as_the_model_was_and_says_where_its_examples_co
     assert data == TrainingData("air_travel, adapted to 32 examples of examples.txt", True, 232, 32)
     model, tokenizer = public
     closed = Autoencoder(model.config, vocabulary_size=model.vocabulary_size, clip=model.clip)
-    closed.training_data, closed.codec = replace(data, public=False), model.codec
+    closed.training_data, closed.sentences = replace(data, public=False), model.sentences
     with pytest.raises(ModelError, match="model of public text"):
         adapt(closed, tokenizer, EXAMPLES, source="examples.txt")
 
@@ -148,7 +148,7 @@ def test_no_text_that_is_held_out_is_trained_on(
     monkeypatch.setattr("adept.models.training.fit", fit)
     one = TrainerConfig(max_epochs=1)
     fine_tune(*adapted, Corpus(EXAMPLES), optimiser=OptimiserConfig(), trainer=one, output_dir=tmp_path)
-    held_out = {join_words(words) for words in adapted[0].codec.held_out}
+    held_out = {join_words(words) for words in adapted[0].sentences.held_out}
     assert held_out
     assert not held_out & set(read)
     assert set(EXAMPLES) - held_out <= set(read)

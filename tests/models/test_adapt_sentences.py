@@ -1,5 +1,6 @@
 """Names of things and labels stand for the model's own sentences about them."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -8,26 +9,26 @@ import travel
 from adept.errors import ModelError
 from adept.models import adapt as nearby
 from adept.models.adapt import are_terms, nearest_first, read_page, sentences_about, spell_out
-from adept.models.codec import codec as codecs
-from adept.models.codec.codec import Codec, words_of
-from adept.models.codec.codec_files import load_codec, save_codec
-from adept.models.codec.word_weights_and_meanings import Meanings
+from adept.models.sentences import sentence_list
+from adept.models.sentences.sentence_files import load_sentences, save_sentences
+from adept.models.sentences.sentence_list import SentenceList, words_of
+from adept.models.sentences.word_weights_and_meanings import Meanings
 from adept.models.tokenizer import join_words
 from adept.models.word_vectors import Lexicon
 
 
 @pytest.fixture(scope="module")
-def codec() -> Codec:
+def sentences() -> SentenceList:
     texts = travel.texts(3000)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(codecs, "MAX_UTTERANCES", 200)
-        return Codec.of_sentences(texts, lexicon=Lexicon.load())
+        patch.setattr(sentence_list, "MAX_UTTERANCES", 200)
+        return SentenceList.of_broad_text(texts)
 
 
-def all_texts(codec: Codec) -> list[str]:
+def all_texts(sentences: SentenceList) -> list[str]:
     return [
-        *map(join_words, codec.utterances),
-        *(join_words(codec.listed[place]) for place in range(len(codec.listed))),
+        *map(join_words, sentences.utterances),
+        *(join_words(sentences.listed[place]) for place in range(len(sentences.listed))),
     ]
 
 
@@ -54,66 +55,62 @@ def test_a_page_is_its_headings_and_sentences() -> None:
     assert read_page(page) == ["Lost cards", "Call us at once.", "We  block the card.", "a   b"]
 
 
-def test_sentences_about_a_term_mean_what_it_means(codec: Codec, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_sentences_about_a_term_mean_what_it_means(sentences: SentenceList, monkeypatch: pytest.MonkeyPatch) -> None:
     """Their products with the term are the largest of all."""
     monkeypatch.setattr(nearby, "MAX_SENTENCES", 300)
-    found = sentences_about(codec, ["cheap_fares"])
+    found = sentences_about(sentences, ["cheap_fares"])
     assert len(found) == nearby.MAX_SENTENCES
-    assert set(found) <= set(all_texts(codec))
-    meanings = Meanings(Lexicon.load(), codec.weigh)
+    assert set(found) <= set(all_texts(sentences))
+    meanings = Meanings(Lexicon.load(), sentences.weigh)
     term = meanings.of([("cheap", "fares")])[0].astype(int)
-    left_out = sorted(set(all_texts(codec)) - set(found))
+    left_out = sorted(set(all_texts(sentences)) - set(found))
     assert (meanings.of(map(words_of, found)) @ term).min() >= (meanings.of(map(words_of, left_out)) @ term).max()
 
 
-def test_every_term_has_sentences(codec: Codec, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_every_term_has_sentences(sentences: SentenceList, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(nearby, "MAX_SENTENCES", 20)
-    found = sentences_about(codec, ["meal", "pilot", "luggage", "", "meal"])
+    found = sentences_about(sentences, ["meal", "pilot", "luggage", "", "meal"])
     assert nearby.MIN_PER_TERM < len(found) <= 3 * nearby.MIN_PER_TERM
     assert sum("meal" in text for text in found) >= nearby.MIN_PER_TERM // 2
 
 
-def test_the_nearest_sentences_come_first_others_by_chance_and_none_is_lost(codec: Codec) -> None:
+def test_the_nearest_sentences_come_first_others_by_chance_and_none_is_lost(sentences: SentenceList) -> None:
     texts = ["is a meal served", "vegetarian food please"]
-    first, second, others = nearest_first(codec, texts, most=50, besides=20)
+    first, second, others = nearest_first(sentences, texts, most=50, besides=20)
     assert (len(first), len(second)) == (50, 20)
-    assert second == [words for words in codec.utterances if words not in first][:20]
+    assert second == [words for words in sentences.utterances if words not in first][:20]
     listed = [join_words(others[place]) for place in range(len(others))]
-    assert sorted([*map(join_words, [*first, *second]), *listed]) == sorted(all_texts(codec))
-    meanings = Meanings(Lexicon.load(), codec.weigh)
+    assert sorted([*map(join_words, [*first, *second]), *listed]) == sorted(all_texts(sentences))
+    meanings = Meanings(Lexicon.load(), sentences.weigh)
     asked = meanings.of(map(words_of, texts)).astype(int)
     left = [*second, *map(words_of, listed)]
     nearness = [(meanings.of(some).astype(int) @ asked.T).max(axis=1) for some in (first, left)]
     assert nearness[0].min() >= nearness[1].max()
 
 
-def test_sentences_of_a_model_that_was_adapted_to_other_words_are_listed_with_them(codec: Codec) -> None:
-    adapted = Codec(
-        codec.model,
-        codec.weigh,
-        [("reboot", "the", "router"), *codec.utterances],
-        listed=codec.listed,
-        lexicon=codec.lexicon,
-    )
+def test_sentences_of_a_model_that_was_adapted_to_other_words_are_listed_with_them(sentences: SentenceList) -> None:
+    adapted = replace(sentences, utterances=[("reboot", "the", "router"), *sentences.utterances])
     _, _, others = nearest_first(adapted, ["is a meal served"], most=50)
     assert others[0] == ("reboot", "the", "router")
-    assert len(others) == adapted.sentences - 50
+    assert len(others) == len(adapted) - 50
 
 
-def test_a_model_of_too_many_words_is_not_adapted_again(codec: Codec, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_model_of_too_many_words_is_not_adapted_again(
+    sentences: SentenceList, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(nearby, "MAX_LISTED_WORDS", 10)
     with pytest.raises(ModelError, match="over 10 different words: adapt the model that it was adapted from"):
-        nearest_first(codec, ["is a meal served"], most=5)
+        nearest_first(sentences, ["is a meal served"], most=5)
 
 
-def test_texts_listed_by_another_models_words_are_saved_with_them(codec: Codec, tmp_path: Path) -> None:
-    small = Codec.of(["is a meal served", "a meal is served", "no meal is served"], public=True)
-    mixed = Codec(small.model, small.weigh, small.utterances, listed=codec.listed, lexicon=codec.lexicon)
-    save_codec(mixed, tmp_path)
-    loaded = load_codec(tmp_path)
+def test_texts_listed_by_another_models_words_are_saved_with_them(sentences: SentenceList, tmp_path: Path) -> None:
+    small = SentenceList.of(["is a meal served", "a meal is served", "no meal is served"])
+    mixed = replace(small, listed=sentences.listed, is_broad=True)
+    save_sentences(mixed, tmp_path)
+    loaded = load_sentences(tmp_path)
     assert all_texts(loaded) == all_texts(mixed)
 
 
 def test_a_model_without_sentences_has_none_about_a_term() -> None:
     with pytest.raises(ModelError, match="broad"):
-        sentences_about(Codec.of(["is a meal served", "a meal is served"], public=True), ["meal"])
+        sentences_about(SentenceList.of(["is a meal served", "a meal is served"]), ["meal"])

@@ -10,8 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from adept.models import label_names_and_sentences
-from adept.models.codec.codec import Codec
 from adept.models.label_names_and_sentences import LabelCells, choose_near, choose_tilt
+from adept.models.sentences.sentence_list import SentenceList
 from adept.models.tokenizer import join_words
 
 UNIT = 127**2  # the product of two equal meanings
@@ -19,14 +19,14 @@ ODD_NAMES = ["", " ", "X17", "42", "zzqxv", "Überweisung", "\U0001f600", "a" * 
 
 
 @pytest.fixture(scope="module")
-def codec(topic_run: Path) -> Iterator[Codec]:
+def sentences(topic_run: Path) -> Iterator[SentenceList]:
     with broad.model_of(topic_run) as (model, _):
-        assert model.codec is not None
-        yield model.codec
+        assert model.sentences is not None
+        yield model.sentences
 
 
-def cells_of(codec: Codec, about: dict[str, list[str]] | None = None) -> LabelCells:
-    return LabelCells(codec, codec.sentence_index, size=64, first=32, about=about)
+def cells_of(sentences: SentenceList, about: dict[str, list[str]] | None = None) -> LabelCells:
+    return LabelCells(sentences.index(), size=64, first=32, about=about)
 
 
 @settings(max_examples=60, deadline=None)
@@ -51,15 +51,15 @@ def test_likelier_sentences_are_in_a_cell_more_often_and_the_more_so_the_larger_
     assert shares[2][-1] > shares[1][-1] > 150
 
 
-def test_a_cell_is_a_function_of_the_label_alone(codec: Codec, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_cell_is_a_function_of_the_label_alone(sentences: SentenceList, monkeypatch: pytest.MonkeyPatch) -> None:
     """In any company, in any order, alone, once more, and after it was forgotten."""
     names = [
         f"{word}_{other}" for word in ("cheap", "late", "first") for other in ("flight", "airfare", "meal", "hotel")
     ]
-    alone = {name: cells_of(codec).of([name])[name] for name in names}
-    together, backwards = cells_of(codec).of(names), cells_of(codec).of([*names[::-1], *ODD_NAMES])
+    alone = {name: cells_of(sentences).of([name])[name] for name in names}
+    together, backwards = cells_of(sentences).of(names), cells_of(sentences).of([*names[::-1], *ODD_NAMES])
     monkeypatch.setattr(label_names_and_sentences, "MAX_PLACES", 64 * 3)  # three cells are kept
-    forgetful = cells_of(codec)
+    forgetful = cells_of(sentences)
     again = [forgetful.of([name])[name] for name in [*names, *names]]
     assert len(forgetful._kept) == 3
     for place, name in enumerate(names):
@@ -67,19 +67,19 @@ def test_a_cell_is_a_function_of_the_label_alone(codec: Codec, monkeypatch: pyte
             assert np.array_equal(found, alone[name])
 
 
-def test_cells_lie_near_their_names_and_the_same_words_share_one(codec: Codec) -> None:
-    cells = cells_of(codec).of(["ground_transportation", "GroundTransportation", "cheapest airfare"])
+def test_cells_lie_near_their_names_and_the_same_words_share_one(sentences: SentenceList) -> None:
+    cells = cells_of(sentences).of(["ground_transportation", "GroundTransportation", "cheapest airfare"])
     assert np.array_equal(cells["ground_transportation"], cells["GroundTransportation"])
     shares = []
     for places in cells.values():
-        texts = [join_words(codec.utterances[p] if p < 200 else codec.listed[p - 200]) for p in places.tolist()]
+        texts = [join_words(sentences.utterances[p] if p < 200 else sentences.listed[p - 200]) for p in places.tolist()]
         shares.append(np.mean(["transportation" in text for text in texts]))
     assert shares[0] > 2 * shares[2]
 
 
 @pytest.mark.parametrize("name", ODD_NAMES)
-def test_a_name_without_a_known_word_has_the_first_sentences(codec: Codec, name: str) -> None:
-    assert cells_of(codec).of([name])[name].tolist() == [*range(64)] or name == "Überweisung"
+def test_a_name_without_a_known_word_has_the_first_sentences(sentences: SentenceList, name: str) -> None:
+    assert cells_of(sentences).of([name])[name].tolist() == [*range(64)] or name == "Überweisung"
 
 
 def test_the_tilt_follows_what_a_name_says() -> None:
@@ -94,17 +94,22 @@ def test_the_tilt_follows_what_a_name_says() -> None:
     assert choose_tilt(np.array([UNIT, 0], dtype=np.int16)) == 6.0
 
 
-def test_every_cell_begins_with_the_first_sentences(codec: Codec) -> None:
-    for cell in cells_of(codec).of([*ODD_NAMES, "cheapest_airfare"]).values():
+def test_every_cell_begins_with_the_first_sentences(sentences: SentenceList) -> None:
+    for cell in cells_of(sentences).of([*ODD_NAMES, "cheapest_airfare"]).values():
         assert len(set(cell.tolist())) == 64
         assert cell[:32].tolist() == [*range(32)]
 
 
-def test_sentences_about_a_label_move_its_cell_and_no_other(codec: Codec) -> None:
+def test_sentences_about_a_label_move_its_cell_and_no_other(sentences: SentenceList) -> None:
     about = {"X17": ["is there a taxi downtown", "ground transportation please"], "meal": ["zzqxv"]}
-    described, plain = cells_of(codec, about).of(["X17", "fare", "meal"]), cells_of(codec).of(["X17", "fare", "meal"])
+    described, plain = (
+        cells_of(sentences, about).of(["X17", "fare", "meal"]),
+        cells_of(sentences).of(["X17", "fare", "meal"]),
+    )
     assert not np.array_equal(described["X17"], plain["X17"])
     assert np.array_equal(described["fare"], plain["fare"])
     assert np.array_equal(described["meal"], plain["meal"])  # no word of the sentence is known
-    texts = [join_words(codec.utterances[p] if p < 200 else codec.listed[p - 200]) for p in described["X17"].tolist()]
+    texts = [
+        join_words(sentences.utterances[p] if p < 200 else sentences.listed[p - 200]) for p in described["X17"].tolist()
+    ]
     assert any("taxi" in text for text in texts)

@@ -6,6 +6,7 @@ import random
 import shutil
 from collections.abc import Callable
 from functools import partial
+from itertools import pairwise
 from pathlib import Path
 from typing import Any, cast
 
@@ -17,12 +18,10 @@ from torch import Tensor
 from adept.cli import train
 from adept.cli.overrides import MechanismChoice
 from adept.data.corpus import Corpus
-from adept.errors import AdeptError, ConfigurationError, DataError
-from adept.mechanisms import BY_NAME, L1Laplace, LearnedCodebook, Mechanism, SqrtNLaplace
+from adept.errors import AdeptError, ConfigurationError, DataError, ModelError
+from adept.mechanisms import BY_NAME, Description, L1Laplace, LearnedCodebook, Mechanism, SqrtNLaplace
 from adept.models.codebook_learning import draw_codewords
-from adept.models.codec import codec_learning, listed_texts
 from adept.models.config import (
-    CodecConfig,
     ContentConfig,
     FitResult,
     ModelConfig,
@@ -313,18 +312,6 @@ def test_a_model_directory_is_complete_and_tells_where_it_comes_from(tiny_run: P
     assert not [p for p in tiny_run.rglob("*") if "=" in p.name]
 
 
-def test_likely_texts_are_listed_in_training_if_asked_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(listed_texts, "MAX_PREFIXES", 2_000)
-    monkeypatch.setattr(codec_learning, "MIN_TEXTS_TO_LIST", 200)
-    listed = {}
-    for learn in ("later", "now"):
-        config = tiny_config(tmp_path / learn, epochs=1)
-        config.training.codec = CodecConfig(learn=learn, likely=600)
-        train.run(config)
-        listed[learn] = [*(tmp_path / learn / "model").glob("codec-*.safetensors")]
-    assert (len(listed["later"]), len(listed["now"])) == (0, 1)
-
-
 def test_users_files_count_as_private_unless_declared_public(tmp_path: Path) -> None:
     (tmp_path / "train.txt").write_text("\n".join(TEXTS * 3))
     for declared, public in ((None, False), (True, True)):
@@ -346,6 +333,23 @@ def test_no_private_utterance_is_left_in_a_run_directory(tmp_path: Path) -> None
     train.run(config)
     for path in (tmp_path / "run").rglob("*"):
         assert not path.is_file() or b"zebra phones" not in path.read_bytes()
+    model, tokenizer = load_model(tmp_path / "run")
+    with pytest.raises(ModelError, match="lists no public sentences, one of which mechanism=description would release"):
+        Rewriter(model, tokenizer, mechanism=Description(epsilon=12.0), accept_private_model=True)
+
+
+def test_a_model_of_private_text_holds_no_two_neighbouring_words_of_it(tmp_path: Path) -> None:
+    """All bytes of its directory are searched, also of tables that number the words; a public model has the sentences."""
+    for public in (False, True):
+        config = tiny_config(tmp_path / f"run-{public}", epochs=1)
+        config.data.name, config.data.path, config.data.public = "files", str(tmp_path), public
+        config.training_data.public = public
+        (tmp_path / "train.txt").write_text("\n".join(TEXTS * 5))
+        train.run(config)
+        held = b"".join(path.read_bytes() for path in (Path(config.output_dir) / "model").iterdir())
+        found = [pair for text in TEXTS for pair in pairwise(text.lower().split()) if " ".join(pair).encode() in held]
+        assert bool(found) is public
+        assert (Path(config.output_dir) / "model" / "codec.json").exists() is public
 
 
 def test_batches_are_reshuffled_by_epoch_and_padded_to_their_own_length() -> None:
@@ -432,6 +436,6 @@ def test_a_model_for_l1_has_neither_codec_nor_codebooks_and_estimates_from_publi
     files = {path.name for path in (tmp_path / "run" / "model").iterdir()}
     assert files == {"config.json", "model.safetensors", "tokenizer.json", "README.md"}
     rewriter = Rewriter.from_pretrained(tmp_path / "run", mechanism=L1Laplace(epsilon=8.0), accept_private_model=True)
-    assert rewriter.model.codec is None
+    assert rewriter.model.sentences is None
     assert (expectation(rewriter) is not None) is public
     assert expectation(rewriter, Corpus(TEXTS)) is not None

@@ -17,8 +17,7 @@ from adept.errors import ModelError
 from adept.mechanisms import Description, LearnedCodebook, LocalRandomizer
 from adept.mechanisms.central_counts import Votes
 from adept.mechanisms.policy import cell_size
-from adept.models.codec import nearest_text
-from adept.models.codec.codec_learning import complete
+from adept.models.sentences import nearest_text
 from adept.rewriting.alphabets import Codewords
 from adept.rewriting.loading import load_model
 from adept.rewriting.rewriter import Rewriter
@@ -63,10 +62,9 @@ def readings(directory: Path) -> Iterator[Callable[[list[str]], list[Any]]]:
         encoder = latents.alphabet.latents
         yield lambda texts: [row.numpy().tobytes() for row in encoder.encode(texts)]
         yield lambda texts: latents.encode(texts).tolist()
-    if model.codec:
-        complete(model.codec)
+    if model.sentences:
         mechanisms = [Description(epsilon=EPSILON)]
-        if model.codec.sentences > cell_size(EPSILON):
+        if model.lists.is_broad and len(model.sentences) > cell_size(EPSILON):
             mechanisms.append(Description(epsilon=EPSILON, by_label=True, top=broad.CELL // 3))
         for mechanism in mechanisms:
             made = rewriter(mechanism)
@@ -155,25 +153,18 @@ REFUSED = {  # what a file may not hold: the model, its file, the change, and wo
     "a negative group": ("broad", TABLES, fill("groups", -1), "groups"),
     "an unknown word in a text": ("broad", TABLES, fill("likely", 1), "likely"),
     "texts without end": ("broad", TABLES, fill("likely", 2, step=1), "likely"),
-    "a count of zero": ("broad", TABLES, fill("words", 0), "words"),
-    "a word beyond the last": ("broad", TABLES, fill("words", 1 << 20), "words"),
-    "holders of more texts than there are": ("broad", CODEC, set_to("texts", 1), "lists"),
+    "holders of more texts than there are": ("broad", CODEC, set_to("texts", 1), "holders"),
     "a negative number of texts": ("broad", CODEC, set_to("texts", -5), "texts"),
     "too many texts": ("broad", CODEC, set_to("texts", 1 << 40), "texts"),
     "a number of texts that is no number": ("broad", CODEC, set_to("texts", float("nan")), "texts"),
-    "a truth as a count": ("broad", CODEC, set_to("counts", lambda c: [True] * len(c["counts"])), "counts"),
-    "a word in the class of unknown words": (
+    "a word twice": (
         "broad",
         CODEC,
-        set_to("classes", lambda c: [0, 1, 1, *c["classes"][3:]]),
-        "classes",
+        set_to("listed_words", lambda c: [*c["listed_words"][:-1], c["listed_words"][2]]),
+        "listed_words",
     ),
-    "a word twice": ("broad", CODEC, set_to("words", lambda c: [*c["words"][:-1], c["words"][2]]), "words"),
-    "a letter twice": ("broad", CODEC, set_to("alphabet", lambda c: c["alphabet"][:-1] + c["alphabet"][0]), "alphabet"),
     "an utterance of 41 words": ("broad", CODEC, set_to("utterances", [" ".join(["a"] * 41)]), "utterances"),
     "an empty utterance": ("broad", CODEC, set_to("utterances", ["", "a b"]), "utterances"),
-    "a list of likely texts beside sentences": ("broad", CODEC, set_to("unlisted", 1 << 19), "unlisted"),
-    "likely texts of no utterance": ("lstm", CODEC, lambda c: c.update(utterances=[], unlisted=100), "unlisted"),
     "more texts than places": (
         "broad",
         TABLES,
@@ -208,9 +199,6 @@ HARMLESS = {  # what a file may hold: no record changes the release of another o
         CODEC,
         lambda c: c.update(holders=dict.fromkeys(c["holders"], c["texts"])),
     ),
-    "counts of 2^30": ("broad", TABLES, lambda t: t["words"][:, -1].fill_(1 << 30)),
-    "n-grams that are equal": ("broad", TABLES, set_to("words", lambda t: t["words"][:1].repeat(1000, 1))),
-    "no n-grams": ("broad", TABLES, lambda t: t.update(words=t["words"][:0], classes=t["classes"][:0])),
     "no utterances": ("broad", CODEC, set_to("utterances", [])),
     "one group": ("broad", TABLES, fill("groups", 4095, step=1)),
 }

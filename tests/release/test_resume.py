@@ -17,8 +17,8 @@ import pytest
 
 from adept.errors import ConfigurationError, DataError, Interrupted
 from adept.mechanisms import Description, JointResponse, LearnedCodebook, RandomizedResponse, SqrtNLaplace
-from adept.models.codec.codec import Codec
 from adept.models.config import DecodingConfig
+from adept.models.sentences.sentence_list import SentenceList
 from adept.release import resume_journal as journals
 from adept.release import statement_provenance
 from adept.release.columns_labels_persons import ReleaseOptions
@@ -391,13 +391,13 @@ def test_a_release_of_descriptions_is_continued_and_its_codec_is_known(tiny_run:
     rewriter = Rewriter.from_pretrained(tiny_run, mechanism=Description(epsilon=8.0), batch_size=4)
     target = interrupted(rewriter, tmp_path)
     held = [text for entry in drawn(Path(f"{target}.journal")) for text in entry["texts"]]  # type: ignore[index]
-    codec = rewriter.model.codec
-    assert codec is not None
+    sentences = rewriter.model.sentences
+    assert sentences is not None
     arguments = {"options": OPTIONS["plain"], "resume": True, "key": KEY}
-    rewriter.model.codec = Codec(codec.model, codec.weigh, codec.utterances[1:])
+    rewriter.model.sentences = SentenceList(sentences.weigh, sentences.utterances[1:])
     with pytest.raises(DataError, match="codebook was"):
         release_file(rewriter, str(tmp_path / "in.jsonl"), str(target), **arguments)  # type: ignore[arg-type]
-    rewriter.model.codec = codec
+    rewriter.model.sentences = sentences
     statement = release_file(rewriter, str(tmp_path / "in.jsonl"), str(target), **arguments)  # type: ignore[arg-type]
     assert [row["text"] for row in rows(target)][:8] == held
     assert len(str(statement.to_json()["codebook_sha256"])) == 64

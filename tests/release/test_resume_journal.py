@@ -273,7 +273,7 @@ def test_a_journal_of_another_version_is_not_misread(tmp_path: Path, monkeypatch
     with monkeypatch.context() as patch, Journal(path) as journal:
         patch.setattr("adept.release.resume_journal.JOURNAL_VERSION", 1)
         journal.begin({})
-    with pytest.raises(DataError, match="another version's"):
+    with pytest.raises(DataError, match="of another version, and is kept: continue with the adept that began it"):
         Journal(path)
 
 
@@ -287,8 +287,8 @@ def test_a_release_that_was_begun_with_a_ledger_is_not_continued_without_it(samp
         assert ledger.entries()[0].finished
 
 
-def test_an_interrupt_that_machine_code_made_an_error_of_says_how_to_go_on(sampler: Rewriter, tmp_path: Path) -> None:
-    """Numba does so: the interrupt is the cause of a SystemError."""
+def test_an_interrupt_that_compiled_code_made_an_error_of_says_how_to_go_on(sampler: Rewriter, tmp_path: Path) -> None:
+    """Compiled libraries can do so: the interrupt is the cause of a SystemError."""
     given = tmp_path / "in.txt"
     given.write_text("a fare to boston\n" * 5)
 

@@ -3,6 +3,7 @@
 ``tests/specimens`` keeps one small file of each version, called after it. A new version adds its own, and changes none.
 """
 
+import json
 import shutil
 import sqlite3
 from contextlib import closing
@@ -12,11 +13,18 @@ import pytest
 from made_statements import spending
 
 from adept.errors import DataError, ReleaseRefused
+from adept.mechanisms import Description, L1Laplace, LearnedCodebook, SqrtNLaplace
+from adept.mechanisms.base import Kind
+from adept.models.config import DecodingConfig
 from adept.release import ledger_file, resume_journal, verify_statement
+from adept.release.columns_labels_persons import ReleaseOptions
 from adept.release.ledger import Ledger
+from adept.release.local_release import release_file
 from adept.release.record_identity import TEXT_ROLE, Identity
 from adept.release.resume_journal import Journal
 from adept.release.verify_statement import check
+from adept.rewriting.loading import load_model
+from adept.rewriting.rewriter import Rewriter
 
 SPECIMENS = Path(__file__).parents[1] / "specimens"
 KEY = b"k" * 32
@@ -25,6 +33,8 @@ CREATE TABLE approvals (release INTEGER, approved_by TEXT, approved TEXT);
 CREATE INDEX approvals_again ON approvals (release, approved_by, approved);
 INSERT INTO approvals VALUES (1, 'J. Doe', '2026');
 """
+TEXTS = ["flights to boston", "what is the cheapest fare", "", "thanks"]
+GREEDY = DecodingConfig(strategy="greedy")
 
 
 def copied(name: str, directory: Path) -> Path:
@@ -80,6 +90,55 @@ def test_a_ledger_of_version_4_says_that_it_knows_no_content(approved: str, tmp_
 
 
 def test_a_journal_holds_what_was_drawn(tmp_path: Path) -> None:
-    with Journal(copied("journal-3.journal", tmp_path)) as held:
+    with Journal(copied("journal-4.journal", tmp_path)) as held:
         texts = [entry["texts"] for entry in held.entries()]
         assert (held.records, held.finished, texts) == (3, False, [["play music", "book a flight"], ["what is new"]])
+
+
+@pytest.mark.parametrize("name", ["model-0.2.0", "adapted-0.2.0"])
+def test_a_model_of_0_2_is_loaded(name: str) -> None:
+    model, tokenizer = load_model(SPECIMENS / name)
+    assert model.training_data.public
+    rewriter = Rewriter(model, tokenizer, mechanism=LearnedCodebook(epsilon=8.0))
+    assert len(rewriter.rewrite(["flights to boston"])) == 1
+
+
+@pytest.mark.parametrize("name", ["model-0.2.0", "adapted-0.2.0"])
+@pytest.mark.parametrize("mechanism", [L1Laplace, SqrtNLaplace, LearnedCodebook])
+def test_a_model_of_0_2_writes_the_texts_that_it_wrote(name: str, mechanism: Kind, tmp_path: Path) -> None:
+    """At a budget that leaves no doubt: the texts were written down with 0.2.0."""
+    expected = json.loads((SPECIMENS / "texts-0.2.0.json").read_text("utf-8"))[name]
+    model, tokenizer = load_model(SPECIMENS / name)
+    if model.clip not in mechanism.serves:
+        assert mechanism.name not in expected
+        return
+    rewriter = Rewriter(
+        model,
+        tokenizer,
+        mechanism=mechanism(epsilon=1e6 if mechanism is not LearnedCodebook else 60.0),
+        decoding=GREEDY,
+    )
+    assert rewriter.rewrite(TEXTS) == expected[mechanism.name]
+
+
+def test_a_list_of_public_sentences_of_0_2_serves_descriptions() -> None:
+    model, tokenizer = load_model(SPECIMENS / "model-0.2.0")
+    rewriter = Rewriter(model, tokenizer, mechanism=Description(epsilon=60.0))
+    assert rewriter.rewrite(model.public_texts) == model.public_texts
+
+
+@pytest.mark.parametrize("name", ["description-0.2.0", "large-0.2.0"])
+@pytest.mark.parametrize("resume", [True, False])
+def test_a_journal_of_0_2_is_refused_and_kept(name: str, resume: bool, tmp_path: Path) -> None:
+    """It holds what was drawn in two numbers a record; the message names the version that can go on."""
+    (tmp_path / "in.jsonl").write_text("".join(f'{{"text": "a fare to {number}"}}\n' for number in range(6)))
+    journal, target = copied(f"{name}.journal", tmp_path), tmp_path / "out.jsonl"
+    held = journal.rename(f"{target}.journal").read_bytes()
+    rewriter = Rewriter(*load_model(SPECIMENS / "model-0.2.0"), mechanism=Description(epsilon=4.0), batch_size=4)
+    options = ReleaseOptions(labels="drop", shuffle=name == "large-0.2.0")
+    with pytest.raises(DataError, match=r"continue with adept 0\.2|resume=true") as refused:
+        release_file(rewriter, str(tmp_path / "in.jsonl"), str(target), options=options, resume=resume, key=KEY)
+    assert "\n" not in str(refused.value)
+    assert ("adept 0.2" in str(refused.value)) or not resume
+    assert Path(f"{target}.journal").read_bytes() == held
+    assert not target.exists()

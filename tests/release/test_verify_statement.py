@@ -17,6 +17,7 @@ import pytest
 import torch
 
 from adept.__main__ import dispatch
+from adept.cli.verify import SAME_SENTENCES
 from adept.mechanisms import (
     BY_NAME,
     Codebook,
@@ -30,6 +31,7 @@ from adept.mechanisms.guarantee import symbols_part
 from adept.release import statement_provenance, verify_statement
 from adept.release.statement import PrivacyStatement
 from adept.release.verify_statement import Refused, check, statement_sha256
+from adept.rewriting.loading import packaged_directory
 
 LABELS = tuple(f"label {place}" for place in range(7))
 EXACT = ["original", "l1", "sqrt_n", "gaussian", "clamped_gaussian", "codebook", "learned_codebook", "description"]
@@ -258,6 +260,25 @@ def test_another_output_and_another_model_are_refused(tmp_path: Path) -> None:
     assert check(name)[1] == "The output was not looked at: give output=FILE."
     with pytest.raises(OSError, match="No such file"):
         check(name, output=str(tmp_path / "out.txt"))
+
+
+def test_the_packaged_model_of_0_2_is_known_as_another_version(tmp_path: Path) -> None:
+    """Its sentences were saved in another form; any other difference is refused."""
+    packaged = packaged_directory()
+    now = {name: hashlib.sha256((packaged / name).read_bytes()).hexdigest() for name in verify_statement.MODEL_FILES}
+    assert set(SAME_SENTENCES.values()) == {now["codec.json"], now["codec.safetensors"]}
+    before = {new: old for old, new in SAME_SENTENCES.items()}
+    files = {name: before.get(digest, digest) for name, digest in now.items()}
+    model = {"model_sha256": now["model.safetensors"], "model_files": files}
+    name = written(statement(mechanism("l1"), **model), tmp_path)
+    shown = check(name, model_dir=str(packaged), same=SAME_SENTENCES)
+    assert any("It is another version of the packaged model." in line for line in shown)
+    with pytest.raises(Refused, match=r"codec\.json is not the model"):
+        check(name, model_dir=str(packaged))
+    for name in ("codec.json", "tokenizer.json"):
+        forged = {**model, "model_files": {**files, name: "0" * 64}}
+        with pytest.raises(Refused, match=f"{name} is not the model"):
+            check(written(statement(mechanism("l1"), **forged), tmp_path), model_dir=str(packaged), same=SAME_SENTENCES)
 
 
 def test_the_model_may_be_named_by_its_run(tmp_path: Path) -> None:

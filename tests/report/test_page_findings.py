@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from made_rows import BUDGETS, made, make_mixed, make_rows
+from made_rows import BASE, BUDGETS, made, make_mixed, make_rows
 
 from adept.comparison.config import CompareConfig
 from adept.comparison.results import ResultRow
@@ -20,6 +20,18 @@ def advice(rows: list[ResultRow]) -> str:
 
 def without_original() -> list[ResultRow]:
     return [row for row in make_rows() if row.mechanism != "original"]
+
+
+def test_budgets_that_write_the_same_sentences_are_marked() -> None:
+    rows = [BASE, *(made("description", 0.8, float(epsilon), enough=16) for epsilon in (8, 16, 24, 32))]
+    warnings = page.warn_of_flat_parts(table(rows))
+    assert [line.partition(", where")[0].partition(" writes ")[2] for line in warnings] == [
+        "the same sentences at epsilon 24 as at 16",
+        "the same sentences at epsilon 32 as at 16",
+    ]
+    assert page.warn_of_flat_parts(table(make_rows())) == []
+    [cells] = [cells for title, cells in page.fair_grid(table(rows), "tfidf").sections.items() if "l2" in title]
+    assert [cell[1] for cell in cells] == ["8", "16", "24 (as 16)", "32 (as 16)"]
 
 
 def test_the_headline_names_the_gap_and_the_budget_really_spent() -> None:

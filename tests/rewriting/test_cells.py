@@ -17,14 +17,14 @@ from adept import audit
 from adept.errors import ConfigurationError, ModelError
 from adept.mechanisms import Description
 from adept.mechanisms.random_draws import exponential_series
-from adept.models.codec import nearest_text
-from adept.models.codec.word_weights_and_meanings import tabulate
 from adept.models.label_names_and_sentences import LabelCells
+from adept.models.sentences import nearest_text
+from adept.models.sentences.word_weights_and_meanings import tabulate
 from adept.models.tokenizer import join_words
 from adept.models.topics import WordTopics
 from adept.rewriting import cells
 from adept.rewriting.cells import Cell, Cells, CellSearch
-from adept.rewriting.loading import fit, label_mechanism
+from adept.rewriting.loading import label_mechanism
 from adept.rewriting.rewriter import Rewriter
 
 Loaded = tuple[Any, Any]
@@ -102,8 +102,8 @@ def test_a_record_is_encoded_alike_in_any_company(loaded: Loaded) -> None:
 
 
 def test_the_heavy_sentences_are_the_nearest_of_the_cell(loaded: Loaded) -> None:
-    codec, rewriter = loaded[0].codec, rewriter_of(loaded, size=300, top=1)
-    said = [*codec.utterances, *(codec.listed[place] for place in range(len(codec.listed)))]
+    sentences, rewriter = loaded[0].sentences, rewriter_of(loaded, size=300, top=1)
+    said = [sentences[place] for place in range(len(sentences))]
     cell = cell_of(rewriter, "cheapest_airfare")
     for place in cell.members[[0, 50, 299]].tolist():
         nearest = int(cell.members[cell.heavy([join_words(said[place])])[0, 0]])
@@ -123,7 +123,7 @@ def by_definition(
         product = int(read.of_table(*tabulate([set(text)])).astype(np.int64)[0] @ own)
         lengths = [len(set(words) - nearest_text.SILENT_MARKS) for words in (text, record)]
         scrap = lengths[0] < min(lengths[1] // 2, nearest_text.SCRAP_WORDS)
-        distance = index.weigh.distance(record, text) + halves * weight * (UNIT - product) // (2 * UNIT)
+        distance = broad.by_words(index.weigh, record, text) + halves * weight * (UNIT - product) // (2 * UNIT)
         distances.append(distance + (1 + halves) * weight * scrap)
     return sorted(np.lexsort((np.arange(len(places)), distances))[:count].tolist())
 
@@ -135,7 +135,7 @@ def test_the_nearest_sentences_of_a_cell_are_those_by_definition(
 ) -> None:
     """One record, all the same, and no known word; few heavy sentences are sought in a shortlist."""
     words = WordTopics(loaded[0].topics, loaded[1].vocabulary) if with_topics else None
-    search = CellSearch(loaded[0].codec.sentence_index, words, first=first)
+    search = CellSearch(loaded[0].sentences.index(), words, first=first)
     places = np.concatenate([np.arange(first), np.arange(first + 5, first + 5 * (301 - first), 5)]).astype(np.int32)
     records = [text.split() for text in TEXTS]
     found = search.nearest(records, places, count).tolist()
@@ -152,7 +152,7 @@ def test_the_nearest_sentences_of_a_cell_are_those_by_definition(
 
 def test_many_sentences_are_searched_as_few_are(loaded: Loaded, monkeypatch: pytest.MonkeyPatch) -> None:
     """Where a cell is large, the inverted file finds what a comparison with all finds, and fills up what it lacks."""
-    index, places = loaded[0].codec.sentence_index, np.arange(0, 1500, 3, dtype=np.int32)
+    index, places = loaded[0].sentences.index(), np.arange(0, 1500, 3, dtype=np.int32)
     records = [text.split() for text in TEXTS if text]
     monkeypatch.setattr(cells, "MEANING_HALVES", (4, 4))
     few = CellSearch(index).nearest(records, places, 2)
@@ -200,23 +200,6 @@ def test_a_model_of_examples_without_labels_keeps_its_codewords(
     assert all(label_mechanism(model, epsilon=epsilon) for epsilon in (EPSILON, 8.0, 9.0))
     monkeypatch.setattr(model, "training_data", replace(model.training_data, records=1000, examples=256))
     assert [bool(label_mechanism(model, epsilon=epsilon)) for epsilon in (5.9, 6.0, 9.0)] == [True, False, False]
-
-
-@pytest.mark.parametrize(("examples", "least"), [(48, 12.5), (256, 14.0)])
-def test_an_adapted_model_writes_sentences_near_its_examples_at_small_budgets(
-    loaded: Loaded, monkeypatch: pytest.MonkeyPatch, examples: int, least: float
-) -> None:
-    """Of all sentences, most are about other subjects: at 10, they would cost accuracy, content and words."""
-    model = loaded[0]
-    codec = model.codec
-    assert codec
-    assert 0 < len(codec.utterances) < codec.sentences
-    monkeypatch.setattr(codec, "choose_size", lambda size, joint: codec.sentences)
-    sizes = {epsilon: fit(Description(epsilon=epsilon), model).count for epsilon in (10.0, least)}
-    assert set(sizes.values()) == {codec.sentences}
-    monkeypatch.setattr(model, "training_data", replace(model.training_data, records=1000, examples=examples))
-    sizes = {epsilon: fit(Description(epsilon=epsilon), model).count for epsilon in (10.0, least - 0.1, least)}
-    assert list(sizes.values()) == [len(codec.utterances)] * 2 + [codec.sentences]
 
 
 def test_a_pickled_rewriter_makes_the_same_cells(loaded: Loaded) -> None:

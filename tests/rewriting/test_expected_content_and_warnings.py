@@ -6,13 +6,16 @@ from pathlib import Path
 import pytest
 
 from adept.data.corpus import Corpus
-from adept.mechanisms import Description, LearnedCodebook, LocalRandomizer
+from adept.mechanisms import Description, JointResponse, LearnedCodebook, LocalRandomizer
+from adept.mechanisms.description import enough
 from adept.models.config import DecodingConfig
 from adept.rewriting import expected_content_and_warnings as expectations
 from adept.rewriting.expected_content_and_warnings import (
     Expectation,
     Survival,
+    enough_lines,
     expectation,
+    expected_lines,
     unseen_figures,
     unseen_line,
 )
@@ -34,26 +37,26 @@ def test_more_is_expected_of_a_larger_budget_and_nothing_of_none(topic_run: Path
     assert much.topic > 0.5 > little.topic
     assert much.words > much.words_of_others
     described = expected(topic_run, Description(epsilon=120.0))
-    assert described.words > 0.9 > 0.5 > described.words_of_others
+    assert described.words > 0.4 > 0.2 > described.words_of_others  # the nearest of 200 sentences
 
 
-def test_the_texts_were_neither_trained_on_nor_are_they_in_the_codec(topic_run: Path) -> None:
-    codec = load_model(topic_run)[0].codec
-    assert codec is not None
-    assert len(codec.held_out) >= 30
-    assert not set(codec.held_out) & set(codec.utterances)
+def test_the_texts_were_neither_trained_on_nor_are_they_in_the_list(topic_run: Path) -> None:
+    sentences = load_model(topic_run)[0].sentences
+    assert sentences is not None
+    assert len(sentences.held_out) >= 30
+    assert not set(sentences.held_out) & set(sentences.utterances)
 
 
 def test_nothing_is_promised_without_such_texts(topic_run: Path) -> None:
     model, tokenizer = load_model(topic_run)
-    assert model.codec is not None
-    model.codec.held_out = model.codec.held_out[:3]
+    assert model.sentences is not None
+    model.sentences.held_out = model.sentences.held_out[:3]
     assert expectation(Rewriter(model, tokenizer, mechanism=LearnedCodebook(epsilon=1.0))) is None
 
 
 def test_public_texts_of_the_users_own_take_the_place_of_the_models(topic_run: Path) -> None:
     rewriter = Rewriter(*load_model(topic_run), mechanism=Description(epsilon=120.0))
-    texts = [f"show me flights from {city} to boston" for city in ("denver", "dallas", "atlanta", "oakland")] * 3
+    texts = rewriter.model.public_texts[:12]
     own = expectation(rewriter, Corpus(texts))
     assert own is not None
     assert (own.texts, own.words > 0.9) == (12, True)
@@ -61,6 +64,30 @@ def test_public_texts_of_the_users_own_take_the_place_of_the_models(topic_run: P
     assert strange is not None
     assert strange.words < own.words
     assert expectation(rewriter, Corpus(texts[:3])) is None
+
+
+def test_a_line_says_which_smaller_budget_writes_the_same_sentences(topic_run: Path) -> None:
+    """Of the nearest one of all sentences alone; a record's own sentence comes in 95 of 100 cases from there on."""
+    loaded = load_model(topic_run)
+
+    def said(mechanism: LocalRandomizer | JointResponse) -> list[str]:
+        return enough_lines(Rewriter(*loaded, mechanism=mechanism))
+
+    least = enough(len(loaded[0].public_texts))
+    assert said(Description(epsilon=24.0)) == [
+        f"{least} writes the same sentences as epsilon 24, and protects more: add epsilon={least}"
+    ]
+    assert said(Description(epsilon=24.0))[0] in expected_lines(
+        Rewriter(*loaded, mechanism=Description(epsilon=24.0)), packaged=False
+    )
+    for mechanism in (
+        Description(epsilon=float(least)),
+        LearnedCodebook(epsilon=24.0),
+        Description(epsilon=9.0, top=3),
+    ):
+        assert said(mechanism) == []
+    pair = JointResponse.of(Description(epsilon=24.0), ["fare", "flight"])
+    assert f"{enough(2 * len(loaded[0].public_texts))} writes" in said(pair)[0]
 
 
 @pytest.mark.parametrize("topic", [None, 0.5])
@@ -103,7 +130,7 @@ def test_figures_of_unseen_subjects_lie_between_those_of_measured_budgets(
 def test_the_packages_figures_are_of_several_subjects_and_grow_with_the_budget() -> None:
     assert len(unseen_figures()) >= 4
     for row in unseen_figures().values():
-        assert set(row) >= {4.0, 8.0, 12.0, 16.0, 24.0, 32.0}
+        assert set(row) >= {4.0, 8.0, 12.0, 16.0}
         assert all(0 <= share <= 1 for kept in row.values() for share in kept)
-        assert row[4.0].words < row[8.0].words < row[32.0].words
+        assert row[4.0].words < row[8.0].words < row[16.0].words
         assert all(kept.words > kept.words_of_others for kept in row.values())

@@ -22,9 +22,9 @@ def opened(request: pytest.FixtureRequest, run: str, mechanism: Mechanism | Desc
     return Rewriter.from_pretrained(request.getfixturevalue(run), mechanism=mechanism, accept_private_model=True)
 
 
-@pytest.mark.parametrize("size", [2**6, 2**12, 2**19, 2**41])
+@pytest.mark.parametrize("size", [2**6, None])
 @pytest.mark.parametrize("run", ["tiny_run", "topic_run"])
-def test_describing_leaves_nothing_behind(request: pytest.FixtureRequest, run: str, size: int) -> None:
+def test_describing_leaves_nothing_behind(request: pytest.FixtureRequest, run: str, size: int | None) -> None:
     """Nor does writing: a number would be written sooner if it is what its record was described as."""
     rewriter = opened(request, run, Description(epsilon=12.0, size=size))
     rewriter.rewrite([""])

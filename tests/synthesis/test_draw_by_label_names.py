@@ -9,12 +9,11 @@ import travel
 from adept import Synthesizer
 from adept.data.corpus import Corpus
 from adept.mechanisms import Votes
-from adept.models.codec import codec as codecs
-from adept.models.codec.codec import Codec
-from adept.models.codec.listed_texts import ListedTexts
 from adept.models.saved_model import Autoencoder
+from adept.models.sentences import sentence_list
+from adept.models.sentences.listed_texts import ListedTexts
+from adept.models.sentences.sentence_list import SentenceList
 from adept.models.tokenizer import Tokenizer, join_words
-from adept.models.word_vectors import Lexicon
 from adept.synthesis import draw_by_label_names
 from adept.synthesis.draw_by_label_names import TILT, choose_texts, draw_by_names, label_by_names
 from adept.synthesis.vote_cells import GRID
@@ -28,10 +27,10 @@ Loaded = tuple[Autoencoder, Tokenizer]
 
 @pytest.fixture(scope="module")
 def broad(loaded: Loaded) -> Iterator[Loaded]:
-    """The tiny model with a codec of sentences, 200 of which are its utterances."""
+    """The tiny model with a sentences of sentences, 200 of which are its utterances."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(codecs, "MAX_UTTERANCES", 200)
-        patch.setattr(loaded[0], "codec", Codec.of_sentences(travel.texts(3000), lexicon=Lexicon.load()))
+        patch.setattr(sentence_list, "MAX_UTTERANCES", 200)
+        patch.setattr(loaded[0], "sentences", SentenceList.of_broad_text(travel.texts(3000)))
         yield loaded
 
 
@@ -43,8 +42,8 @@ def few_added() -> Iterator[None]:
 
 
 def listed_texts(broad: Loaded) -> set[str]:
-    """Texts of the codec behind its utterances."""
-    listed = broad[0].codec.listed if broad[0].codec else ListedTexts()
+    """Texts of the sentences behind its utterances."""
+    listed = broad[0].sentences.listed if broad[0].sentences else ListedTexts()
     return {join_words(listed[place]) for place in range(len(listed))}
 
 
@@ -78,11 +77,11 @@ def test_sentences_about_the_names_can_be_written_beside_the_own_texts(broad: Lo
 
 
 def test_texts_stand_for_as_many_sentences_as_they_have_chances(broad: Loaded) -> None:
-    public, codec = build(broad, NAMES).cells.public, broad[0].codec
-    assert codec is not None
+    public, sentences = build(broad, NAMES).cells.public, broad[0].sentences
+    assert sentences is not None
     assert ((public.chances > 0) & (public.chances <= 1)).all()
-    assert (1 / public.chances).sum() == pytest.approx(codec.sentences, rel=0.1)
-    assert public.shares.sum() == pytest.approx(codec.sentences, rel=0.1)  # the density is 1 on average
+    assert (1 / public.chances).sum() == pytest.approx(len(sentences), rel=0.1)
+    assert public.shares.sum() == pytest.approx(len(sentences), rel=0.1)  # the density is 1 on average
 
 
 def test_codes_change_nothing(broad: Loaded) -> None:
@@ -102,7 +101,7 @@ def test_names_are_read_with_a_broad_model_and_few_labels_alone(
 ) -> None:
     own = broad[0].public_texts if reason == "texts of one's own" else None
     if reason == "no broad model":
-        monkeypatch.setattr(broad[0].codec, "lexicon", None)
+        monkeypatch.setattr(broad[0].sentences, "is_broad", False)
     if reason == "too many labels":
         monkeypatch.setattr(draw_by_label_names, "MAX_NAMED_LABELS", 2)
     synthesizer = Synthesizer(*broad, votes=Votes(epsilon=1.0), label_set=NAMES, cells=16, texts=own)
@@ -168,28 +167,28 @@ def test_a_label_that_is_a_code_is_written_where_its_counts_are(broad: Loaded) -
 
 def test_more_texts_than_there_are_sentences_are_all_of_them(broad: Loaded, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(draw_by_label_names, "MAX_ADDED_TEXTS", 10**6)
-    codec, synthesizer = broad[0].codec, build(broad, NAMES)
-    assert codec is not None
-    assert set(choose_texts(codec, [("airfare",)]).texts) == set(synthesizer.cells.texts)
-    assert set(synthesizer.cells.texts) == {*map(join_words, codec.utterances)} | listed_texts(broad)
+    sentences, synthesizer = broad[0].sentences, build(broad, NAMES)
+    assert sentences is not None
+    assert set(choose_texts(sentences, [("airfare",)]).texts) == set(synthesizer.cells.texts)
+    assert set(synthesizer.cells.texts) == {*map(join_words, sentences.utterances)} | listed_texts(broad)
 
 
 def test_reference_texts_are_sentences_near_to_the_names_of_their_labels(broad: Loaded) -> None:
-    codec = broad[0].codec
-    assert codec is not None
+    sentences = broad[0].sentences
+    assert sentences is not None
     labels = ["airfare", "X17"] * 400
-    texts = draw_by_names(codec, labels, seed=0)
-    assert texts == draw_by_names(codec, labels, seed=0) != draw_by_names(codec, labels, seed=1)
+    texts = draw_by_names(sentences, labels, seed=0)
+    assert texts == draw_by_names(sentences, labels, seed=0) != draw_by_names(sentences, labels, seed=1)
     named, coded = (np.mean(["fare" in text for text in texts[part::2]]) for part in (0, 1))
     assert named > 1.5 * coded
-    assert set(texts) <= {*map(join_words, codec.utterances)} | listed_texts(broad)
+    assert set(texts) <= {*map(join_words, sentences.utterances)} | listed_texts(broad)
 
 
 def test_texts_are_labelled_by_the_nearest_name_and_never_by_a_code(broad: Loaded) -> None:
-    codec, texts = broad[0].codec, ["what is the cheapest fare to denver", "is there a taxi downtown", "zzqxv"]
-    assert codec is not None
-    assert label_by_names(codec, NAMES, texts)[:2] == NAMES[:2]
-    assert label_by_names(codec, CODES, texts) == ["0"] * 3
+    sentences, texts = broad[0].sentences, ["what is the cheapest fare to denver", "is there a taxi downtown", "zzqxv"]
+    assert sentences is not None
+    assert label_by_names(sentences, NAMES, texts)[:2] == NAMES[:2]
+    assert label_by_names(sentences, CODES, texts) == ["0"] * 3
 
 
 def _count(synthesizer: Synthesizer, texts: list[str], *, leave_out: int | None = None) -> Tally:

@@ -46,8 +46,7 @@ def test_the_belief_is_bayes_rule_on_the_codebook_s_weights(sentences: Sentences
 def test_a_description_that_came_out_true_is_believed_up_to_the_bound(sentences: Sentences) -> None:
     rewriter = Rewriter(sentences.model, sentences.tokenizer, mechanism=Description(epsilon=12.0))
     reader = Reader(rewriter, sentences.crowd, threading.Event())
-    mine = sentences.model.codec.describe([TEXT], size=rewriter.mechanism.count)
-    assert mine[0] not in sentences.model.codec.describe(sentences.crowd, size=rewriter.mechanism.count)
+    assert rewriter.encode([TEXT]).tolist()[0] not in rewriter.encode(sentences.crowd).tolist()
     views = [reader.view(rewriter.encode([TEXT]), rewriter.release([TEXT])) for _ in range(20)]
     # The truth comes out with probability .91: twenty lies in a row have 1e-21.
     assert max(view.after for view in views) == pytest.approx(views[0].bound, rel=1e-6)
@@ -113,6 +112,6 @@ def test_two_releases_of_one_sentence_have_noise_of_their_own(sentences: Sentenc
 
 
 def test_a_model_without_public_sentences_has_no_crowd(sentences: Sentences, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sentences.model.codec, "utterances", [])
+    monkeypatch.setattr(sentences.model.sentences, "utterances", [])
     with pytest.raises(Exception, match="must hold at least 999 public sentences"):
         crowd_of(sentences.model)

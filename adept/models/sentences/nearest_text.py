@@ -1,0 +1,301 @@
+"""A search for the texts that are nearest to a record, by meaning and by words.
+
+The distance between a record and a text has three terms. The first term is the total weight of
+those words of the record that are not in the text. The second term is ADDED_COST / MISSING_COST
+times the total weight of those words of the text that are not in the record. The third term is a
+product: one minus the cosine of the meanings of record and text, times the total weight of the
+record's words, times a constant. The constant is smaller if the index has MANY_TEXTS texts or more.
+Words that negate, such as "not", weigh NEGATION_FACTOR times as much as other words of the same
+rarity. If the lexicon knows no word of a record, its words alone decide.
+
+An *inverted file* divides texts into groups with similar meanings, by k-means for directions
+(Dhillon and Modha 2001). A record is compared with the centres of all groups, and then only with
+the texts in the PROBED_GROUPS nearest groups (Jegou, Douze and Schmid 2011, Section IV).
+"""
+
+import math
+import random
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
+from itertools import chain, islice
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sparse
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from adept.models.sentences.listed_texts import ListedTexts
+from adept.models.sentences.word_weights_and_meanings import (
+    ADDED_COST,
+    MEANING_LENGTH,
+    MISSING_COST,
+    NEGATION_FACTOR,
+    NEGATIONS,
+    Codes,
+    Meanings,
+    multiply_all,
+    tabulate,
+)
+
+MAX_GROUPS, TEXTS_PER_GROUP = 512, 64  # centres at most, and texts for each of them at least, about
+GROUP_TEXTS, JOINED_GROUP_TEXTS = 768, 1024  # at most, when a group is made and when others have joined it
+MAX_UNGROUPED = 1 << 15  # texts that are all compared
+PROBED_GROUPS = 40  # groups whose texts are compared
+KMEANS_ROUNDS = 8
+CENTRE_BATCH = 1 << 13  # texts whose centres are looked for together
+PLACE_UNIT = 1 << 21  # texts at most, which loading a list checks
+ORDERED_TEXTS = 1024  # at the beginning of the order
+TRIED_TEXTS, TARGET_TEXTS = 128, 1000  # candidates for each place there, and texts to be near to
+MANY_TEXTS = 1 << 15
+MEANING_HALVES = 4, 1  # of the record's weight, that a cosine of 0 adds: among fewer texts than MANY_TEXTS, and more
+SHORTLIST_TEXTS = 128  # texts that are compared by their words
+SHORTLIST_FACTOR = 4  # times as many are compared as are asked for
+SCRAP_WORDS = 3  # fewer different words than this, and than half of its record, make no sentence
+MAX_DISTANCES = 1 << 20  # that are computed together, if records are compared with all texts
+BATCH_RECORDS = 256  # records whose products are computed together
+SILENT_MARKS = frozenset(',;:!?()[]."')  # tokens of a text that are no words
+
+Places = NDArray[np.integer[Any]]
+Groups = NDArray[np.int16]
+
+
+class SentenceIndex:
+    """An index for searches by meaning and by words; listed texts come last.
+
+    If ``compares_all`` is True, each record is compared with all texts, and otherwise with those in
+    the nearest groups.
+    """
+
+    def __init__(
+        self,
+        texts: Sequence[Sequence[str]],
+        meanings: Meanings,
+        more: ListedTexts | None = None,
+        *,
+        compares_all: bool = False,
+    ) -> None:
+        self.texts, self.more, self.meanings, self._compares_all = texts, more or ListedTexts(), meanings, compares_all
+        self.weigh = replace(meanings.weigh, times=dict.fromkeys(NEGATIONS, NEGATION_FACTOR))
+        self._columns, self._table = tabulate(texts, more)
+        self._weights = np.array([self.weigh(word) for word in self._columns] or [0], dtype=np.int32)
+        self._halves = MEANING_HALVES[len(texts) + len(self.more) >= MANY_TEXTS]
+        table = meanings.of_table(self._columns, self._table)
+        self.file = InvertedFile(table, join_groups(table, self.more.groups))
+        self._lengths = self._table @ np.array(
+            [word not in SILENT_MARKS for word in self._columns] or [False], dtype=np.int64
+        )
+        self._of_words = self._table @ (ADDED_COST * self._weights)
+
+    def __getitem__(self, number: int) -> Sequence[str]:
+        return self.texts[number] if number < len(self.texts) else self.more[number - len(self.texts)]
+
+    @property
+    def words(self) -> tuple[dict[str, int], sparse.csr_array]:
+        """Each word's column, and a table with a 1 where a text (row) contains a word (column)."""
+        return self._columns, self._table
+
+    @property
+    def _all(self) -> NDArray[np.int64]:
+        return np.arange(self._table.shape[0])[None]
+
+    def _weigh_all(self, wanted: set[str]) -> int:
+        """Return the distance from a record with the words ``wanted`` to a text without words."""
+        return MISSING_COST * sum(map(self.weigh, wanted))
+
+    def several(self, records: Sequence[Sequence[str]], count: int) -> Iterator[list[int]]:
+        """Yield, for each record, the numbers of the ``count`` nearest texts, the nearest first.
+
+        Of two texts at the same distance, the one with the lower number counts as nearer.
+        """
+        for row, places in self._compare(records, max(SHORTLIST_TEXTS, SHORTLIST_FACTOR * count)):
+            keys = row * PLACE_UNIT + places
+            if self._compares_all:
+                keys = np.partition(keys, count - 1)[:count]
+            ordered = dict.fromkeys((np.sort(keys) % PLACE_UNIT).tolist())
+            yield list(islice(dict.fromkeys(chain(ordered, range(count))), count))
+
+    def _compare(
+        self, records: Sequence[Sequence[str]], shortlist: int
+    ) -> Iterator[tuple[NDArray[np.int64], NDArray[np.int64]]]:
+        step = BATCH_RECORDS
+        if self._compares_all:
+            step = max(1, min(step, MAX_DISTANCES // self._all.size))
+        for begin in range(0, len(records), step):
+            some = records[begin : begin + step]
+            meanings = self.meanings.of([set(record) for record in some])
+            numbers, products = (
+                (self._all, self.compare_all(meanings).astype(np.int64))
+                if self._compares_all
+                else self.file.nearest(meanings, shortlist)
+            )
+            apart = self._halves * (MEANING_LENGTH**2 - products)
+            distances = self.measure(some, numbers, apart, most=MEANING_HALVES[0])
+            yield from zip(distances, np.broadcast_to(numbers, distances.shape), strict=True)
+
+    def compare_all(self, meanings: Codes) -> NDArray[np.int16]:
+        """Return the inner products (L, N) of meanings (L, d) with the meanings of all N texts."""
+        products = multiply_all(meanings, self.file.table.numpy()).astype(np.int16)
+        return products[:, self.file.slots]
+
+    def measure(
+        self, records: Sequence[Sequence[str]], numbers: NDArray[np.int64], apart: NDArray[np.int64], *, most: int
+    ) -> NDArray[np.int64]:
+        """Return the distances (B, S) of S texts from each of B records, by words and by meaning.
+
+        ``numbers`` holds the numbers of the texts, and ``apart`` their distances in meaning from
+        the records. The result is the distance by words, plus f times the weight of the record's
+        words. Here f is ``apart / (2 * MEANING_LENGTH^2)``, and the caller gives a ``most`` that f
+        does not exceed. A text with too few words to be a sentence gets an extra distance of
+        ``1 + most`` times the weight of the record's words.
+        """
+        wanted = [set(record) for record in records]
+        weights = np.array([self._weigh_all(words) for words in wanted])[:, None]
+        distances = weights + self._by_words(wanted, numbers) + weights * apart // (2 * MEANING_LENGTH**2)
+        scraps = self._lengths[numbers] < np.array([[_least_words(record)] for record in records])
+        return np.where(scraps, distances + (1 + most) * weights, distances)
+
+    def _rows(self, numbers: NDArray[np.int64]) -> sparse.csr_array:
+        first = int((numbers == np.arange(len(numbers))).argmin())  # rows 0, 1, 2, ...: one slice
+        return sparse.vstack([self._table[:first], self._table[numbers[first:]]])
+
+    def _by_words(self, wanted: Sequence[set[str]], numbers: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Return distances by words (B, S), minus each record's distance from a text without words.
+
+        ``numbers`` (B, S) holds the numbers of the texts with which each record is compared. Its
+        shape is (1, S) if all records are compared with the same texts.
+        """
+        shared = np.zeros((len(self._weights), len(wanted)), dtype=np.int32)
+        for row, words in enumerate(wanted):
+            own = [self._columns[word] for word in words if word in self._columns]
+            shared[own, row] = (ADDED_COST + MISSING_COST) * self._weights[own]
+        if len(numbers) == 1:
+            return np.asarray(self._of_words[numbers] - (self._rows(numbers[0]) @ shared).T)
+        table = self._table[numbers.ravel()]
+        rows = np.repeat(np.arange(numbers.size) // numbers.shape[1], np.diff(table.indptr))
+        sums = np.concatenate([[0], np.cumsum(shared[table.indices, rows], dtype=np.int64)])
+        return np.asarray(self._of_words[numbers] - np.diff(sums[table.indptr]).reshape(numbers.shape))
+
+    def order(self, *, seed: int) -> list[int]:
+        """Order the texts so that, for every k, the first k texts represent all texts well.
+
+        The first ORDERED_TEXTS places are filled one by one. For each place, TRIED_TEXTS candidates
+        are drawn at random. The place goes to the candidate that most reduces the total distance by
+        words of TARGET_TEXTS random texts from their nearest chosen texts (Mirzasoleiman et al.
+        2015).
+        """
+        rng = random.Random(seed)
+        left = list(range(len(self.texts)))
+        rng.shuffle(left)
+        targets = [set(self.texts[number]) for number in left[:TARGET_TEXTS]]
+        nearest = np.array([*map(self._weigh_all, targets)])
+        distances = self._by_words(targets, self._all).T + nearest
+        chosen: list[int] = []
+        while left and len(chosen) < ORDERED_TEXTS:
+            tried = rng.sample(range(len(left)), min(TRIED_TEXTS, len(left)))
+            gains = np.maximum(nearest - distances[[left[place] for place in tried]], 0).sum(axis=1)
+            place = tried[int(gains.argmax())]
+            left[place], left[-1] = left[-1], left[place]
+            chosen.append(left.pop())
+            nearest = np.minimum(nearest, distances[chosen[-1]])
+        return chosen + left
+
+
+def _least_words(record: Sequence[str]) -> int:
+    return min(_length(record) // 2, SCRAP_WORDS)
+
+
+def _length(words: Iterable[str]) -> int:
+    """Return the number of distinct words that are no punctuation marks; "by by card" has two."""
+    return len(set(words) - SILENT_MARKS)
+
+
+def group_meanings(meanings: Codes, *, seed: int = 0) -> Groups:
+    """Divide meanings (N, d) into groups of similar meanings; return the group numbers (N,)."""
+    table = torch.from_numpy(meanings)
+    count = min(MAX_GROUPS, math.ceil(len(table) / TEXTS_PER_GROUP))
+    start = torch.randperm(len(table), generator=torch.Generator().manual_seed(seed))[:count]
+    found = _nearest(table, table[start].float())
+    for _ in range(KMEANS_ROUNDS):
+        found = _nearest(table, _find_centres(table, found, count))
+    return _cut(found, GROUP_TEXTS).numpy().astype(np.int16)
+
+
+def _cut(groups: Tensor, most: int) -> Tensor:
+    """Split groups into parts of at most ``most`` texts; return new group numbers without gaps."""
+    order = torch.argsort(groups, stable=True)
+    sizes = torch.bincount(groups)
+    inside = torch.arange(len(groups)) - (sizes.cumsum(0) - sizes)[groups[order]]
+    cut = torch.empty_like(groups)
+    cut[order] = torch.unique(groups[order] * len(groups) + inside // most, return_inverse=True)[1]
+    return cut
+
+
+def join_groups(meanings: Codes, groups: Groups) -> Groups:
+    """Return the group numbers (N,) of meanings.
+
+    ``groups`` (L,) holds the group numbers of the last L meanings, which stay in their groups.
+    Every other meaning joins the group with the nearest centre. If ``groups`` is empty, or if there
+    are at most MAX_UNGROUPED meanings, all meanings form one group.
+    """
+    if len(meanings) <= MAX_UNGROUPED or not len(groups):
+        return np.zeros(len(meanings), dtype=np.int16)
+    first, of_others = len(meanings) - len(groups), torch.from_numpy(groups.astype(np.int64))
+    table = torch.from_numpy(meanings)
+    found = _nearest(table[:first], _find_centres(table[first:], of_others, int(of_others.max()) + 1))
+    return np.concatenate([found.numpy().astype(np.int16), groups])
+
+
+def _find_centres(table: Tensor, groups: Tensor, count: int) -> Tensor:
+    """Return the centres (C, d) of C groups, with norm MEANING_LENGTH, rounded to whole numbers."""
+    sums = torch.zeros(count, table.shape[1], dtype=torch.float64)
+    for begin in range(0, len(table), CENTRE_BATCH):
+        sums.index_add_(0, groups[begin : begin + CENTRE_BATCH], table[begin : begin + CENTRE_BATCH].double())
+    lengths = sums.square().sum(dim=1, keepdim=True).sqrt().clamp_min(1.0)
+    return (MEANING_LENGTH * sums / lengths).round().float()
+
+
+def _nearest(table: Tensor, found: Tensor) -> Tensor:
+    parts = (part.float() @ found.T for part in torch.split(table, CENTRE_BATCH))
+    return torch.cat([part.argmax(dim=1) for part in parts]) if len(table) else torch.zeros(0, dtype=torch.int64)
+
+
+class InvertedFile:
+    def __init__(self, meanings: Codes, groups: Groups) -> None:
+        of_text = _cut(torch.from_numpy(groups.astype(np.int64)), JOINED_GROUP_TEXTS)
+        self.order, self.sizes = torch.argsort(of_text, stable=True), torch.bincount(of_text)
+        self.table = torch.from_numpy(np.take(meanings, self.order.numpy(), axis=0))  # in a tenth of PyTorch's time
+        self.centres = _find_centres(self.table, of_text[self.order], len(self.sizes))
+        self.slots = np.argsort(self.order.numpy()).astype(np.int32)  # of each text in the table
+
+    def nearest(self, meanings: Codes, count: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Return numbers (B, S) and inner products (B, S) of the texts nearest to B meanings.
+
+        S is at most ``count``; if fewer texts are found for a meaning, the nearest one is repeated.
+        """
+        asked = torch.from_numpy(meanings).float()
+        groups = len(self.sizes)
+        probed = _keys(asked @ self.centres.T, torch.arange(groups)).topk(min(PROBED_GROUPS, groups), dim=1)
+        keys = self._compare(asked, probed.indices)
+        found = keys.topk(min(count, keys.shape[1]), dim=1).values
+        found = torch.where(found.isinf(), found[:, :1], found)  # the nearest again, where fewer are found
+        products = torch.div(found, PLACE_UNIT, rounding_mode="floor")
+        return (PLACE_UNIT - 1 - (found - products * PLACE_UNIT)).long().numpy(), products.long().numpy()
+
+    def _compare(self, asked: Tensor, probed: Tensor) -> Tensor:
+        keys = torch.full((*probed.shape, int(self.sizes.max())), -math.inf, dtype=torch.float64)
+        probes = probed.flatten().argsort(stable=True)
+        rows, slots = probes // probed.shape[1], probes % probed.shape[1]
+        counts = torch.bincount(probed.flatten(), minlength=len(self.sizes)).tolist()
+        of_group = [torch.split(part, self.sizes.tolist()) for part in (self.table, self.order)]
+        asking = [torch.split(part, counts) for part in (rows, slots)]
+        for table, places, row, slot in zip(*of_group, *asking, strict=True):
+            if len(row):
+                keys[row, slot, : len(places)] = _keys(asked[row] @ table.float().T, places)
+        return keys.flatten(1)
+
+
+def _keys(products: Tensor, places: Tensor) -> Tensor:
+    """Return keys (B, N) that sort like products (B, N); of equal products, the first is larger."""
+    return products.double().mul_(PLACE_UNIT).add_(PLACE_UNIT - 1 - places)

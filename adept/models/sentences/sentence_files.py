@@ -1,0 +1,172 @@
+"""Save and load the two files of a list of public sentences.
+
+A JSON file holds the utterances and the weights of words. A second file holds the listed sentences
+as numbers of words, and their groups. Both files are checked before the list is built, so that a
+damaged file causes an error at once, and not later for some records.
+
+Files of adept 0.2 (format 1) also hold tables of a language model and words that it can write. Of
+these files, only the public sentences are read, and their order stays the same.
+"""
+
+import hashlib
+import json
+from collections import Counter
+from itertools import chain
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from safetensors.torch import save_file
+
+from adept.errors import ModelError
+from adept.models.config import MAX_LISTED_TEXTS, MAX_VOCABULARY
+from adept.models.sentences.listed_texts import MAX_WORDS, ListedTexts
+from adept.models.sentences.nearest_text import PLACE_UNIT
+from adept.models.sentences.sentence_list import SentenceList
+from adept.models.sentences.word_weights_and_meanings import WordWeights
+from adept.models.tokenizer import is_writable
+from adept.models.untrusted_files import Shape, corrupt, read_json, read_tensors
+from adept.models.word_vectors import Lexicon
+
+DESCRIPTION, TABLES = "codec.json", "codec.safetensors"
+FORMAT_VERSION, OLD_FORMAT = 2, 1
+OLD_TABLES: dict[str, tuple[str, Shape]] = {  # of the language model of format 1, which are not used
+    name: ("int32", (None, columns)) for name, columns in {"words": 5, "classes": 6, "letters": 7}.items()
+}
+UNKNOWN_WORD = "\x00"  # the second of the words of format 1, which no text held
+LISTED = "likely"  # the listed sentences as numbers of words
+GROUPS, MAX_GROUP_NUMBERS = "groups", 1 << 12  # groups of the listed sentences
+MAX_OCCURRENCES = 1 << 30
+MAX_UTTERED_WORDS = 2_000_000  # words of all utterances, or of all sentences that are held out
+MAX_LISTED_NUMBERS = (MAX_WORDS + 1) * MAX_LISTED_TEXTS
+
+
+def save_sentences(sentences: SentenceList, directory: Path) -> None:
+    description, tables = sentence_content(sentences)
+    (directory / DESCRIPTION).write_text(json.dumps(description, ensure_ascii=False) + "\n", "utf-8")
+    save_file({name: torch.from_numpy(table) for name, table in tables.items()}, directory / TABLES)
+
+
+def sentence_content(sentences: SentenceList) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
+    """Return the contents of a list's two files: the fields of the JSON file, and the tables."""
+    listed = sentences.listed
+    description = {
+        "format_version": FORMAT_VERSION,
+        "texts": sentences.weigh.texts,
+        "holders": dict(sentences.weigh.holders),
+        "utterances": [" ".join(words) for words in sentences.utterances],
+        "held_out": [" ".join(words) for words in sentences.held_out],
+        "listed_words": list(listed.words),
+        "lexicon": Lexicon.load().sha256 if sentences.is_broad else None,
+    }
+    return description, {LISTED: listed.flat, GROUPS: listed.groups}
+
+
+def sentences_sha256(sentences: SentenceList) -> str:
+    description, tables = sentence_content(sentences)
+    digest = hashlib.sha256(json.dumps(description, sort_keys=True).encode("ascii"))
+    for name, table in sorted(tables.items()):
+        digest.update(name.encode())
+        digest.update(np.ascontiguousarray(table).data)
+    return digest.hexdigest()
+
+
+def load_sentences(directory: Path) -> SentenceList:
+    """Load a list from a directory; raise ModelError if a file is missing or damaged.
+
+    The list is empty if adept 0.2 made it from private text.
+    """
+    path = directory / DESCRIPTION
+    _, stored = read_json(path)
+    is_old = stored.get("format_version") == OLD_FORMAT
+    stored = _convert_old(stored) if is_old else stored
+    if reason := _wrong(stored):
+        raise corrupt(path, reason)
+    if stored["lexicon"] not in (None, Lexicon.load().sha256):  # it made the groups of listed sentences
+        raise ModelError(f"{path} was made with another lexicon than this version's: train the model again")
+    is_broad = stored["lexicon"] is not None
+    listed = _read_listed(directory / TABLES, stored["listed_words"], old=stored if is_old else None)
+    if len(listed) + len(stored["utterances"]) > PLACE_UNIT:
+        raise corrupt(directory / TABLES, f"the table {LISTED} holds too many texts")
+    return SentenceList(
+        WordWeights(Counter(stored["holders"]), stored["texts"]),
+        [tuple(text.split(" ")) for text in stored["utterances"]],
+        [tuple(text.split(" ")) for text in stored["held_out"]],
+        listed if is_broad else ListedTexts(),  # those of format 1 were written by its language model
+        is_broad,
+    )
+
+
+def _convert_old(stored: dict[str, Any]) -> dict[str, Any]:
+    """Return the fields of a file of format 1 with those of format 2 that it lacks."""
+    words = stored.get("listed_words", stored.get("words"))
+    known = [word for word in words if word != UNKNOWN_WORD] if isinstance(words, list) else words
+    return {"held_out": [], "lexicon": None, **stored, "listed_words": known, "format_version": FORMAT_VERSION}
+
+
+def _read_listed(path: Path, words: list[str], *, old: dict[str, Any] | None) -> ListedTexts:
+    expected: dict[str, tuple[str, Shape]] = {LISTED: ("int16", (None,)), GROUPS: ("int16", (None,))}
+    if old is not None:
+        absent = {LISTED: LISTED not in old, GROUPS: old["lexicon"] is None}
+        expected = OLD_TABLES | {name: kind for name, kind in expected.items() if not absent[name]}
+    tables = {name: table.numpy() for name, table in read_tensors(path, expected, description=DESCRIPTION).items()}
+    none = np.zeros(0, dtype=np.int16)
+    flat, groups = tables.get(LISTED, none), tables.get(GROUPS, none)
+    if old is not None:
+        flat = flat - (flat > 1)  # without the number of UNKNOWN_WORD
+    if not _are_texts(flat, size=len(words)):
+        raise corrupt(path, f"the table {LISTED} holds other numbers than a list's")
+    count = int((flat == 0).sum()) if GROUPS in tables else 0
+    if len(groups) != count or not bool(((groups >= 0) & (groups < MAX_GROUP_NUMBERS)).all()):
+        raise corrupt(path, f"the table {GROUPS} holds other numbers than a list's")
+    return ListedTexts(words, flat, groups if GROUPS in tables else None)
+
+
+def _wrong(stored: dict[str, Any]) -> str:
+    """Return a message about the first invalid field of the JSON file, or an empty text."""
+    fields = ("texts", "holders", "utterances", "held_out", "listed_words", "lexicon")
+    texts, holders, utterances, held_out, words, lexicon = (stored.get(name) for name in fields)
+    checks = {
+        "format_version": stored.get("format_version") == FORMAT_VERSION,
+        "texts": _is_counts([texts]),
+        "holders": isinstance(holders, dict) and _is_counts([texts, *holders.values()], most=texts),
+        "listed_words": _are_vocabulary(words),
+        "lexicon": lexicon is None or isinstance(lexicon, str),
+        "utterances": _are_utterances(utterances),
+        "held_out": _are_utterances(held_out),
+    }
+    wrong = [name for name, right in checks.items() if not right]
+    return f"its {wrong[0]} are not those of a list" if wrong else ""
+
+
+def _are_vocabulary(words: object) -> bool:
+    if not isinstance(words, list) or len(words) > MAX_VOCABULARY or words[:1] not in ([], [""]):
+        return False
+    return all(map(_is_word, words[1:])) and len(set(words)) == len(words)
+
+
+def _is_word(word: object) -> bool:
+    return isinstance(word, str) and is_writable(word) and word.split() == [word]
+
+
+def _are_utterances(texts: object) -> bool:
+    if not (isinstance(texts, list) and all(isinstance(text, str) for text in texts)):
+        return False
+    parts = [text.split(" ") for text in texts]
+    short = all(len(words) <= MAX_WORDS for words in parts) and sum(map(len, parts)) <= MAX_UTTERED_WORDS
+    return short and all(map(_is_word, set(chain.from_iterable(parts))))
+
+
+def _is_counts(values: list[Any], most: Any = MAX_OCCURRENCES) -> bool:
+    return all(type(value) is int and 0 <= value <= MAX_OCCURRENCES for value in values) and max(values) <= most
+
+
+def _are_texts(flat: NDArray[np.int16], *, size: int) -> bool:
+    """Return True if ``flat`` holds texts of 1 to MAX_WORDS word numbers, each followed by a 0."""
+    inside = (
+        bool(((flat >= 0) & (flat < max(1, size))).all()) and not flat[-1:].any() and len(flat) <= MAX_LISTED_NUMBERS
+    )
+    lengths = np.diff(np.flatnonzero(flat == 0), prepend=-1) - 1
+    return inside and bool(((lengths >= 1) & (lengths <= MAX_WORDS)).all())

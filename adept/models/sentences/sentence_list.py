@@ -1,0 +1,135 @@
+"""The public sentences of a model: a list, from which ``description`` releases a sentence.
+
+The list holds sentences of the public training text, and no other text; the index of a sentence in
+the list is its *description*. The first sentences of the list are its *utterances*;
+``SentenceList.of`` orders them so that, for every k, the first k utterances represent all
+utterances well. The other sentences are *listed*, in less memory. *Broad text* is public text about
+many subjects. A list of broad text is so long that each record is compared with some of its sentences
+only; any other list is compared as a whole.
+
+A record is described by the indices of the sentences nearest to it (``nearest_text``). The privacy
+guarantee of a release holds whichever sentences are chosen (``adept.mechanisms.description``).
+
+The list keeps no cache from one batch of records to the next, because a faster answer would reveal
+a repeated record.
+"""
+
+import re
+import unicodedata
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+
+from adept.data.text_arguments import text_list
+from adept.errors import ConfigurationError
+from adept.models.sentences.listed_texts import MAX_LISTED_WORDS, MAX_WORDS, ListedTexts, Words
+from adept.models.sentences.nearest_text import SentenceIndex, group_meanings
+from adept.models.sentences.word_weights_and_meanings import Learned, Meanings, WordWeights
+from adept.models.tokenizer import PUNCTUATION, join_words
+from adept.models.word_vectors import Lexicon
+
+MAX_UTTERANCES = 1 << 14  # sentences of broad text that are utterances; the others are listed
+SPOKEN_WORDS = range(4, 17)  # numbers of words of a sentence that may be an utterance
+MIN_HOLDERS = 3  # least number of sentences that must hold each word of a kept sentence
+MAX_RECORD_LETTERS = 100 * MAX_WORDS  # letters that are read of a record: a line of megabytes should not cost seconds
+PUNCTUATION_MARKS = re.compile(f"({PUNCTUATION})")
+
+
+@dataclass(eq=False)
+class SentenceList(Learned):
+    """Public sentences that are chosen once, saved with the model, and never changed."""
+
+    weigh: WordWeights
+    utterances: list[Words]  # in order
+    held_out: Sequence[Words] = ()  # public sentences that are not in the list, for estimates
+    listed: ListedTexts = field(default_factory=ListedTexts)  # behind the utterances
+    is_broad: bool = False  # True if the sentences are about many subjects
+
+    def __post_init__(self) -> None:
+        self._indexes: dict[int, SentenceIndex] = {}
+
+    @classmethod
+    def of(cls, texts: Sequence[str], *, held_out: Iterable[str] = (), seed: int = 0) -> "SentenceList":
+        """List all different sentences of public training texts."""
+        rows = [row for row in map(words_of, texts) if row]
+        distinct, weigh = list(dict.fromkeys(rows)), WordWeights.of(rows)
+        index = SentenceIndex(distinct, Meanings(Lexicon.load(), weigh))
+        ordered = [distinct[number] for number in index.order(seed=seed)]
+        return cls(weigh, ordered, _drop_known(ordered, held_out))
+
+    @classmethod
+    def of_broad_text(cls, texts: Sequence[str], *, held_out: Iterable[str] = (), seed: int = 0) -> "SentenceList":
+        """List those sentences of broad public text that hold no rare words."""
+        different = list(dict.fromkeys(row for row in map(words_of, texts) if row))
+        rows = sorted(_of_common_words(different), key=lambda row: len(row) not in SPOKEN_WORDS)
+        weigh, utterances = WordWeights.of(different), rows[:MAX_UTTERANCES]
+        listed = ListedTexts.of(rows[MAX_UTTERANCES:])
+        listed.groups = group_meanings(Meanings(Lexicon.load(), weigh).of([], listed), seed=seed)
+        return cls(weigh, utterances, _drop_known(utterances, held_out), listed, True)
+
+    def __len__(self) -> int:
+        return len(self.utterances) + len(self.listed)
+
+    def __getitem__(self, place: int) -> Words:
+        count = len(self.utterances)
+        return self.utterances[place] if place < count else self.listed[place - count]
+
+    @property
+    def meanings(self) -> Meanings:
+        return Meanings(Lexicon.load(), self.weigh)
+
+    def nearest(self, texts: Sequence[str], *, size: int, count: int = 1) -> list[list[int]]:
+        """Return, for each text, the ``count`` nearest of the first ``size`` sentences.
+
+        No other text of the batch influences them.
+        """
+        records = [*map(words_of, text_list(texts))]
+        if not 1 <= count <= size <= len(self):
+            raise ConfigurationError(
+                f"size must be from {count} to {len(self)}, the number of public sentences, got {size}"
+            )
+        return list(self.index(size).several(records, count))
+
+    def index(self, size: int | None = None) -> SentenceIndex:
+        """Return the index of the first ``size`` sentences, by default of all."""
+        count = len(self) if size is None else size
+        if count not in self._indexes:
+            said = self.utterances[:count]
+            listed = self.listed.first(count - len(said))
+            self._indexes[count] = SentenceIndex(said, self.meanings, listed, compares_all=not self.is_broad)
+        return self._indexes[count]
+
+    def write(self, places: Sequence[int]) -> list[str]:
+        """Return the sentences at the given places."""
+        for row, place in enumerate(places, start=1):
+            if isinstance(place, bool) or not isinstance(place, int) or not 0 <= place < len(self):
+                raise ConfigurationError(
+                    f"places must be integers from 0 to {len(self) - 1}, got another value in record {row}"
+                )
+        return [join_words(self[place]) for place in places]
+
+
+def _drop_known(known: Iterable[Words], texts: Iterable[str]) -> list[Words]:
+    """Return the different texts that are not among the known ones, as words."""
+    held = set(known)
+    return [words for words in dict.fromkeys(map(words_of, texts)) if words and words not in held]
+
+
+def _of_common_words(rows: Sequence[Words]) -> Sequence[Words]:
+    while True:
+        holders = Counter(word for row in rows for word in set(row))
+        common = {word for word, count in holders.most_common(MAX_LISTED_WORDS - 2) if count >= MIN_HOLDERS}
+        kept = [row for row in rows if common.issuperset(row)]
+        if len(kept) == len(rows):
+            return kept
+        rows = kept
+
+
+def words_of(text: str) -> Words:
+    """Return the first MAX_WORDS words and punctuation marks of a text, in lower case."""
+    clean = text[:MAX_RECORD_LETTERS]
+    if not (clean.isascii() and clean.isprintable()):  # of most texts nothing has to be taken out
+        clean = unicodedata.normalize("NFC", clean.encode("utf-8", "replace").decode("utf-8"))
+        clean = "".join(" " if unicodedata.category(c)[0] == "C" else c for c in clean)
+    words = (PUNCTUATION_MARKS.sub(r" \1 ", word).split() for word in clean.lower().split())
+    return tuple(part for parts in words for part in parts)[:MAX_WORDS]
