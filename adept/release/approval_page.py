@@ -92,7 +92,7 @@ def _state_guarantee(said: Json) -> list[str]:
     if said["central_epsilon"] is not None:
         lines.append(
             f"For readers who never see the old order, epsilon is {words(said['central_epsilon'])} and delta "
-            f"{words(said['central_delta'])}, as each record is hidden among {said['shuffled_smallest']:,}."
+            f"{words(said['central_delta'])}, as each record is hidden among {said['shuffled_smallest']:,} records."
         )
     return lines
 

@@ -116,11 +116,7 @@ class TallyNotes:
 class CentralPlan(Plan[CentralStatement]):
     """The plan of a central release; ``date`` is the day on which the release begins."""
 
-    same = (
-        "label_set", "labels", "epsilon", "neighbours", "unit", "max_records_per_person", "mechanism_options", "size",
-        "codebook_sha256", "model_sha256", "records",
-    )  # fmt: skip
-    released = ("records", "size", "codebook_sha256", "output_sha256", "stands_out", "date")
+    drawn = ("records", "size", "codebook_sha256")
     keeps_draws = True
     done = ("drew", "the noisy counts")
 
@@ -177,6 +173,9 @@ class CentralPlan(Plan[CentralStatement]):
             codebook_sha256=self.codebook_sha256 if chosen else None,
             date=self.date,
         )
+
+    def restore(self, stated: CentralStatement, described: dict[str, Any]) -> CentralStatement:
+        return replace(stated, stands_out=described.get("stands_out") is True)
 
     def preview(self) -> tuple[CentralStatement, TallyNotes]:
         return self.expected_statement(), TallyNotes(self.count(self.records()), tuple(self.inputs.mismatches))

@@ -76,7 +76,7 @@ def local_text(statement: "PrivacyStatement") -> str:
     if statement.kept_columns:
         parts.append(f"The columns {', '.join(statement.kept_columns)} are copied as they are: they are not private.")
     if statement.shuffled:
-        parts.append(_describe_shuffling(statement.shuffled, statement.neighbours))
+        parts.append(_describe_shuffling(statement.shuffled, statement))
     parts.append(f"The following is not hidden: {_list_facts(facts_not_hidden(statement))}.")
     parts.append(origin(statement.training_data))
     if statement.simulated:
@@ -122,15 +122,16 @@ def _describe_bound(statement: "PrivacyStatement") -> str:
     return f"The run checked that nobody contributed more than {people} record{'s' * (people != 1)}"
 
 
-def _describe_shuffling(shuffled: Shuffled, neighbours: str) -> str:
-    declared = "The user declares that a trusted party shuffles the records"
+def _describe_shuffling(shuffled: Shuffled, statement: "PrivacyStatement") -> str:
+    declared = f"The user declares that a trusted party shuffles the records in groups of at least {shuffled.records}"
+    rows = f", each with all its {statement.samples} rewrites" if statement.samples > 1 else ""
+    who = "This run shuffled the records" if shuffled.here else declared
     return (
-        f"{'This run shuffled the records' if shuffled.here else declared}. For readers who never see the old order, the file is "
-        f"({words(shuffled.epsilon)}, {words(shuffled.delta)})-DP for "
-        f"replacing one record by another ({neighbours}), because each record is hidden among {shuffled.smallest}. This "
-        "holds under three conditions: nobody contributed more than one record, the number of records is public, and the old "
-        "order is not revealed by another release, by times, or by another file. For readers who know the old order, only the "
-        "local guarantee holds."
+        f"{who}{rows}. For readers who never see the old order, the file is "
+        f"({words(shuffled.epsilon)}, {words(shuffled.delta)})-DP for replacing one record by another "
+        f"({statement.neighbours}), because each record is hidden among {shuffled.smallest} records. This holds under three "
+        "conditions: nobody contributed more than one record, the number of records is public, and the old order is not revealed "
+        "by another release, by times, or by another file. For readers who know the old order, only the local guarantee holds."
     )
 
 

@@ -207,7 +207,9 @@ def _relation(said: Json, central: bool) -> None:
 def _shuffling(said: Json, symbols: bool) -> None:
     here, together, smallest, *_ = numbers = [said[name] for name in SHUFFLED]
     if said["trust"] == "shuffled":
-        sound = type(here) is bool and type(together) is type(smallest) is int and 1 <= smallest <= together
+        counts = smallest, together, said["records"]
+        sound = type(here) is bool and all(type(count) is int for count in counts) and smallest > 0
+        sound = sound and list(counts) == sorted(counts) and (smallest == together or said["labels"] == "copy")
         sound = sound and symbols and not said["kept_columns"] and said["max_records_per_person"] in (None, 1)
         sound = sound and _float(said, "central_epsilon") <= said["epsilon"] and _float(said, "central_delta") < 1
         _same(sound, True, "the numbers of shuffling contradict each other")

@@ -109,7 +109,7 @@ def test_nothing_on_the_page_runs_or_is_loaded_and_what_others_wrote_stays_text(
         ({"mechanism": L1Laplace(epsilon=60.0)}, "next to nothing is guaranteed"),
         (
             {"shuffled": Shuffled(here=True, records=5, smallest=5, epsilon=0.5, delta=1e-6)},
-            "as each record is hidden among 5.",
+            "as each record is hidden among 5 records.",
         ),
     ],
 )

@@ -70,7 +70,7 @@ GENUINE = {
     "labels randomised": statement(DESCRIBED, RandomizedResponse(epsilon=2.0, labels=LABELS), max_records_per_person=3),
     "one symbol": statement(DESCRIBED, JointResponse.of(DESCRIBED, LABELS)),
     "one codeword": statement(mechanism("learned_codebook"), JointResponse.of(mechanism("learned_codebook"), LABELS)),
-    "shuffled": statement(DESCRIBED, shuffled=SHUFFLING),
+    "shuffled": statement(DESCRIBED, shuffled=SHUFFLING, records=9, labels="copy"),
     "central": central(),
     "central persons": central(persons=True),
     "central, two rounds": central(votes=Votes(epsilon=0.7, rounds=2)),
