@@ -20,10 +20,9 @@ and standard output are functions of the two draws and of options. QED. Notes fo
 passed to the function ``tell``, and are not part of the release.
 
 The file's format decides which bytes form a *row*. ``adept.data.reading`` proves that a row affects
-only the record that is read from this row. If a quote in a csv file is never closed, everything
-after the quote belongs to one row, so write csv files with a program that closes all quotes. A
-parquet or compressed file is read either completely or not at all. The names of columns in a header
-or schema are public.
+only the record that is read from this row, but for the exceptions in its ``READING_EXCEPTIONS``,
+which the statement lists. So write csv files with a program that closes all quotes, and convert a
+JSON array to jsonl. The names of columns in a header or schema are public.
 """
 
 import hashlib
