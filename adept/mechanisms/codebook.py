@@ -192,7 +192,7 @@ class Codebook(Mechanism):
         return torch.cat(scaled, dim=1).to(like.device, like.dtype)
 
     def guarantee(self, dim: int) -> Guarantee:
-        blocks = self.layout(dim)
+        blocks = random_shapes(dim, epsilon=self.epsilon, size=self.size, blocks=self.blocks)
         parts = "" if len(blocks) == 1 else f" ({len(blocks)} draws, whose budgets add up to it)"
         return Guarantee.pure(
             epsilon=self.epsilon,
@@ -242,9 +242,14 @@ def random_codewords(dim: int, size: int, seed: int) -> Tensor:
 @lru_cache(maxsize=16)
 def random_layout(dim: int, *, epsilon: float, size: int | None, seed: int, blocks: int | None) -> tuple[Block, ...]:
     """Return the blocks of a random codebook; if an option is None, the module's rule sets it."""
-    count = blocks or default_blocks(dim, epsilon=epsilon, size=size)
-    shapes = layout_shapes(dim, epsilon=epsilon, size=size, blocks=count)
+    shapes = random_shapes(dim, epsilon=epsilon, size=size, blocks=blocks)
     return tuple(Block(shape, random_codewords(shape.dim, shape.size, seed)) for shape in shapes)
+
+
+def random_shapes(dim: int, *, epsilon: float, size: int | None, blocks: int | None) -> tuple[Shape, ...]:
+    """Return the public numbers of the blocks, without the codewords, which take long to draw."""
+    count = blocks or default_blocks(dim, epsilon=epsilon, size=size)
+    return layout_shapes(dim, epsilon=epsilon, size=size, blocks=count)
 
 
 def default_blocks(dim: int, *, epsilon: float, size: int | None) -> int:
@@ -265,6 +270,7 @@ def layout_shapes(dim: int, *, epsilon: float, size: int | None, blocks: int) ->
     return tuple(block_shape(part, epsilon=Fraction(epsilon) * part / dim, size=size) for part in dims)
 
 
+@lru_cache(maxsize=256)
 def block_shape(dim: int, *, epsilon: Fraction, size: int | None = None, top: int | None = None) -> Shape:
     """Return the public numbers for a block's draw; the module's rules set k and t by default."""
     share = optimal_cap(dim, epsilon=float(epsilon)).probability

@@ -61,7 +61,7 @@ from typing import ClassVar, Self
 import numpy as np
 from scipy.special import lambertw
 
-from adept.errors import ConfigurationError
+from adept.errors import ConfigurationError, printable
 from adept.mechanisms.base import SymbolRandomizer, Symbols
 from adept.mechanisms.guarantee import (
     ANY_TWO_RECORDS,
@@ -113,6 +113,8 @@ class Description(SymbolRandomizer):
 
     def __post_init__(self) -> None:
         check_between(*BUDGETS, epsilon=self.epsilon)
+        if self.by_label not in (False, True):
+            raise ConfigurationError(f"by_label must be true or false, got {printable(self.by_label)}")
         if self.size is not None:
             check_integer(2, MAX_SIZE, size=self.size)
         if self.top is not None:
