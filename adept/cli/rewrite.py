@@ -74,7 +74,7 @@ def run(config: RewriteConfig, inputs: Inputs, public: Corpus | None) -> Privacy
 
     places = rewriter, config.input, config.output
     if config.dry_run:
-        statement = preview(*prepare_file(*places, options=options), notes.append)
+        statement = preview(*prepare_file(*places, options=options), notes.append, resume=config.resume)
     else:
         key = find_key(config, needed=config.resume)
         release = partial(release_file, *places, options=options, key=key, tell=notes.append)
@@ -159,7 +159,7 @@ def _guaranteed(statement: PrivacyStatement) -> Iterator[str]:
         yield f"the odds between {statement.neighbours} {odds_change(statement.epsilon)}"
     if shuffled := statement.shuffled:
         how = "shuffled here" if shuffled.here else "as declared"
-        yield f"hidden among {shuffled.smallest} ({how}): {words(shuffled.epsilon)}, delta {words(shuffled.delta)}"
+        yield f"hidden among {shuffled.smallest} records ({how}): {words(shuffled.epsilon)}, delta {words(shuffled.delta)}"
 
 
 def _person_lines(statement: PrivacyStatement) -> list[str]:

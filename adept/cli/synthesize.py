@@ -62,7 +62,7 @@ def run(config: SynthesizeConfig, inputs: Inputs) -> CentralStatement:
     if not config.dry_run:
         release = partial(synthesize_file, *places, options=config, tell=tell)
         return run_release(config, release, inputs, key=find_key(config), title="counting")
-    statement = preview(*prepare_synthesis(*places, options=config), tell)
+    statement = preview(*prepare_synthesis(*places, options=config), tell, resume=config.resume)
     if inputs.repeatable:  # nothing is released, so the curator may learn of foreign texts
         tell_curator(foreign_lines(synthesizer, first_texts(inputs.records(tolerant=True), config.text_column)))
     return statement

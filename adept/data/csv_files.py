@@ -15,8 +15,8 @@ nothing of earlier rows. The reader stops at the last character of the row. QED.
 
 Suppose that every quoted part of a row is closed. Then adding or removing the row changes no other
 row, because with or without this row, the reader is in the same state at the beginning of the next
-row. The only exception is a row with a quote that is never closed, because the row then extends to
-the end of the file.
+row. If a row does not close a quote, the next quote in a later row closes it, and both rows and all
+rows between them are read as one. Without a later quote, the row extends to the end of the file.
 """
 
 import csv

@@ -3,14 +3,19 @@
 The reader of an array first finds the text of an element, and then parses the element. It reads the
 file in parts, so the file may be larger than the memory.
 
-*Claim*: the end of an element depends only on the place where the element begins and on the
-characters of the element. *Proof*: an element ends before the first comma that lies outside all
-strings, lists and objects of the element. The reader remembers only the number of brackets that are
-open. The number is zero at the beginning of every element, so the reader remembers nothing of
-earlier elements. A tolerant reader treats a closing bracket that no bracket opened as an ordinary
-character of the element. A tolerant reader also treats the end of the file as the end of the array.
-QED. The only exception is an element with a string or bracket that is never closed, because the
-element then extends to the end of the file.
+*Claim*: suppose that an element closes all its strings and brackets. Then its end depends only on
+the place where the element begins and on the characters of the element. *Proof*: an element ends
+before the first comma that lies outside all strings, lists and objects that were opened since the
+element began. The reader remembers only the number of brackets that are open. The number is zero at
+the beginning of every element, so the reader remembers nothing of earlier elements. A tolerant
+reader treats a closing bracket that no bracket opened as an ordinary character of the element. A
+tolerant reader also treats the end of the file as the end of the array. QED.
+
+If an element does not close a string, the next quote closes it, which belongs to a later element.
+From there on, the reader takes strings for what lies between strings. So the element ends at a
+comma inside a later element's text, or at the end of the file, and the elements between are lost.
+If an element does not close a bracket, it ends at a comma that follows a bracket too many in a
+later element, or at the end of the file. In jsonl, a line end ends the record in any case.
 """
 
 import datetime

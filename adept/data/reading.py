@@ -14,9 +14,8 @@ is not a row, so removing a row between CR and LF, which leaves CRLF, changes no
 record is a function of its row, and of the column names in the header of a csv file or in the
 options. A byte order mark is dropped at the beginning of every row, not only of the first row. QED.
 
-``adept.data.json_files`` proves (2) for the elements of a JSON array. The claim has two exceptions:
-a quote in a csv file that is never closed, and a string or bracket in a JSON array that is never
-closed.
+``adept.data.json_files`` proves (2) for the elements of a JSON array. ``READING_EXCEPTIONS`` lists
+the exceptions to the claim. Statements, pages and docs take them from this list.
 """
 
 import errno
@@ -57,6 +56,14 @@ COMPRESSED_BYTES = re.compile(rb"BZh[1-9]1AY&SY|\xfd7zXZ\0|\x28\xb5\x2f\xfd|7z\x
 UTF_16 = (b"\xff\xfe", b"\xfe\xff")
 PARQUET = b"PAR1"
 HEAD_BYTES = 10  # enough to tell what a file is
+READING_EXCEPTIONS = (
+    "in a csv file, a quote that its row does not close takes in the rows after it, up to the next quote or the end of the file",
+    "in a JSON array, a string or bracket that its element does not close takes in the elements after it, often all of them: "
+    "convert to jsonl, where the end of a line ends a record",
+    "a damaged page of a parquet file, or a damaged compressed file, ends the run",
+    "a value or a pipe too large for the memory ends the run",
+)
+"""The cases in which one value of a file changes how other records are read, even by a tolerant reader."""
 
 
 @dataclass(kw_only=True)

@@ -117,7 +117,8 @@ class Codebook(Mechanism):
         return random_layout(dim, epsilon=self.epsilon, size=self.size, seed=self.seed, blocks=self.blocks)
 
     def selections(self, dim: int) -> tuple[Selection, ...]:
-        return tuple(block.selection for block in self.layout(dim))
+        layout = random_cut(dim, epsilon=self.epsilon, size=self.size, blocks=self.blocks)
+        return tuple(draw for _, draw in layout)
 
     def privatize(self, latents: Tensor) -> Tensor:
         parts = self._parts(self.clip_to_units(latents))
@@ -147,8 +148,8 @@ class Codebook(Mechanism):
         return torch.cat(scaled, dim=1).to(like.device, like.dtype)
 
     def guarantee(self, dim: int) -> Guarantee:
-        blocks = self.layout(dim)
-        parts = "" if len(blocks) == 1 else f" ({len(blocks)} draws, whose budgets add up to it)"
+        draws = len(self.selections(dim))
+        parts = "" if draws == 1 else f" ({draws} draws, whose budgets add up to it)"
         return Guarantee.pure(
             epsilon=self.epsilon,
             exact=True,
@@ -181,9 +182,13 @@ def random_codewords(dim: int, size: int, seed: int) -> Tensor:
 @lru_cache(maxsize=16)
 def random_layout(dim: int, *, epsilon: float, size: int | None, seed: int, blocks: int | None) -> tuple[Block, ...]:
     """Return the blocks of a random codebook; if an option is None, the module's rule sets it."""
-    count = blocks or default_blocks(dim, epsilon=epsilon, size=size)
-    layout = cut(dim, epsilon=epsilon, size=size, blocks=count)
+    layout = random_cut(dim, epsilon=epsilon, size=size, blocks=blocks)
     return tuple(Block(draw, random_codewords(part, draw.size, seed)) for part, draw in layout)
+
+
+def random_cut(dim: int, *, epsilon: float, size: int | None, blocks: int | None) -> Layout:
+    """Return the blocks' draws without the codewords, which take long to draw."""
+    return cut(dim, epsilon=epsilon, size=size, blocks=blocks or default_blocks(dim, epsilon=epsilon, size=size))
 
 
 def default_blocks(dim: int, *, epsilon: float, size: int | None) -> int:
@@ -204,6 +209,7 @@ def cut(dim: int, *, epsilon: float, size: int | None, blocks: int) -> Layout:
     return tuple((part, block_draw(part, epsilon=Fraction(epsilon) * part / dim, size=size)) for part in dims)
 
 
+@lru_cache(maxsize=256)
 def block_draw(dim: int, *, epsilon: Fraction, size: int | None = None) -> Selection:
     """Return the draw of a block of random codewords; the module's rules set k and t by default."""
     share = optimal_cap(dim, epsilon=float(epsilon)).probability

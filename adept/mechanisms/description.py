@@ -16,6 +16,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
+from adept.errors import ConfigurationError, printable
 from adept.mechanisms import policy
 from adept.mechanisms.base import LocalRandomizer
 from adept.mechanisms.guarantee import ANY_TWO_RECORDS, TEXT, TEXT_BY_LABEL, Guarantee, Part, often, words
@@ -45,6 +46,8 @@ class Description(LocalRandomizer):
 
     def __post_init__(self) -> None:
         check_between(*BUDGETS, epsilon=self.epsilon)
+        if self.by_label not in (False, True):
+            raise ConfigurationError(f"by_label must be true or false, got {printable(self.by_label)}")
         if self.size is not None:
             check_integer(2, MAX_SIZE, size=self.size)
         if self.top is not None:

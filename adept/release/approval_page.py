@@ -11,6 +11,7 @@ from typing import Any
 
 from adept.mechanisms.epsilon_as_odds import CANDIDATES, odds_change, risk
 from adept.mechanisms.guarantee import words
+from adept.release.statement_and_card_wording import SHUFFLING_CONDITIONS
 from adept.release.statement_provenance import plain_name
 
 Json = dict[str, Any]
@@ -71,7 +72,7 @@ def _list_facts(said: Json) -> list[tuple[str, str]]:
 
 
 def _state_guarantee(said: Json) -> list[str]:
-    epsilon, person = _number(said["epsilon"]), _number(said["person_epsilon"])
+    epsilon = math.inf if said["epsilon"] == "inf" else said["epsilon"]
     if math.isinf(epsilon):
         return ["Nothing is guaranteed: epsilon is infinite."]
     if said["trust"] == "central":
@@ -84,15 +85,12 @@ def _state_guarantee(said: Json) -> list[str]:
         f"Suppose a reader has {CANDIDATES:,} candidates for what a record said. They pick the right one in "
         f"{risk(epsilon, delta)}."
     )
-    if person is None:
-        lines.append("If a person contributed m records, their epsilon is m times as large.")
-    else:
-        odds = "" if delta else f": the odds of all their records together {odds_change(person)}"
-        lines.append(f"For a person with {said['max_records_per_person']} records epsilon is {words(person)}{odds}.")
+    lines.append(said["composition"])
     if said["central_epsilon"] is not None:
         lines.append(
             f"For readers who never see the old order, epsilon is {words(said['central_epsilon'])} and delta "
-            f"{words(said['central_delta'])}, as each record is hidden among {said['shuffled_smallest']:,}."
+            f"{words(said['central_delta'])}, as each record is hidden among {said['shuffled_smallest']:,} records. This "
+            f"holds under three conditions: {SHUFFLING_CONDITIONS}."
         )
     return lines
 
@@ -102,6 +100,7 @@ def _state_central(said: Json, epsilon: float) -> list[str]:
     return [
         f"Epsilon is {words(epsilon)} for each {said['unit']}, for the file as a whole.",
         f"Whatever a reader knows, the odds that a {said['unit']} {change} {odds_change(epsilon)}.",
+        said["composition"],
         "Readers must trust whoever held the file and ran the command.",
     ]
 
@@ -113,7 +112,3 @@ def _list_exposed(said: Json) -> list[str]:
     private = ["the text that the model was trained on, which is PRIVATE"] if said["private_model"] else []
     copied = sorted(said["not_hidden"], key=lambda fact: not fact.startswith("each record's"))
     return [*broken, *inexact, *private, *copied]
-
-
-def _number(value: Any) -> Any:
-    return math.inf if value == "inf" else value

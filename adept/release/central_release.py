@@ -20,10 +20,9 @@ and standard output are functions of the two draws and of options. QED. Notes fo
 passed to the function ``tell``, and are not part of the release.
 
 The file's format decides which bytes form a *row*. ``adept.data.reading`` proves that a row affects
-only the record that is read from this row. If a quote in a csv file is never closed, everything
-after the quote belongs to one row, so write csv files with a program that closes all quotes. A
-parquet or compressed file is read either completely or not at all. The names of columns in a header
-or schema are public.
+only the record that is read from this row, but for the exceptions in its ``READING_EXCEPTIONS``,
+which the statement lists. So write csv files with a program that closes all quotes, and convert a
+JSON array to jsonl. The names of columns in a header or schema are public.
 """
 
 import hashlib
@@ -116,11 +115,7 @@ class TallyNotes:
 class CentralPlan(Plan[CentralStatement]):
     """The plan of a central release; ``date`` is the day on which the release begins."""
 
-    same = (
-        "label_set", "labels", "epsilon", "neighbours", "unit", "max_records_per_person", "mechanism_options", "size",
-        "codebook_sha256", "model_sha256", "records",
-    )  # fmt: skip
-    released = ("records", "size", "codebook_sha256", "output_sha256", "stands_out", "date")
+    drawn = ("records", "size", "codebook_sha256")
     keeps_draws = True
     done = ("drew", "the noisy counts")
 
@@ -177,6 +172,9 @@ class CentralPlan(Plan[CentralStatement]):
             codebook_sha256=self.codebook_sha256 if chosen else None,
             date=self.date,
         )
+
+    def restore(self, stated: CentralStatement, described: dict[str, Any]) -> CentralStatement:
+        return replace(stated, stands_out=described.get("stands_out") is True)
 
     def preview(self) -> tuple[CentralStatement, TallyNotes]:
         return self.expected_statement(), TallyNotes(self.count(self.records()), tuple(self.inputs.mismatches))

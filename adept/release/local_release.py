@@ -40,7 +40,7 @@ from adept.release.publication import Publication
 from adept.release.release_flow import Plan, Progress, Run, find_files, ignore, release
 from adept.release.rewrite_options import FileOptions, ReleaseRequest
 from adept.release.shuffle_guarantee import check_shuffling, find_shuffled
-from adept.release.statement import PrivacyStatement
+from adept.release.statement import PrivacyStatement, shuffling_of
 from adept.rewriting.budget_estimates import APPROVAL_EXAMPLES, rewrite_examples
 from adept.rewriting.cells import Cells
 from adept.rewriting.loading import best_exact, load_model
@@ -178,11 +178,6 @@ class LocalPlan(Plan[PrivacyStatement]):
         begun: iterator over all records, including the first, which was read to make the plan.
     """
 
-    same = (
-        "records", "samples", "labels", "kept_columns", "mechanism", "mechanism_options", "label_set", "epsilon",
-        "label_epsilon", "delta", "max_records_per_person", "model_sha256", "codebook_sha256",
-    )  # fmt: skip
-    released = ("output_sha256", "date")
     done = ("released", "{} records")
 
     writer: Rewriter
@@ -287,6 +282,12 @@ class LocalPlan(Plan[PrivacyStatement]):
 
     def expected_statement(self) -> PrivacyStatement:
         return self.preview()[0]
+
+    def restore(self, stated: PrivacyStatement, described: dict[str, Any]) -> PrivacyStatement:
+        """Return ``stated`` with the guarantee from shuffling as it was, if the same party shuffles."""
+        shuffled = shuffling_of(described)
+        here = shuffled is not None and shuffled.here
+        return replace(stated, shuffled=shuffled) if here == self.options.shuffle else stated
 
     def draw(self, run: Run[PrivacyStatement]) -> tuple[PrivacyStatement, CheckedRecords]:
         checked, drawing = self.check(self.begun), Drawing(self, run)

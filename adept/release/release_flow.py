@@ -26,8 +26,12 @@ from adept.release.resume_journal import LEDGER, Journal
 from adept.release.rewrite_options import PersonOptions
 from adept.release.statement import Statement
 from adept.release.statement_and_card_wording import card
+from adept.release.verify_statement import DECLARED, SENTENCES
 from adept.rewriting.rewriter import Rewriter
 from adept.synthesis.synthesizer import Synthesizer
+
+FACTS = ("output_sha256", "date", "training_data", "versions", "model_files")
+"""Fields of a complete release that its statement alone can tell: options do not decide them."""
 
 Progress = Callable[[int], None]
 # Takes notes on the records that were read: exact numbers, and no part of the release
@@ -43,8 +47,7 @@ def ignore(notes: Any) -> None:
 class Plan(ABC, Generic[Stated]):
     """The plan of a release: everything that is decided before the first random choice."""
 
-    same: ClassVar[tuple[str, ...]]  # fields that two statements of the same release have in common
-    released: ClassVar[tuple[str, ...]]  # fields that are known once everything is released
+    drawn: ClassVar[tuple[str, ...]] = ()  # fields that may be unknown until the counts are drawn
     keeps_draws: ClassVar[bool] = False  # True if no error of the first run removes what it drew
     done: ClassVar[tuple[str, str]]  # verb and object: what an interrupted run with so many records did
 
@@ -98,18 +101,28 @@ class Plan(ABC, Generic[Stated]):
         """Return pairs of a public text and its rewrite, which is "" in a central release."""
 
     def complete(self, described: dict[str, Any]) -> Stated:
-        """Return a complete release's statement; raise DataError if this plan has other options."""
+        """Return the statement of a complete release; raise DataError if it has other options.
+
+        *Claim*: all fields but the sentences are those of the statement's file, ``described``.
+        *Proof*: fields that options do not decide are taken from the file, and all others are
+        compared with it. QED.
+        """
         stated = self.expected_statement()
-        fields = json.loads(json.dumps(stated.to_json()))
-        for name in self.same:
-            # A central release writes what its draws say
-            unknown = name in {"records", *self.released} and fields.get(name) is None
-            if not unknown and fields.get(name) != described.get(name):
+        unknown = [name for name in self.drawn if getattr(stated, name) is None]
+        known: dict[str, Any] = {name: described.get(name) for name in (*FACTS, *unknown)}
+        stated = self.restore(replace(stated, **known), described)
+        fields = json.loads(json.dumps(stated.fields()))
+        for name in dict.fromkeys((*DECLARED, *fields)):  # the options first, which say best what differs
+            if name not in SENTENCES and fields[name] != described.get(name):
                 raise DataError(
                     f"{self.publication.target} is a complete release with other options, and is not overwritten ({name} was "
-                    f"{described.get(name)!r}, and is {fields.get(name)!r}): choose another name"
+                    f"{described.get(name)!r}, and is {fields[name]!r}): choose another name"
                 )
-        return replace(stated, **{name: described[name] for name in self.released})
+        return stated
+
+    @abstractmethod
+    def restore(self, stated: Stated, described: dict[str, Any]) -> Stated:
+        """Return ``stated`` with those facts of the complete release that only its kind has."""
 
 
 def find_files(
@@ -162,8 +175,15 @@ def release(
         return run.finish()
 
 
-def preview(publication: Publication, plan: Callable[[], Plan[Stated]], tell: Tell = ignore) -> Stated:
-    """Return the statement of a dry run, which draws nothing and writes no file."""
+def preview(
+    publication: Publication, plan: Callable[[], Plan[Stated]], tell: Tell = ignore, *, resume: bool = False
+) -> Stated:
+    """Return the statement of a dry run, which draws nothing and writes no file.
+
+    If ``resume`` is True and the release is complete, return its statement, as ``release`` does.
+    """
+    if resume and (complete := publication.complete):
+        return plan().complete(complete)
     publication.check_names()
     statement, notes = plan().preview()
     tell(notes)

@@ -90,11 +90,12 @@ class FileOptions(PersonOptions):
 
     # --- Shuffling, which hides who said what and gives a stronger guarantee for the whole file
     shuffle: bool = False
-    """Write the output rows in a secret random order. The randomised values of all records stay in
+    """Write the records in a secret random order. The randomised values of all records stay in
     memory until the last record has been randomised."""
     shuffled_records: int | None = None
-    """Declare that a trusted party shuffles this number of output rows together before anyone else
-    reads the rows."""
+    """Declare that a trusted party shuffles the output, in groups of at least this number of
+    records, before anyone else reads it. A record counts once, however many rewrites it has: all
+    its rewrites belong to the same group."""
     central_delta: float | None = None
     """Delta of the guarantee for all shuffled records together. With null, delta is the smaller of
     1e-6 and 0.1 / N, where N is the number of shuffled records among which each record is

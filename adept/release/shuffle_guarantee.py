@@ -29,6 +29,12 @@ several candidates for a text fits best; releases with several candidates are re
 of a pool do not depend on the rows that take texts from this pool. So moving the rows has the same
 result as moving the releases before their rows are written. QED.
 
+*Unit*: every number of shuffling counts records, and never rows. With ``samples=k``, the k rows of
+a record are written from one release, so N records of k rows each are N unordered releases, and the
+guarantee is that of N records. ``shuffled_records=N`` declares *groups* of at least N records, each
+record with all its rows. A record is hidden in its own group, and more records never weaken the
+guarantee. A shorter last group would break the declaration: its records must join another group.
+
 Apart from its text and its label, a row must not hold anything about its record, so kept columns
 are refused. The journal, with which an interrupted run can continue, holds the releases in the
 order of the input. The journal is removed when the output is complete, but its blocks may stay on
@@ -58,7 +64,7 @@ class Shuffled:
 
     Attributes:
         here: True if this run shuffled the file; False if somebody else shuffles it.
-        records: number of records that are shuffled together.
+        records: least number of records that are shuffled together.
         smallest: smallest number of records among which a record is hidden.
         epsilon, delta: the central guarantee for replacing one record.
     """
@@ -75,6 +81,10 @@ def check_shuffling(rewriter: Rewriter, target: str, options: ReleaseOptions) ->
     if not options.shuffled:
         return
     draws_of(rewriter.mechanism, dim=rewriter.model.config.latent_dim, labels=options.response)
+    if options.shuffle and options.shuffled_records is not None:
+        raise ConfigurationError(
+            "shuffled_records must be left out for shuffle=true, which shuffles all records together: give one of the two"
+        )
     if options.keep_columns:
         raise ConfigurationError("keep_columns must be empty for shuffled records: a kept column can reveal the order")
     if (options.max_records_per_person or 1) > 1:

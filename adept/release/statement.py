@@ -22,6 +22,7 @@ from adept.release.statement_provenance import label_facts, mechanism_options
 from adept.release.verify_statement import (
     DAMAGED,
     SENTENCES,
+    SHUFFLED,
     STATEMENT_VERSION,
     Json,
     Refused,
@@ -369,17 +370,23 @@ def _restate_local(said: Json) -> PrivacyStatement:
         response = RandomizedResponse(epsilon=said["label_epsilon"], labels=tuple(said["label_set"]))
     if response and said["labels"] == "joint_response":
         joint = JointResponse.of(mechanism, response.labels)
-    shuffled = {name: said[f"shuffled_{name}"] for name in ("here", "records", "smallest")}
-    shuffled |= {name: said[f"central_{name}"] for name in ("epsilon", "delta")}
     return PrivacyStatement(
         mechanism=mechanism,
         latent_dim=said["dim"],
         label_response=joint or response,
         codebook=said,
         excess=said["excess"] or "refuse",
-        shuffled=Shuffled(**shuffled) if said["trust"] == "shuffled" else None,
+        shuffled=shuffling_of(said),
         **_pick(said, (*SHARED_FIELDS, *LOCAL_FIELDS)),
     )
+
+
+def shuffling_of(said: Json) -> Shuffled | None:
+    """Return the guarantee from shuffling that a statement holds."""
+    if said.get("trust") != "shuffled":
+        return None
+    here, records, smallest, epsilon, delta = (said.get(name) for name in SHUFFLED)
+    return Shuffled(here=here, records=records, smallest=smallest, epsilon=epsilon, delta=delta)  # type: ignore[arg-type]
 
 
 def _pick(said: Json, names: tuple[str, ...]) -> dict[str, Any]:

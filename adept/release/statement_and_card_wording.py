@@ -9,6 +9,7 @@ characters (``statement_provenance.plain_name``) and quoted: it cannot add a sen
 import math
 from typing import TYPE_CHECKING, Any
 
+from adept.data.reading import READING_EXCEPTIONS
 from adept.mechanisms.epsilon_as_odds import odds_change
 from adept.mechanisms.guarantee import total, words
 from adept.release.shuffle_guarantee import Shuffled
@@ -49,8 +50,7 @@ CENTRAL_NOT_HIDDEN = (
     "the fact that this output was written from a private file",
     "everything that the model learned from its training text",
     "the time that a run takes, if somebody watches it",
-    "a value that damages the whole file (in a csv file, a quote that is never closed hides all later rows; a damaged page of a "
-    "parquet file, a damaged compressed file, or a value or a pipe too large for the memory ends the run)",
+    f"a value that damages the whole file ({'; '.join(READING_EXCEPTIONS)})",
 )
 PRIVATE_MODEL = " The model can write sentences of that text."
 OTHER_SPELLING = (
@@ -77,7 +77,7 @@ def local_text(statement: "PrivacyStatement") -> str:
     if statement.kept_columns:
         parts.append(f"The columns {', '.join(statement.kept_columns)} are copied as they are: they are not private.")
     if statement.shuffled:
-        parts.append(_describe_shuffling(statement.shuffled, statement.neighbours))
+        parts.append(_describe_shuffling(statement.shuffled, statement))
     parts.append(f"The following is not hidden: {_list_facts(facts_not_hidden(statement))}.")
     parts.append(origin(statement.training_data))
     if statement.simulated:
@@ -123,15 +123,21 @@ def _describe_bound(statement: "PrivacyStatement") -> str:
     return f"The run checked that nobody contributed more than {people} record{'s' * (people != 1)}"
 
 
-def _describe_shuffling(shuffled: Shuffled, neighbours: str) -> str:
-    declared = "The user declares that a trusted party shuffles the records"
+SHUFFLING_CONDITIONS = (
+    "nobody contributed more than one record, the number of records is public, and the old order is not revealed by another "
+    "release, by times, or by another file"
+)
+
+
+def _describe_shuffling(shuffled: Shuffled, statement: "PrivacyStatement") -> str:
+    declared = f"The user declares that a trusted party shuffles the records in groups of at least {shuffled.records}"
+    rows = f", each with all its {statement.samples} rewrites" if statement.samples > 1 else ""
+    who = "This run shuffled the records" if shuffled.here else declared
     return (
-        f"{'This run shuffled the records' if shuffled.here else declared}. For readers who never see the old order, the file is "
-        f"({words(shuffled.epsilon)}, {words(shuffled.delta)})-DP for "
-        f"replacing one record by another ({neighbours}), because each record is hidden among {shuffled.smallest}. This "
-        "holds under three conditions: nobody contributed more than one record, the number of records is public, and the old "
-        "order is not revealed by another release, by times, or by another file. For readers who know the old order, only the "
-        "local guarantee holds."
+        f"{who}{rows}. For readers who never see the old order, the file is "
+        f"({words(shuffled.epsilon)}, {words(shuffled.delta)})-DP for replacing one record by another "
+        f"({statement.neighbours}), because each record is hidden among {shuffled.smallest} records. This holds under three "
+        f"conditions: {SHUFFLING_CONDITIONS}. For readers who know the old order, only the local guarantee holds."
     )
 
 
@@ -199,13 +205,12 @@ def central_text(statement: "CentralStatement") -> str:
         [
             statement.guarantee.text,
             *_rounds(statement),
-            _who(statement),
+            central_composition(statement),
             f"For one {statement.unit}, the odds of any output {odds_change(statement.epsilon)}.",
             both if statement.label_set else "Labels were left out.",
             "Every text is a public text of the model, and none was copied from a record. The choice of texts, their numbers, and "
             f"their labels depend only on the released counts{NAMES_READ if statement.label_set else ''}.",
             *([] if statement.stands_out else [NOTHING_STANDS_OUT]),
-            central_composition(statement),
             "The guarantee requires trust in whoever held the file.",
             f"The following is not hidden: {_list_facts(list(CENTRAL_NOT_HIDDEN))}.",
             origin(statement.training_data),
@@ -239,10 +244,20 @@ def _who(statement: "CentralStatement") -> str:
 
 
 def central_composition(statement: "CentralStatement") -> str:
+    """Return the protected unit, and the releases to whose epsilon this release adds which amount.
+
+    *Claim*: the sum holds for each pair of records that the local release compares. *Proof*: the
+    local guarantee, at epsilon e, and the central one, at ``times_counted`` times its epsilon, hold
+    for replacing one record by the other, and independent releases add up (basic composition). If
+    labels or columns are copied, or records are left out, the local release compares fewer pairs
+    (``PrivacyStatement.neighbours``), and has no finite epsilon for the others. QED.
+    """
     return (
-        "The budgets of several central releases of the same records add up, for the same neighbours. Together with a local "
-        f"release of the same records at epsilon e, the total is e + {words(statement.times_counted * statement.epsilon)} for "
-        "replacing one record, if the number of records is public."
+        f"{_who(statement)} The budgets of several central releases of the same records add up, for the same neighbours. Together "
+        "with a local release of the same records at epsilon e, the total for replacing one record by any other is "
+        f"e + {words(statement.times_counted * statement.epsilon)}, if the number of records is public, and if the local release "
+        "copied neither labels nor columns and left no records out. A local release that copied labels or columns, or kept only "
+        "each person's first records, compares fewer pairs of records: the total holds for those pairs alone."
     )
 
 

@@ -34,6 +34,8 @@ MODEL_FILES = (
 BY_LABEL, GRID_BITS, SERIES_BITS, MAX_TERMS = "text by label", 20, 128, 10**4
 DECIMALS, FARTHEST = 700, 100  # digits for Gaussian tails, about 10^-360; beyond 100 deviations they are below 10^-2000
 MAX_SHOWN = 60  # most characters of a string that are printed
+MAX_BYTES, MAX_BRACKETS, MAX_DEPTH, MAX_NUMBER = 2**25, 2**16, 4, 10**320  # no statement is larger or deeper
+MAX_DIM, MAX_DIGITS, MAX_BUDGET = 2**11, 1000, 1000  # numbers of a latent; digits of a number; epsilon of a symbol
 SENTENCES = ("statement", "composition", "not_hidden")
 SHUFFLED = ("shuffled_here", "shuffled_records", "shuffled_smallest", "central_epsilon", "central_delta")
 DECLARED = (
@@ -47,6 +49,16 @@ DERIVED = (
     "neighbours", "trust", "simulated", "output_sha256", "model_sha256", "model_files", "certificate", *SHUFFLED, *SENTENCES,
 )  # fmt: skip
 FIELDS = frozenset((*DECLARED, *DERIVED, "stands_out", "excess"))  # the last two: central, other statements
+INNER_FIELDS = {
+    "certificate": ("parts", "statement_sha256"),
+    "training_data": ("name", "public", "records", "examples", "packaged"),
+    "versions": ("adept-dp", "torch", "opendp", "tokenizers", "python"),
+}
+PART_FIELDS = {
+    "symbols": ("size", "top", "labels", "heavy", "light", "bits", "terms"),
+    "discrete_laplace": ("sensitivity", "scale"),
+    "discrete_gaussian": ("distance", "dim", "scale", "delta"),
+}
 DAMAGED = (LookupError, TypeError, ValueError, ArithmeticError, AttributeError, RecursionError, MemoryError)
 LIMITS = (
     "This check cannot show that this program drew the release, that the text was written from the release alone, that model "
@@ -73,7 +85,7 @@ def check(
         said = _read(statement)
         _same(statement_sha256(said), said["certificate"]["statement_sha256"], "the statement was changed")
         shown, unchecked = _implied(said, said["certificate"]["parts"])
-        unchecked += [] if is_ours(said) else ["statement_version", *map(quoted, sorted(said.keys() - FIELDS))]
+        unchecked += [] if is_ours(said) else ["statement_version", *map(quoted, _unknown(said))]
         again = (restate and restate(said)) or {}
         for name in again:
             _same(said[name], again[name], f"{name} is not what adept writes of such a release")
@@ -91,14 +103,40 @@ def check(
 
 
 def _read(statement: str) -> Json:
-    content = Path(statement).read_bytes()
-    said: Json = json.loads(content.decode("utf-8-sig"), object_pairs_hook=_once, parse_constant=Decimal)
+    with Path(statement).open("rb") as stream:
+        content = stream.read(MAX_BYTES + 1)
+    large = f"{path_shown(statement)} is larger or deeper than a statement, or holds a number that none has"
+    _same(len(content) > MAX_BYTES or content.count(b"[") + content.count(b"{") > MAX_BRACKETS, False, large)
+    said: Json = json.loads(content.decode("utf-8-sig"), object_pairs_hook=_once)
+    _same(_is_small(said, 0) and (type(said.get("dim")) is not int or said["dim"] <= MAX_DIM), True, large)
     none = "it is of a version that wrote none, or its mechanism is no exact arithmetic with a finite epsilon"
     _same(said.get("certificate") is None, False, f"{path_shown(statement)} has no certificate: {none}")
-    known = FIELDS - {"excess" if said["trust"] == "central" else "stands_out"}
-    for name in sorted(known ^ said.keys()) if is_ours(said) else ():
-        raise Refused(f"the field {quoted(name)} is {'missing' if name in known else 'none of a statement'}")
+    missing = _fields(said) - said.keys()
+    for name in [*sorted(missing), *_unknown(said)] if is_ours(said) else ():
+        raise Refused(f"the field {quoted(name)} is {'missing' if name in missing else 'none of a statement'}")
     return said
+
+
+def _is_small(value: Any, depth: int) -> bool:
+    if isinstance(value, dict | list):
+        inside = [one for one in (value.values() if isinstance(value, dict) else value) if type(one) is not str]
+        return depth < MAX_DEPTH and len(inside) <= MAX_DIM and all(_is_small(one, depth + 1) for one in inside)
+    return not isinstance(value, int | float) or abs(value) < MAX_NUMBER
+
+
+def _fields(said: Json) -> frozenset[str]:
+    return FIELDS - {"excess" if said["trust"] == "central" else "stands_out"}
+
+
+def _unknown(said: Json) -> list[str]:
+    """Return the names of fields that no statement has; a dot stands before the name of an inner field."""
+    places: list[tuple[str, Json, Any]] = [("", said, _fields(said))]
+    places += [(f"{name}.", said.get(name) or {}, names) for name, names in INNER_FIELDS.items()]
+    for part in said["certificate"]["parts"]:
+        places.append(("certificate.parts.", part, {"of", "kind", "epsilon", *PART_FIELDS[part["kind"]]}))
+    found = {before + name for before, held, names in places for name in held.keys() - set(names)}
+    _same(len(found) > MAX_SHOWN, False, "the statement has too many unknown fields")
+    return sorted(found)
 
 
 def is_ours(said: Json) -> bool:
@@ -107,8 +145,8 @@ def is_ours(said: Json) -> bool:
 
 
 def _once(pairs: list[tuple[str, Any]]) -> Json:
-    _same(len(dict(pairs)), len(pairs), "a field of the statement stands there twice")
-    return dict(pairs)
+    _same(len(fields := dict(pairs)), len(pairs), "a field of the statement stands there twice")
+    return fields
 
 
 def statement_sha256(said: Json) -> str:
@@ -120,10 +158,15 @@ def statement_sha256(said: Json) -> str:
 def _implied(said: Json, parts: list[Json]) -> tuple[list[str], list[str]]:
     """Check fields against the certificate; return its guarantee and names of unchecked fields."""
     central = _check_kind(said, [part["of"] for part in parts])
-    whole = {name: sum((_number(part.get(name, "0")) for part in parts), Fraction(0)) for name in ("epsilon", "delta")}
+    whole = {name: Fraction(0) for name in ("epsilon", "delta")}
+    for part, name in ((part, name) for part in parts for name in whole):
+        whole[name] = _number(str(whole[name] + _number(part.get(name, "0"))))  # no sum has more digits than a number
     _budgets(said, _number(parts[-1]["epsilon"]), central, whole, by_label=parts[0]["of"] == BY_LABEL)
     drawn = [part for part in parts if part["of"] != "label"]
     symbols = all(part["kind"] == "symbols" for part in drawn)
+    _same(
+        symbols and whole["epsilon"] > 2 * MAX_BUDGET, False, "epsilon is larger than that of any draw"
+    )  # text and label
     _draws(said, drawn, symbols, central)
     _relation(said, central)
     _shuffling(said, symbols)
@@ -209,7 +252,9 @@ def _relation(said: Json, central: bool) -> None:
 def _shuffling(said: Json, symbols: bool) -> None:
     here, together, smallest, *_ = numbers = [said[name] for name in SHUFFLED]
     if said["trust"] == "shuffled":
-        sound = type(here) is bool and type(together) is type(smallest) is int and 1 <= smallest <= together
+        counts = smallest, together, said["records"]
+        sound = type(here) is bool and all(type(count) is int for count in counts) and smallest > 0
+        sound = sound and list(counts) == sorted(counts) and (smallest == together or said["labels"] == "copy")
         sound = sound and symbols and not said["kept_columns"] and said["max_records_per_person"] in (None, 1)
         sound = sound and _float(said, "central_epsilon") <= said["epsilon"] and _float(said, "central_delta") < 1
         _same(sound, True, "the numbers of shuffling contradict each other")
@@ -245,10 +290,13 @@ def _symbols(said: Json, part: Json) -> None:
 
 def _at_most_e_to(epsilon: Fraction, ratio: Fraction, terms: int, name: str) -> None:
     """Check ratio <= e^epsilon by the first terms of the series of e^epsilon, rounded down."""
+    _same(epsilon > MAX_BUDGET, False, f"{name} is larger than that of any draw")
     term = total = 1 << SERIES_BITS
     for count in range(1, min(terms, MAX_TERMS) + 1):
         term = term * epsilon.numerator // (epsilon.denominator * count)
         total += term
+        if not term:  # and so are all later ones
+            break
     if epsilon < 0 or ratio * (1 << SERIES_BITS) > total:
         raise Refused(f"the weights are further apart than e^{name}")
 
@@ -310,7 +358,7 @@ def _step(said: Json) -> Fraction:
 
 
 def _number(text: str) -> Fraction:
-    if not re.fullmatch(r"\d{1,2000}(/\d{1,2000})?", text):
+    if not re.fullmatch(rf"\d{{1,{MAX_DIGITS}}}(/\d{{1,{MAX_DIGITS}}})?", text):
         raise ValueError
     return Fraction(text)
 

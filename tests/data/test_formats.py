@@ -14,7 +14,7 @@ from pyarrow import parquet
 from adept.data.column_names import RequiredColumns
 from adept.data.csv_files import DELIMITERS
 from adept.data.formats import FORMATS, file_format
-from adept.data.reading import ReadingOptions, declared_columns, mismatch, read_records
+from adept.data.reading import READING_EXCEPTIONS, ReadingOptions, declared_columns, mismatch, read_records
 from adept.data.writing import record_writer, written_format
 from adept.errors import ConfigurationError, DataError
 
@@ -143,6 +143,40 @@ def test_a_tolerant_reader_takes_the_container_from_the_name_alone(tmp_path: Pat
         assert mismatch(location, ReadingOptions())
     for name, content in (("a.csv", CSV), ("a.json", ARRAY), ("a.jsonl.gz", gzip.compress(LINES, mtime=0))):
         assert mismatch(placed(tmp_path, name, content), ReadingOptions()) is None
+
+
+def read_texts(directory: Path, name: str, content: str) -> list[object]:
+    return [record.get("text") for record in read_records(placed(directory, name, content.encode()), tolerant=True)]
+
+
+OBJECTS = [f'{{"text": "row {place}"}}' for place in range(6)]
+CELLS = [f'"row {place}"' for place in range(6)]
+
+
+@pytest.mark.parametrize("open_one", ['{"text": "row 2}', '{"text": ["row 2"', '"', "[", "{"])
+def test_what_an_element_does_not_close_costs_later_elements_of_an_array_and_no_line_of_jsonl(
+    open_one: str, tmp_path: Path
+) -> None:
+    rows = [*OBJECTS[:2], open_one, *OBJECTS[3:]]
+    assert read_texts(tmp_path, "a.json", f"[{', '.join(rows)}]") == ["row 0", "row 1", None]
+    assert read_texts(tmp_path, "a.jsonl", "\n".join(rows)) == ["row 0", "row 1", None, "row 3", "row 4", "row 5"]
+
+
+def test_an_element_that_closes_no_string_may_end_inside_a_later_text(tmp_path: Path) -> None:
+    """The end of such an element depends on later ones, which is why the statement names the case."""
+    rows = ['{"text": "row 0}', '{"text": "a}, b"}', *OBJECTS]
+    assert read_texts(tmp_path, "a.json", f"[{', '.join(rows)}]") == [None, None]
+
+
+def test_a_row_of_a_csv_that_closes_no_quote_takes_in_rows_up_to_the_next_quote(tmp_path: Path) -> None:
+    rows = ["text", CELLS[0], '"row 1', "row 2", CELLS[3], "row 4"]
+    assert read_texts(tmp_path, "a.csv", "\n".join(rows)) == ["row 0", None, "row 4"]
+    assert read_texts(tmp_path, "b.csv", "\n".join([*rows[:4], "row 3", "row 4"])) == ["row 0", None]
+
+
+def test_the_docs_list_the_readers_exceptions_as_statements_do() -> None:
+    page = " ".join((Path(__file__).parents[2] / "docs" / "operation.md").read_text("utf-8").split())
+    assert all(exception in page for exception in READING_EXCEPTIONS)
 
 
 def test_a_tolerant_reader_of_a_json_file_without_an_array_says_what_to_add(tmp_path: Path) -> None:

@@ -55,3 +55,12 @@ def test_frequencies_of_released_codewords_are_those_of_the_proof() -> None:
     assert heavy <= math.exp(2.0) * light
     expected = np.array([heavy / (2 * heavy + 4 * light)] * 2 + [light / (2 * heavy + 4 * light)] * 4)
     assert np.all(np.abs(counts.numpy() - expected) < 8 * np.sqrt(expected / records))
+
+
+@pytest.mark.parametrize("epsilon", [1.0, 64.0, 600.0])
+def test_a_learned_codebook_makes_one_draw_at_every_budget(epsilon: float) -> None:
+    """A random codebook has several blocks at large budgets, and says so."""
+    mechanism = LearnedCodebook(epsilon=epsilon, size=64)
+    assert len(mechanism.selections(64)) == len(mechanism.certificate(64) or ()) == 1
+    assert "draws" not in mechanism.guarantee(64).text
+    assert ("draws" in Codebook(epsilon=epsilon, size=64).guarantee(64).text) is (epsilon > 1)

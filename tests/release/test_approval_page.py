@@ -2,15 +2,19 @@
 
 import json
 import re
+from html import unescape
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
 
 import pytest
 from made_statements import statement
+from release.test_forged_statements import central
 from tiny import Run
 
+from adept.data.reading import READING_EXCEPTIONS
 from adept.mechanisms import Gaussian, L1Laplace, OriginalLaplace
+from adept.mechanisms.central_counts import ADD_OR_REMOVE, REPLACE, Votes
 from adept.release.approval_page import approval_page
 from adept.release.shuffle_guarantee import Shuffled
 from adept.release.statement import PrivacyStatement
@@ -98,7 +102,7 @@ def test_nothing_on_the_page_runs_or_is_loaded_and_what_others_wrote_stays_text(
     [
         (
             {"max_records_per_person": 2},
-            "For a person with 2 records epsilon is 4: the odds of all their records together",
+            "nobody contributed more than 2 records. By basic composition, a person&#39;s total epsilon is at most 4",
         ),
         ({"mechanism": Gaussian(epsilon=2.0)}, "Epsilon is 2 for each record, and delta 1e-6."),
         ({"mechanism": OriginalLaplace(epsilon=2.0)}, "the claim of the mechanism, which is false"),
@@ -109,12 +113,27 @@ def test_nothing_on_the_page_runs_or_is_loaded_and_what_others_wrote_stays_text(
         ({"mechanism": L1Laplace(epsilon=60.0)}, "next to nothing is guaranteed"),
         (
             {"shuffled": Shuffled(here=True, records=5, smallest=5, epsilon=0.5, delta=1e-6)},
-            "as each record is hidden among 5.",
+            "as each record is hidden among 5 records. This holds under three conditions: nobody contributed more than one record",
         ),
+        ({}, "If a person contributed m records, their total epsilon and delta are m times as large."),
     ],
 )
 def test_the_page_says_what_the_statement_says(changes: dict[str, Any], told: str) -> None:
     assert told in said(page(statement(**changes)))
+
+
+@pytest.mark.parametrize("persons", [True, False])
+@pytest.mark.parametrize("neighbours", [ADD_OR_REMOVE, REPLACE])
+def test_the_page_of_a_central_release_has_the_statements_words(neighbours: str, persons: bool) -> None:
+    """Among them what one record gets where persons are protected, and m times for m records where they are not."""
+    stated = central(
+        persons=persons, votes=Votes(epsilon=1.0, neighbours=neighbours, votes_per_person=2 if persons else 1)
+    )
+    words = unescape(said(page(stated)))
+    assert stated["composition"] in words
+    assert ("the epsilon of one record alone is" in words) == persons
+    assert ("If a person contributed m records, their total epsilon is m times as large." in words) == (not persons)
+    assert all(exception in words for exception in READING_EXCEPTIONS)
 
 
 def test_where_nothing_is_guaranteed_the_page_says_that_alone() -> None:

@@ -584,6 +584,23 @@ def distinct(recorder: Recorder) -> Iterator[tuple[State, bytes]]:
                 yield (names, contents), moment.seen
 
 
+@pytest.mark.parametrize(
+    ("name", "options"),
+    [
+        ("max_records_per_person", CentralOptions(rows=7, person_column="user", max_records_per_person=1)),
+        ("text_column", CentralOptions(rows=7, text_column="other")),
+        ("label_column", CentralOptions(rows=7, label_column="other")),
+    ],
+)
+def test_a_complete_release_is_not_resumed_with_other_facts(
+    synthesizer: Synthesizer, given: Path, tmp_path: Path, name: str, options: CentralOptions
+) -> None:
+    """What a no-op run prints is what its statement holds, or nothing."""
+    released(synthesizer, given, out := tmp_path / "out.jsonl", options=CentralOptions(rows=7))
+    with pytest.raises(DataError, match=f"with other options, .* .{name} was "):
+        released(synthesizer, given, out, options=options, resume=True)
+
+
 def test_another_release_is_not_continued(synthesizer: Synthesizer, given: Path, tmp_path: Path) -> None:
     released(synthesizer, given, out := tmp_path / "out.jsonl", options=CentralOptions(rows=7))
     with pytest.raises(DataError, match="records was 7, and is 8"):

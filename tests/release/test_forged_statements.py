@@ -16,13 +16,27 @@ from adept.__main__ import dispatch
 from adept.cli import verify
 from adept.cli.exit_status_and_signals import guard
 from adept.cli.verify import VerifyConfig, run
+from adept.data.reading import READING_EXCEPTIONS
 from adept.errors import DataError
-from adept.mechanisms import Codebook, Description, JointResponse, RandomizedResponse
+from adept.mechanisms import Codebook, Description, JointResponse, RandomizedResponse, codebook
 from adept.mechanisms.central_counts import REPLACE, Votes
+from adept.models.config import MAX_SIZES
+from adept.ranges import BUDGETS
 from adept.release import statement_provenance, verify_statement
 from adept.release.shuffle_guarantee import Shuffled
 from adept.release.statement import CentralStatement, restate
-from adept.release.verify_statement import DECLARED, DERIVED, MODEL_FILES, SENTENCES, Refused, check, statement_sha256
+from adept.release.verify_statement import (
+    DECLARED,
+    DERIVED,
+    MAX_BUDGET,
+    MAX_DEPTH,
+    MAX_DIM,
+    MODEL_FILES,
+    SENTENCES,
+    Refused,
+    check,
+    statement_sha256,
+)
 from adept.rewriting import loading
 
 NUMBERS = (
@@ -71,7 +85,7 @@ GENUINE = {
     "labels randomised": statement(DESCRIBED, RandomizedResponse(epsilon=2.0, labels=LABELS), max_records_per_person=3),
     "one symbol": statement(DESCRIBED, JointResponse.of(DESCRIBED, LABELS)),
     "one codeword": statement(mechanism("learned_codebook"), JointResponse.of(mechanism("learned_codebook"), LABELS)),
-    "shuffled": statement(DESCRIBED, shuffled=SHUFFLING),
+    "shuffled": statement(DESCRIBED, shuffled=SHUFFLING, records=9, labels="copy"),
     "central": central(),
     "central persons": central(persons=True),
     "central, two rounds": central(votes=Votes(epsilon=0.7, rounds=2)),
@@ -241,6 +255,104 @@ def test_a_file_that_is_no_statement_is_refused_with_status_2(
     assert len(capfd.readouterr().err.splitlines()) == 1
 
 
+def with_budget(said: dict[str, Any], value: Any, **part: Any) -> dict[str, Any]:
+    """Return a statement whose first draw and whose totals have another epsilon."""
+    forged = copy.deepcopy(said)
+    forged["certificate"]["parts"][0] |= {"epsilon": str(value), "terms": 10**4, **part}
+    return forged | dict.fromkeys(("epsilon", "claimed_epsilon", "text_epsilon"), float(value))
+
+
+def with_parts(count: int, **part: Any) -> dict[str, Any]:
+    forged = copy.deepcopy(GENUINE["labels copied"])
+    forged["certificate"]["parts"] = [forged["certificate"]["parts"][0] | part for _ in range(count)]
+    return forged
+
+
+DEEP: Any = []
+for _ in range(MAX_DEPTH):
+    DEEP = [DEEP]
+LARGE, BUDGET = "is larger or deeper than a statement", "epsilon is larger than that of any draw"
+NEVER_WRITTEN: dict[str, tuple[dict[str, Any], str]] = {
+    "a huge epsilon of a draw, with as many terms as are read": (with_budget(GENUINE["labels copied"], 10**290), BUDGET),
+    "an epsilon above all budgets": (with_budget(GENUINE["labels copied"], 10**4), BUDGET),
+    "many budgets, each below the largest": (with_parts(2_000, epsilon="600") | {"epsilon": 1.2e6, "claimed_epsilon": 1.2e6,
+                                             "text_epsilon": 1.2e6}, BUDGET),
+    "a huge epsilon of the text": (GENUINE["one symbol"] | {"text_epsilon": 9e299}, f"text_{BUDGET}"),
+    "a huge epsilon of the label": (GENUINE["one symbol"] | {"label_epsilon": 9e299}, f"label_{BUDGET}"),
+    "many draws": (with_parts(5_000), LARGE),
+    "an integer of many digits in a string": (with_parts(1, heavy="9" * 1_001), "is damaged"),
+    "draws whose sum has many digits": (with_parts(9, epsilon="1/" + "3" * 900) | {"epsilon": 1.0}, "is not what the certificate"),
+    "unlike fractions": ({**(it := with_parts(9)), "certificate": it["certificate"] | {"parts": [
+        part | {"epsilon": f"1/{10**900 + place}"} for place, part in enumerate(it["certificate"]["parts"])]}}, "is damaged"),
+    "a huge dimension": (GENUINE["labels copied"] | {"dim": 10**5}, LARGE),
+    "a huge number of records": (GENUINE["labels copied"] | {"records": 10**400}, LARGE),
+    "a number without an end": (GENUINE["labels copied"] | {"records": math.inf}, LARGE),
+    "no number": (GENUINE["labels copied"] | {"records": math.nan}, LARGE),
+    "a deep list": (GENUINE["labels copied"] | {"date": DEEP}, LARGE),
+    "a long list": (GENUINE["labels copied"] | {"date": [0] * 5_000}, LARGE),
+    "many lists": (GENUINE["labels copied"] | {"date": [[]] * 2**17}, LARGE),
+    "a long string": (GENUINE["labels copied"] | {"date": "x" * 2**21}, LARGE),
+    "an option that repeats a sentence": (GENUINE["shuffled"] | {"mechanism_options": {"epsilon": 8.0, "by_label": 10**9}},
+                                          "no release has the mechanism"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("forged", "told"), NEVER_WRITTEN.values(), ids=NEVER_WRITTEN.keys())
+def test_what_no_release_writes_is_refused_before_it_is_computed(
+    forged: dict[str, Any], told: str, tmp_path: Path
+) -> None:
+    """Some of these took a computer minutes; now each number has a bound, and so has all work."""
+    with pytest.raises(DataError, match=told):
+        run(VerifyConfig(statement=written(signed(forged), tmp_path)))
+
+
+def test_the_largest_model_and_budget_stay_below_the_bounds(tmp_path: Path) -> None:
+    """Also ``inf``, and 600 times the square root of the dimension, a person's records and the samples."""
+    assert MAX_SIZES["latent_dim"] == MAX_DIM
+    assert BUDGETS[1] < MAX_BUDGET
+    blocks = Codebook(epsilon=600.0, size=2, blocks=MAX_DIM // 2)
+    largest = [
+        statement(blocks, RandomizedResponse(epsilon=600.0, labels=LABELS), latent_dim=MAX_DIM, samples=1000),
+        statement(
+            mechanism("original", epsilon=600.0), latent_dim=MAX_DIM, samples=1000, max_records_per_person=10**12
+        ),
+        statement(mechanism("original", epsilon=1e290), max_records_per_person=10**6),
+        statement(mechanism("gaussian", epsilon=600.0, delta=1e-100), latent_dim=MAX_DIM),
+        statement(Description(epsilon=600.0, size=2**120)),
+    ]
+    for said in largest:
+        assert run(VerifyConfig(statement=written(said, tmp_path)))
+
+
+def test_a_large_codebook_is_restated_without_its_codewords(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """They would be 2^20 vectors of 2,048 numbers, and take minutes."""
+    monkeypatch.setattr(codebook, "random_codewords", None)
+    said = GENUINE["labels copied"] | {"mechanism": "codebook", "dim": MAX_DIM}
+    said |= {"mechanism_options": {"epsilon": 8.0, "clip_norm": 1.0, "size": 2**20, "seed": 0, "blocks": None}}
+    assert verified(signed(said), tmp_path) is not None  # both mechanisms have the same sentences
+
+
+INNER: list[tuple[Any, ...]] = [("certificate",), ("certificate", "parts", 0), ("training_data",), ("versions",)]
+
+
+@pytest.mark.parametrize("path", INNER)
+@EACH
+def test_an_unknown_field_inside_another_is_refused_or_of_another_version_named(
+    said: dict[str, Any], path: tuple[Any, ...], tmp_path: Path
+) -> None:
+    forged = copy.deepcopy(said)
+    inner = forged
+    for key in path:
+        inner = inner[key]
+    inner["promise"] = "nothing leaks"
+    name = ".".join(str(key) for key in (*path, "promise") if key != 0)
+    with pytest.raises(DataError, match=f"the field '{name}' is none of a statement"):
+        run(VerifyConfig(statement=written(signed(forged), tmp_path)))
+    told = verified(signed(forged | {"statement_version": 9}), tmp_path)
+    assert told is not None
+    assert f"'{name}'" in unchecked(told)
+
+
 def test_an_epsilon_whose_tail_takes_too_long_to_compute_is_refused(tmp_path: Path) -> None:
     forged = copy.deepcopy(GENUINE["gaussian"])
     forged["certificate"]["parts"][0]["epsilon"] = str(10**30)
@@ -346,7 +458,21 @@ def test_a_central_statement_is_worded_by_whether_there_are_persons() -> None:
     with_persons, without = (stated(votes=votes, persons=persons).text for persons in (True, False))
     assert "adding or removing one person, of whose records at most 1 counts, changes" in with_persons
     assert "the epsilon of one record alone is 2 for adding or removing it, and 4 for replacing it" in with_persons
-    assert "e + 4 for replacing one record" in with_persons
+    assert "the total for replacing one record by any other is e + 4, if" in with_persons
     assert "adding or removing one record changes" in without
-    assert "e + 2 for replacing one record" in without
-    assert "in a csv file, a quote that is never closed hides all later rows" in with_persons
+    assert "the total for replacing one record by any other is e + 2, if" in without
+    assert all(exception in with_persons for exception in READING_EXCEPTIONS)
+
+
+@pytest.mark.parametrize("persons", [True, False])
+@pytest.mark.parametrize("neighbours", ["add_or_remove", REPLACE])
+def test_a_central_statement_says_to_which_local_releases_it_adds(neighbours: str, persons: bool) -> None:
+    """Where labels or columns are copied, or records left out, the local epsilon compares fewer pairs."""
+    words = stated(votes=Votes(epsilon=1.0, neighbours=neighbours), persons=persons).fields()["composition"]
+    assert "if the local release copied neither labels nor columns and left no records out" in words
+    assert "that copied labels or columns, or kept only each person's first records, compares fewer pairs" in words
+    fewer = [GENUINE[name]["neighbours"] for name in ("labels copied", "columns kept", "excess")]
+    assert "any two records" not in fewer
+    assert {GENUINE[name]["neighbours"] for name in ("latent", "labels joint", "one symbol", "labels randomised")} == {
+        "any two records"
+    }

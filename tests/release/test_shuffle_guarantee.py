@@ -4,6 +4,7 @@ import base64
 import json
 import pickle
 import random
+import re
 import secrets
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -16,21 +17,23 @@ import torch
 from exact_shuffling import subset
 
 from adept.data.formats import Record
-from adept.errors import ConfigurationError
+from adept.errors import ConfigurationError, DataError
 from adept.mechanisms import Description, JointResponse, LearnedCodebook, RandomizedResponse, SqrtNLaplace, random_draws
 from adept.mechanisms.shuffling import central_epsilon
 from adept.models.config import DecodingConfig
-from adept.release import local_release
+from adept.release import local_release, rewrite_options
 from adept.release.columns_labels_persons import ReleaseOptions
 from adept.release.local_release import prepare_file, release_file
 from adept.release.plain_or_shuffled_batches import PlainBatches, ShuffledBatches
 from adept.release.release_flow import preview
 from adept.release.resume_journal import Entry
 from adept.release.shuffle_guarantee import find_shuffled
+from adept.release.verify_statement import SHUFFLED
 from adept.rewriting.rewriter import Rewriter
 
 MECHANISM = Description(epsilon=6.0, size=64)
 LABELS = ["flight"] * 40 + ["fare"] * 20
+OPTION = re.compile(r'^    (\w+): [^\n]*\n    """(.*?)"""', re.MULTILINE | re.DOTALL)
 
 
 @pytest.fixture(scope="module")
@@ -79,6 +82,46 @@ def test_a_declared_shuffle_leaves_the_order_and_says_whose_word_it_is(
     assert "nobody contributed more than one record" in statement.text
 
 
+def test_shuffling_counts_records_however_many_rewrites_each_has(
+    rewriter: Rewriter, numbered: Path, tmp_path: Path
+) -> None:
+    """30 of 60 records, with 3 rewrites each: not 90 rows, and not the 10 records that have 30 rows."""
+    options = ReleaseOptions(shuffled_records=30, samples=3, labels="drop")
+    statement = release_file(rewriter, str(numbered), str(tmp_path / "out.jsonl"), options=options)
+    described = statement.to_json()
+    assert (described["records"], described["shuffled_records"], described["shuffled_smallest"]) == (60, 30, 30)
+    assert described["central_epsilon"] == central_epsilon([Draw(6.0, 64)], records=30, delta=1e-6)
+    assert "shuffles the records in groups of at least 30, each with all its 3 rewrites." in statement.text
+    assert "each record is hidden among 30 records." in statement.text
+    alone = replace(options, samples=1)
+    other = release_file(rewriter, str(numbered), str(tmp_path / "alone.jsonl"), options=alone).to_json()
+    assert {name: other[name] for name in SHUFFLED} == {name: described[name] for name in SHUFFLED}
+
+
+@pytest.mark.parametrize(("size", "hidden"), [(1, 1), (59, 59), (60, 60), (61, 60), (10**9, 60)])
+def test_a_group_counts_no_more_records_than_the_file_has(size: int, hidden: int) -> None:
+    options = ReleaseOptions(shuffled_records=size, samples=3, labels="drop")
+    found = find_shuffled(MECHANISM, options, dim=8, records=60, smallest=60)
+    assert found is not None
+    assert (found.records, found.smallest) == (hidden, hidden)
+    assert found.epsilon == central_epsilon([Draw(6.0, 64)], records=hidden, delta=1e-6)
+
+
+@pytest.mark.parametrize("option", ["shuffle", "shuffled_records", "central_delta"])
+def test_the_help_counts_records_wherever_it_speaks_of_shuffling(option: str) -> None:
+    [text] = [about for name, about in OPTION.findall(Path(rewrite_options.__file__).read_text()) if name == option]
+    assert "record" in text
+    assert " rows" not in text
+
+
+def test_a_run_that_shuffles_all_records_takes_no_number_of_them(
+    rewriter: Rewriter, numbered: Path, tmp_path: Path
+) -> None:
+    options = ReleaseOptions(shuffle=True, shuffled_records=30)
+    with pytest.raises(ConfigurationError, match="shuffled_records must be left out for shuffle=true"):
+        release_file(rewriter, str(numbered), str(tmp_path / "out.jsonl"), options=options)
+
+
 class Later(datetime):
     """A clock of another day."""
 
@@ -99,6 +142,44 @@ def test_a_complete_release_is_stated_again_as_it_was(
     monkeypatch.setattr(local_release, "datetime", Later)
     again = release_file(rewriter, str(numbered), str(tmp_path / "out.jsonl"), resume=True, **place)  # type: ignore[arg-type]
     assert json.loads(json.dumps(again.to_json())) == described
+
+
+@pytest.mark.parametrize("declared", [None, 15, 60, 10**6])
+@pytest.mark.parametrize("delta", [None, 1e-9])
+def test_a_resumed_complete_release_has_the_numbers_of_its_statement(
+    rewriter: Rewriter, numbered: Path, tmp_path: Path, declared: int | None, delta: float | None
+) -> None:
+    """Whatever number of records, or delta, the second command declares; a dry run says the same."""
+    options, files = ReleaseOptions(shuffled_records=30, labels="drop"), (str(numbered), str(tmp_path / "out.jsonl"))
+    released = release_file(rewriter, *files, options=options, key=b"k" * 32)
+    asked = replace(options, shuffled_records=declared, central_delta=delta)
+    again = release_file(rewriter, *files, options=asked, key=b"k" * 32, resume=True)
+    assert again.to_json() == released.to_json()
+    assert preview(*prepare_file(rewriter, *files, options=asked), resume=True).to_json() == released.to_json()
+
+
+CHANGES: list[tuple[dict[str, object], str]] = [
+    ({"shuffle": True, "shuffled_records": None}, "shuffled_here"),
+    ({"samples": 2}, "samples"),
+    ({"labels": "copy"}, "labels"),
+    ({"person_column": "place", "max_records_per_person": 1}, "max_records_per_person"),
+    ({"person_column": "place", "max_records_per_person": 1, "excess": "drop"}, "excess"),
+    ({"text_column": "intent"}, "text_column"),
+]
+
+
+@pytest.mark.parametrize(("changes", "name"), CHANGES)
+def test_a_complete_release_is_not_resumed_with_other_facts(
+    rewriter: Rewriter, numbered: Path, tmp_path: Path, changes: dict[str, object], name: str
+) -> None:
+    """Each of these would print a number or a relation that the statement does not hold."""
+    options, files = ReleaseOptions(shuffled_records=30, labels="drop"), (str(numbered), str(tmp_path / "out.jsonl"))
+    if "excess" in changes:
+        options = replace(options, person_column="place", max_records_per_person=1)
+    release_file(rewriter, *files, options=options, key=b"k" * 32)
+    asked = replace(options, **changes)  # type: ignore[arg-type]
+    with pytest.raises(DataError, match=rf"is a complete release with other options, .*\({name} was "):
+        release_file(rewriter, *files, options=asked, key=b"k" * 32, resume=True)
 
 
 def test_without_shuffling_nothing_central_is_said(rewriter: Rewriter, numbered: Path, tmp_path: Path) -> None:

@@ -55,7 +55,7 @@ def statement(
         "kept_columns": [],
         "training_data": {"name": "air_travel", "public": True, "records": 9},
         "versions": statement_provenance.versions(),
-        "codebook": statement_provenance.codebook_facts(text, DIM),
+        "codebook": statement_provenance.codebook_facts(text, changes.get("latent_dim", DIM)),
         "model_sha256": hashlib.sha256(b"weights").hexdigest(),
         "model_files": {name: hashlib.sha256(content).hexdigest() for name, content in MODEL.items()},
         "output_sha256": hashlib.sha256(b"texts\n").hexdigest(),
@@ -294,7 +294,7 @@ def test_the_model_may_be_named_by_its_run(tmp_path: Path) -> None:
 
 def test_the_checker_is_one_file_of_the_standard_library(tmp_path: Path) -> None:
     source = Path(verify_statement.__file__)
-    assert len(source.read_text("utf-8").splitlines()) <= 400
+    assert len(source.read_text("utf-8").splitlines()) <= 450
     tree = ast.parse(source.read_text("utf-8"))
     names = [
         node.module if isinstance(node, ast.ImportFrom) else node.names[0].name
