@@ -165,7 +165,7 @@ TARGETS = {
     "description.Description.keep_probability": SEVERAL,
     "description.Description.privatize": SEVERAL,
     "description.Description.choose": SEVERAL,
-    "description.Description.over_broad_text": SEVERAL,
+    "description.heavy_sentences": SEVERAL,
     "description.Description._checked": SEVERAL,
     "description._other": SEVERAL,
     "randomized_response.RandomizedResponse.odds": LECTURE,
