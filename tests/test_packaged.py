@@ -21,6 +21,7 @@ from adept.comparison.audits_attacks_examples import _audit
 from adept.comparison.config import CompareConfig
 from adept.comparison.plan import Cell
 from adept.data.corpus import DataConfig, load
+from adept.errors import ConfigurationError
 from adept.mechanisms import Description, JointResponse, LearnedCodebook
 from adept.mechanisms.base import MechanismChoice
 from adept.models import adapt as examples
@@ -206,24 +207,28 @@ def test_no_larger_budget_keeps_fewer_words(packaged: tuple[Autoencoder, Tokeniz
 
 
 def test_how_many_descriptions_are_used_at_a_budget(packaged: tuple[Autoencoder, Tokenizer]) -> None:
-    """All sentences, several of them heavy, until a search around a record is worth while."""
+    """All sentences, several of them heavy, from epsilon 8.3 on: above 16 the same ones as at 16."""
     model, tokenizer = packaged
     assert model.sentences
-    whole = len(model.sentences.utterances) + len(model.sentences.listed)
-    budgets = ((4.0, None), (10.0, 86), (12.0, 15), (14.0, 3), (15.0, 1), (16.0, 1), (17.0, None), (24.0, None))
+    whole = len(model.sentences)
+    budgets = ((4.0, None), (10.0, 86), (12.0, 15), (14.0, 3), (15.0, 1), (16.0, 1), (17.0, 1), (24.0, 1))
     for epsilon, heavy in budgets:
         rewriter = Rewriter(model, tokenizer, mechanism=Description(epsilon=epsilon))
         expected = (whole, heavy) if heavy else (Description(epsilon=epsilon).count, 1)
         assert (rewriter.mechanism.count, rewriter.mechanism.heavy) == expected
         assert rewriter.encode(["wake me at seven", ""]).shape == (2, heavy or 1)
         assert len(rewriter.rewrite(["wake me at seven", ""])) == 2
-    for epsilon, fewer in ((11.5, None), (16.5, whole)):
+    for epsilon, fewer in ((11.5, None), (16.5, whole), (24.0, whole)):
         joint = JointResponse(mechanism=Description(epsilon=epsilon), labels=("a", "b"))
         used = Rewriter(model, tokenizer, mechanism=joint).mechanism.count
         assert used == (fewer or joint.text.count)
     assert [best_exact(model, epsilon=epsilon) for epsilon in (8.9, 9.0)] == [LearnedCodebook, Description]
-    set_by_hand = Description(epsilon=16.0, size=500_000)
-    assert Rewriter(model, tokenizer, mechanism=set_by_hand).mechanism.count == 500_000
+    set_by_hand = Description(epsilon=16.0, size=100_000)
+    assert Rewriter(model, tokenizer, mechanism=set_by_hand).mechanism.count == 100_000
+    with pytest.raises(
+        ConfigurationError, match="size must be at most 314402, the number of the model's public sentences"
+    ):
+        Rewriter(model, tokenizer, mechanism=Description(epsilon=16.0, size=500_000))
 
 
 def test_an_audit_of_the_model_and_of_a_comparison_judges_the_descriptions_that_are_released(
