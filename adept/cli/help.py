@@ -134,34 +134,57 @@ def config_directory() -> Path:
 
 
 def write_out(command: str, arguments: list[str]) -> list[str]:
-    """Return the arguments without short forms; for example, FILE becomes ``statement=FILE``."""
+    """Return the arguments without short forms and without Hydra's signs + and ++.
+
+    For example, FILE becomes ``statement=FILE``, and ``+epsilon=8`` becomes ``epsilon=8``.
+    """
     if command in BARE_WORDS and arguments and "=" not in arguments[0] and not arguments[0].startswith("-"):
-        return [f"{BARE_WORDS[command]}={arguments[0]}", *arguments[1:]]
+        arguments = [f"{BARE_WORDS[command]}={arguments[0]}", *arguments[1:]]
+    plain = [re.sub(r"^\+{1,2}(?=\w)", "", argument) for argument in arguments]
     if command == "audit":  # Hydra would look for a file of that name in conf/mechanism
-        return [re.sub(r"^mechanism(?==.*:)", "foreign", argument) for argument in arguments]
-    return arguments
+        return [re.sub(r"^mechanism(?==.*:)", "foreign", argument) for argument in plain]
+    return plain
 
 
 def check_options(command: str, arguments: list[str]) -> None:
-    """Raise ConfigurationError for an unknown option or value; the message names a similar one."""
+    """Raise ConfigurationError for an unknown option or value; the message names a similar one.
+
+    *Claim*: each argument NAME=VALUE that passes sets one option that ``options`` lists or a field
+    of the mechanism, and no two arguments set the same one. So no argument is dropped in silence.
+    *Proof*: a NAME is either listed or begins with ``mechanism.``, and Hydra refuses a key that the
+    mechanism's dataclass lacks as long as no sign precedes it; ``write_out`` removed all signs.
+    Repeated names, deletions and whole dataclasses, which hold several options, are refused. QED.
+    """
     known = [option.name for option in options(command)]
-    whole = [name[: dot.start()] for name in known for dot in re.finditer(r"\.", name)]  # which Hydra can set
+    given = [argument.partition("=")[0] for argument in arguments if argument not in PRINTING]
     for argument in arguments:
         name, equals, value = argument.partition("=")
-        if not equals and argument not in PRINTING and not argument.startswith("~"):
+        if argument in PRINTING:
+            continue
+        if argument.startswith("~"):
+            raise ConfigurationError(f"no option can be deleted, got {argument}: leave it out, or give it a value")
+        if not equals:
             raise ConfigurationError(
                 f"an option is written NAME=VALUE, got {argument}: adept {command} --help lists them"
             )
-        if not equals or not re.fullmatch(r"[A-Za-z_][\w.]*", name) or name.startswith(("hydra.", "mechanism.")):
-            continue  # Hydra's own
-        if name not in (*known, *whole):
+        if given.count(name) > 1:
+            raise ConfigurationError(
+                f"{name} must be given once, got it {given.count(name)} times: leave the others out"
+            )
+        if inside := [option for option in known if option.startswith(f"{name}.") and name not in known]:
+            raise ConfigurationError(f"{name} must be set by its options, got {argument}: write {inside[0]}=...")
+        if name not in known and not (name.startswith("mechanism.") and "mechanism" in known):
             meant = _meant(name, known) or f": adept {command} --help lists its options"
             raise ConfigurationError(f"{command} has no option {name}{meant}")
-        if name in groups(command) and re.fullmatch(r"[\w.-]*", value) and value != "null":
+        if name in groups(command) and value != "null":
             choices = names(name, command)
             if value not in choices:
                 got = f"{value or 'nothing'}{_meant(value, choices)}"
                 raise ConfigurationError(f"{name} must be one of {', '.join(choices)}, got {got}")
+    own = [name for name in given if name.startswith("mechanism.")]
+    for one, others in {"epsilon": {"mechanism.epsilon"}, "foreign": {"mechanism", *own}}.items():
+        if one in given and (both := others.intersection(given)):
+            raise ConfigurationError(f"{one} must be given once, got {one} and {min(both)}: leave one out")
 
 
 def _meant(name: str, known: list[str]) -> str:

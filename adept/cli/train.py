@@ -39,8 +39,7 @@ class TrainResult:
 
 def main(config: TrainConfig) -> None:
     """Train a model, and print its directory and its validation loss."""
-    overrides = [a for a in sys.argv[1:] if not _key(a).startswith("hydra")]
-    result = run(config, overrides=overrides)
+    result = run(config, overrides=sys.argv[1:])
     rows = [
         ("training", f"{result.train_records} records of {result.data}, vocabulary {result.vocabulary_size}"),
         ("latent", f"{result.latent_dim} dimensions, clip {result.clip}"),

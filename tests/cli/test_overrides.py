@@ -306,6 +306,13 @@ def test_odd_names_of_files_columns_and_labels_need_no_quotes_of_their_own(
     assert (row["à, b"], row["k (1)"], row["k=2?"]) == ("why?", 1, 2)
 
 
+@pytest.mark.parametrize("option", ["+mechanism.scale=99", "++mechanism.clip=l2", "mechanism.size=5"])
+def test_a_mechanism_takes_only_options_of_its_own(adept_here: Run, option: str) -> None:
+    done = adept_here("rewrite", "input=x", "output=y", HARMLESS, "mechanism=l1", option)
+    assert (done.returncode, done.stderr.count("\n")) == (2, 1)
+    assert option.lstrip("+").partition("=")[0] in done.stderr
+
+
 def test_an_unknown_flag_is_one_line(adept_here: Run) -> None:
     done = adept_here("evaluate", "--fast")
     assert (done.returncode, done.stderr.count("\n")) == (2, 1)
