@@ -6,7 +6,7 @@ import re
 import shutil
 import sys
 import textwrap
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import MISSING, dataclass, is_dataclass, replace
 from difflib import get_close_matches
 from functools import cache
@@ -24,6 +24,7 @@ REQUIRED: Any = "???"  # the default of what must be given, as OmegaConf writes 
 HEADING = re.compile(r" +# --- (.+)")  # a line above the first of some fields
 ATTRIBUTE = re.compile(r"^ *(\w+): (.+?)(?=\n *\w+: |\n\n|\Z)", re.MULTILINE | re.DOTALL)  # in a class's docstring
 INDENT = 30
+NEAR = 0.75  # least similarity, from 0 to 1, of a name that a message proposes to the name that was typed
 PLACEHOLDERS = {"str": "TEXT", "int": "N", "float": "X", "bool": "true|false", "group": "NAME"}
 NOTE = """\
 Write an option as NAME=VALUE. The values below are the defaults; the default is null if a word in
@@ -138,8 +139,11 @@ def write_out(command: str, arguments: list[str]) -> list[str]:
 
     For example, FILE becomes ``statement=FILE``, and ``+epsilon=8`` becomes ``epsilon=8``.
     """
-    if command in BARE_WORDS and arguments and "=" not in arguments[0] and not arguments[0].startswith("-"):
-        arguments = [f"{BARE_WORDS[command]}={arguments[0]}", *arguments[1:]]
+    first = arguments[0] if command in BARE_WORDS and arguments else "-"
+    name, equals, _ = first.partition("=")
+    is_option = equals and (not Path(first).exists() or name in (option.name for option in options(command)))
+    if not is_option and not first.startswith("-"):
+        arguments = [f"{BARE_WORDS[command]}={first}", *arguments[1:]]
     plain = [re.sub(r"^\+{1,2}(?=\w)", "", argument) for argument in arguments]
     if command == "audit":  # Hydra would look for a file of that name in conf/mechanism
         return [re.sub(r"^mechanism(?==.*:)", "foreign", argument) for argument in plain]
@@ -156,11 +160,10 @@ def check_options(command: str, arguments: list[str]) -> None:
     Repeated names, deletions and whole dataclasses, which hold several options, are refused. QED.
     """
     known = [option.name for option in options(command)]
-    given = [argument.partition("=")[0] for argument in arguments if argument not in PRINTING]
+    arguments = [argument for argument in arguments if argument not in PRINTING or not set(PRINTING) <= set(arguments)]
+    given = [argument.partition("=")[0] for argument in arguments]
     for argument in arguments:
         name, equals, value = argument.partition("=")
-        if argument in PRINTING:
-            continue
         if argument.startswith("~"):
             raise ConfigurationError(f"no option can be deleted, got {argument}: leave it out, or give it a value")
         if not equals:
@@ -187,9 +190,15 @@ def check_options(command: str, arguments: list[str]) -> None:
             raise ConfigurationError(f"{one} must be given once, got {one} and {min(both)}: leave one out")
 
 
-def _meant(name: str, known: list[str]) -> str:
-    elsewhere = [other for other in known if other.rpartition(".")[2] == name.rpartition(".")[2]]
-    return f": did you mean {near[0]}?" if (near := elsewhere or get_close_matches(name, known, n=1)) else ""
+def nearest(name: str, known: Iterable[str]) -> str | None:
+    """Return the name in ``known`` that ends in almost the same word as ``name``, or None."""
+    words = {other: other.rpartition(".")[2] for other in known}
+    near = get_close_matches(name.rpartition(".")[2], words.values(), n=1, cutoff=NEAR)
+    return next(iter(get_close_matches(name, [other for other in words if words[other] in near], n=1, cutoff=0)), None)
+
+
+def _meant(name: str, known: Iterable[str]) -> str:
+    return f": did you mean {near}?" if (near := nearest(name, known)) else ""
 
 
 def help_text(command: str, sentence: str, arguments: list[str]) -> str:
@@ -238,5 +247,8 @@ def typed_as(value: Any) -> str:
         case list() | tuple():
             return f"[{','.join(typed_as(item) for item in value)}]"
         case float():
-            return f"{value:g}"
+            return short if float(short := f"{value:g}") == value else repr(value)
+        case str() if not re.fullmatch(r"[\w./:~-]( *[\w./:~-])*", value) or value.lower() == "null":
+            escaped = re.sub(r"(\\*)('|\Z)", lambda found: found[1] * 2 + ("\\'" if found[2] else ""), value)
+            return f"'{escaped}'"
     return str(value)

@@ -295,9 +295,9 @@ def refusal(kind: type[Any], /, **given: str) -> str:
 def test_no_option_is_also_the_name_of_a_group_that_a_command_does_not_list() -> None:
     from hydra.core.config_store import ConfigStore
 
-    from adept.cli.overrides import register_mechanisms
+    from adept.cli.overrides import register
 
-    register_mechanisms()
+    register("rewrite")
     stored = {name for name in ConfigStore.instance().repo if not name.endswith(".yaml")}
     named = {field.name.split(".")[0] for field in options("rewrite")} - groups("rewrite").keys()
     assert not stored & named
