@@ -1,17 +1,21 @@
 """The commands as a user meets them: in a process of their own, with files, mistakes and exit statuses."""
 
+import importlib
 import json
+import random
 import re
+from functools import cache
 from pathlib import Path
 from typing import Any
 
+import hydra
 import pytest
 from hypothesis import assume, example, given, settings
 from hypothesis.strategies import lists, text
 from tiny import Run
 
 from adept.__main__ import COMMANDS
-from adept.cli.help import options, typed_as
+from adept.cli.help import REQUIRED, options, typed_as
 from adept.cli.overrides import FILES, QUOTED_STRING, configure, read_value
 from adept.errors import ConfigurationError
 
@@ -474,3 +478,147 @@ def test_an_unknown_flag_is_one_line(adept_here: Run) -> None:
     done = adept_here("evaluate", "--fast")
     assert (done.returncode, done.stderr.count("\n")) == (2, 1)
     assert "--fast" in done.stderr
+
+
+PIECES = [
+    *(
+        "",
+        "null",
+        "true",
+        "0",
+        "8",
+        "-1",
+        "1e3",
+        "1e999",
+        "nan",
+        "0,5",
+        "16,32",
+        "[",
+        "]",
+        "[]",
+        "[[]]",
+        "[1,2]",
+        "[a,'b",
+        "{a: b}",
+    ),
+    *(
+        "${x}",
+        "${oc.env:HOME}",
+        "$(x)",
+        "???",
+        "'",
+        '"',
+        "'x'",
+        "@",
+        "@x",
+        "~",
+        "~/x",
+        "~x",
+        "l1",
+        "l1,sqrt_n",
+        "m:C",
+        "a.b:c",
+        "range(3)",
+    ),
+    *(
+        "choice(1,2)",
+        "=",
+        "x=y",
+        "#",
+        "\\",
+        "\\'",
+        "\n",
+        "\x00",
+        "\x1b[31m",
+        "é",
+        "😀",
+        "b\udcff",
+        "9" * 5000,
+        "a" * 300,
+        "*",
+        "-",
+        "x.csv",
+        "none",
+    ),
+]
+FLAGS = [
+    "-m",
+    "--multirun",
+    "--config-name",
+    "--config-name=x",
+    "--cfg",
+    "job",
+    "-c",
+    "--cfg=job",
+    "--info",
+    "--run",
+    "-cn",
+    "~",
+    "+",
+    "++",
+]
+FLAGS += [
+    "--hydra-help",
+    "--config-dir=.",
+    "--package",
+    "",
+    "=",
+    "=x",
+    "+=x",
+    "~x",
+    "~epsilon",
+    "hydra.run.dir=.",
+    "hydra=x",
+    "hydra/launcher=x",
+]
+FOREIGN = re.compile("OmegaConf|Hydra|Lexer|LightningModule|Traceback|internal error")
+
+
+def random_line(chance: random.Random) -> list[str]:
+    """Return a random command line, most of whose options exist."""
+    command = chance.choice([*COMMANDS] * 9 + ["", "nonsense", "--help", "-m"])
+    known = [option.name for option in options(command)] if command in COMMANDS else ["x"]
+    known += [
+        "mechanism.epsilon",
+        "mechanism.size",
+        "mechanism.codewords",
+        "mechanism.x",
+        "mechanism",
+        "decoding",
+        "data",
+        "x.y",
+    ]
+    line = (
+        [f"{option.name}=x" for option in options(command) if option.default == REQUIRED] if command in COMMANDS else []
+    )
+    for _ in range(chance.randrange(4)):
+        name = chance.choice(known)
+        if chance.random() < 0.2:  # misspelt
+            place = chance.randrange(len(name))
+            name = name[:place] + chance.choice(["", "_", ".", "@", "/", "x", " "]) + name[place + 1 :]
+        sign, glue = chance.choice(["", "", "", "+", "++", "~"]), chance.choice(["", "", "", ","])
+        line.append(f"{sign}{name}={glue.join(chance.choices(PIECES, k=chance.randrange(1, 4)))}")
+    line += chance.sample(FLAGS, k=chance.random() < 0.2)
+    chance.shuffle(line)
+    return [command, *line]
+
+
+@pytest.mark.parametrize(
+    "seeds", [range(300), pytest.param(range(300, 2000), marks=pytest.mark.slow)], ids=["300", "2000"]
+)
+def test_no_command_line_ends_with_status_70_or_with_the_words_of_another_program(
+    adept_here: Run, monkeypatch: pytest.MonkeyPatch, seeds: range, tmp_path: Path
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    composed = cache(hydra.compose)
+    monkeypatch.setattr(hydra, "compose", lambda name, chosen: composed(name, tuple(chosen)))
+    for command in COMMANDS:
+        monkeypatch.setattr(importlib.import_module(f"adept.cli.{command}"), "main", lambda _: None)
+    for seed in seeds:
+        line = random_line(random.Random(seed))
+        done = adept_here(*line)
+        assert done.returncode in (0, 2), (seed, line, done.stderr)
+        assert not FOREIGN.search(done.stderr), (seed, line, done.stderr)
+        assert done.stderr.count("\n") == (done.returncode == 2), (seed, line, done.stderr)
+        assert done.returncode == 0 or done.stderr.startswith("adept: "), (seed, line, done.stderr)
+    assert list(tmp_path.iterdir()) == []
