@@ -4,12 +4,15 @@ import importlib
 import json
 import random
 import re
+from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
 from typing import Any
 
 import hydra
 import pytest
+import torch
 from hypothesis import assume, example, given, settings
 from hypothesis.strategies import lists, text
 from tiny import Run
@@ -622,3 +625,47 @@ def test_no_command_line_ends_with_status_70_or_with_the_words_of_another_progra
         assert done.stderr.count("\n") == (done.returncode == 2), (seed, line, done.stderr)
         assert done.returncode == 0 or done.stderr.startswith("adept: "), (seed, line, done.stderr)
     assert list(tmp_path.iterdir()) == []
+
+
+@contextmanager
+def changed(setting: str) -> Iterator[None]:
+    """Change one of PyTorch's defaults, as a notebook may have done before it calls adept."""
+    with torch.inference_mode(setting == "inference_mode"):
+        if setting == "float64":
+            torch.set_default_dtype(torch.float64)
+        torch.use_deterministic_algorithms(setting == "deterministic")
+        try:
+            yield
+        finally:
+            torch.set_default_dtype(torch.float32)
+            torch.use_deterministic_algorithms(False)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("setting", ["float64", "inference_mode", "deterministic"])
+def test_commands_work_whatever_defaults_of_torch_the_caller_has_changed(
+    adept_here: Run, tmp_path: Path, setting: str
+) -> None:
+    rows = [json.dumps({"text": f"play song {i % 9} by {i}", "intent": "ab"[i % 2]}) for i in range(40)]
+    data = tmp_path / "in.jsonl"
+    data.write_text("\n".join(rows))
+    sizes = ["data.sizes=[200,20,20]", "model.hidden_dim=16", "model.embedding_dim=8", "trainer.max_epochs=1"]
+    with changed(setting):
+        for arguments in (
+            ["train", *sizes, "mechanism=l1", "training.epsilon=8", f"output_dir={tmp_path}/lstm"],
+            ["train", *sizes, f"output_dir={tmp_path}/topics"],
+            [
+                "rewrite",
+                f"input={data}",
+                f"output={tmp_path}/out.jsonl",
+                HARMLESS,
+                f"model_dir={tmp_path}/topics/model",
+            ],
+            ["adapt", f"examples={data}", "public=true", f"output_dir={tmp_path}/adapted", "trainer.max_epochs=1"],
+            ["synthesize", f"input={data}", f"output={tmp_path}/new.jsonl", HARMLESS, "labels=drop"],
+            ["evaluate", f"train={data}", f"test={data}"],
+            ["evaluate", f"train={data}", f"test={data}", "classifier=lstm"],
+            ["audit", "mechanism=l1", "epsilon=1", "dim=3", "trials=200", "confidence=0.999999999"],
+        ):
+            done = adept_here(*arguments)
+            assert done.returncode == 0, (arguments, done.stderr)
