@@ -2,7 +2,6 @@
 
 import importlib
 import sys
-from difflib import get_close_matches
 
 from adept.cli.exit_status_and_signals import (
     DONE,
@@ -14,7 +13,7 @@ from adept.cli.exit_status_and_signals import (
     resume_collection,
     show_lines,
 )
-from adept.cli.help import check_options, help_text, write_out
+from adept.cli.help import check_options, help_text, nearest, write_out
 
 COMMANDS = {
     "rewrite": "rewrite a file of utterances privately, and state what is guaranteed",
@@ -66,8 +65,8 @@ def dispatch(arguments: list[str]) -> int:
         show_lines([f"adept {importlib.metadata.version('adept-dp')}"])
         return 0
     if command not in COMMANDS:
-        near = get_close_matches(command, COMMANDS, n=1)
-        advice = f"did you mean {near[0]}?" if near else f"use one of {', '.join(COMMANDS)}"
+        near = nearest(command, COMMANDS)
+        advice = f"did you mean {near}?" if near else f"use one of {', '.join(COMMANDS)}"
         show_lines([f"adept: unknown command {command!r}: {advice}"], to_stderr=True)
         return USER_ERROR
     return guard(lambda: run(command, arguments[1:]))

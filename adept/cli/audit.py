@@ -74,7 +74,7 @@ def load_foreign(config: AuditConfig) -> Claim:
     sys.path.insert(0, here)
     try:
         found: Any = pkgutil.resolve_name(name)
-    except (ImportError, AttributeError, ValueError) as error:
+    except (Exception, SystemExit) as error:  # noqa: BLE001 - foreign code: an import runs it
         raise ConfigurationError(
             f"mechanism must be MODULE:ATTRIBUTE that can be imported, got {name} ({error})"
         ) from None
@@ -83,9 +83,9 @@ def load_foreign(config: AuditConfig) -> Claim:
     if isinstance(found, type):
         try:
             found = found() if config.epsilon is None else found(epsilon=config.epsilon)
-        except TypeError as error:
+        except (Exception, SystemExit) as error:  # noqa: BLE001 - foreign code
             raise ConfigurationError(
-                f"mechanism {name} must take epsilon, and nothing else that is required ({error})"
+                f"mechanism {name} must take epsilon, and nothing else that is required ({type(error).__name__}: {error})"
             ) from None
     if config.target == "rewriter" and not hasattr(found, "privatize") and hasattr(found, "rewrite"):
         found = Claim(found.rewrite, epsilon=getattr(found, "epsilon", None))

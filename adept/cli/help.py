@@ -6,7 +6,7 @@ import re
 import shutil
 import sys
 import textwrap
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import MISSING, dataclass, is_dataclass, replace
 from difflib import get_close_matches
 from functools import cache
@@ -25,6 +25,7 @@ REQUIRED: Any = "???"  # the default of what must be given, as OmegaConf writes 
 HEADING = re.compile(r" +# --- (.+)")  # a line above the first of some fields
 ATTRIBUTE = re.compile(r"^ *(\w+): (.+?)(?=\n *\w+: |\n\n|\Z)", re.MULTILINE | re.DOTALL)  # in a class's docstring
 INDENT = 30
+NEAR = 0.75  # least similarity, from 0 to 1, of a name that a message proposes to the name that was typed
 PLACEHOLDERS = {"str": "TEXT", "int": "N", "float": "X", "bool": "true|false", "group": "NAME"}
 NOTE = """\
 Write an option as NAME=VALUE. The values below are the defaults; the default is null if a word in
@@ -135,41 +136,72 @@ def config_directory() -> Path:
 
 
 def write_out(command: str, arguments: list[str]) -> list[str]:
-    """Return the arguments without short forms; for example, FILE becomes ``statement=FILE``."""
-    if command in BARE_WORDS and arguments and "=" not in arguments[0] and not arguments[0].startswith("-"):
-        return [f"{BARE_WORDS[command]}={arguments[0]}", *arguments[1:]]
+    """Return the arguments without short forms and without Hydra's signs + and ++.
+
+    For example, FILE becomes ``statement=FILE``, and ``+epsilon=8`` becomes ``epsilon=8``.
+    """
+    first = arguments[0] if command in BARE_WORDS and arguments else "-"
+    name, equals, _ = first.partition("=")
+    is_option = equals and (not Path(first).exists() or name in (option.name for option in options(command)))
+    if not is_option and not first.startswith("-"):
+        arguments = [f"{BARE_WORDS[command]}={first}", *arguments[1:]]
+    plain = [re.sub(r"^\+{1,2}(?=\w)", "", argument) for argument in arguments]
     if command == "audit":  # Hydra would look for a file of that name in conf/mechanism
-        return [re.sub(r"^mechanism(?==.*:)", "foreign", argument) for argument in arguments]
-    return arguments
+        return [re.sub(r"^mechanism(?==.*:)", "foreign", argument) for argument in plain]
+    return plain
 
 
 def check_options(command: str, arguments: list[str]) -> None:
-    """Raise ConfigurationError for an unknown option or value; the message names a similar one."""
+    """Raise ConfigurationError for an unknown option or value; the message names a similar one.
+
+    *Claim*: each argument NAME=VALUE that passes sets one option that ``options`` lists or a field
+    of the mechanism, and no two arguments set the same one. So no argument is dropped in silence.
+    *Proof*: a NAME is either listed or begins with ``mechanism.``, and Hydra refuses a key that the
+    mechanism's dataclass lacks as long as no sign precedes it; ``write_out`` removed all signs.
+    Repeated names, deletions and whole dataclasses, which hold several options, are refused. QED.
+    """
     known = [option.name for option in options(command)]
-    whole = [name[: dot.start()] for name in known for dot in re.finditer(r"\.", name)]  # which Hydra can set
+    arguments = [argument for argument in arguments if argument not in PRINTING or not set(PRINTING) <= set(arguments)]
+    given = [argument.partition("=")[0] for argument in arguments]
     for argument in arguments:
         name, equals, value = argument.partition("=")
-        if not equals and argument not in PRINTING and not argument.startswith("~"):
+        if argument.startswith("~"):
+            raise ConfigurationError(f"no option can be deleted, got {argument}: leave it out, or give it a value")
+        if not equals:
             raise ConfigurationError(
                 f"an option is written NAME=VALUE, got {argument}: adept {command} --help lists them"
             )
-        if line := removal(name.lstrip("+")):
+        if line := removal(name):
             raise ConfigurationError(line)
-        if not equals or not re.fullmatch(r"[A-Za-z_][\w.]*", name) or name.startswith(("hydra.", "mechanism.")):
-            continue  # Hydra's own
-        if name not in (*known, *whole):
+        if given.count(name) > 1:
+            raise ConfigurationError(
+                f"{name} must be given once, got it {given.count(name)} times: leave the others out"
+            )
+        if inside := [option for option in known if option.startswith(f"{name}.") and name not in known]:
+            raise ConfigurationError(f"{name} must be set by its options, got {argument}: write {inside[0]}=...")
+        if name not in known and not (name.startswith("mechanism.") and "mechanism" in known):
             meant = _meant(name, known) or f": adept {command} --help lists its options"
             raise ConfigurationError(f"{command} has no option {name}{meant}")
-        if name in groups(command) and re.fullmatch(r"[\w.-]*", value) and value != "null":
+        if name in groups(command) and value != "null":
             choices = names(name, command)
             if value not in choices:
                 got = f"{value or 'nothing'}{_meant(value, choices)}"
                 raise ConfigurationError(f"{name} must be one of {', '.join(choices)}, got {got}")
+    own = [name for name in given if name.startswith("mechanism.")]
+    for one, others in {"epsilon": {"mechanism.epsilon"}, "foreign": {"mechanism", *own}}.items():
+        if one in given and (both := others.intersection(given)):
+            raise ConfigurationError(f"{one} must be given once, got {one} and {min(both)}: leave one out")
 
 
-def _meant(name: str, known: list[str]) -> str:
-    elsewhere = [other for other in known if other.rpartition(".")[2] == name.rpartition(".")[2]]
-    return f": did you mean {near[0]}?" if (near := elsewhere or get_close_matches(name, known, n=1)) else ""
+def nearest(name: str, known: Iterable[str]) -> str | None:
+    """Return the name in ``known`` that ends in almost the same word as ``name``, or None."""
+    words = {other: other.rpartition(".")[2] for other in known}
+    near = get_close_matches(name.rpartition(".")[2], words.values(), n=1, cutoff=NEAR)
+    return next(iter(get_close_matches(name, [other for other in words if words[other] in near], n=1, cutoff=0)), None)
+
+
+def _meant(name: str, known: Iterable[str]) -> str:
+    return f": did you mean {near}?" if (near := nearest(name, known)) else ""
 
 
 def help_text(command: str, sentence: str, arguments: list[str]) -> str:
@@ -218,5 +250,8 @@ def typed_as(value: Any) -> str:
         case list() | tuple():
             return f"[{','.join(typed_as(item) for item in value)}]"
         case float():
-            return f"{value:g}"
+            return short if float(short := f"{value:g}") == value else repr(value)
+        case str() if not re.fullmatch(r"[\w./:~-]( *[\w./:~-])*", value) or value.lower() == "null":
+            escaped = re.sub(r"(\\*)('|\Z)", lambda found: found[1] * 2 + ("\\'" if found[2] else ""), value)
+            return f"'{escaped}'"
     return str(value)

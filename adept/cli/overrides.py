@@ -1,136 +1,175 @@
-"""The conversion of a command's arguments NAME=VALUE into its configuration, with Hydra."""
+"""The conversion of a command's arguments NAME=VALUE into its configuration.
 
+*Claim*: a name of a file, a column or a label reaches its option exactly as it was typed, apart
+from four short forms: quotes around a value or an item are removed, ``~/`` at the beginning of a
+file's name is the home directory, the spaces around an item are no part of it, and ``null`` is no
+value where that is allowed. *Proof*: Hydra composes the files in ``conf/``, and gets nothing of a
+user but names of such files, which ``check_options`` has found there. ``read_value`` alone reads all
+other values, and changes a text in these four cases only. QED.
+"""
+
+import os
 import re
 import sys
 from collections.abc import Iterator
-from dataclasses import is_dataclass
-from pathlib import Path
-from types import UnionType
-from typing import Any, get_args, get_type_hints
+from dataclasses import fields, is_dataclass
+from functools import reduce
+from types import NoneType
+from typing import Any, get_args, get_origin, get_type_hints
 
 import hydra
+import yaml
 from hydra.core.config_store import ConfigStore
-from hydra.core.override_parser.types import Quote, QuotedString
-from hydra.errors import HydraException
-from omegaconf import MISSING, DictConfig, OmegaConf
-from omegaconf.errors import MissingMandatoryValue, OmegaConfBaseException
+from omegaconf import MISSING, OmegaConf
 
 from adept.cli.exit_status_and_signals import interrupt_on_signals, show_lines
-from adept.cli.help import PRINTING, config_directory, configuration
+from adept.cli.help import PRINTING, config_directory, configuration, groups
 from adept.data.labels import FROM_FILE
-from adept.errors import ConfigurationError
+from adept.errors import ConfigurationError, printable
 from adept.mechanisms import BY_NAME
 from adept.mechanisms.base import MechanismChoice
-from adept.removed import removal
 
-KINDS_IN_WORDS = {"Float": "a number", "Integer": "a whole number", "valid bool": "true or false"}
-SAMPLE_VALUES = {"Float": "0.5", "Integer": "8", "valid bool": "true"}  # for messages
+# Options that name files or directories: a leading ~/ is the home directory, as in a shell
+FILES = {"input", "output", "statement", "expect", "schema", "key", "ledger", "approve", "label_descriptions"}
+FILES |= {"examples", "train", "test", "reference", "resume_from", "data.path", "data.broad", "model_dir"}
+FILES |= {"output_dir", "runs", "environments"}
+LEFT_OPEN = {"epsilon", "clip_norm"}  # of a mechanism: the command and the model give them
+NUMBERS = {float: ("a number", "0.5"), int: ("a whole number", "8"), bool: ("true or false", "true")}  # for messages
+BOOLEANS = dict.fromkeys(("true", "yes", "y", "on", "1"), True) | dict.fromkeys(("false", "no", "n", "off", "0"), False)
 DECIMAL_COMMA = re.compile(r"[+-]?\d+,\d+")
-QUOTED_STRING = re.compile(r"""'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*\"""", re.DOTALL)  # what Hydra takes for one string
-
-
-def register_mechanisms() -> None:
-    """Register each mechanism's dataclass with Hydra; ``epsilon`` and ``clip_norm`` stay unset."""
-    for name, kind in BY_NAME.items():
-        node = OmegaConf.structured(kind)
-        OmegaConf.set_readonly(node, None)
-        for left_open in {"epsilon", "clip_norm"} & node.keys():
-            node[left_open] = MISSING
-        ConfigStore.instance().store(group="dataclass/mechanism", name=name, node=node)
+QUOTED = r"""'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*\""""
+QUOTED_STRING = re.compile(QUOTED, re.DOTALL)
+ITEM = re.compile(rf"\s*(?:({QUOTED})\s*|([^,]*)),", re.DOTALL)  # of a list, and the comma that ends it
 
 
 def compose(command: str, arguments: list[str]) -> Any:
     """Return a command's configuration, or print it for ``--cfg job`` and return None."""
     interrupt_on_signals()
-    schema = configuration(command)
-    register_mechanisms()
-    ConfigStore.instance().store(name=f"schema_{command}", node=schema)
-    overrides = literal_overrides([argument for argument in arguments if argument not in PRINTING], schema)
+    overrides = [argument for argument in arguments if argument not in PRINTING]
     sys.argv = [f"adept {command}", *overrides]
-    try:
-        with hydra.initialize_config_dir(str(config_directory()), version_base="1.3"):
-            config = hydra.compose(command, overrides)
-        if PRINTING[0] not in arguments:
-            return instantiate(config)
-        show_lines(OmegaConf.to_yaml(config).removesuffix("\n").split("\n"))
-        return None
-    except MissingMandatoryValue as error:
-        reason = f"{error.full_key} must be given, got nothing: add {error.full_key}=..."
-    except (HydraException, OmegaConfBaseException) as error:
-        reason = _plain(" ".join(str(error.__cause__ or error).split()))
-    raise ConfigurationError(reason)
+    if PRINTING[0] not in arguments:
+        return configure(command, overrides)
+    printed = yaml.safe_dump(read_values(command, overrides)[0], sort_keys=False, allow_unicode=True)
+    show_lines(printed.removesuffix("\n").split("\n"))
+    return None
 
 
-def _plain(message: str) -> str:
-    """Reword Hydra's most frequent error messages in the style of adept's messages."""
-    if several := re.search(r"Ambiguous value for argument '(\S+?)=(.*?)' ", message):
-        name, value = several.groups()
-        if DECIMAL_COMMA.fullmatch(value):
-            return f"{name} must have a decimal point, got {value}: write {value.replace(',', '.')}; a list is written [A,B]"
-        return f"{name} must be one value, got {value}: a list is written [A,B]"
-    if misspelt := re.search(r"Key '.+?' not in '.+?' full_key: (\S+)", message):
-        if line := removal(misspelt[1]):
-            return line
-        return f"this command has no option {misspelt[1]}: --help lists the options"
-    if other := re.search(r"Value '(.*?)'.* not .*?(Float|Integer|valid bool)\b.*? full_key: (\S+)", message):
-        value, kind, name = other.groups()
-        advice = f"{value.replace(',', '.')}, with a decimal point" if DECIMAL_COMMA.fullmatch(value) else ""
-        advice = advice or f"{name}={SAMPLE_VALUES[kind]}, for example"
-        return f"{name} must be {KINDS_IN_WORDS[kind]}, got {value or 'nothing'}: write {advice}"
-    if single := re.search(r"is not a ListConfig, list or tuple\. full_key: (\S+)", message):
-        return f"{single[1]} must be a list: write {single[1]}=[...], with commas between"
-    return f"{message.split(' Config search path')[0].split(' See https')[0]}: --help lists the options"
+def configure(command: str, arguments: list[str]) -> Any:
+    """Return a command's configuration; raise ConfigurationError for a value that does not fit."""
+    values, kind = read_values(command, arguments)
+    given = {argument.partition("=")[0] for argument in arguments} - groups(command).keys()
+    for name, value in values.items():
+        if value == MISSING and name not in given:
+            raise ConfigurationError(f"{name} must be given, got nothing: add {name}=...")
+    if kind is not None:
+        own = {name: value for name, value in values["mechanism"].items() if name not in LEFT_OPEN or value != MISSING}
+        values["mechanism"] = MechanismChoice(kind, own.pop("epsilon", None), own.pop("clip_norm", None), own)
+    return _build(configuration(command), values)
 
 
-def literal_overrides(arguments: list[str], schema: type[Any]) -> list[str]:
-    """Return the arguments, with the values of text options quoted for Hydra.
+def read_values(command: str, arguments: list[str]) -> tuple[dict[str, Any], Any]:
+    """Return all values of a command's configuration, and the class of its mechanism or None.
 
-    If an option takes a list, ``@FILE`` becomes a list whose only item is the text "@FILE"; the
-    command reads the file later. In other text options, a leading ``~/`` becomes the home
-    directory.
+    A value that must be given, and is not, is MISSING.
     """
-    kinds = dict(_text_fields(schema))
-    return [_literal(argument, kinds) for argument in arguments]
+    schema, given = configuration(command), dict(argument.split("=", 1) for argument in arguments)
+    register(command)
+    with hydra.initialize_config_dir(str(config_directory()), version_base="1.3"):
+        composed = hydra.compose(
+            command, [f"{group}={given.pop(group)}" for group in groups(command) if group in given]
+        )
+    values: Any = OmegaConf.to_container(composed)
+    kind = OmegaConf.get_type(composed, "mechanism") if isinstance(values.get("mechanism"), dict) else None
+    own = {name: hint for name, hint in _hints(kind, "mechanism.") if hint is not Any}
+    hints = dict(_hints(schema)) | own
+    for name, text in given.items():
+        if name not in hints:
+            raise ConfigurationError(
+                f"{kind.name} has no option {name}: its options are {', '.join(own)}"
+                if kind
+                else f"mechanism must be given with {name}, got none: add mechanism=NAME"
+            )
+        *path, last = name.split(".")
+        reduce(dict.__getitem__, path, values)[last] = read_value(name, hints[name], text)
+    return values, kind
 
 
-def _literal(argument: str, kinds: dict[str, bool]) -> str:
-    name, equals, value = argument.partition("=")
-    is_list = kinds.get(name.lstrip("+"))
-    if is_list is None or not equals or QUOTED_STRING.fullmatch(value) or value.lower() == "null":
-        return argument
-    if not is_list:
-        at_home = str(Path("~").expanduser()) + value[1:] if value.startswith("~/") else value
-        return f"{name}={_quoted(at_home)}"
-    if value.startswith(FROM_FILE):
-        return f"{name}=[{_quoted(value)}]"
-    items = value.removeprefix("[").removesuffix("]")
-    if len(items) != len(value) - 2 or not items.strip() or "'" in items or '"' in items:
-        return argument
-    return f"{name}=[{','.join(_quoted(item.strip()) for item in items.split(','))}]"
+def register(command: str) -> None:
+    """Register with Hydra the dataclasses of a command and of all mechanisms.
+
+    The fields ``epsilon`` and ``clip_norm`` of a mechanism stay unset.
+    """
+    ConfigStore.instance().store(name=f"schema_{command}", node=configuration(command))
+    for name, kind in BY_NAME.items():
+        node = OmegaConf.structured(kind)
+        OmegaConf.set_readonly(node, None)
+        for left_open in LEFT_OPEN & node.keys():
+            node[left_open] = MISSING
+        ConfigStore.instance().store(group="dataclass/mechanism", name=name, node=node)
 
 
-def _quoted(value: str) -> str:
-    return QuotedString(text=value, quote=Quote.single).with_quotes()
+def _hints(schema: Any, prefix: str = "") -> Iterator[tuple[str, Any]]:
+    """Yield the name and the annotation of each option of a dataclass, and of dataclasses in it."""
+    hints = get_type_hints(schema) if schema else {}
+    for name in (field.name for field in fields(schema)) if schema else ():
+        if is_dataclass(hints[name]):
+            yield from _hints(hints[name], f"{prefix}{name}.")
+        else:
+            yield prefix + name, hints[name]
 
 
-def _text_fields(schema: type[Any], prefix: str = "") -> Iterator[tuple[str, bool]]:
-    """Yield (name, is_list) for each option whose value is a text or a list of texts."""
-    for name, hint in get_type_hints(schema).items():
-        kinds = [kind for kind in get_args(hint) if kind is not type(None)] if isinstance(hint, UnionType) else [hint]
-        if is_dataclass(hint):
-            yield from _text_fields(hint, f"{prefix}{name}.")  # type: ignore[arg-type]
-        elif kinds in ([str], [list[str]]):
-            yield prefix + name, kinds != [str]
+def _build(schema: Any, values: dict[str, Any]) -> Any:
+    hints = get_type_hints(schema)
+    inner = {name: _build(hints[name], value) for name, value in values.items() if is_dataclass(hints[name])}
+    return schema(**values | inner)
 
 
-def instantiate(config: DictConfig) -> Any:
-    """Turn Hydra's configuration into the command's dataclass, with a ``MechanismChoice`` in it."""
-    OmegaConf.set_struct(config, False)
-    mechanism = config.pop("mechanism", None)
-    result: Any = OmegaConf.to_object(config)
-    if mechanism is not None:
-        given = {str(key): mechanism[key] for key in mechanism if not OmegaConf.is_missing(mechanism, key)}
-        kind: Any = OmegaConf.get_type(mechanism)
-        budget, radius = given.pop("epsilon", None), given.pop("clip_norm", None)
-        result.mechanism = MechanismChoice(kind, budget, radius, given)
-    return result
+def read_value(name: str, hint: Any, text: str) -> Any:
+    """Return the value that a text stands for, of the kind with which the option is annotated.
+
+    Where a list of texts is expected, ``@FILE`` becomes a list whose only item is "@FILE"; the
+    command reads the file later.
+    """
+    choices = [kind for kind in get_args(hint) if kind is not NoneType] if NoneType in get_args(hint) else [hint]
+    if choices != [hint] and text.lower() == "null":
+        return None
+    [kind], trimmed = choices, text.strip()
+    in_brackets = len(trimmed) > 1 and trimmed.startswith("[") and trimmed.endswith("]")
+    if kind is Any:  # one value or a list
+        kind = str if name in FILES else float
+        kind = list[kind] if in_brackets else kind  # type: ignore[valid-type]
+    if get_origin(kind) is not list:
+        return _read_one(name, kind, text)
+    [kind] = get_args(kind)
+    if kind is str and text.startswith(FROM_FILE):
+        return [text]
+    if not in_brackets:
+        if kind is float and DECIMAL_COMMA.fullmatch(text):
+            _read_one(name, kind, text)
+        raise ConfigurationError(f"{name} must be a list: write {name}=[...], with commas between")
+    body = trimmed[1:-1]
+    items = [quoted or plain.strip() for quoted, plain in ITEM.findall(f"{body},")] if body.strip() else []
+    return [_read_one(name, kind, item) for item in items]
+
+
+def _read_one(name: str, kind: Any, text: str) -> Any:
+    value = text
+    if QUOTED_STRING.fullmatch(text):  # a backslash in it counts only before a quote, and before those
+        value = re.sub(rf"(\\+)({text[0]}|\Z)", lambda found: found[1][: len(found[1]) // 2] + found[2], text[1:-1])
+    elif name in FILES and re.match(r"~(/|\Z)", text):
+        value = os.path.expanduser("~") + text[1:]  # noqa: PTH111 - Path raises without a home
+    try:
+        return BOOLEANS[value.lower()] if kind is bool else kind(value)
+    except (KeyError, ValueError):
+        raise ConfigurationError(_advice(name, kind, printable(value))) from None
+
+
+def _advice(name: str, kind: Any, value: str) -> str:
+    if kind is float and DECIMAL_COMMA.fullmatch(value):
+        return (
+            f"{name} must have a decimal point, got {value}: write {value.replace(',', '.')}; a list is written [A,B]"
+        )
+    if "," in value:
+        return f"{name} must be one value, got {len(value.split(','))} ({value}): give one of them"
+    expected, sample = NUMBERS[kind]
+    return f"{name} must be {expected}, got {value or 'nothing'}: write {name}={sample}, for example"

@@ -11,6 +11,7 @@ from pathlib import Path
 from adept.cli.config import TrainConfig
 from adept.cli.console import show, warn, write_json
 from adept.cli.exit_status_and_signals import is_interrupted
+from adept.cli.overrides import read_value
 from adept.data.corpus import Corpus, load
 from adept.data.writing import new_directory
 from adept.errors import ConfigurationError, DataError, Interrupted
@@ -39,8 +40,7 @@ class TrainResult:
 
 def main(config: TrainConfig) -> None:
     """Train a model, and print its directory and its validation loss."""
-    overrides = [a for a in sys.argv[1:] if not _key(a).startswith("hydra")]
-    result = run(config, overrides=overrides)
+    result = run(config, overrides=sys.argv[1:])
     rows = [
         ("training", f"{result.train_records} records of {result.data}, vocabulary {result.vocabulary_size}"),
         ("latent", f"{result.latent_dim} dimensions, clip {result.clip}"),
@@ -146,16 +146,17 @@ def _write_overrides(config: TrainConfig, overrides: list[str], directory: Path)
 
 def complete(given: list[str]) -> list[str]:
     """Add the options that the run ``resume_from`` stored, except those that are ``given`` anew."""
-    directories = [argument.partition("=")[2] for argument in given if argument.startswith("resume_from=")]
-    if not directories:
+    own = {_key(argument): argument.partition("=")[2] for argument in given}
+    if "resume_from" not in own:
         return given
     try:
-        kept = json.loads((Path(directories[-1].strip("'\"")) / OVERRIDES).read_text("utf-8"))
+        kept = json.loads((Path(read_value("resume_from", str, own["resume_from"])) / OVERRIDES).read_text("utf-8"))
     except (OSError, ValueError):
         return given  # run says what is wrong with that directory
-    kept = [argument for argument in kept if isinstance(argument, str) and "=" in argument]
-    overridden = {_key(argument) for argument in given}
-    return [argument for argument in kept if _key(argument) not in overridden] + given
+    stored = {
+        _key(argument): argument.lstrip("+") for argument in kept if isinstance(argument, str) and "=" in argument
+    }
+    return [argument for key, argument in stored.items() if key not in own] + given
 
 
 def _key(override: str) -> str:

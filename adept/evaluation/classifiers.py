@@ -30,7 +30,7 @@ CLASSIFIERS = ("tfidf", "lstm")
 # Strengths to try (scikit-learn's C): a smaller strength gives a simpler classifier
 STRENGTHS = 0.25, 0.5, 1.0, 2.0, 4.0, 16.0, 64.0
 STANDARD_STRENGTH = 4.0  # a larger strength must give more correct labels
-TEMPERATURES = 2.0 ** torch.arange(-2.0, 2.75, 0.25)  # factors by which scores are multiplied
+TEMPERATURES = 2.0 ** torch.arange(-2.0, 2.75, 0.25, dtype=torch.float32)  # factors by which scores are multiplied
 VECTOR_LENGTH = 0.7  # length of a text's mean word vector; the TF-IDF vector of a text has length 1
 FOLDS, MIN_RECORDS_TO_TUNE = 3, 100
 ONE_FOLD_RECORDS = 1500  # with more records, only one fold is held out

@@ -44,6 +44,7 @@ class LSTMClassifier(lightning.LightningModule):
         return torch.optim.AdamW(self.parameters(), lr=2e-3)
 
 
+@torch.inference_mode(mode=False)  # the caller may have switched gradients off
 def predict_lstm(train: Corpus, texts: list[str], *, seed: int) -> list[str]:
     """Train a classifier for EPOCHS epochs; return the likeliest label of each text."""
     lightning.seed_everything(seed, verbose=False)

@@ -86,7 +86,7 @@ def softmax_regression(
         start: weights from which the search starts; by default zeros.
     """
     size = (features.width + 1, counts.shape[1])
-    weights = torch.zeros(size) if start is None else start.clone()
+    weights = torch.zeros(size, dtype=torch.float32) if start is None else start.clone()
     weights.requires_grad_()
     optimiser = torch.optim.LBFGS(
         [weights], max_iter=steps, history_size=HISTORY_STEPS, tolerance_change=MIN_GAIN, line_search_fn="strong_wolfe"

@@ -66,6 +66,7 @@ MANY_PLACING, FEW_PLACING = (3, 4000, 0.0), (1, 16000, 0.5)
 READ_LATENTS = ("topics.rarity", "topics.directions", "topics.offset", "to_state.weight", "decoder.weight_ih_l0")
 
 
+@torch.inference_mode(mode=False)  # inside it, no weights could be trained later
 def adapt(
     model: Autoencoder, tokenizer: Tokenizer, examples: Sequence[str], *, source: str, said: bool = True, seed: int = 0
 ) -> tuple[Autoencoder, Tokenizer]:
@@ -260,6 +261,7 @@ def _list_sentences(
     return replace(said, utterances=ordered, listed=listed, is_broad=broad)
 
 
+@torch.inference_mode(mode=False)  # the caller may have switched gradients off
 def fine_tune(
     model: Autoencoder,
     tokenizer: Tokenizer,

@@ -68,6 +68,7 @@ class Autoencoder(Adept):
         self.held_out: list[str] = []  # public texts that nothing was learned from, if there is no list of sentences
         if config.encoder == TOPICS:
             self.topics = TopicEncoder(vocabulary_size, config.latent_dim)
+        self.float()  # whatever torch.set_default_dtype says
 
     def read(self, tokens: Tensor) -> Tensor:
         if self.training and self.labels:

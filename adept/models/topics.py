@@ -51,7 +51,7 @@ class TopicEncoder(nn.Module):
 
     def forward(self, tokens: Tensor) -> Tensor:
         """Return topics (B, n) of texts. A text whose words have no topics gets (1, 0, ..., 0)."""
-        times = (tokens[:, :, None] == tokens[:, None, :]).sum(dim=2)  # (B, T)
+        times = (tokens[:, :, None] == tokens[:, None, :]).sum(dim=2).to(self.rarity.dtype)  # (B, T)
         share = (1 + times.log()) * self.rarity[tokens] / times
         length = (share.square() * times).sum(dim=1, keepdim=True).sqrt()
         sums = nn.functional.embedding_bag(tokens, self.directions, per_sample_weights=share, mode="sum")

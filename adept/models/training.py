@@ -36,6 +36,7 @@ from adept.models.word_vectors import Lexicon
 POOL_BATCHES = 50  # batches whose records are sorted by length together
 
 
+@torch.inference_mode(mode=False)  # the caller may have switched gradients off
 def train_model(
     train: Corpus, validation: Corpus, spec: TrainSpec, *, output_dir: Path, resume: Path | None = None
 ) -> tuple[Autoencoder, Tokenizer, FitResult]:

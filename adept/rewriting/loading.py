@@ -62,6 +62,12 @@ def fit(mechanism: LocalRandomizer, model: Autoencoder, *, pairs: JointResponse 
             label are asked together of a mechanism that releases sentences by label.
         ModelError: the model is not suitable for the mechanism.
     """
+    declared = all(hasattr(mechanism, name) for name in ("name", "clip", "serves", "randomises"))
+    if not (isinstance(mechanism, LocalRandomizer) and declared):
+        raise ConfigurationError(
+            f"mechanism must be an object of a class in adept.mechanisms, or of a subclass of Mechanism with name and clip, got "
+            f"{getattr(mechanism, '__name__', type(mechanism).__name__)}: give mechanisms.L1Laplace(epsilon=8), for example"
+        )
     if model.clip not in mechanism.serves:
         raise ModelError(
             f"the model was trained for clip {model.clip}, which mechanism {mechanism.name} cannot use: "

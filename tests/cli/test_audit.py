@@ -135,3 +135,17 @@ def test_what_cannot_be_judged_is_one_line_with_status_2(
     assert done.returncode == 2, done.stdout + done.stderr
     assert message in done.stderr
     assert done.stderr.count("\n") == 1
+
+
+@pytest.mark.parametrize("code", ["raise RuntimeError('boom')", "def (", "raise SystemExit", "1 / 0"])
+@pytest.mark.parametrize("inside", [False, True])
+def test_foreign_code_that_fails_while_it_is_loaded_is_one_line_with_status_2(
+    adept_here: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, code: str, inside: bool
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delitem(sys.modules, "broken", raising=False)
+    lines = ["class Mine:", "    def __init__(self, epsilon):", f"        {code}"] if inside else [code]
+    (tmp_path / "broken.py").write_text("\n".join(lines) + "\n")
+    done = adept_here("audit", "mechanism=broken:Mine", "epsilon=1")
+    assert (done.returncode, done.stderr.count("\n")) == (2, 1), done.stderr
+    assert "broken:Mine" in done.stderr

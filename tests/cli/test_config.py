@@ -7,13 +7,11 @@ from pathlib import Path
 
 import pytest
 import yaml
-from hydra import compose, initialize_config_dir
-from hydra.core.config_store import ConfigStore
 from hydra.core.global_hydra import GlobalHydra
 
 from adept.__main__ import COMMANDS
 from adept.cli.help import config_directory, configuration
-from adept.cli.overrides import instantiate, register_mechanisms
+from adept.cli.overrides import configure
 from adept.errors import ConfigurationError
 from adept.mechanisms import BY_NAME, L1Laplace, LearnedCodebook
 from adept.mechanisms.base import MechanismChoice
@@ -27,21 +25,18 @@ USERS = {"data": "train", "mechanism": "rewrite"}  # a command that has the grou
 
 def compose_command(command: str, *overrides: str) -> object:
     """Compose and convert a command's configuration as the command line does."""
-    schema = configuration(command)
-    register_mechanisms()
-    ConfigStore.instance().store(name=f"schema_{command}", node=schema)
+    required = [
+        f"{key}=x"
+        for key in ("model_dir", "ledger", "input", "output", "train", "test", "output_dir", "statement")
+        if key in configuration(command).__dataclass_fields__
+    ]
+    if command == "train":
+        required = ["output_dir=x"]
+    if command == "adapt":
+        required.append("examples=x")
+    given = {override.partition("=")[0]: override for override in [*required, *overrides]}
     GlobalHydra.instance().clear()
-    with initialize_config_dir(str(CONF), version_base="1.3"):
-        required = [
-            f"{key}=x"
-            for key in ("model_dir", "ledger", "input", "output", "train", "test", "output_dir", "statement")
-            if key in schema.__dataclass_fields__
-        ]
-        if command == "train":
-            required = ["output_dir=x"]
-        if command == "adapt":
-            required.append("examples=x")
-        return instantiate(compose(command, overrides=[*required, *overrides]))
+    return configure(command, [*given.values()])
 
 
 @pytest.mark.parametrize("command", sorted(COMMANDS))

@@ -22,6 +22,7 @@ from adept.cli.help import (
     options,
     options_of,
     typed_as,
+    write_out,
 )
 from adept.errors import ConfigurationError
 from adept.mechanisms import BY_NAME
@@ -174,18 +175,59 @@ def test_a_misspelt_option_is_answered_with_the_nearest_one(
 @pytest.mark.parametrize(
     ("command", "arguments"),
     [
-        (
-            "rewrite",
-            ["input=a=b", "mechanism.delta=1e-6", "+decoding.other=1", "~labels", "hydra.run.dir=x", "--cfg", "job"],
-        ),
-        ("audit", ["mechanism=module:name"]),
-        ("train", ["mechanism=null", "data=files", "data.path=x", "data={name:mine}", "model={}", "'quoted=x'"]),
+        ("rewrite", ["input=a=b", "mechanism.delta=1e-6", "decoding.top_k=1", "--cfg", "job"]),
+        ("audit", ["mechanism=module:name", "epsilon=4"]),
+        ("train", ["++mechanism=null", "+data=files", "+data.path=x"]),
     ],
 )
-def test_what_hydra_itself_understands_is_left_to_it(command: str, arguments: list[str]) -> None:
-    check_options(command, arguments)
+def test_options_that_exist_pass_with_hydras_signs_too(command: str, arguments: list[str]) -> None:
+    check_options(command, write_out(command, arguments))
     with pytest.raises(ConfigurationError):
-        check_options(command, [*arguments, "colour=red"])
+        check_options(command, write_out(command, [*arguments, "+colour=red"]))
+
+
+@pytest.mark.parametrize("sign", ["", "+", "++"])
+@pytest.mark.parametrize("command", COMMANDS)
+@pytest.mark.parametrize(
+    "name", ["max_records_per_persn", "x", "decoding.x", "group", "hydra.run.dir", "hydra/launcher"]
+)
+def test_no_command_takes_a_key_that_it_does_not_have_whatever_its_sign(command: str, name: str, sign: str) -> None:
+    with pytest.raises(ConfigurationError, match=f"{command} has no option {re.escape(name)}: "):
+        check_options(command, write_out(command, [f"{sign}{name}=1"]))
+
+
+@pytest.mark.parametrize(
+    ("command", "arguments", "message"),
+    [
+        ("rewrite", ["epsilon=8", "epsilon=4"], "epsilon must be given once, got it 2 times"),
+        ("rewrite", ["epsilon=8", "+epsilon=8", "++epsilon=8"], "epsilon must be given once, got it 3 times"),
+        ("rewrite", ["mechanism=l1", "mechanism=sqrt_n"], "mechanism must be given once"),
+        (
+            "rewrite",
+            ["mechanism=l1", "mechanism.epsilon=8", "epsilon=8"],
+            "epsilon must be given once, got epsilon and mechanism.epsilon",
+        ),
+        ("audit", ["foreign=a:b", "mechanism=a:c"], "foreign must be given once"),
+        (
+            "audit",
+            ["mechanism=a:b", "mechanism.epsilon=4"],
+            "foreign must be given once, got foreign and mechanism.epsilon",
+        ),
+        ("audit", ["foreign=a:b", "mechanism=l1"], "foreign must be given once, got foreign and mechanism"),
+        ("rewrite", ["mechanism@x=l1"], "rewrite has no option mechanism@x"),
+        ("rewrite", ["keep_columns.0=id"], "rewrite has no option keep_columns.0"),
+        ("rewrite", ["decoding={top_k:3}"], "decoding must be set by its options"),
+        ("train", ["data={foo:1}"], "data must be one of"),
+        ("train", ["+mechanism=l1,sqrt_n"], "mechanism must be one of"),
+        *[
+            (command, [f"~{name}"], f"no option can be deleted, got ~{name}")
+            for command, name in (("rewrite", "epsilon"), ("rewrite", "ledger=null"), ("synthesize", "label_set"))
+        ],
+    ],
+)
+def test_an_option_is_set_once_and_never_deleted(command: str, arguments: list[str], message: str) -> None:
+    with pytest.raises(ConfigurationError, match=re.escape(message)):
+        check_options(command, write_out(command, arguments))
 
 
 def test_values_are_written_as_they_would_be_typed() -> None:
@@ -253,9 +295,9 @@ def refusal(kind: type[Any], /, **given: str) -> str:
 def test_no_option_is_also_the_name_of_a_group_that_a_command_does_not_list() -> None:
     from hydra.core.config_store import ConfigStore
 
-    from adept.cli.overrides import register_mechanisms
+    from adept.cli.overrides import register
 
-    register_mechanisms()
+    register("rewrite")
     stored = {name for name in ConfigStore.instance().repo if not name.endswith(".yaml")}
     named = {field.name.split(".")[0] for field in options("rewrite")} - groups("rewrite").keys()
     assert not stored & named

@@ -1,17 +1,26 @@
 """The commands as a user meets them: in a process of their own, with files, mistakes and exit statuses."""
 
+import importlib
 import json
-from dataclasses import dataclass, field
+import random
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import cache
 from pathlib import Path
 from typing import Any
 
+import hydra
 import pytest
-from hydra.core.override_parser.overrides_parser import OverridesParser
+import torch
 from hypothesis import assume, example, given, settings
 from hypothesis.strategies import lists, text
 from tiny import Run
 
-from adept.cli.overrides import QUOTED_STRING, literal_overrides
+from adept.__main__ import COMMANDS
+from adept.cli.help import REQUIRED, options, typed_as
+from adept.cli.overrides import FILES, QUOTED_STRING, configure, read_value
+from adept.errors import ConfigurationError
 
 HARMLESS = "epsilon=8"
 
@@ -114,8 +123,11 @@ REWRITE = "rewrite model_dir={model} input={input} output={output}"
         (f"{REWRITE} epsilon=much", "epsilon must be a number, got much: write epsilon=0.5, for example\n"),
         (f"{REWRITE} epsilon=", "epsilon must be a number, got nothing: write epsilon=0.5, for example\n"),
         (f"{REWRITE} epsilon=8,9", "epsilon must have a decimal point, got 8,9: write 8.9; a list is written [A,B]\n"),
-        (f"{REWRITE} epsilon=8,9,1", "epsilon must be one value, got 8,9,1: a list is written [A,B]\n"),
-        (f"{REWRITE} epsilon='0,5'", "epsilon must be a number, got 0,5: write 0.5, with a decimal point\n"),
+        (f"{REWRITE} epsilon=8,9,1", "epsilon must be one value, got 3 (8,9,1): give one of them\n"),
+        (
+            f"{REWRITE} epsilon='0,5'",
+            "epsilon must have a decimal point, got 0,5: write 0.5; a list is written [A,B]\n",
+        ),
         (f"{REWRITE} epsilon=8 label_epsilon=0,5", "label_epsilon must have a decimal point, got 0,5: write 0.5"),
         (f"{REWRITE} epsilon=8 decoding.temperature=0,5", "decoding.temperature must have a decimal point"),
         ("compare output_dir={output} epsilons=0,5", "epsilons must have a decimal point, got 0,5: write 0.5"),
@@ -242,65 +254,217 @@ def test_a_broken_claim_is_refused_and_can_be_accepted(adept_here: Run, tiny_run
     assert json.loads((tmp_path / "out.txt.privacy.json").read_text())["holds"] is False
 
 
-@dataclass
-class Inner:
-    """A group of fields."""
+HOSTILE = [
+    *(
+        "x=y",
+        "a,b",
+        "it's",
+        "don't know",
+        "'tis",
+        "tickets_${usd}",
+        "${x}",
+        "\\${x}",
+        "a#b",
+        "# b",
+        "[x]",
+        "[x].txt",
+        "{x: y}",
+    ),
+    *(
+        "a b",
+        " a",
+        "b ",
+        "c\\d",
+        "C:\\x\\",
+        "~x.txt",
+        "a~/b",
+        "~~/",
+        "null",
+        "true",
+        "8",
+        "1e3",
+        "???",
+        "@x",
+        "-d",
+        "--x",
+        "+y",
+        "n\nl",
+    ),
+    *(
+        "b\udcff",
+        "ü (1)#?%",
+        '"',
+        "'",
+        'a"b',
+        "range(1,3)",
+        "$HOME",
+        "%s",
+        "*",
+        ":",
+        "a:b",
+        "!",
+        "&a",
+        "|",
+        "é",
+        "😀",
+        "\x1b[31m",
+        ".",
+    ),
+]
+TEXTS = [
+    (command, option.name, option.kind)
+    for command in COMMANDS
+    for option in options(command)
+    if "str" in option.kind or option.name == "train"
+]
 
-    path: str | None = None
-    size: int = 1
+
+def read(command: str, name: str, kind: str, *items: str) -> Any:
+    """Return what an option of texts gets from a command line with one or more items."""
+    hint = {"str": str, "str | None": str | None, "list[str]": list[str], "list[str] | None": list[str] | None}.get(
+        kind, Any
+    )
+    return read_value(name, hint, f"[{','.join(items)}]" if len(items) > 1 or "list" in kind else items[0])
 
 
-@dataclass
-class Outer:
-    """Fields of every kind that a command has."""
+@pytest.mark.parametrize(("command", "name", "kind"), TEXTS)
+def test_hostile_names_are_taken_as_typed_in_every_option_of_text(command: str, name: str, kind: str) -> None:
+    optional, in_list = kind.endswith("None"), "list" in kind
+    for typed in HOSTILE:
+        if in_list and ("," in typed or typed.strip() != typed):
+            assert read(command, name, kind, f'"{typed}"', "b") == [typed, "b"]
+        elif in_list and typed.startswith("@"):
+            assert read(command, name, kind, typed, "b") == [typed, "b"]
+        elif in_list:
+            assert read(command, name, kind, typed) == [typed]
+        elif kind == "Any" and typed == "[x]":
+            assert read(command, name, kind, typed) == ["x"]
+        else:
+            assert read(command, name, kind, typed) == (None if typed == "null" and optional else typed)
 
-    name: str = ""
-    group: Inner = field(default_factory=Inner)
-    columns: list[str] | None = None
-    numbers: list[float] = field(default_factory=list)
-    mechanism: Any = None
 
-
-def parsed(*arguments: str) -> list[Any]:
-    overrides = OverridesParser.create().parse_overrides(literal_overrides(list(arguments), Outer))
-    return [override.value() for override in overrides]
+def test_hostile_names_reach_the_configuration_of_a_command() -> None:
+    labels = [name for name in HOSTILE if "," not in name and name.strip() == name and name[0] not in "'\""]
+    given = [
+        "output=x=y.txt",
+        "input=a,b.jsonl",
+        "text_column=${usd}",
+        "label_column=user's id",
+        f"label_set=[{','.join(labels)}]",
+    ]
+    config = configure("rewrite", [*given, "epsilon=8", "keep_columns=[user's id,k=2,price_${usd}]", "ledger=???"])
+    assert (config.input, config.output, config.ledger) == ("a,b.jsonl", "x=y.txt", "???")
+    assert (config.text_column, config.label_column) == ("${usd}", "user's id")
+    assert config.keep_columns == ["user's id", "k=2", "price_${usd}"]
+    assert config.label_set == labels
+    assert configure("evaluate", ["train=x=y,z.csv", "test=it's"]).train == "x=y,z.csv"
+    assert configure("evaluate", ["train=[it's.csv,don't.csv]", "test=x"]).train == ["it's.csv", "don't.csv"]
 
 
 @settings(deadline=None)  # a busy machine is no failure
 @given(text())
-@example("é ü.txt")
-@example("a=b, c (d) [e] {f}~.csv")
 @example("\\'")
-@example("is it?")
-@example("a\udcff")
 @example("'a'b'")
-def test_any_text_reaches_its_field_as_it_was_typed(value: str) -> None:
-    assume(value.lower() != "null" and not QUOTED_STRING.fullmatch(value) and not value.startswith("~/"))
-    assert parsed(f"name={value}", f"group.path={value}", f"+name={value}") == [value] * 3
+@example('a"b')
+def test_any_text_reaches_its_option_and_any_list_of_texts_as_it_is_quoted(value: str) -> None:
+    assume(value.lower() != "null" and not QUOTED_STRING.fullmatch(value))
+    assert read_value("label", str | None, value) == value
+    quoted = typed_as(f"{value},")
+    assert read_value("label", str, quoted) == f"{value},"
+    assert read_value("texts", list[str], f"[{quoted}, {quoted}]") == [f"{value},"] * 2
 
 
 @settings(deadline=None)  # a busy machine is no failure
-@given(lists(text().filter(lambda item: item.strip() == item and not set(item) & set('"\\,' + "'")), min_size=1))
+@given(
+    lists(text().filter(lambda item: item.strip() == item and "," not in item and item[:1] not in "'\""), min_size=2)
+)
 @example(["~/", "~/x"])
-def test_lists_of_text_reach_their_field_too(values: list[str]) -> None:
-    assume(any(values))
-    assert parsed(f"columns=[{','.join(values)}]") == [values]
+@example(["user's id", "don't know"])
+def test_lists_of_text_need_quotes_only_for_commas_and_outer_spaces(values: list[str]) -> None:
+    assert read_value("texts", list[str], f"[{','.join(values)}]") == values
 
 
 @pytest.mark.parametrize(
-    "argument",
+    ("text", "items"),
     [
-        *("name=null", "name='a b'", 'name="é"', 'columns=["a",b]', "columns=[]", "columns=null", "numbers=[1,2]"),
-        *("group.size=3", "mechanism=l1", "mechanism.epsilon=8", "~name", "--help", "other=a=b"),
+        ("[]", []),
+        ("[ ]", []),
+        (" [a, b] ", ["a", "b"]),
+        ("['','a,b',\"it's\"]", ["", "a,b", "it's"]),
+        ("['tis the season,'twas]", ["'tis the season", "'twas"]),
+        ("[rock 'n' roll,a\"b\"]", ["rock 'n' roll", 'a"b"']),
+        ("[a[0],b]", ["a[0]", "b"]),
+        ("[a,]", ["a", ""]),
+        ("@a,b", ["@a,b"]),
     ],
 )
-def test_what_is_quoted_null_or_no_text_is_left_to_hydra(argument: str) -> None:
-    assert literal_overrides([argument], Outer) == [argument]
+def test_items_of_a_list_are_separated_by_commas_outside_quotes(text: str, items: list[str]) -> None:
+    assert read_value("texts", list[str], text) == items
 
 
-def test_the_home_directory_is_found_where_the_shell_left_it(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(("command", "name", "kind"), TEXTS)
+def test_the_home_directory_is_found_in_names_of_files_and_nowhere_else(
+    monkeypatch: pytest.MonkeyPatch, command: str, name: str, kind: str
+) -> None:
     monkeypatch.setenv("HOME", "/home/someone")
-    assert parsed("name=~/a b.txt", "name=~a", "name=a~/b") == ["/home/someone/a b.txt", "~a", "a~/b"]
+    expected = ["/home/someone/a b.txt", "/home/someone"] if name in FILES else ["~/a b.txt", "~"]
+    found = [read(command, name, kind, value) for value in ("~/a b.txt", "~")]
+    assert [one[0] if isinstance(one, list) else one for one in found] == expected
+    assert read_value(name, str, "'~/x'") == "~/x"
+
+
+def test_every_option_that_is_described_as_a_file_finds_the_home_directory() -> None:
+    begins = re.compile(
+        r"(An? )?(new |New |existing )*([Ff]ile|[Dd]irectory)\b|The (released file|privacy statement|directory)"
+    )
+    described = {
+        option.name
+        for command, name, _ in TEXTS
+        for option in options(command)
+        if name == option.name and begins.match(option.sentence)
+    }
+    assert described <= FILES
+
+
+@pytest.mark.parametrize(
+    ("hint", "text", "value"),
+    [
+        (int, "1_000", 1000),
+        (float, "'8'", 8.0),
+        (float | None, "NULL", None),
+        (bool, "Yes", True),
+        (bool | None, "0", False),
+        (list[float], "[0.5, 1]", [0.5, 1.0]),
+        (list[int] | None, "[]", []),
+        (Any, "4", 4),
+        (Any, "[4,6.5]", [4.0, 6.5]),
+    ],
+)
+def test_numbers_are_read_as_numbers(hint: Any, text: str, value: Any) -> None:
+    assert read_value("training.epsilon", hint, text) == value
+
+
+@pytest.mark.parametrize(
+    ("hint", "text", "message"),
+    [
+        (int, "16,32", "model.latent_dim must be one value, got 2 (16,32): give one of them"),
+        (int, "[16,32]", "must be one value, got 2"),
+        (int, "${seed}", "must be a whole number, got ${seed}: write model.latent_dim=8, for example"),
+        (int, "8.5", "must be a whole number"),
+        (int, "null", "must be a whole number, got null"),
+        (int, "9" * 5000, "must be a whole number, got 999"),
+        (bool, "2", "must be true or false, got 2"),
+        (bool, "a,b", "must be one value, got 2"),
+        (list[int], "16,32", "must be a list: write model.latent_dim=[...]"),
+        (list[str], "[a", "must be a list"),
+        (list[int], "[a]", "must be a whole number, got a"),
+        (list[float], "[1,]", "must be a number, got nothing"),
+        (Any, "[low,high]", "must be a number, got low"),
+    ],
+)
+def test_a_value_that_does_not_fit_is_answered_with_one_that_does(hint: Any, text: str, message: str) -> None:
+    with pytest.raises(ConfigurationError, match=re.escape(message)):
+        read_value("model.latent_dim", hint, text)
 
 
 def test_odd_names_of_files_columns_and_labels_need_no_quotes_of_their_own(
@@ -318,7 +482,202 @@ def test_odd_names_of_files_columns_and_labels_need_no_quotes_of_their_own(
     assert (row["à, b"], row["k (1)"], row["k=2?"]) == ("why?", 1, 2)
 
 
+@pytest.mark.parametrize("option", ["+mechanism.scale=99", "++mechanism.clip=l2", "mechanism.size=5"])
+def test_a_mechanism_takes_only_options_of_its_own(adept_here: Run, option: str) -> None:
+    done = adept_here("rewrite", "input=x", "output=y", HARMLESS, "mechanism=l1", option)
+    assert (done.returncode, done.stderr.count("\n")) == (2, 1)
+    assert option.lstrip("+").partition("=")[0] in done.stderr
+
+
 def test_an_unknown_flag_is_one_line(adept_here: Run) -> None:
     done = adept_here("evaluate", "--fast")
     assert (done.returncode, done.stderr.count("\n")) == (2, 1)
     assert "--fast" in done.stderr
+
+
+PIECES = [
+    *(
+        "",
+        "null",
+        "true",
+        "0",
+        "8",
+        "-1",
+        "1e3",
+        "1e999",
+        "nan",
+        "0,5",
+        "16,32",
+        "[",
+        "]",
+        "[]",
+        "[[]]",
+        "[1,2]",
+        "[a,'b",
+        "{a: b}",
+    ),
+    *(
+        "${x}",
+        "${oc.env:HOME}",
+        "$(x)",
+        "???",
+        "'",
+        '"',
+        "'x'",
+        "@",
+        "@x",
+        "~",
+        "~/x",
+        "~x",
+        "l1",
+        "l1,sqrt_n",
+        "m:C",
+        "a.b:c",
+        "range(3)",
+    ),
+    *(
+        "choice(1,2)",
+        "=",
+        "x=y",
+        "#",
+        "\\",
+        "\\'",
+        "\n",
+        "\x00",
+        "\x1b[31m",
+        "é",
+        "😀",
+        "b\udcff",
+        "9" * 5000,
+        "a" * 300,
+        "*",
+        "-",
+        "x.csv",
+        "none",
+    ),
+]
+FLAGS = [
+    "-m",
+    "--multirun",
+    "--config-name",
+    "--config-name=x",
+    "--cfg",
+    "job",
+    "-c",
+    "--cfg=job",
+    "--info",
+    "--run",
+    "-cn",
+    "~",
+    "+",
+    "++",
+]
+FLAGS += [
+    "--hydra-help",
+    "--config-dir=.",
+    "--package",
+    "",
+    "=",
+    "=x",
+    "+=x",
+    "~x",
+    "~epsilon",
+    "hydra.run.dir=.",
+    "hydra=x",
+    "hydra/launcher=x",
+]
+FOREIGN = re.compile("OmegaConf|Hydra|Lexer|LightningModule|Traceback|internal error")
+
+
+def random_line(chance: random.Random) -> list[str]:
+    """Return a random command line, most of whose options exist."""
+    command = chance.choice([*COMMANDS] * 9 + ["", "nonsense", "--help", "-m"])
+    known = [option.name for option in options(command)] if command in COMMANDS else ["x"]
+    known += [
+        "mechanism.epsilon",
+        "mechanism.size",
+        "mechanism.codewords",
+        "mechanism.x",
+        "mechanism",
+        "decoding",
+        "data",
+        "x.y",
+    ]
+    line = (
+        [f"{option.name}=x" for option in options(command) if option.default == REQUIRED] if command in COMMANDS else []
+    )
+    for _ in range(chance.randrange(4)):
+        name = chance.choice(known)
+        if chance.random() < 0.2:  # misspelt
+            place = chance.randrange(len(name))
+            name = name[:place] + chance.choice(["", "_", ".", "@", "/", "x", " "]) + name[place + 1 :]
+        sign, glue = chance.choice(["", "", "", "+", "++", "~"]), chance.choice(["", "", "", ","])
+        line.append(f"{sign}{name}={glue.join(chance.choices(PIECES, k=chance.randrange(1, 4)))}")
+    line += chance.sample(FLAGS, k=chance.random() < 0.2)
+    chance.shuffle(line)
+    return [command, *line]
+
+
+@pytest.mark.parametrize(
+    "seeds", [range(300), pytest.param(range(300, 2000), marks=pytest.mark.slow)], ids=["300", "2000"]
+)
+def test_no_command_line_ends_with_status_70_or_with_the_words_of_another_program(
+    adept_here: Run, monkeypatch: pytest.MonkeyPatch, seeds: range, tmp_path: Path
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    composed = cache(hydra.compose)
+    monkeypatch.setattr(hydra, "compose", lambda name, chosen: composed(name, tuple(chosen)))
+    for command in COMMANDS:
+        monkeypatch.setattr(importlib.import_module(f"adept.cli.{command}"), "main", lambda _: None)
+    for seed in seeds:
+        line = random_line(random.Random(seed))
+        done = adept_here(*line)
+        assert done.returncode in (0, 2), (seed, line, done.stderr)
+        assert not FOREIGN.search(done.stderr), (seed, line, done.stderr)
+        assert done.stderr.count("\n") == (done.returncode == 2), (seed, line, done.stderr)
+        assert done.returncode == 0 or done.stderr.startswith("adept: "), (seed, line, done.stderr)
+    assert list(tmp_path.iterdir()) == []
+
+
+@contextmanager
+def changed(setting: str) -> Iterator[None]:
+    """Change one of PyTorch's defaults, as a notebook may have done before it calls adept."""
+    with torch.inference_mode(setting == "inference_mode"):
+        if setting == "float64":
+            torch.set_default_dtype(torch.float64)
+        torch.use_deterministic_algorithms(setting == "deterministic")
+        try:
+            yield
+        finally:
+            torch.set_default_dtype(torch.float32)
+            torch.use_deterministic_algorithms(False)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("setting", ["float64", "inference_mode", "deterministic"])
+def test_commands_work_whatever_defaults_of_torch_the_caller_has_changed(
+    adept_here: Run, tmp_path: Path, setting: str
+) -> None:
+    rows = [json.dumps({"text": f"play song {i % 9} by {i}", "intent": "ab"[i % 2]}) for i in range(40)]
+    data = tmp_path / "in.jsonl"
+    data.write_text("\n".join(rows))
+    sizes = ["data.sizes=[200,20,20]", "model.hidden_dim=16", "model.embedding_dim=8", "trainer.max_epochs=1"]
+    with changed(setting):
+        for arguments in (
+            ["train", *sizes, "mechanism=l1", "training.epsilon=8", f"output_dir={tmp_path}/lstm"],
+            ["train", *sizes, f"output_dir={tmp_path}/topics"],
+            [
+                "rewrite",
+                f"input={data}",
+                f"output={tmp_path}/out.jsonl",
+                HARMLESS,
+                f"model_dir={tmp_path}/topics/model",
+            ],
+            ["adapt", f"examples={data}", "public=true", f"output_dir={tmp_path}/adapted", "trainer.max_epochs=1"],
+            ["synthesize", f"input={data}", f"output={tmp_path}/new.jsonl", HARMLESS, "labels=drop"],
+            ["evaluate", f"train={data}", f"test={data}"],
+            ["evaluate", f"train={data}", f"test={data}", "classifier=lstm"],
+            ["audit", "mechanism=l1", "epsilon=1", "dim=3", "trials=200", "confidence=0.999999999"],
+        ):
+            done = adept_here(*arguments)
+            assert done.returncode == 0, (arguments, done.stderr)

@@ -226,7 +226,7 @@ def test_sigterm_is_130_and_what_was_drawn_can_be_continued(adept_here: Run, tin
     refused = adept_here(*command)
     assert refused.returncode == 2
     assert "second release" in refused.stderr
-    done = adept_here(*command, "resume=true", "batch_size=256")
+    done = adept_here(*command[:-1], "resume=true", "batch_size=256")
     assert done.returncode == 0, done.stderr
     assert len((tmp_path / "out.jsonl").read_text().splitlines()) == 4000
 
