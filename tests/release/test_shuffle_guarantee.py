@@ -90,7 +90,7 @@ def test_shuffling_counts_records_however_many_rewrites_each_has(
     statement = release_file(rewriter, str(numbered), str(tmp_path / "out.jsonl"), options=options)
     described = statement.to_json()
     assert (described["records"], described["shuffled_records"], described["shuffled_smallest"]) == (60, 30, 30)
-    assert described["central_epsilon"] == central_epsilon([Draw(6.0, 64)], records=30, delta=1e-6)
+    assert described["central_epsilon"] == central_epsilon([subset(6.0, 64)], records=30, delta=1e-6)
     assert "shuffles the records in groups of at least 30, each with all its 3 rewrites." in statement.text
     assert "each record is hidden among 30 records." in statement.text
     alone = replace(options, samples=1)
@@ -104,7 +104,7 @@ def test_a_group_counts_no_more_records_than_the_file_has(size: int, hidden: int
     found = find_shuffled(MECHANISM, options, dim=8, records=60, smallest=60)
     assert found is not None
     assert (found.records, found.smallest) == (hidden, hidden)
-    assert found.epsilon == central_epsilon([Draw(6.0, 64)], records=hidden, delta=1e-6)
+    assert found.epsilon == central_epsilon([subset(6.0, 64)], records=hidden, delta=1e-6)
 
 
 @pytest.mark.parametrize("option", ["shuffle", "shuffled_records", "central_delta"])
