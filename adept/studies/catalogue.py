@@ -10,9 +10,9 @@ from typing import Any
 from adept.studies import (
     limits,
     mechanisms_on_latents,
+    randomized_response,
     sanity_check,
     sensitivity,
-    survey_by_randomized_response,
 )
 
 SIMULATED = "Simulated with seeded noise: this shows what releases would look like, and guarantees nothing."
@@ -43,7 +43,7 @@ STUDIES = {
         measures_models=True,
     ),
     "sanity_check": Study(sanity_check, {"trials": "trials", "dims": "dims", **COMMON}),
-    "randomized_response": Study(survey_by_randomized_response, {"records": "records", **COMMON}),
+    "randomized_response": Study(randomized_response, {"records": "records", **COMMON}),
     "mechanisms": Study(mechanisms_on_latents, {"trials": "records", "dims": "dims", **COMMON}),
     "limits": Study(limits, {"epsilons": "epsilons"}, COMPUTED),
 }

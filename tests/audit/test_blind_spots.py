@@ -9,7 +9,7 @@ from audit.asking import asked, failed, failed_of
 from audit.protocols import KRR
 from audit.test_violation_kinds import Half, NaNAlone, Own, ball, judged
 
-from adept.audit import Claim, JointReports, Verdict, checks_and_alpha
+from adept.audit import Claim, JointReports, Verdict, questions
 from adept.audit.checks import declared_noise
 from adept.audit.checks.declared_noise import Tails, find_tails
 from adept.audit.result import Check
@@ -71,7 +71,7 @@ def test_the_game_in_the_tails_is_planned_and_certified_at_the_error_of_its_ques
 
     monkeypatch.setattr(declared_noise, "find_tails", plan)
     monkeypatch.setattr(declared_noise, "certified", record)
-    [question] = [row for row in checks_and_alpha.OF_VECTORS if row.name == "Gaussian noise"]
+    [question] = [row for row in questions.OF_VECTORS if row.name == "Gaussian noise"]
     for _ in range(6):
         if not planned:
             judged(Gaussian(1.0), "Gaussian noise", dim=8, trials=3_000, confidence=0.98)

@@ -7,7 +7,7 @@ from audit import collection
 from audit.asking import failed_of
 
 from adept.audit.auditor import failure_trials, not_looked_at
-from adept.audit.checks_and_alpha import EVENT
+from adept.audit.questions import EVENT
 
 ALPHA = EVENT.share * 1e-3
 

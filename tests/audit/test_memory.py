@@ -28,7 +28,7 @@ def _few_pairs(monkeypatch: pytest.MonkeyPatch) -> None:
         "adept.audit.distinguisher.input_pairs.every_pair",
         lambda target: adversarial_pairs(target.dim, clip_norm=1.0)[:3],
     )
-    monkeypatch.setattr("adept.audit.checks.output_metadata.SEARCH_SHARE", 0.0)
+    monkeypatch.setattr("adept.audit.checks.metadata.SEARCH_SHARE", 0.0)
 
 
 def outcome(mechanism: Any, **options: Any) -> tuple[str, set[str]]:

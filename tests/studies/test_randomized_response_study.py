@@ -6,8 +6,8 @@ import pytest
 
 from adept.errors import ConfigurationError
 from adept.mechanisms import ScalarLaplace
-from adept.studies import survey_by_randomized_response as study
-from adept.studies.survey_by_randomized_response import SURVEYS, ResponseRow, measure, survey_distribution
+from adept.studies import randomized_response as study
+from adept.studies.randomized_response import SURVEYS, ResponseRow, measure, survey_distribution
 
 ROWS = list(study.run(epsilons=(0.5, 1.0, 4.0), records=(200, 5_000)))
 

@@ -11,19 +11,17 @@ import torch
 from numpy.typing import NDArray
 from scipy.special import bdtr
 
-from adept.audit.distinguisher.guessing_game import MIN_TRIALS, Experiment
-from adept.audit.distinguisher.input_pairs import PairSample, additive_samples
+from adept.audit.distinguisher.choice import Rule
+from adept.audit.distinguisher.guessing_game import MIN_TRIALS, Experiment, play_rule
+from adept.audit.distinguisher.input_pairs import InputPair, PairSample, additive_samples
 from adept.audit.result import Check, MechanismFailure
-from adept.audit.stats.confidence_bounds import Floats, GameCounts
+from adept.audit.stats.confidence_bounds import Floats
 from adept.audit.stats.exact_tests import certified, combined, fisher
 from adept.audit.subject.vector import VectorTarget
 from adept.mechanisms.clip_to_grid import NORM_ORDER
 
 MANTISSA_BITS = 53
-MIN_ODD_SHARE = 0.4  # least share of odd multiples, if the scale of exact noise is at least MIN_SCALE_STEPS steps
-MIN_SCALE_STEPS = 4.0
-MIN_STEP = 1e-6  # in units of the largest value: `coarse_step` does not find finer steps
-EUCLID_VALUES = 64
+MIN_SCALE_STEPS = 4.0  # least scale of exact noise, in steps, of which 0.4 to 0.6 of all multiples are odd
 
 
 def finiteness(experiment: Experiment[VectorTarget], alpha: float) -> Check:
@@ -34,7 +32,9 @@ def finiteness(experiment: Experiment[VectorTarget], alpha: float) -> Check:
     no finite latent does. Then this release distinguishes the latent from every finite latent with
     certainty.
     """
-    rows = _not_finite(experiment.target.dim)
+    rows = torch.full((6, experiment.target.dim), 0.1, dtype=torch.float64)
+    rows[0, 0], rows[1], rows[2, -1], rows[3, 0] = torch.nan, torch.nan, torch.inf, -torch.inf
+    rows[4], rows[5] = 1e300, -1.7e308
     released = experiment.target.release(rows)
     bad = ~np.isfinite(released).all(axis=1)
     passed_on = [
@@ -44,13 +44,6 @@ def finiteness(experiment: Experiment[VectorTarget], alpha: float) -> Check:
     ]
     evidence = ", ".join([*passed_on, f"{int(bad.sum())} of {len(rows)} releases are not finite"])
     return Check.of(failed=bool(bad.any()), evidence=evidence, statistic=float(bad.sum()))
-
-
-def _not_finite(dim: int) -> torch.Tensor:
-    rows = torch.full((6, dim), 0.1, dtype=torch.float64)
-    rows[0, 0], rows[1], rows[2, -1], rows[3, 0] = torch.nan, torch.nan, torch.inf, -torch.inf
-    rows[4], rows[5] = 1e300, -1.7e308
-    return rows
 
 
 def grid(experiment: Experiment[VectorTarget], alpha: float) -> Check:
@@ -116,31 +109,24 @@ def float32_sums(experiment: Experiment[VectorTarget], alpha: float) -> Check:
     wrong guesses certify a lower bound on epsilon (`stats.confidence_bounds.GameCounts`).
     """
     target = experiment.target
-    first, second = _float32_records(target)
+    # Two latents of float32 numbers, with norms so small that none is clipped
+    records = torch.randn(2, target.dim, dtype=torch.float64, generator=torch.Generator().manual_seed(32))
+    norms = torch.linalg.vector_norm(records, ord=NORM_ORDER[target.clip], dim=1, keepdim=True)
+    first, second = (0.5 * target.clip_norm * records / norms).float().double()
     trials = target.affordable(2 * experiment.trials, share=0.5) // 2
     if trials < MIN_TRIALS:
         raise MechanismFailure(f"the mechanism is too slow for {MIN_TRIALS} releases of each input")
-    heads = int(np.random.default_rng().binomial(2 * trials, 0.5))
-    right = wrong = 0
-    for side, rows in enumerate((heads, 2 * trials - heads)):
-        for releases in target.draw((first, second)[side], rows):
-            sums = releases.astype(np.float32)
-            if releases.shape[1] != target.dim or (sums != releases).any():
-                raise MechanismFailure("the releases are not sums of float32 numbers")
-            lead = _reached(sums, first).sum(axis=1) - _reached(sums, second).sum(axis=1)
-            lead = lead if side == 0 else -lead
-            right, wrong = right + int((lead > 0).sum()), wrong + int((lead < 0).sum())
-    evidence = f"guessed the input by which float32 sums can be reached from it, {right} right and {wrong} wrong of {2 * trials}"
-    counts = GameCounts(right=right, wrong=wrong, rounds=2 * trials)
+
+    def lead(releases: Floats) -> Floats:
+        sums = releases.astype(np.float32)
+        if releases.shape[1] != target.dim or (sums != releases).any():
+            raise MechanismFailure("the releases are not sums of float32 numbers")
+        return np.asarray(_reached(sums, first).sum(axis=1) * 1.0 - _reached(sums, second).sum(axis=1))
+
+    pair = InputPair(name="float32", first=first, second=second)
+    counts = play_rule(target, pair, lead, Rule(high=0.5, low=-0.5), rounds=2 * trials)
+    evidence = f"guessed the input by which float32 sums can be reached from it, {counts}"
     return certified(counts, evidence, epsilon=target.epsilon, delta=target.delta, alpha=alpha)
-
-
-def _float32_records(target: VectorTarget) -> torch.Tensor:
-    """Return two latents (2, n) of float32 numbers, with norms so small that none is clipped."""
-    records = torch.randn(2, target.dim, dtype=torch.float64, generator=torch.Generator().manual_seed(32))
-    lengths = torch.linalg.vector_norm(records, ord=NORM_ORDER[target.clip], dim=1, keepdim=True)
-    inside: torch.Tensor = (0.5 * target.clip_norm * records / lengths).float().double()
-    return inside
 
 
 def _reached(sums: NDArray[np.float32], record: torch.Tensor) -> NDArray[np.bool_]:
@@ -178,7 +164,7 @@ def lowest_bit(experiment: Experiment[VectorTarget], alpha: float) -> Check:
     evidence = (
         f"{odd} of {len(count)} numbers are odd multiples of the finest step seen, {step:.3g}; exact noise has half"
     )
-    return combined([float(bdtr(odd, len(count), MIN_ODD_SHARE))], evidence, alpha=alpha, statistic=odd / len(count))
+    return combined([float(bdtr(odd, len(count), 0.4))], evidence, alpha=alpha, statistic=odd / len(count))
 
 
 def _values(samples: list[PairSample]) -> Floats:
@@ -196,8 +182,8 @@ def coarse_step(values: Floats) -> float | None:
     """
     distinct = np.unique(values)
     largest = float(np.abs(distinct).max(initial=0.0))
-    finest, step = MIN_STEP * largest, 0.0
-    for value in np.abs(distinct[:: max(1, len(distinct) // EUCLID_VALUES)]).tolist():
+    finest, step = 1e-6 * largest, 0.0  # finer steps are not found
+    for value in np.abs(distinct[:: max(1, len(distinct) // 64)]).tolist():
         a, step = max(value, step), min(value, step)
         while step > finest:
             a, step = step, abs(math.remainder(a, step))

@@ -54,6 +54,9 @@ class GameCounts:
     rounds: int  # all rounds, including those without a guess
     answers: int = 2  # 1 if the rule only ever guesses one of the two inputs
 
+    def __str__(self) -> str:
+        return f"{self.right} right and {self.wrong} wrong of {self.rounds}"
+
     def certified_epsilon(self, *, delta: float, alpha: float) -> float:
         """Return a lower bound on epsilon, which is wrong with probability at most ``alpha``."""
         return max(0.0, self._bound(delta, alpha))

@@ -9,8 +9,6 @@ from scipy.special import bdtr, bdtrc, gammaln
 from adept.audit.result import Check
 from adept.audit.stats.confidence_bounds import Floats, GameCounts
 
-QUANTILES = (0.02, 0.1, 0.3, 0.5, 0.7, 0.9, 0.98)
-
 
 @dataclass(frozen=True)
 class Difference:
@@ -56,7 +54,7 @@ def differences(first: Floats, second: Floats, *, what: str) -> list[Difference]
     """
     pooled = np.concatenate([first, second])
     found = []
-    for threshold in np.unique(np.quantile(pooled, QUANTILES)):
+    for threshold in np.unique(np.quantile(pooled, (0.02, 0.1, 0.3, 0.5, 0.7, 0.9, 0.98))):
         counts = int((first > threshold).sum()), len(first), int((second > threshold).sum()), len(second)
         found.append(Difference(fisher(*counts), f"{what} above {threshold:.4g}", *counts))
     return found

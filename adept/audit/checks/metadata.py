@@ -7,7 +7,6 @@ right and wrong guesses certify a lower bound on epsilon (`GameCounts`).
 """
 
 import hashlib
-from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -23,15 +22,12 @@ from adept.audit.distinguisher.input_pairs import searched_records
 from adept.audit.result import Check, MechanismFailure
 from adept.audit.stats.confidence_bounds import GameCounts
 from adept.audit.stats.exact_tests import certified
-from adept.audit.subject.time_limits import Target
+from adept.audit.subject.target import Target
 from adept.audit.subject.value import ValueTarget, alphabet_of
 from adept.audit.subject.vector import CLIPS, VectorTarget
 from adept.mechanisms.clip_to_grid import NORM_ORDER
 
 SEARCH_SHARE = 0.25  # share of the seconds of a check
-SAME_NORM = 1e-9  # so near to the sphere, in units of its radius, a record counts as on the sphere
-GAME_ROUNDS = 1200  # rounds of the guessing game for each difference between two records
-ANSWER = "answer"
 Metadata = dict[str, str]
 
 
@@ -70,7 +66,7 @@ def _asked(target: VectorTarget, record: Tensor) -> Iterator["AskedRecord"]:
 
 def _inside(target: VectorTarget, record: Tensor) -> bool:
     size = float(torch.linalg.vector_norm(record, ord=NORM_ORDER[target.clip])) / target.clip_norm
-    return abs(size - 1) < SAME_NORM if target.clip == "sphere" else size <= 1
+    return abs(size - 1) < 1e-9 if target.clip == "sphere" else size <= 1
 
 
 @dataclass(frozen=True)
@@ -86,8 +82,8 @@ class AskedRecord:
         try:
             released = self.ask()
         except MechanismFailure as failure:
-            return {self.how + ANSWER: f"refused ({failure})"} if self.must else {}
-        return {self.how + name: found for name, found in {ANSWER: "a release", **metadata_of(released)}.items()}
+            return {f"{self.how}answer": f"refused ({failure})"} if self.must else {}
+        return {self.how + name: found for name, found in {"answer": "a release", **metadata_of(released)}.items()}
 
 
 def distinguishable(asked: Sequence[AskedRecord], target: Target, *, alpha: float) -> Check:
@@ -95,35 +91,28 @@ def distinguishable(asked: Sequence[AskedRecord], target: Target, *, alpha: floa
     seen = [(one, found) for one in asked if (found := one.metadata())]
     if not any(len(found) > 1 for _, found in seen):
         raise MechanismFailure("no record could be released alone")
-    names = list(dict.fromkeys(name for _, found in seen for name in found))
-    differing = {name: pair for name in names if (pair := _differing(seen, name)) is not None}
+    differing = {}
+    for name in dict.fromkeys(name for _, found in seen for name in found):
+        first, *others = [(one, found[name]) for one, found in seen if name in found]
+        if other := next((each for each in others if each[1] != first[1]), None):
+            differing[name] = first, other
     if not differing:
         kinds = {found["kind"] for _, found in seen if "kind" in found}
         return Check.of(failed=False, evidence=f"every record comes back as {next(iter(kinds))}")
-    findings = [_played(name, *pair, target, alpha=alpha / len(differing)) for name, pair in differing.items()]
+    findings = [_play(name, *pair, target, alpha=alpha / len(differing)) for name, pair in differing.items()]
     return max(findings, key=lambda finding: finding.certified_epsilon or 0.0)
 
 
-def _differing(
-    seen: Sequence[tuple[AskedRecord, Metadata]], name: str
-) -> tuple[AskedRecord, AskedRecord, str, str] | None:
-    having = [(one, found[name]) for one, found in seen if name in found]
-    for one, value in having[1:]:
-        if value != having[0][1]:
-            return having[0][0], one, having[0][1], value
-    return None
-
-
-def _played(
-    name: str, first: AskedRecord, second: AskedRecord, value: str, other: str, target: Target, *, alpha: float
+def _play(
+    name: str, first: tuple[AskedRecord, str], second: tuple[AskedRecord, str], target: Target, *, alpha: float
 ) -> Check:
-    tally: Counter[bool] = Counter()
-    for side in np.random.default_rng().integers(2, size=GAME_ROUNDS):
-        tally[((first, second)[side].metadata().get(name) == value) == (side == 0)] += 1
-    evidence = (
-        f"records come back with {name} {value} or {other}: guessed by it {tally[True]} right, {tally[False]} wrong"
-    )
-    counts = GameCounts(right=tally[True], wrong=tally[False], rounds=GAME_ROUNDS)
+    """Play a game: guess the first record if its metadata come back, and otherwise the second."""
+    right, value, rounds = 0, first[1], 1200
+    for side in np.random.default_rng().integers(2, size=rounds):
+        right += ((first, second)[side][0].metadata().get(name) == value) == (side == 0)
+    wrong = rounds - right
+    evidence = f"records come back with {name} {value} or {second[1]}: guessed by it {right} right, {wrong} wrong"
+    counts = GameCounts(right=right, wrong=wrong, rounds=rounds)
     return certified(counts, evidence, epsilon=target.epsilon, delta=target.delta, alpha=alpha)
 
 
