@@ -38,7 +38,6 @@ from adept.audit.stats.confidence_bounds import Floats
 from adept.errors import DataError
 from adept.synthesis.neighbouring_files_for_audits import NeighbouringFiles
 
-FALSE_POSITIVES = 0.01
 WHICH_OF_TWO, AREA, POWER = "which of the two", "area under the curve", "true positives at 1 % false ones"
 Pairs = list[tuple[int, int]]
 
@@ -107,7 +106,7 @@ def play_file(files: NeighbouringFiles, *, rounds: int, confidence: float = 0.99
         for name in (without, among)
     )
     half = rounds // 2
-    threshold = float(np.quantile(outside[:half], 1 - FALSE_POSITIVES))
+    threshold = float(np.quantile(outside[:half], 0.99))
     false = Rate.of(int((outside[half:] > threshold).sum()), rounds - half, confidence=confidence)
     power = Rate.of(int((inside > threshold).sum()), rounds, confidence=confidence)
     curve = Rate(area(inside, outside), 0.0, 1.0, rounds, confidence)  # without an interval

@@ -167,7 +167,6 @@ def _answer(experiment: Experiment[Any], table: Sequence[Question], *, trials: i
 def not_looked_at(checks: Iterable[Check], *, trials: int, claimed: float, alpha: float) -> tuple[str, ...]:
     """Return sentences about the defects that an audit cannot detect.
 
-    ``trials`` is the number of releases of each input, ``claimed`` is the claimed epsilon, and
     ``alpha`` bounds the probability that the main guessing game refutes a true claim.
     """
     return (
@@ -185,10 +184,9 @@ def not_looked_at(checks: Iterable[Check], *, trials: int, claimed: float, alpha
 def failure_trials(probability: float, *, claimed: float, alpha: float) -> float:
     """Return the number of trials that an audit needs to detect a rare total failure.
 
-    A total failure is a release that reveals its record with certainty. Every release is a total
-    failure with the given ``probability``. With the returned number of trials, the guessing game
-    makes `rounds_needed` right guesses on average. This many right guesses refute the claimed
-    epsilon.
+    Every release reveals its record with certainty with the given ``probability``. With the
+    returned number of trials, the guessing game makes on average as many right guesses as refute
+    the claimed epsilon.
     """
     certifying = 0.85  # approximate share of the trials that certify a bound
     return rounds_needed(claimed, alpha=alpha / MAX_DISTINGUISHERS) / (2 * certifying * probability)

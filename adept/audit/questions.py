@@ -45,11 +45,7 @@ class Question:
         return " ".join((self.check.__doc__ or "").split("\n\n")[0].split())
 
     def at(self, *dims: int, share: float, **changes: Any) -> "list[Question]":
-        """Return a copy of this question for each dimension of latents in ``dims``.
-
-        Each copy gets the share ``share`` of alpha. ``changes`` holds new values of the copies'
-        other fields.
-        """
+        """Return a copy of this question for each dimension of latents, with a share and changes."""
         return [replace(self, name=f"{self.name}, dimension {dim}", dim=dim, share=share, **changes) for dim in dims]
 
 

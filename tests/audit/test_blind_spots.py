@@ -45,7 +45,7 @@ def verdict_of_a_pure_claim() -> str:
     return result.sentence.partition("strongest evidence")[0]
 
 
-def test_gaussian_noise_under_a_pure_claim_is_refuted_in_its_tails_where_the_trials_show_it() -> None:
+def test_gaussian_noise_under_a_pure_claim_is_refuted_in_its_tails() -> None:
     """One game misses it in one of seven audits: its rounds are those that suffice with some bad luck."""
     options = {"dim": 8, "trials": 6_000}
     assert any(failed_of({"Gaussian noise"}, Gaussian(1.0), **options) == {"Gaussian noise"} for _ in range(8))
@@ -83,7 +83,7 @@ def test_the_game_in_the_tails_is_planned_and_certified_at_the_error_of_its_ques
     assert counts.right > 3 * counts.wrong > 0  # half a deviation beyond the middle of records at distance 2
 
 
-def test_the_rule_in_the_tails_needs_more_rounds_for_more_noise_and_never_ends_without_any_distance() -> None:
+def test_the_rule_in_the_tails_needs_more_rounds_for_more_noise() -> None:
     few, many = (find_tails(2 / sigma, epsilon=EPSILON, alpha=1e-5).rounds for sigma in (0.5, 1.5))
     assert few < 2_000 < 100_000 < many < find_tails(0.5, epsilon=EPSILON, alpha=1e-5).rounds
 
@@ -174,7 +174,7 @@ class Bare(Own):
         return ball(x)
 
 
-def test_a_claim_too_large_for_the_trials_is_said_to_be_so_with_the_number_that_refutes_it() -> None:
+def test_a_claim_too_large_for_the_trials_is_named_with_the_number_that_refutes_it() -> None:
     result = judged(Bare(), "event", trials=1_000)
     assert not result.violated
     said = re.search("; every guess was right, and about ([0-9,]+) trials would refute the claim", result.sentence)

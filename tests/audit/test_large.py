@@ -20,7 +20,7 @@ AUDITS = 200
 
 
 @pytest.mark.parametrize("name", SOUND)
-def test_false_positives_in_two_hundred_audits_at_95_percent_are_no_more_frequent_than_alpha(
+def test_false_positives_in_200_audits_are_no_more_frequent_than_alpha(
     name: str,
 ) -> None:
     violations: list[str] = []

@@ -31,7 +31,7 @@ def test_the_trials_of_a_total_failure_are_those_of_right_guesses_without_a_wron
     assert failure_trials(0.02, claimed=4.0, alpha=ALPHA) == pytest.approx(expected)
 
 
-def test_a_total_failure_is_certified_by_the_trials_that_are_named_and_not_by_half_as_many() -> None:
+def test_a_total_failure_is_certified_by_the_trials_named_and_not_by_half_of_them() -> None:
     """Half as many have half as many right guesses as refute the claim, at 15 standard deviations of a count of 250."""
     mechanism = collection.broken("one_in_fifty_is_bare")
     trials = failure_trials(0.02, claimed=4.0, alpha=ALPHA)

@@ -82,7 +82,7 @@ def test_estimates_and_releases_agree_with_their_exact_distributions() -> None:
         assert abs(r.released - r.expected_released) <= 5 * spread[r.target] / math.sqrt(r.records), r
 
 
-def test_intervals_hold_the_truth_in_999_of_1000_surveys_and_are_as_wide_as_the_distribution_says() -> None:
+def test_intervals_hold_the_truth_in_999_of_1000_surveys_and_are_as_wide_as_due() -> None:
     rows = [measure(name, epsilon=1.0, records=300, seed=seed) for name in SURVEYS for seed in range(60)]
     assert sum(not r.lower <= r.truth <= r.upper for r in rows) <= 3
     for r in rows:

@@ -85,10 +85,10 @@ def representability(experiment: Experiment[VectorTarget], alpha: float) -> Chec
         raise MechanismFailure("the step of the releases' grid is no power of two, so sums on it are rounded")
     step = 2.0 ** _bit_span(values)[1]
     tests = [
-        _reachable(sample, candidate)
+        [(int((x + (z - x) == z).all(axis=1).sum()), len(z)) for z in sample.releases]
         for sample in additive_samples(experiment.samples)
-        for candidate in sample.centres
-        if not np.fmod(candidate, step).any()
+        for x in sample.centres
+        if not np.fmod(x, step).any()
     ]
     if not tests:
         raise MechanismFailure("no input lies on the grid of the releases")
@@ -176,9 +176,8 @@ def _values(samples: list[PairSample]) -> Floats:
 
 
 def coarse_step(values: Floats) -> float | None:
-    """Return a step such that all values are whole multiples of the step, up to rounding.
-
-    The result is None if there is no such step, or if this step is a power of two.
+    """Return a step of which all values are multiples, up to rounding; None if there is none, or if
+    it is a power of two.
     """
     distinct = np.unique(values)
     largest = float(np.abs(distinct).max(initial=0.0))
@@ -198,10 +197,7 @@ def coarse_step(values: Floats) -> float | None:
 
 
 def _bit_span(values: Floats) -> tuple[int, int]:
-    """Return the smallest exponent e and the largest exponent f that fit all values.
-
-    All absolute values are below 2^e, and all values are whole multiples of 2^f.
-    """
+    """Return exponents e and f: all absolute values are below 2^e, and multiples of 2^f."""
     mantissa, exponent = np.frexp(values[values != 0])
     integers = (mantissa * 2.0**MANTISSA_BITS).astype(np.int64)
     finest = exponent - MANTISSA_BITS + np.log2(integers & -integers).astype(int)
@@ -212,11 +208,3 @@ def _require_exact_noise(target: VectorTarget) -> None:
     target.noise()
     if not target.says_exact:
         raise MechanismFailure("the mechanism does not say that its releases are exact")
-
-
-def _reachable(sample: PairSample, candidate: Floats) -> tuple[tuple[int, int], tuple[int, int]]:
-    first, second = (
-        (int((candidate + (releases - candidate) == releases).all(axis=1).sum()), len(releases))
-        for releases in sample.releases
-    )
-    return first, second

@@ -40,9 +40,8 @@ def try_copy(mechanism: Any) -> Any:
 
 
 class Caller:
-    """An object that calls foreign code in a thread, with a time limit in seconds for each call.
-
-    After a call has exceeded the limit, the object refuses all further calls.
+    """An object that calls foreign code in a thread, with a time limit in seconds for each call,
+    and refuses all further calls after one that exceeded the limit.
     """
 
     def __init__(self, time_limit: float) -> None:
@@ -154,10 +153,8 @@ class Target:
         return self
 
     def affordable(self, rows: int, *, share: float = 1.0, alone: bool = False) -> int:
-        """Return the number of releases for which a check has time, at most ``rows``.
-
-        All releases together may take ``share`` times `CHECK_SECONDS` seconds. If ``alone`` is
-        true, each release is drawn in a separate call.
+        """Return the number of releases, at most ``rows``, that take ``share`` times `CHECK_SECONDS`
+        seconds, each in a separate call if ``alone``.
         """
         return max(0, min(rows, int(share * CHECK_SECONDS / self.seconds_each(alone=alone))))
 
@@ -190,10 +187,8 @@ class Target:
 
 
 def cost(call: Callable[[], object]) -> float:
-    """Return the seconds that one call takes, after a first call that is not measured.
-
-    The result is the larger of two times: the mean processor time of the measured calls, and the
-    shortest time on the clock.
+    """Return the seconds that one call takes, after a first call that is not measured: the mean
+    processor time of the measured calls or their shortest time on the clock, whichever is larger.
     """
     call()
     collects, waited = gc.isenabled(), list[float]()

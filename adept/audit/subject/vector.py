@@ -108,9 +108,8 @@ class VectorTarget(Target):
         return projected
 
     def centres(self, first: Tensor, second: Tensor) -> tuple[Floats, Floats]:
-        """Return the two inputs after projection as flat arrays; NaN and infinity become zero.
-
-        If a release consists of several reports of a record, the input is repeated for each report.
+        """Return the two inputs after projection as flat arrays, repeated for each report of a
+        release; NaN and infinity become zero.
         """
         batch = torch.cat([record.to(torch.float64).reshape(-1, self.dim) for record in (first, second)])
         flat = np.nan_to_num(self.project(batch), nan=0.0, posinf=0.0, neginf=0.0).reshape(2, -1)
@@ -153,17 +152,13 @@ class VectorTarget(Target):
     def draw(self, record: Tensor, rows: int, *, alone: bool = False) -> Iterator[Floats]:
         """Yield ``rows`` releases of one record, as several arrays (b, m) of finite numbers.
 
-        The number m is the same in all arrays. If the mechanism has a memory, each release is drawn
-        from a fresh copy of the mechanism, and a random number below `JITTER` times ``clip_norm``
-        is first added to each coordinate of the record. This addition does not harm the certified
-        bounds, because a bound that holds for each single record also holds for a mixture of such
-        records.
+        If the mechanism has a memory, each release is drawn from a fresh copy of the mechanism, and
+        a random number below `JITTER` times ``clip_norm`` is first added to each coordinate of the
+        record: a bound that holds for each single record also holds for a mixture of such records.
 
-        Args:
-            record: a latent (n,), released in batches that hold only copies of it; or a whole batch
-                (B, n), whose B outputs together count as one release.
-            rows: number of releases.
-            alone: True to release a latent (n,) in calls of one row each.
+        The record is a latent (n,), released in batches that hold only copies of it, or in calls of
+        one row each if ``alone``; or a whole batch (B, n), whose B outputs together count as one
+        release.
         """
         together = record.ndim == 1 and not alone and not self.memoised
         batch = record[None] if record.ndim == 1 else record

@@ -97,7 +97,7 @@ def errors(*, reuse: bool, games: int = GAMES, alpha: float = 0.2) -> int:
     return wrong
 
 
-def test_two_rules_err_together_no_more_often_than_alpha_and_would_on_the_values_that_chose_them() -> None:
+def test_two_rules_err_no_more_often_than_alpha_but_would_on_their_own_values() -> None:
     """The proof's premise is that the counted values are fresh; without it the claim is false, and this test sees that."""
     most = GAMES * 0.2 + 5 * math.sqrt(GAMES * 0.2 * 0.8)
     assert 0 < errors(reuse=False) <= most < errors(reuse=True)
