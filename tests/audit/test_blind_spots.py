@@ -11,7 +11,7 @@ from audit.test_violation_kinds import Half, NaNAlone, Own, ball, judged
 
 from adept.audit import Claim, JointReports, Verdict, questions
 from adept.audit.checks import declared_noise
-from adept.audit.checks.declared_noise import Tails, find_tails
+from adept.audit.checks.declared_noise import find_tails
 from adept.audit.result import Check
 from adept.audit.stats.confidence_bounds import GameCounts
 
@@ -61,9 +61,9 @@ def test_the_game_in_the_tails_is_planned_and_certified_at_the_error_of_its_ques
     """
     planned, certifying = [], []
 
-    def plan(ratio: float, *, epsilon: float, alpha: float) -> Tails:
+    def plan(ratio: float, *, epsilon: float, alpha: float) -> tuple[float, int]:
         planned.append((epsilon, alpha))
-        return Tails(0.5, 1_001)
+        return 0.5, 1_001
 
     def record(counts: GameCounts, evidence: str, **options: float) -> Check:
         certifying.append((counts, options))
@@ -84,8 +84,8 @@ def test_the_game_in_the_tails_is_planned_and_certified_at_the_error_of_its_ques
 
 
 def test_the_rule_in_the_tails_needs_more_rounds_for_more_noise() -> None:
-    few, many = (find_tails(2 / sigma, epsilon=EPSILON, alpha=1e-5).rounds for sigma in (0.5, 1.5))
-    assert few < 2_000 < 100_000 < many < find_tails(0.5, epsilon=EPSILON, alpha=1e-5).rounds
+    few, many = (find_tails(2 / sigma, epsilon=EPSILON, alpha=1e-5)[1] for sigma in (0.5, 1.5))
+    assert few < 2_000 < 100_000 < many < find_tails(0.5, epsilon=EPSILON, alpha=1e-5)[1]
 
 
 class NaNAndHalf(NaNAlone, Half):

@@ -6,7 +6,6 @@ inputs, and multiply the smallest p-value by the number of tests (Bonferroni).
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
@@ -156,40 +155,28 @@ def undeclared_gaussian(experiment: Experiment[VectorTarget], alpha: float) -> C
         return Check.of(failed=False, evidence=f"the noise is not Gaussian (p = {p:.2g})", p_value=p)
     distance = float(np.linalg.norm(np.subtract(*sample.centres)))
     needed = gaussian_delta(distance, sigma=sigma, epsilon=target.epsilon)
-    tails = find_tails(distance / sigma, epsilon=target.epsilon, alpha=alpha)
+    threshold, rounds = find_tails(distance / sigma, epsilon=target.epsilon, alpha=alpha)
     looks = f"the noise looks Gaussian, with standard deviation {sigma:.3g}, and Gaussian noise keeps no pure claim"
-    if tails.rounds <= target.affordable(20 * experiment.trials, share=0.5):
+    if rounds <= target.affordable(20 * experiment.trials, share=0.5):
         middle, along = np.add(*sample.centres) / 2, np.subtract(*sample.centres) / distance
-        rule = Rule(high=tails.threshold, low=-tails.threshold)
-        rounds = int(tails.rounds)
-        counts = play_rule(target, sample.pair, lambda z: (z - middle) @ along / sigma, rule, rounds=rounds)
+        rule = Rule(high=threshold, low=-threshold)
+        counts = play_rule(target, sample.pair, lambda z: (z - middle) @ along / sigma, rule, rounds=int(rounds))
         evidence = f"{looks}: guessed the input in the tails, pair {sample.pair.name}: {counts}"
         return certified(counts, evidence, epsilon=target.epsilon, delta=0.0, alpha=alpha)
     evidence = (
         f"{looks}: epsilon {target.epsilon:g} needs delta {needed:.2g}, so declare a delta, or `noise` and `guarantee`"
     )
-    caveat = f"{looks}: it needs delta {needed:.2g}, which {say_trials(tails.rounds / 2)} would certify"
+    caveat = f"{looks}: it needs delta {needed:.2g}, which {say_trials(rounds / 2)} would certify"
     return Check(verdict=Verdict.UNJUDGED, evidence=evidence, caveat=caveat)
 
 
-@dataclass(frozen=True)
-class Tails:
-    """A decision rule that guesses only from releases in the tails of the noise.
-
-    The tails begin ``threshold`` standard deviations from the middle between the two inputs. With
-    this rule, a game of ``rounds`` rounds is likely to refute the claim; if ``rounds`` is infinite,
-    no game of up to 1e14 rounds is.
-    """
-
-    threshold: float
-    rounds: float
-
-
-def find_tails(ratio: float, *, epsilon: float, alpha: float) -> Tails:
+def find_tails(ratio: float, *, epsilon: float, alpha: float) -> tuple[float, float]:
     """Find the tail rule that is likely to refute a claim with delta = 0 in the fewest rounds.
 
-    The noise is Gaussian. ``ratio`` is the distance of the two inputs divided by the standard
-    deviation of the noise. A release lies more than s standard deviations from the middle between
+    The rule guesses only from releases in the tails of the noise. Return where the tails begin, in
+    standard deviations from the middle between the two inputs, and the number of rounds, which is
+    infinite if 1e14 are not enough. The noise is Gaussian; ``ratio`` is the distance of the two
+    inputs divided by the standard deviation of the noise. A release lies more than s standard deviations from the middle between
     the inputs, on the side of one input, with probability ndtr(ratio / 2 - s) under this input and
     ndtr(-ratio / 2 - s) under the other input. Here ndtr is the standard normal distribution
     function.
@@ -202,9 +189,9 @@ def find_tails(ratio: float, *, epsilon: float, alpha: float) -> Tails:
         unlucky = np.maximum(ours - np.sqrt(ours), 0), theirs + np.sqrt(theirs)
         bounds = game_lower_bound(*unlucky, 0, delta=0, alpha=alpha)
         if bounds.max() > epsilon:
-            return Tails(float(thresholds[int(bounds.argmax())]), rounds)
+            return float(thresholds[int(bounds.argmax())]), rounds
         rounds *= 1.2
-    return Tails(math.inf, math.inf)
+    return math.inf, math.inf
 
 
 def extreme_latents(dim: int, *, order: int = 2, clip_norm: float = 1.0) -> Tensor:

@@ -83,12 +83,9 @@ def choose(
 
     The first game uses the pair that is likely to certify the largest epsilon. A second game uses
     another pair if a game with that pair could refute the claim. Further games use a pair with NaN
-    or infinity if such a game could refute the claim.
-
-    Args:
-        samples: the screening releases, which are a few releases of each input.
-        rows: number of releases to draw of each input of a promising pair after screening.
-        certifying: number of releases of each input that will be drawn in each game.
+    or infinity if such a game could refute the claim. ``samples`` hold a few releases of each
+    input. Then ``rows`` releases of each input of a promising pair are drawn, and ``certifying``
+    releases of each input in a game.
     """
     sampler, rounds = Sampler(target, rows), 2 * certifying
     finite = [sample for sample in samples if sample.pair.finite] or samples

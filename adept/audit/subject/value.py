@@ -133,11 +133,8 @@ def outcome_key(outcome: Any) -> Any:
 
 
 def alphabet_of(mechanism: Any) -> list[Any] | None:
-    """Return values of the alphabet that a mechanism declares, or None if it declares no alphabet.
-
-    A mechanism declares its alphabet by ``alphabet`` (a sequence of values, or K for the integers 0
-    to K - 1), by ``labels``, or by an integer ``size`` or ``count``. If the alphabet is large, only
-    some of its values are returned.
+    """Return (some) values of the alphabet that a mechanism declares by ``alphabet`` (a sequence of
+    values, or K for the integers 0 to K - 1), by ``labels``, or by an integer ``size`` or ``count``.
     """
     if (response := response_of(mechanism)) is not None and response[1] > 1:
         count, top = response
@@ -161,10 +158,9 @@ def alphabet_of(mechanism: Any) -> list[Any] | None:
 def response_of(mechanism: Any) -> tuple[int, int] | None:
     """Return the integers K and t if a mechanism declares k-ary response; otherwise return None.
 
-    K-ary response releases one of K numbers, and it prefers the t numbers that belong to the
-    record. The mechanism declares ``count`` (K), ``heavy`` (t, by default 1) and ``odds``. The odds
-    are two integers A and B. Each of the t preferred numbers has A / B times the probability of any
-    other number.
+    The mechanism declares ``count`` (K), ``heavy`` (t, by default 1) and ``odds``, two integers A
+    and B: each of the t numbers that belong to a record has A / B times the probability of any
+    other number (`checks.discrete_distribution`).
     """
     size, odds = getattr(mechanism, "count", None), getattr(mechanism, "odds", None)
     if not isinstance(size, int) or not isinstance(odds, tuple) or len(odds) != 2:
