@@ -24,8 +24,6 @@ from adept.data.corpus import Corpus
 from adept.data.text_arguments import text_list
 from adept.errors import DataError
 
-UNSEEN_CHANCE = 1e-6  # probability of a class that no training text has
-
 
 class TextReader:
     """A classifier of texts: logistic regression on TF-IDF weights of words and word pairs."""
@@ -57,7 +55,8 @@ class TextReader:
         The confidence is the logit of the probability that the classifier gives to this class.
         """
         texts = text_list(texts)
-        chances, places = np.full(len(texts), UNSEEN_CHANCE), {value: i for i, value in enumerate(self.classes)}
+        chances = np.full(len(texts), 1e-6)  # probability of a class that no training text has
+        places = {value: i for i, value in enumerate(self.classes)}
         if len(self.classes) > 1:
             table = self._model.predict_proba(texts)
             known = [row for row, value in enumerate(values) if value in places]

@@ -38,7 +38,6 @@ from adept.audit.stats.confidence_bounds import Floats
 from adept.errors import DataError
 from adept.synthesis.neighbouring_files_for_audits import NeighbouringFiles
 
-WHICH_OF_TWO, AREA, POWER = "which of the two", "area under the curve", "true positives at 1 % false ones"
 Pairs = list[tuple[int, int]]
 
 
@@ -77,7 +76,8 @@ def play(game: AttackGame, *, models: int) -> list[AttackRow]:
         )
         right.append(torch.from_numpy((first > second) == coins))
     detail = {"classifiers": models, "pairs": len(pairs)}
-    return [game.row("membership", "shadows", WHICH_OF_TWO, torch.cat(right), torch.tensor([0.5, 0.5]), detail=detail)]
+    prior = torch.tensor([0.5, 0.5])
+    return [game.row("membership", "shadows", "which of the two", torch.cat(right), prior, detail=detail)]
 
 
 def _train_shadows(
@@ -111,7 +111,10 @@ def play_file(files: NeighbouringFiles, *, rounds: int, confidence: float = 0.99
     power = Rate.of(int((inside > threshold).sum()), rounds, confidence=confidence)
     curve = Rate(area(inside, outside), 0.0, 1.0, rounds, confidence)  # without an interval
     bounds = membership_auc(epsilon=files.epsilon), membership_power(false.high, epsilon=files.epsilon)
-    found = (AREA, curve, 0.5, bounds[0]), (POWER, power, false.value, bounds[1])
+    found = [
+        ("area under the curve", curve, 0.5, bounds[0]),
+        ("true positives at 1 % false ones", power, false.value, bounds[1]),
+    ]
     return [
         AttackRow(
             attack="membership",

@@ -31,11 +31,6 @@ from adept.audit.subject.wrappers import CALLER, Rewriting
 from adept.errors import ConfigurationError
 from adept.ranges import check_positive
 
-ONE_REPORT = (
-    "one report was judged of a mechanism with a memory: to judge several reports together, add reports=3 (in Python, \
-audit.JointReports(mechanism, reports=3))"
-)
-
 
 def run(
     mechanism: Any,
@@ -146,6 +141,8 @@ def _answer(experiment: Experiment[Any], table: Sequence[Question], *, trials: i
         repeats = question.of_seeding and answer.verdict is Verdict.FAILED and answer.kind is Kind.RANDOMNESS
         checks[question] = replace(answer, verdict=Verdict.NOTED) if leave and repeats else answer
     decisive = {question: check for question, check in checks.items() if question.of_releases}
+    one_report = "one report was judged of a mechanism with a memory: to judge several reports together, add reports=3 \
+(in Python, audit.JointReports(mechanism, reports=3))"
     event_alpha = max((question.share for question in decisive), default=1.0) * alpha
     result = AuditResult(
         mechanism=target.name,
@@ -158,7 +155,7 @@ def _answer(experiment: Experiment[Any], table: Sequence[Question], *, trials: i
         seconds=time.monotonic() - started,
         releases_judged=any(check.verdict is not Verdict.UNJUDGED for check in decisive.values()),
         checks=tuple(checks.values()),
-        caveats=(ONE_REPORT,) if target.memoised and target.reports == 1 else (),
+        caveats=(one_report,) if target.memoised and target.reports == 1 else (),
         not_looked_at=not_looked_at(checks.values(), trials=trials, claimed=target.epsilon, alpha=event_alpha),
     )
     return judged(result)

@@ -12,10 +12,7 @@ from adept.audit.questions import EVENT
 ALPHA = EVENT.share * 1e-3
 
 
-@pytest.mark.parametrize(
-    ("trials", "said"),
-    [(10_000, "none rarer than one release in 32"), (100, "so few show none")],
-)
+@pytest.mark.parametrize(("trials", "said"), [(10_000, "none rarer than one release in 32"), (100, "so few show none")])
 def test_total_failures_too_rare_for_so_few_trials_are_named(trials: int, said: str) -> None:
     assert said in not_looked_at([], trials=trials, claimed=4.0, alpha=ALPHA)[0]
 

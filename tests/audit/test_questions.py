@@ -6,11 +6,7 @@ import pytest
 
 from adept.audit import questions
 
-TABLES = {
-    "vectors": questions.OF_VECTORS,
-    "values": questions.OF_VALUES,
-    "texts": questions.OF_TEXTS,
-}
+TABLES = {"vectors": questions.OF_VECTORS, "values": questions.OF_VALUES, "texts": questions.OF_TEXTS}
 
 
 @pytest.mark.parametrize("table", TABLES.values(), ids=TABLES)

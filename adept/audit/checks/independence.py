@@ -33,7 +33,6 @@ ReleasePairs = tuple[Floats, Floats]
 
 CALL_ROWS = 3 * 128  # 128 pairs of releases are compared after a seed and after a fork
 MAX_BATCH_ROWS = 2**13
-LAGS = (1, 2, 3, 4, 5, 8, 10, 16, 32, 64, 100, 128, 256)
 MAX_BATCHES, SMALL_BATCHES = 16, 1000
 REST_SIZES = 2, 8
 
@@ -53,7 +52,8 @@ def in_batch(experiment: Experiment[Any], alpha: float) -> Check:
     released = [_repeat(experiment, rows) for _ in range(calls)]
     half = rows // 2
     between = _joined([(a[half:], b[half:]) for a, b in zip(released[::2], released[1::2], strict=True)])
-    for lag in sorted({*(lag for lag in LAGS if lag < half // 2), half // 2}):
+    lags = (1, 2, 3, 4, 5, 8, 10, 16, 32, 64, 100, 128, 256)
+    for lag in sorted({*(lag for lag in lags if lag < half // 2), half // 2}):
         start = np.arange(half - lag)
         start = start[start // lag % 2 == 0]
         within = _joined([(call[start], call[start + lag]) for call in released])

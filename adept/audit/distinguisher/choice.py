@@ -25,7 +25,7 @@ from adept.audit.distinguisher.statistics import RESOLUTION, WITHOUT_NOISE, Stat
 from adept.audit.stats.confidence_bounds import Floats, game_lower_bound
 
 MAX_DISTINGUISHERS = 7  # four on the best pair, one on another pair, two on a pair with NaN or infinity
-MAX_THRESHOLDS, SCREENING_THRESHOLDS = 400, 80
+SCREENING_THRESHOLDS = 80
 # Largest alpha for comparing rules: with a larger alpha, the best rule would abstain too often
 THRESHOLD_ALPHA = 1e-3
 SMOOTHING_THRESHOLDS = 15  # neighbours on either side over which a score is averaged
@@ -189,7 +189,7 @@ def best_rule(values: Floats, chance: Floats, *, rounds: int, gap: float, delta:
     two neighbouring values that differ by more than ``gap``. ``delta`` is the claimed delta, and
     ``alpha`` the largest allowed probability that the certified epsilon is too large.
     """
-    tried = _try_rules(values[None], chance, gap=gap, most=MAX_THRESHOLDS)
+    tried = _try_rules(values[None], chance, gap=gap, most=400)
     if not len(tried.statistics):
         return SILENT
     weight, best = rounds / len(values), (-math.inf, 0, 0)

@@ -35,7 +35,6 @@ from adept.audit.subject.value import ValueTarget
 from adept.audit.subject.vector import VectorTarget
 
 MAX_CHOOSING_ELEMENTS = 2**23  # numbers of releases that are held in memory at a time: 64 MiB
-MAX_CHOOSING_ROWS, MAX_CHOOSING_CALLS = 2**16, 400
 MIN_ROWS = 60  # least number of planned releases of an input, for screening and for choosing
 MIN_TRIALS = 100
 LOOKS = ((0.05, 0.05), (0.25, 0.15), (1.0, 0.8))  # each scoring: share of the certifying releases, share of alpha
@@ -105,7 +104,7 @@ class Experiment(Generic[TargetT]):
 
     def _choosing(self, trials: int) -> int:
         """Return the number of releases of each input from which distinguishers are chosen."""
-        most = MAX_CHOOSING_CALLS if self._alone else MAX_CHOOSING_ROWS
+        most = 400 if self._alone else 2**16  # calls or rows
         return max(MIN_ROWS, min(trials // 8, most, MAX_CHOOSING_ELEMENTS // (4 * self._numbers)))
 
     def play(self, *, alpha: float, claim: float = -math.inf) -> Check:

@@ -26,7 +26,6 @@ from adept.errors import ConfigurationError
 AnyTarget = VectorTarget | ValueTarget
 
 FAR_FACTOR = 1000.0  # how far outside the ball the far pair lies, in units of clip_norm
-SEARCH_RELEASES, MIN_SEARCH_RELEASES = 12, 4  # of each record in the search over many latents
 NORMS = 24  # different norms inside the ball, as many outside it, and as many that low precision may round to zero
 HARD_PAIRS = (  # the pairs to try if there is time for only a few
     *("diagonal", "axis", "random", "random just outside"),
@@ -147,8 +146,8 @@ def found_pairs(target: VectorTarget) -> list[InputPair]:
     inside = records[torch.linalg.vector_norm(records, dim=1) <= target.clip_norm]
     for tried in (records, inside):  # a mechanism may refuse records outside the declared set
         try:
-            times = target.affordable(SEARCH_RELEASES * len(tried), share=0.5) // len(tried)
-            if times >= MIN_SEARCH_RELEASES:
+            times = target.affordable(12 * len(tried), share=0.5) // len(tried)
+            if times >= 4:
                 releases = np.stack([np.nan_to_num(target.release(tried.clone())) for _ in range(times)])
                 return _standing_out(tried, releases.clip(-target.largest, target.largest))
         except (MechanismFailure, ValueError):  # refused, or rows of different lengths

@@ -25,7 +25,6 @@ from adept.audit.result import MechanismFailure
 from adept.audit.stats.confidence_bounds import Floats
 from adept.audit.subject.wrappers import JointReports
 
-FORK_SECONDS = 10.0  # time without an answer after which the fork is repeated once
 CHECK_SECONDS = 3.0  # approximate time that a slow mechanism may take in one check
 Value = TypeVar("Value")
 _Call = tuple[Callable[[], Any], "SimpleQueue[Any]"]
@@ -232,7 +231,7 @@ def _forked_releases(target: Any, release: Callable[[], Floats]) -> list[Floats]
         sender.close()
         workers.append((process, receiver))
     try:
-        return [_received(receiver, min(target.time_limit, FORK_SECONDS)) for _, receiver in workers]
+        return [_received(receiver, min(target.time_limit, 10.0)) for _, receiver in workers]
     finally:
         for process, receiver in workers:
             process.kill()
