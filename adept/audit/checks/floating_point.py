@@ -13,7 +13,7 @@ from scipy.special import bdtr
 
 from adept.audit.distinguisher.choice import Rule
 from adept.audit.distinguisher.guessing_game import MIN_TRIALS, Experiment, play_rule
-from adept.audit.distinguisher.input_pairs import InputPair, PairSample, additive_samples
+from adept.audit.distinguisher.input_pairs import InputPair, additive_samples
 from adept.audit.result import Check, MechanismFailure
 from adept.audit.stats.confidence_bounds import Floats
 from adept.audit.stats.exact_tests import certified, combined, fisher
@@ -58,8 +58,7 @@ def grid(experiment: Experiment[VectorTarget], alpha: float) -> Check:
     If the step is not a power of two (for example 0.01), the bits of the outputs do not show the
     grid. In this case, the check tests that all outputs are whole multiples of one number.
     """
-    _require_exact_noise(experiment.target)
-    values = _values(experiment.samples)
+    values = _exact_values(experiment)
     largest, finest = _bit_span(values)
     bits = largest - finest
     if bits > MANTISSA_BITS and (step := coarse_step(values)) is not None:
@@ -79,8 +78,7 @@ def representability(experiment: Experiment[VectorTarget], alpha: float) -> Chec
     Bonferroni's factor. The test leaves out inputs that are not multiples of the finest bit in the
     releases, because they do not lie on the grid.
     """
-    _require_exact_noise(experiment.target)
-    values = _values(experiment.samples)
+    values = _exact_values(experiment)
     if coarse_step(values) is not None:
         raise MechanismFailure("the step of the releases' grid is no power of two, so sums on it are rounded")
     step = 2.0 ** _bit_span(values)[1]
@@ -151,8 +149,7 @@ def lowest_bit(experiment: Experiment[VectorTarget], alpha: float) -> Check:
     0.4) is a p-value. In floating-point noise, few numbers use the finest bit, so few are odd
     multiples of s.
     """
-    _require_exact_noise(experiment.target)
-    values = _values(experiment.samples)
+    values = _exact_values(experiment)
     values = values[np.random.default_rng().permutation(len(values))]
     learn, count = np.array_split(values, 2)
     step = coarse_step(learn) or 2.0 ** _bit_span(learn)[1]
@@ -167,8 +164,12 @@ def lowest_bit(experiment: Experiment[VectorTarget], alpha: float) -> Check:
     return combined([float(bdtr(odd, len(count), 0.4))], evidence, alpha=alpha, statistic=odd / len(count))
 
 
-def _values(samples: list[PairSample]) -> Floats:
-    each = {id(side): side for sample in additive_samples(samples) for side in sample.releases}
+def _exact_values(experiment: Experiment[VectorTarget]) -> Floats:
+    """Return all released numbers; raise MechanismFailure unless exact noise is declared."""
+    experiment.target.noise()
+    if not experiment.target.says_exact:
+        raise MechanismFailure("the mechanism does not say that its releases are exact")
+    each = {id(side): side for sample in additive_samples(experiment.samples) for side in sample.releases}
     values = np.concatenate([releases.ravel() for releases in each.values()])
     if not values.any():
         raise MechanismFailure("all releases are zero")
@@ -202,9 +203,3 @@ def _bit_span(values: Floats) -> tuple[int, int]:
     integers = (mantissa * 2.0**MANTISSA_BITS).astype(np.int64)
     finest = exponent - MANTISSA_BITS + np.log2(integers & -integers).astype(int)
     return int(exponent.max()), int(finest.min())
-
-
-def _require_exact_noise(target: VectorTarget) -> None:
-    target.noise()
-    if not target.says_exact:
-        raise MechanismFailure("the mechanism does not say that its releases are exact")

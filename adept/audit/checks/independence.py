@@ -126,7 +126,8 @@ def of_rest(experiment: Experiment[VectorTarget], alpha: float) -> Check:
     if calls < 24:
         raise MechanismFailure("the mechanism is too slow for many small batches")
     for size in REST_SIZES:
-        released = target.in_calls([_copies(experiment, size)] * (3 * calls)).reshape(3, calls, size, -1)
+        batch = experiment.pairs[0].first.expand(size, -1)
+        released = target.in_calls([batch] * (3 * calls)).reshape(3, calls, size, -1)
         one, rest = released[:, :, 0], released[:, :, 1:].mean(axis=2)
         found += _compared((one[0], rest[0]), (one[1], rest[2]), f"one row and the mean of {size - 1} others")
     return least_probable(found, f"{calls} batches of each size", alpha=alpha)
@@ -177,17 +178,11 @@ def of_neighbouring_values(experiment: Experiment[ValueTarget], alpha: float) ->
     return least_probable(found, "releases of one value among others", alpha=alpha)
 
 
-def _copies(experiment: Experiment[VectorTarget], rows: int) -> Tensor:
-    record: Tensor = experiment.pairs[0].first
-    return record.expand(rows, -1).clone()
-
-
 def _repeat(experiment: Experiment[Any], rows: int) -> Floats:
-    """Release one record ``rows`` times in one call; for values, return hashes of the outcomes."""
-    target = experiment.target
-    if isinstance(target, VectorTarget):
-        return target.release(_copies(experiment, rows))
-    released: Floats = target.codes([target.values[0]] * rows)
+    """Release the first record ``rows`` times in one call; return hashes of outcomes of values."""
+    target, record = experiment.target, experiment.pairs[0].first
+    vectors = isinstance(target, VectorTarget)
+    released: Floats = target.release(record.expand(rows, -1).clone()) if vectors else target.codes([record] * rows)
     return released
 
 
