@@ -73,8 +73,8 @@ class Experiment(Generic[TargetT]):
     @cached_property
     def samples(self) -> list[PairSample]:
         """The screening releases: a few releases of each input, to find promising pairs."""
-        inputs = 2 * len(self.pairs)
-        rows = max(MIN_ROWS, min(self.trials // 40, MAX_CHOOSING_ELEMENTS // (self._numbers * inputs)))
+        inputs, numbers = 2 * len(self.pairs), self.target.count_numbers(self.pairs[0].first)
+        rows = max(MIN_ROWS, min(self.trials // 40, MAX_CHOOSING_ELEMENTS // (numbers * inputs)))
         affordable = self.target.affordable(rows * inputs, share=5 / 3, alone=self._alone) // inputs
         sampler, samples, failures = Sampler(self.target, min(rows, max(30, affordable))), [], list[str]()
         for pair in self.pairs:
@@ -92,20 +92,10 @@ class Experiment(Generic[TargetT]):
     def _alone(self) -> bool:
         return self.pairs[0].alone or getattr(self.pairs[0].first, "ndim", 1) > 1
 
-    @property
-    def _numbers(self) -> int:
-        return self.target.count_numbers(self.pairs[0].first)
-
-    @property
-    def certifying(self) -> int:
-        """Number of releases of each input that are left for scoring the distinguishers."""
-        screened = len(self.samples[0].releases[0])
-        return max(MIN_TRIALS // 4, self.trials - screened - self._choosing(self.trials))
-
     def _choosing(self, trials: int) -> int:
         """Return the number of releases of each input from which distinguishers are chosen."""
-        most = 400 if self._alone else 2**16  # calls or rows
-        return max(MIN_ROWS, min(trials // 8, most, MAX_CHOOSING_ELEMENTS // (4 * self._numbers)))
+        most, numbers = 400 if self._alone else 2**16, self.target.count_numbers(self.pairs[0].first)
+        return max(MIN_ROWS, min(trials // 8, most, MAX_CHOOSING_ELEMENTS // (4 * numbers)))
 
     def play(self, *, alpha: float, claim: float = -math.inf) -> Check:
         """Choose distinguishers, score them, and return a check with the largest certified epsilon.
@@ -115,7 +105,8 @@ class Experiment(Generic[TargetT]):
         """
         target, samples = self.target, self.samples
         most = target.affordable(self.trials, share=8 / 3, alone=self._alone)
-        rows, certifying = self._choosing(min(self.trials, most)), self.certifying
+        rows, screened = self._choosing(min(self.trials, most)), len(samples[0].releases[0])
+        certifying = max(MIN_TRIALS // 4, self.trials - screened - self._choosing(self.trials))
         finalists = 1 if self._alone else 3  # pairs that are compared again on more releases
         game, *others = choose(target, samples, finalists=finalists, rows=rows, certifying=certifying, alpha=alpha)
         tests = sum(len(each.distinguishers) for each in (game, *others))

@@ -399,7 +399,7 @@ def _members(value: Any) -> tuple[Any, ...]:
 
 
 def _is_of(z: Floats, value: Any) -> Floats:
-    return np.asarray(np.isin(z[:, 0], [float(number) for number in _members(value)]).astype(np.float64))
+    return np.asarray(np.isin(z[:, 0], np.array(_members(value), float)).astype(np.float64))
 
 
 def _is_input(outcome: Any, value: Any) -> float:
