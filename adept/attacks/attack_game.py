@@ -20,8 +20,6 @@ from adept.rewriting.rewriter import Rewriter
 from adept.studies.limits import best_guess
 
 BLUE, ORANGE, GREEN, RED = PALETTE[:4]
-LOG_AXIS_BELOW = 0.05  # below this share, the axis of the picture is logarithmic
-ROUNDING_TOLERANCE = 1e-6  # relative, for probabilities that were summed in another order
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -50,10 +48,8 @@ class AttackRow:
 
     @property
     def refutes_any(self) -> bool:
-        """True if the attack did better than a bound allows.
-
-        Either the success rate is above the bound of the claimed or of the true epsilon, or some
-        releases changed the odds of two candidates by more than the claimed epsilon allows.
+        """True if the success rate is above a bound, or if some releases changed the odds of two
+        candidates by more than the claimed epsilon allows.
         """
         return self.refutes_claim or self.beyond_bound or bool(self.detail.get("beyond_claim"))
 
@@ -94,7 +90,7 @@ class GivenAway:
     @property
     def beyond_claim(self) -> bool:
         """True if the attacker's posterior probability is above what the claimed epsilon allows."""
-        return self.certainty > self.allowed * (1 + ROUNDING_TOLERANCE)
+        return self.certainty > self.allowed * (1 + 1e-6)  # probabilities were summed in another order
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -171,9 +167,9 @@ def draw_rates(rows: Sequence[AttackRow], promise: Guarantee) -> str:
         axis.invert_yaxis()
         shares = [share for row in rows for share in (row.without_release, row.claimed_bound)]
         lowest = min((share for share in shares if share > 0), default=1.0)
-        if lowest < LOG_AXIS_BELOW:
+        if is_small := lowest < 0.05:
             axis.set_xscale("log")
-        axis.set_xlim(lowest / 2 if lowest < LOG_AXIS_BELOW else 0, 1.05)
+        axis.set_xlim(lowest / 2 if is_small else 0, 1.05)
         axis.set_xlabel("share of right guesses")
         legend(opened.figure, axis, columns=3)
     return opened.svg

@@ -24,11 +24,6 @@ from adept.data.corpus import Corpus
 from adept.data.text_arguments import text_list
 from adept.errors import DataError
 
-LABEL = "label"
-NO_VALUE = "none"
-STRENGTH = 10.0  # C of the regression: chosen once, on public text
-UNSEEN_CHANCE = 1e-6  # probability of a class that no training text has
-
 
 class TextReader:
     """A classifier of texts: logistic regression on TF-IDF weights of words and word pairs."""
@@ -42,7 +37,7 @@ class TextReader:
         self.classes = sorted(set(values))
         self._model = make_pipeline(
             TfidfVectorizer(ngram_range=(1, 2), token_pattern=r"\S+"),
-            LogisticRegression(C=STRENGTH, max_iter=300, random_state=seed),
+            LogisticRegression(C=10.0, max_iter=300, random_state=seed),  # C: chosen once, on public text
         )
         if len(self.classes) > 1:
             self._model.fit(texts, list(values))
@@ -60,24 +55,25 @@ class TextReader:
         The confidence is the logit of the probability that the classifier gives to this class.
         """
         texts = text_list(texts)
-        chances, places = np.full(len(texts), UNSEEN_CHANCE), {value: i for i, value in enumerate(self.classes)}
+        chances = np.full(len(texts), 1e-6)  # probability of a class that no training text has
+        places = {value: i for i, value in enumerate(self.classes)}
         if len(self.classes) > 1:
             table = self._model.predict_proba(texts)
-            for row, value in enumerate(values):
-                chances[row] = table[row, places[value]] if value in places else UNSEEN_CHANCE
+            known = [row for row, value in enumerate(values) if value in places]
+            chances[known] = table[known, [places[values[row]] for row in known]]
         return np.asarray(logit(np.clip(chances, 1e-9, 1 - 1e-9)))
 
 
 def read_attribute(corpus: Corpus, name: str) -> list[str]:
     """Return the attribute ``name`` of each record: the label, or the first value of a slot."""
-    if name == LABEL:
+    if name == "label":
         if corpus.labels is None:
             raise DataError("attribute=label needs labels: name their column with label_column=")
         return list(corpus.labels)
     if corpus.slots is None:
         raise DataError(f"attribute={name} needs data with slots, a column of tags: use attribute=label")
-    values = [next((value for kind, value in slots if kind == name), NO_VALUE) for slots in corpus.slots]
-    if set(values) == {NO_VALUE}:
+    values = [next((value for kind, value in slots if kind == name), "none") for slots in corpus.slots]
+    if set(values) == {"none"}:
         known = sorted({kind for slots in corpus.slots for kind, _ in slots})
         raise DataError(f"attribute must be label or a slot of the data, got {name}: the slots are {', '.join(known)}")
     return values

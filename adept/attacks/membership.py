@@ -38,8 +38,6 @@ from adept.audit.stats.confidence_bounds import Floats
 from adept.errors import DataError
 from adept.synthesis.neighbouring_files_for_audits import NeighbouringFiles
 
-FALSE_POSITIVES = 0.01
-WHICH_OF_TWO, AREA, POWER = "which of the two", "area under the curve", "true positives at 1 % false ones"
 Pairs = list[tuple[int, int]]
 
 
@@ -78,7 +76,8 @@ def play(game: AttackGame, *, models: int) -> list[AttackRow]:
         )
         right.append(torch.from_numpy((first > second) == coins))
     detail = {"classifiers": models, "pairs": len(pairs)}
-    return [game.row("membership", "shadows", WHICH_OF_TWO, torch.cat(right), torch.tensor([0.5, 0.5]), detail=detail)]
+    prior = torch.tensor([0.5, 0.5])
+    return [game.row("membership", "shadows", "which of the two", torch.cat(right), prior, detail=detail)]
 
 
 def _train_shadows(
@@ -107,12 +106,15 @@ def play_file(files: NeighbouringFiles, *, rounds: int, confidence: float = 0.99
         for name in (without, among)
     )
     half = rounds // 2
-    threshold = float(np.quantile(outside[:half], 1 - FALSE_POSITIVES))
+    threshold = float(np.quantile(outside[:half], 0.99))
     false = Rate.of(int((outside[half:] > threshold).sum()), rounds - half, confidence=confidence)
     power = Rate.of(int((inside > threshold).sum()), rounds, confidence=confidence)
     curve = Rate(area(inside, outside), 0.0, 1.0, rounds, confidence)  # without an interval
     bounds = membership_auc(epsilon=files.epsilon), membership_power(false.high, epsilon=files.epsilon)
-    found = (AREA, curve, 0.5, bounds[0]), (POWER, power, false.value, bounds[1])
+    found = [
+        ("area under the curve", curve, 0.5, bounds[0]),
+        ("true positives at 1 % false ones", power, false.value, bounds[1]),
+    ]
     return [
         AttackRow(
             attack="membership",

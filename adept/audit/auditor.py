@@ -8,7 +8,7 @@ to at most alpha, so with probability at least ``confidence``, no check errs (un
 
 import math
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from functools import partial
 from numbers import Integral, Real
@@ -16,31 +16,20 @@ from typing import Any
 
 import numpy as np
 
-from adept.audit import checks_and_alpha
-from adept.audit.checks_and_alpha import Question
+from adept.audit import questions
 from adept.audit.distinguisher import input_pairs
-from adept.audit.distinguisher.distinguisher_choice import MAX_DISTINGUISHERS
+from adept.audit.distinguisher.choice import MAX_DISTINGUISHERS
 from adept.audit.distinguisher.guessing_game import MIN_TRIALS, Experiment, Progress
 from adept.audit.distinguisher.input_pairs import InputPair
+from adept.audit.questions import Question
 from adept.audit.result import AuditResult, Check, Kind, Verdict, judge, judged
 from adept.audit.stats.confidence_bounds import rounds_needed
-from adept.audit.subject.time_limits import try_copy
+from adept.audit.subject.target import try_copy
 from adept.audit.subject.value import ValueTarget, alphabet_of, response_of
 from adept.audit.subject.vector import VectorTarget
 from adept.audit.subject.wrappers import CALLER, Rewriting
 from adept.errors import ConfigurationError
 from adept.ranges import check_positive
-
-MAX_SMALL_DIM = 8
-# Factor of the trials at a small dimension, and of trials times dimension at a large one
-OTHER_DIM_FACTOR = 8
-LARGE_DIM_PAIRS = ("diagonal", "zero and random", "first and last axis")
-CERTIFYING_SHARE = 0.85  # approximate share of the trials that certify a bound
-ONE_REPORT = (
-    "one report was judged of a mechanism with a memory: to judge several reports together, add reports=3 (in Python, \
-audit.JointReports(mechanism, reports=3))"
-)
-NAMED_FAILURE = 1e-3  # probability of a total failure
 
 
 def run(
@@ -96,74 +85,64 @@ def run(
     """
     _check_arguments(dim=dim, trials=trials, confidence=confidence, time_limit=time_limit)
     experiment: Experiment[Any]
+    given = input_pairs.given_values(pairs)
     if callable(getattr(mechanism, "rewrite", None)) and not hasattr(mechanism, "privatize"):
-        experiment, table = _of_texts(mechanism, trials // 2, pairs), checks_and_alpha.OF_TEXTS
-    else:
-        given = try_copy(mechanism)  # before anything is asked
-        _check_mechanism(mechanism)
-        claimed = {"time_limit": time_limit, "given": given, "memoised": bool(getattr(mechanism, "memoised", False))}
-        if (tried := _value_pairs(mechanism, pairs)) is not None:
-            of_values = ValueTarget(mechanism, _values_of(tried), **claimed)
-            experiment, table = Experiment(of_values, lambda _: tried, trials), checks_and_alpha.OF_VALUES
-        else:
-            of_vectors, given_too = VectorTarget(mechanism, dim, **claimed), input_pairs.given_pairs(pairs, dim=dim)
-            experiment, table = (
-                Experiment(of_vectors, input_pairs.every_pair, trials, given_too),
-                checks_and_alpha.OF_VECTORS,
+        tried = given or []
+        if not tried or not all(isinstance(text, str) for text in _values_of(tried)):
+            raise ConfigurationError(
+                "pairs must hold the texts that a rewriter is tried on: add pairs=[(text, another)]"
             )
+        target: ValueTarget | VectorTarget = ValueTarget(Rewriting(mechanism), _values_of(tried))
+        experiment, table = Experiment(target, lambda _: tried, trials // 2), questions.OF_TEXTS
+    else:
+        copied = try_copy(mechanism)  # before anything is asked
+        _check_mechanism(mechanism)
+        claimed = {"time_limit": time_limit, "given": copied, "memoised": bool(getattr(mechanism, "memoised", False))}
+        tried = [*(given or ()), *input_pairs.value_pairs(alphabet_of(mechanism) or ())]
+        if tried:
+            target = ValueTarget(mechanism, _values_of(tried), **claimed)
+            experiment, table = Experiment(target, lambda _: tried, trials), questions.OF_VALUES
+        else:
+            target, given_too = VectorTarget(mechanism, dim, **claimed), input_pairs.given_pairs(pairs, dim=dim)
+            experiment, table = Experiment(target, input_pairs.every_pair, trials, given_too), questions.OF_VECTORS
     experiment.progress = progress or experiment.progress
     return _answer(experiment, table, trials=trials, confidence=confidence)
-
-
-def _value_pairs(mechanism: Any, pairs: Sequence[tuple[Any, Any]] | None) -> list[InputPair] | None:
-    given, values = input_pairs.given_values(pairs), alphabet_of(mechanism)
-    return [*(given or ()), *input_pairs.value_pairs(values)] if values else given
 
 
 def _values_of(pairs: Sequence[InputPair]) -> list[Any]:
     return list(dict.fromkeys(value for pair in pairs for value in (pair.first, pair.second)))
 
 
-def _of_texts(rewriter: Any, trials: int, pairs: Sequence[tuple[Any, Any]] | None) -> Experiment[ValueTarget]:
-    tried = input_pairs.given_values(pairs)
-    if tried is None or not all(isinstance(text, str) for text in _values_of(tried)):
-        raise ConfigurationError("pairs must hold the texts that a rewriter is tried on: add pairs=[(text, another)]")
-    return Experiment(ValueTarget(Rewriting(rewriter), _values_of(tried)), lambda _: tried, trials)
-
-
-def _at(experiment: Experiment[VectorTarget], dim: int) -> Experiment[VectorTarget] | None:
-    target, is_large = experiment.target, dim > MAX_SMALL_DIM
-    if not target.any_dimension or (target.dim >= dim if is_large else target.dim <= dim):
+def _at(experiment: Experiment[Any], dim: int) -> Experiment[Any] | None:
+    """Return the experiment at dimension ``dim``; None if the audit does not look at it."""
+    target, names = experiment.target, ("diagonal", "zero and random", "first and last axis")
+    if not target.any_dimension or (target.dim >= dim if dim > 8 else target.dim <= dim):
         return None
-    if not is_large:
-        return Experiment(target.at(dim), input_pairs.every_pair, OTHER_DIM_FACTOR * experiment.trials)
-    trials = OTHER_DIM_FACTOR * target.dim * experiment.trials // dim
-    return Experiment(target.at(dim), partial(input_pairs.named_pairs, names=LARGE_DIM_PAIRS), trials)
-
-
-def _posed(experiment: Experiment[Any], table: Iterable[Question]) -> Iterator[tuple[Question, Any]]:
-    at: dict[int | None, Experiment[Any] | None] = {None: experiment}
-    for question in table:
-        if question.of_responses and response_of(experiment.target.mechanism) is None:
-            continue
-        if question.dim is not None and question.dim not in at:
-            at[question.dim] = _at(experiment, question.dim)
-        if (asked := at[question.dim]) is not None:
-            yield question, asked
+    if dim <= 8:
+        return Experiment(target.at(dim), input_pairs.every_pair, 8 * experiment.trials)
+    trials = 8 * target.dim * experiment.trials // dim
+    return Experiment(target.at(dim), partial(input_pairs.named_pairs, names=names), trials)
 
 
 def _answer(experiment: Experiment[Any], table: Sequence[Question], *, trials: int, confidence: float) -> AuditResult:
     started, alpha, target = time.monotonic(), 1 - confidence, experiment.target
     checks: dict[Question, Check] = {}
     leave = getattr(target.mechanism, "randomness", None) == CALLER
-    for question, asked in _posed(experiment, table):
+    at: dict[int | None, Experiment[Any] | None] = {None: experiment}
+    for question in table:
+        if question.dim is not None and question.dim not in at:
+            at[question.dim] = _at(experiment, question.dim)
+        if (asked := at[question.dim]) is None or (question.of_responses and response_of(target.mechanism) is None):
+            continue
         # Lengths of huge latents are infinite
         with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
-            share = question.share * alpha
-            check = partial(question.check, asked, share)
+            check = partial(question.check, asked, question.share * alpha)
             answer = judge(question.name, check, sees=question.sees, kind=question.kind)
-            checks[question] = _with_seeding(answer, question, leave=leave)
+        repeats = question.of_seeding and answer.verdict is Verdict.FAILED and answer.kind is Kind.RANDOMNESS
+        checks[question] = replace(answer, verdict=Verdict.NOTED) if leave and repeats else answer
     decisive = {question: check for question, check in checks.items() if question.of_releases}
+    one_report = "one report was judged of a mechanism with a memory: to judge several reports together, add reports=3 \
+(in Python, audit.JointReports(mechanism, reports=3))"
     event_alpha = max((question.share for question in decisive), default=1.0) * alpha
     result = AuditResult(
         mechanism=target.name,
@@ -172,29 +151,19 @@ def _answer(experiment: Experiment[Any], table: Sequence[Question], *, trials: i
         dim=getattr(target, "dim", None),
         trials=trials,
         confidence=confidence,
-        source="rewriter" if table is checks_and_alpha.OF_TEXTS else "release",
+        source="rewriter" if table is questions.OF_TEXTS else "release",
         seconds=time.monotonic() - started,
         releases_judged=any(check.verdict is not Verdict.UNJUDGED for check in decisive.values()),
         checks=tuple(checks.values()),
-        caveats=(ONE_REPORT,) if target.memoised and target.reports == 1 else (),
+        caveats=(one_report,) if target.memoised and target.reports == 1 else (),
         not_looked_at=not_looked_at(checks.values(), trials=trials, claimed=target.epsilon, alpha=event_alpha),
     )
     return judged(result)
 
 
-def _with_seeding(check: Check, question: Question, *, leave: bool) -> Check:
-    """Change FAILED to NOTED for noise that repeats, if ``leave`` is true.
-
-    ``leave`` is true if the caller, and not the mechanism, is responsible for seeding.
-    """
-    repeats = question.of_seeding and check.verdict is Verdict.FAILED and check.kind is Kind.RANDOMNESS
-    return replace(check, verdict=Verdict.NOTED) if leave and repeats else check
-
-
 def not_looked_at(checks: Iterable[Check], *, trials: int, claimed: float, alpha: float) -> tuple[str, ...]:
     """Return sentences about the defects that an audit cannot detect.
 
-    ``trials`` is the number of releases of each input, ``claimed`` is the claimed epsilon, and
     ``alpha`` bounds the probability that the main guessing game refutes a true claim.
     """
     return (
@@ -212,17 +181,17 @@ def not_looked_at(checks: Iterable[Check], *, trials: int, claimed: float, alpha
 def failure_trials(probability: float, *, claimed: float, alpha: float) -> float:
     """Return the number of trials that an audit needs to detect a rare total failure.
 
-    A total failure is a release that reveals its record with certainty. Every release is a total
-    failure with the given ``probability``. With the returned number of trials, the guessing game
-    makes `rounds_needed` right guesses on average. This many right guesses refute the claimed
-    epsilon.
+    Every release reveals its record with certainty with the given ``probability``. With the
+    returned number of trials, the guessing game makes on average as many right guesses as refute
+    the claimed epsilon.
     """
-    return rounds_needed(claimed, alpha=alpha / MAX_DISTINGUISHERS) / (2 * CERTIFYING_SHARE * probability)
+    certifying = 0.85  # approximate share of the trials that certify a bound
+    return rounds_needed(claimed, alpha=alpha / MAX_DISTINGUISHERS) / (2 * certifying * probability)
 
 
 def _name_rare_failures(trials: int, claimed: float, alpha: float) -> str:
-    needed = failure_trials(NAMED_FAILURE, claimed=claimed, alpha=alpha)
-    rarest = NAMED_FAILURE * needed / trials
+    needed = failure_trials(1e-3, claimed=claimed, alpha=alpha)
+    rarest = 1e-3 * needed / trials
     if math.isinf(needed):
         return "rare failures: the claim is too large for any number of trials"
     shown = (
@@ -230,7 +199,7 @@ def _name_rare_failures(trials: int, claimed: float, alpha: float) -> str:
     )
     return (
         f"rare total failures, such as releases without noise, where they do not name their record by themselves: with probability "
-        f"{NAMED_FAILURE:g} one would take about {needed:,.0f} trials to certify; {shown}"
+        f"0.001 one would take about {needed:,.0f} trials to certify; {shown}"
     )
 
 

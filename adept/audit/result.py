@@ -117,17 +117,12 @@ class AuditResult:
         kind, in the order of `Kind`. Otherwise, the result is the passed check with the largest
         certified epsilon.
         """
-        failed = self._with(Verdict.FAILED)
-        return failed[0] if failed else _most_certain(self._with(Verdict.PASSED))
+        passed = _most_certain([check for check in self.checks if check.verdict is Verdict.PASSED])
+        return next(iter(self._with(Verdict.FAILED)), passed)
 
     def _with(self, verdict: Verdict) -> list[Check]:
-        """Return the checks with this verdict.
-
-        For all verdicts except PASSED, only the strongest check of each kind of violation counts.
-        """
+        """Return the strongest check with this verdict of each kind of violation."""
         checks = [check for check in self.checks if check.verdict is verdict]
-        if verdict is Verdict.PASSED:
-            return checks
         strongest = (_most_certain([check for check in checks if check.kind is kind]) for kind in Kind)
         return [check for check in strongest if check is not None]
 
@@ -188,8 +183,8 @@ class AuditResult:
         plain = {name: value for name, value in asdict(self).items() if name != "checks"}
         named = ("violated", "kinds", "judged", "outcome", "certified_epsilon")
         verdicts = {name: getattr(self, name) for name in named}
-        checks = [{name: _json(value) for name, value in asdict(check).items()} for check in self.checks]
-        return {name: _json(value) for name, value in {**verdicts, **plain}.items()} | {"checks": checks}
+        checks = [_json(asdict(check)) for check in self.checks]
+        return {**_json(verdicts), **_json(plain), "checks": checks}
 
 
 class NotJudged(AdeptError):
@@ -200,12 +195,11 @@ class NotJudged(AdeptError):
 
     def __init__(self, result: AuditResult) -> None:
         self.result = result
-        reasons = dict.fromkeys(check.evidence for check in result.checks if check.verdict is Verdict.UNJUDGED)
-        event = next(
-            (check.evidence for check in result.checks if check.name == "event"), next(iter(reasons), "no check")
-        )
+        reasons = [check.evidence for check in result.checks if check.name == "event"]
+        reasons += [check.evidence for check in result.checks if check.verdict is Verdict.UNJUDGED]
+        reason = next(iter(reasons), "no check")
         super().__init__(
-            f"the claim of {result.mechanism} could not be judged ({event}): mend the mechanism and audit again"
+            f"the claim of {result.mechanism} could not be judged ({reason}): mend the mechanism and audit again"
         )
 
 
@@ -219,8 +213,8 @@ def judged(result: AuditResult) -> AuditResult:
 def judge(name: str, question: Callable[[], Check], *, sees: str, kind: Kind = Kind.DISTRIBUTION) -> Check:
     """Ask a question and return its check, which is UNJUDGED if a MechanismFailure is raised.
 
-    ``kind`` is the kind of violation that the question looks for. This becomes the kind of the
-    returned check, unless the check itself found a kind other than DISTRIBUTION.
+    ``kind`` becomes the kind of the returned check, unless the check itself found a kind other than
+    DISTRIBUTION.
     """
     try:
         found = question()
@@ -248,6 +242,8 @@ def _short(value: float | None) -> str:
 
 
 def _json(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {name: _json(each) for name, each in value.items()}
     if isinstance(value, tuple):
         return list(value)
     if isinstance(value, float):

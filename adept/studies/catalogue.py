@@ -7,13 +7,7 @@ from inspect import signature
 from types import ModuleType
 from typing import Any
 
-from adept.studies import (
-    limits,
-    mechanisms_on_latents,
-    sanity_check,
-    sensitivity,
-    survey_by_randomized_response,
-)
+from adept.studies import limits, mechanisms_on_latents, randomized_response, sanity_check, sensitivity
 
 SIMULATED = "Simulated with seeded noise: this shows what releases would look like, and guarantees nothing."
 COMPUTED = "Mathematical bounds: nothing was simulated or measured."
@@ -38,12 +32,10 @@ class Study:
 
 STUDIES = {
     "sensitivity": Study(
-        sensitivity,
-        {"trials": "pairs", "dims": "dims", "clip_norm": "clip_norm", "seed": "seed"},
-        measures_models=True,
+        sensitivity, {"trials": "pairs", "dims": "dims", "clip_norm": "clip_norm", "seed": "seed"}, measures_models=True
     ),
     "sanity_check": Study(sanity_check, {"trials": "trials", "dims": "dims", **COMMON}),
-    "randomized_response": Study(survey_by_randomized_response, {"records": "records", **COMMON}),
+    "randomized_response": Study(randomized_response, {"records": "records", **COMMON}),
     "mechanisms": Study(mechanisms_on_latents, {"trials": "records", "dims": "dims", **COMMON}),
     "limits": Study(limits, {"epsilons": "epsilons"}, COMPUTED),
 }

@@ -42,7 +42,6 @@ PUBLISHED: dict[str, tuple[float, ...]] = {
     "random": (0.004,) * 6,
 }
 CONFIDENCE = 0.999
-CHUNK_NUMBERS = 2**20
 FLOOR, CEILING = 1e-2, 2e3  # smaller and larger losses are drawn at these values
 LOSS_TICKS = {FLOOR: "< 0.01", 0.1: "0.1", 1: "1", 10: "10", 100: "100", CEILING: "infinite"}
 MARKS: dict[str, dict[str, Any]] = {  # style of each column
@@ -143,16 +142,13 @@ def release(mechanism: str, rows: int, dim: int, *, value: float, epsilon: float
 
 
 def _row(mechanism: str, epsilon: float, dim: int, trials: int, generator: torch.Generator) -> SanityRow:
-    def count_votes(value: float) -> int:
-        step, says_one = max(1, CHUNK_NUMBERS // dim), 0
-        for start in range(0, trials, step):
-            size = min(step, trials - start)
-            released = release(mechanism, size, dim, value=value, epsilon=epsilon, generator=generator)
-            says_one += int(((released >= 0.5).sum(dim=1) > dim // 2).sum())
-        return says_one
-
-    votes, one_votes = count_votes(0.0), count_votes(1.0)
-    lower, upper = _loss_interval(votes, one_votes, trials)
+    votes, step = [0, 0], max(1, 2**20 // dim)
+    for value, start in product((0, 1), range(0, trials, step)):
+        size = min(step, trials - start)
+        released = release(mechanism, size, dim, value=float(value), epsilon=epsilon, generator=generator)
+        votes[value] += int(((released >= 0.5).sum(dim=1) > dim // 2).sum())
+    zeros_say_one, ones_say_one = votes
+    lower, upper = _loss_interval(zeros_say_one, ones_say_one, trials)
     known = epsilon == 1.0 and dim in DIMS
     return SanityRow(
         mechanism=mechanism,
@@ -161,7 +157,7 @@ def _row(mechanism: str, epsilon: float, dim: int, trials: int, generator: torch
         trials=trials,
         exact=exact_loss(mechanism, epsilon=epsilon, dim=dim),
         likelihood_ratio=likelihood_ratio(mechanism, epsilon=epsilon, dim=dim),
-        run=observed_loss(votes, one_votes, trials),
+        run=observed_loss(zeros_say_one, ones_say_one, trials),
         run_lower=lower,
         run_upper=upper,
         published=PUBLISHED[mechanism][DIMS.index(dim)] if known else None,
@@ -180,11 +176,8 @@ def observed_loss(zeros_say_one: int, ones_say_one: int, trials: int) -> float:
 
 
 def _loss_interval(zeros_say_one: int, ones_say_one: int, trials: int) -> tuple[float, float]:
-    alpha = (1 - CONFIDENCE) / 4
-    (a, b), (c, d) = (
-        tuple(float(bound) for bound in clopper_pearson(count, trials, alpha=alpha))
-        for count in (zeros_say_one, ones_say_one)
-    )
+    lows, highs = clopper_pearson([zeros_say_one, ones_say_one], trials, alpha=(1 - CONFIDENCE) / 4)
+    (a, c), (b, d) = lows.tolist(), highs.tolist()
     columns = ((a, b), (c, d)), ((1 - b, 1 - a), (1 - d, 1 - c))
     lower = max(max(_log(a) - _log(d), _log(c) - _log(b)) for (a, b), (c, d) in columns)
     upper = max(max(_log(b) - _log(c), _log(d) - _log(a)) for (a, b), (c, d) in columns)
@@ -200,10 +193,7 @@ def _log_ratio(first: float, second: float) -> float:
 
 
 def tables(rows: Sequence[SanityRow]) -> list[Table]:
-    """Return one table for each epsilon.
-
-    If the paper publishes a loss for some of the rows, the tables show only these rows.
-    """
+    """Return one table for each epsilon, of the rows with a published loss if there are any."""
     known = [row for row in rows if row.published is not None] or rows
     headings = ["mechanism", "n", "exact", "run", "from", "to", "paper", "true", "claim"]
     groups = group_rows(known, lambda row: row.epsilon).items()
@@ -227,19 +217,17 @@ def draw(rows: Sequence[SanityRow]) -> str:
             for dim, curve in group_rows(chosen, lambda row: row.dim).items():
                 for field, style in MARKS.items():
                     label = f"n = {dim}" if field == "exact" else field.replace("_", " ")
-                    _draw_field(axis, curve, field, {"color": of_dim[dim], "label": label, **style})
+                    values = [(row.epsilon, getattr(row, field)) for row in curve]
+                    points = [
+                        (x, min(max(y, FLOOR), CEILING)) for x, y in values if y is not None and not math.isnan(y)
+                    ]
+                    axis.plot(*columns(points), **{"color": of_dim[dim], "label": label, **style})
             _draw_claim(axis, chosen)
             axis.set_title(name, fontsize=10)
             axis.set_xlabel("claimed epsilon")
         opened.axes[0][0].set_ylabel("loss of the majority vote")
         legend(opened.figure, *opened.axes[0], columns=6)
     return opened.svg
-
-
-def _draw_field(axis: Any, rows: list[SanityRow], field: str, style: dict[str, Any]) -> None:
-    values = [(row.epsilon, getattr(row, field)) for row in rows]
-    points = [(x, min(max(y, FLOOR), CEILING)) for x, y in values if y is not None and not math.isnan(y)]
-    axis.plot(*columns(points), **style)
 
 
 def _draw_claim(axis: Any, rows: list[SanityRow]) -> None:

@@ -35,8 +35,6 @@ PUBLISHED = {
 CLIPS = ("l2", "l1")
 TOLERANCE = 1e-9  # relative: after an l1 clip, rounding alone puts some distances above 2C by the last bit
 CONFIDENCE = 0.999
-CHUNK_NUMBERS = 2**20  # how many random numbers are drawn at a time
-AGREES = {None: "", True: "yes", False: "NO"}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -106,7 +104,7 @@ def _simulate(
     pairs: int, generator: torch.Generator, *, latents: str, clip: str, clip_norm: float, dim: int
 ) -> tuple[int, float]:
     beyond, largest = 0, 0.0
-    rows = max(1, CHUNK_NUMBERS // dim)
+    rows = max(1, 2**20 // dim)
     for start in range(0, pairs, rows):
         shape = (2, min(rows, pairs - start), dim)
         if latents == "uniform":
@@ -150,7 +148,7 @@ def tables(rows: Sequence[SensitivityRow]) -> list[Table]:
             row.clip,
             str(row.dim),
             *(number(value, digits=4) for value in (row.share, row.lower, row.upper, row.published)),
-            AGREES[row.agrees],
+            {None: "", True: "yes", False: "NO"}[row.agrees],
             f"{row.largest:.3f}",
         ]
         for row in rows
@@ -165,7 +163,11 @@ def draw(rows: Sequence[SensitivityRow]) -> str:
         axis = opened.axes[0][0]
         curves = group_rows(rows, lambda row: f"{'every' if row.clip == 'l1' else row.latents}, {row.clip} clip")
         for colour, (name, curve) in zip(colours(len(curves)), curves.items(), strict=True):
-            _draw_shares(axis, name, curve, colour)
+            tops = {row.dim: row for row in sorted(curve, key=lambda row: row.share)}
+            points = [tops[dim] for dim in sorted(tops)]
+            ends = [[max(0.0, p.share - p.lower) for p in points], [max(0.0, p.upper - p.share) for p in points]]
+            style = {"marker": "o", "ms": 4, "capsize": 3, "label": name, "color": colour}
+            axis.errorbar([p.dim for p in points], [p.share for p in points], ends, **style)
         published = sorted({(row.dim, row.published) for row in rows if row.published is not None})
         if published:
             axis.plot(*zip(*published, strict=True), "x", color=INK, ms=8, mew=1.6, label="published", zorder=4)
@@ -173,11 +175,3 @@ def draw(rows: Sequence[SensitivityRow]) -> str:
         axis.set(ylabel="share of pairs with an l1 distance above 2C", ylim=(-0.03, 1.05))
         legend(opened.figure, axis, columns=2)
     return opened.svg
-
-
-def _draw_shares(axis: Any, name: str, curve: list[SensitivityRow], colour: str) -> None:
-    tops = {row.dim: row for row in sorted(curve, key=lambda row: row.share)}
-    points = [tops[dim] for dim in sorted(tops)]
-    ends = [[max(0.0, p.share - p.lower) for p in points], [max(0.0, p.upper - p.share) for p in points]]
-    style = {"marker": "o", "ms": 4, "capsize": 3, "label": name, "color": colour}
-    axis.errorbar([p.dim for p in points], [p.share for p in points], ends, **style)

@@ -3,14 +3,14 @@
 import pytest
 from audit.asking import make_cheap
 
-from adept.audit.subject import time_limits
+from adept.audit.subject import target as limits
 
 PLENTY = 1e4  # seconds
 
 
 @pytest.fixture(autouse=True)
 def _all_the_time_in_the_world(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(time_limits, "CHECK_SECONDS", PLENTY)
+    monkeypatch.setattr(limits, "CHECK_SECONDS", PLENTY)
 
 
 @pytest.fixture

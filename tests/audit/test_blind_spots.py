@@ -9,9 +9,9 @@ from audit.asking import asked, failed, failed_of
 from audit.protocols import KRR
 from audit.test_violation_kinds import Half, NaNAlone, Own, ball, judged
 
-from adept.audit import Claim, JointReports, Verdict, checks_and_alpha
+from adept.audit import Claim, JointReports, Verdict, questions
 from adept.audit.checks import declared_noise
-from adept.audit.checks.declared_noise import Tails, find_tails
+from adept.audit.checks.declared_noise import find_tails
 from adept.audit.result import Check
 from adept.audit.stats.confidence_bounds import GameCounts
 
@@ -45,7 +45,7 @@ def verdict_of_a_pure_claim() -> str:
     return result.sentence.partition("strongest evidence")[0]
 
 
-def test_gaussian_noise_under_a_pure_claim_is_refuted_in_its_tails_where_the_trials_show_it() -> None:
+def test_gaussian_noise_under_a_pure_claim_is_refuted_in_its_tails() -> None:
     """One game misses it in one of seven audits: its rounds are those that suffice with some bad luck."""
     options = {"dim": 8, "trials": 6_000}
     assert any(failed_of({"Gaussian noise"}, Gaussian(1.0), **options) == {"Gaussian noise"} for _ in range(8))
@@ -61,9 +61,9 @@ def test_the_game_in_the_tails_is_planned_and_certified_at_the_error_of_its_ques
     """
     planned, certifying = [], []
 
-    def plan(ratio: float, *, epsilon: float, alpha: float) -> Tails:
+    def plan(ratio: float, *, epsilon: float, alpha: float) -> tuple[float, int]:
         planned.append((epsilon, alpha))
-        return Tails(0.5, 1_001)
+        return 0.5, 1_001
 
     def record(counts: GameCounts, evidence: str, **options: float) -> Check:
         certifying.append((counts, options))
@@ -71,7 +71,7 @@ def test_the_game_in_the_tails_is_planned_and_certified_at_the_error_of_its_ques
 
     monkeypatch.setattr(declared_noise, "find_tails", plan)
     monkeypatch.setattr(declared_noise, "certified", record)
-    [question] = [row for row in checks_and_alpha.OF_VECTORS if row.name == "Gaussian noise"]
+    [question] = [row for row in questions.OF_VECTORS if row.name == "Gaussian noise"]
     for _ in range(6):
         if not planned:
             judged(Gaussian(1.0), "Gaussian noise", dim=8, trials=3_000, confidence=0.98)
@@ -83,9 +83,9 @@ def test_the_game_in_the_tails_is_planned_and_certified_at_the_error_of_its_ques
     assert counts.right > 3 * counts.wrong > 0  # half a deviation beyond the middle of records at distance 2
 
 
-def test_the_rule_in_the_tails_needs_more_rounds_for_more_noise_and_never_ends_without_any_distance() -> None:
-    few, many = (find_tails(2 / sigma, epsilon=EPSILON, alpha=1e-5).rounds for sigma in (0.5, 1.5))
-    assert few < 2_000 < 100_000 < many < find_tails(0.5, epsilon=EPSILON, alpha=1e-5).rounds
+def test_the_rule_in_the_tails_needs_more_rounds_for_more_noise() -> None:
+    few, many = (find_tails(2 / sigma, epsilon=EPSILON, alpha=1e-5)[1] for sigma in (0.5, 1.5))
+    assert few < 2_000 < 100_000 < many < find_tails(0.5, epsilon=EPSILON, alpha=1e-5)[1]
 
 
 class NaNAndHalf(NaNAlone, Half):
@@ -174,7 +174,7 @@ class Bare(Own):
         return ball(x)
 
 
-def test_a_claim_too_large_for_the_trials_is_said_to_be_so_with_the_number_that_refutes_it() -> None:
+def test_a_claim_too_large_for_the_trials_is_named_with_the_number_that_refutes_it() -> None:
     result = judged(Bare(), "event", trials=1_000)
     assert not result.violated
     said = re.search("; every guess was right, and about ([0-9,]+) trials would refute the claim", result.sentence)

@@ -20,9 +20,7 @@ AUDITS = 200
 
 
 @pytest.mark.parametrize("name", SOUND)
-def test_false_positives_in_two_hundred_audits_at_95_percent_are_no_more_frequent_than_alpha(
-    name: str,
-) -> None:
+def test_false_positives_in_200_audits_are_no_more_frequent_than_alpha(name: str) -> None:
     violations: list[str] = []
     for number in range(AUDITS):
         result = audit.run(BY_NAME[name](epsilon=(1.0, 4.0, 8.0)[number % 3]), dim=16, trials=2_000, confidence=0.95)

@@ -7,15 +7,12 @@ from audit import collection
 from audit.asking import failed_of
 
 from adept.audit.auditor import failure_trials, not_looked_at
-from adept.audit.checks_and_alpha import EVENT
+from adept.audit.questions import EVENT
 
 ALPHA = EVENT.share * 1e-3
 
 
-@pytest.mark.parametrize(
-    ("trials", "said"),
-    [(10_000, "none rarer than one release in 32"), (100, "so few show none")],
-)
+@pytest.mark.parametrize(("trials", "said"), [(10_000, "none rarer than one release in 32"), (100, "so few show none")])
 def test_total_failures_too_rare_for_so_few_trials_are_named(trials: int, said: str) -> None:
     assert said in not_looked_at([], trials=trials, claimed=4.0, alpha=ALPHA)[0]
 
@@ -31,7 +28,7 @@ def test_the_trials_of_a_total_failure_are_those_of_right_guesses_without_a_wron
     assert failure_trials(0.02, claimed=4.0, alpha=ALPHA) == pytest.approx(expected)
 
 
-def test_a_total_failure_is_certified_by_the_trials_that_are_named_and_not_by_half_as_many() -> None:
+def test_a_total_failure_is_certified_by_the_trials_named_and_not_by_half_of_them() -> None:
     """Half as many have half as many right guesses as refute the claim, at 15 standard deviations of a count of 250."""
     mechanism = collection.broken("one_in_fifty_is_bare")
     trials = failure_trials(0.02, claimed=4.0, alpha=ALPHA)

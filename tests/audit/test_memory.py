@@ -28,7 +28,7 @@ def _few_pairs(monkeypatch: pytest.MonkeyPatch) -> None:
         "adept.audit.distinguisher.input_pairs.every_pair",
         lambda target: adversarial_pairs(target.dim, clip_norm=1.0)[:3],
     )
-    monkeypatch.setattr("adept.audit.checks.output_metadata.SEARCH_SHARE", 0.0)
+    monkeypatch.setattr("adept.audit.checks.metadata.SEARCH_SHARE", 0.0)
 
 
 def outcome(mechanism: Any, **options: Any) -> tuple[str, set[str]]:
@@ -80,7 +80,7 @@ def test_reports_of_values_compose(reports: int) -> None:
     assert joint.name == f"{reports} reports of KRR"
 
 
-def test_several_reports_pass_on_the_clip_of_one_release_but_not_its_noise_or_distribution() -> None:
+def test_several_reports_pass_on_the_clip_of_one_but_not_its_noise() -> None:
     joint = JointReports(L1Laplace(epsilon=1.0), reports=3)
     assert (joint.clip, joint.epsilon) == ("l1", 3.0)
     assert not any(hasattr(joint, name) for name in ("noise", "guarantee"))

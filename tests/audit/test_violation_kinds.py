@@ -9,11 +9,12 @@ from typing import Any
 
 import numpy as np
 import pytest
-from audit.asking import asked, failed
+from audit import asking
+from audit.asking import failed
 from audit.protocols import KRR
 
 from adept import audit
-from adept.audit import Claim, Kind, NotJudged
+from adept.audit import Claim, Kind
 from adept.errors import ConfigurationError
 
 EPSILON, DIM, CONFIDENCE = 4.0, 4, 1 - 1e-9
@@ -94,10 +95,7 @@ class Trend(Own):
 
 def judged(mechanism: Any, *names: str, **options: Any) -> audit.AuditResult:
     """Audit by the named checks alone, judged or not."""
-    try:
-        return asked(set(names), mechanism, **{"dim": DIM, "trials": 2_000, **options})
-    except NotJudged as unjudged:
-        return unjudged.result
+    return asking.judged(set(names), mechanism, **{"dim": DIM, "trials": 2_000, **options})
 
 
 @pytest.mark.parametrize(

@@ -88,7 +88,7 @@ def test_the_best_guess_is_that_of_the_best_channel_found_by_linear_programming(
     assert limits.best_guess(prior, epsilon=epsilon) == pytest.approx(-best.fun, abs=1e-8)
 
 
-def test_without_privacy_the_guess_is_certain_and_with_perfect_privacy_it_is_the_majority_label() -> None:
+def test_the_guess_is_certain_without_privacy_and_the_majority_with_all_of_it() -> None:
     counts = limits.LABEL_COUNTS["ATIS test"]
     assert limits.best_guess(counts, epsilon=1000.0) == pytest.approx(1.0, abs=1e-12)
     assert limits.best_guess(counts, epsilon=0.0) == pytest.approx(632 / 893, abs=1e-12)

@@ -31,7 +31,7 @@ def test_no_loss_of_the_vote_exceeds_the_largest_privacy_loss() -> None:
     assert all(row.exact <= row.likelihood_ratio + 1e-12 for row in ROWS)
 
 
-def test_a_violation_is_found_in_each_mechanism_but_the_private_ones_and_where_the_vote_says_one_of_both() -> None:
+def test_a_violation_is_found_except_in_private_mechanisms_and_one_sided_votes() -> None:
     violating = {(row.mechanism, row.dim) for row in ROWS if row.violated}
     sound = {("laplace", dim) for dim in DIMS} | {("random", dim) for dim in DIMS} | {("adept", 1)}
     unseen = {("dptext_redraw", dim) for dim in DIMS if dim > 2}

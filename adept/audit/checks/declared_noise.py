@@ -6,7 +6,6 @@ inputs, and multiply the smallest p-value by the number of tests (Bonferroni).
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
@@ -16,20 +15,16 @@ from scipy.special import chdtr, chdtri, ndtr
 from scipy.stats import chi2
 from torch import Tensor
 
-from adept.audit.distinguisher.guessing_game import Experiment
+from adept.audit.distinguisher.choice import Rule
+from adept.audit.distinguisher.guessing_game import Experiment, play_rule
 from adept.audit.distinguisher.input_pairs import PairSample, additive_samples
 from adept.audit.result import Check, MechanismFailure, Verdict
-from adept.audit.stats.confidence_bounds import Floats, GameCounts, game_lower_bound, gaussian_delta, say_trials
+from adept.audit.stats.confidence_bounds import Floats, game_lower_bound, gaussian_delta, say_trials
 from adept.audit.stats.exact_tests import binomial_p_value, certified, combined
-from adept.audit.stats.noise_tests import NOISES, Noise, cap_p_value, kolmogorov
+from adept.audit.stats.noise_tests import NOISES, cap_p_value, kolmogorov
 from adept.audit.subject.vector import VectorTarget
 
-MAX_SHAPE_VALUES = 200_000  # numbers in one Kolmogorov-Smirnov test
-# Largest threshold, number of thresholds, and assumed bad luck of a count; in standard deviations
-MAX_TAIL_SDS, TAIL_THRESHOLDS, LUCK_SDS = 12.0, 241, 1.0
-MIN_TAIL_ROUNDS, MAX_TAIL_ROUNDS = 200, 1e14
-MAX_TAIL_FACTOR, TAIL_SHARE = 10.0, 0.5  # multiple of the trials; share of the seconds of a check
-MIN_GAUSSIAN_NUMBERS, NOT_GAUSSIAN_P = 1000, 0.01  # noise values needed; p-value that rules out Gaussian noise
+NOT_GAUSSIAN_P = 0.01  # a smaller p-value rules out Gaussian noise
 
 
 def sensitivity(experiment: Experiment[VectorTarget], alpha: float) -> Check:
@@ -42,8 +37,10 @@ def sensitivity(experiment: Experiment[VectorTarget], alpha: float) -> Check:
     """
     target = experiment.target
     noise, scale = target.noise()
-    distances = {sample.pair.name: _distance(*sample.centres, noise) for sample in additive_samples(experiment.samples)}
-    distances["random latents"] = _random_distance(target, noise)
+    latents = torch.randn(512, target.dim, dtype=torch.float64, generator=torch.Generator().manual_seed(5))
+    apart = {sample.pair.name: np.subtract(*sample.centres)[None] for sample in additive_samples(experiment.samples)}
+    apart["random latents"] = np.subtract(*np.split(target.project(10 * target.clip_norm * latents), 2))
+    distances = {name: float(np.linalg.norm(each, ord=noise.order, axis=1).max()) for name, each in apart.items()}
     worst = max(distances, key=lambda name: distances[name])
     distance = distances[worst]
     holds, needed = noise.holds(distance, scale=scale, epsilon=target.epsilon, delta=target.delta)
@@ -102,7 +99,7 @@ def shape(experiment: Experiment[VectorTarget], alpha: float) -> Check:
         values = [cap_p_value(releases, centre, **claim) for releases, centre in sides]
     else:
         declared, scale = target.noise()
-        rows = max(1, MAX_SHAPE_VALUES // target.dim)
+        rows = max(1, 200_000 // target.dim)
         values = [p for noise in _noises(samples) for p in declared.shape(noise[:rows], scale)]
     return combined(values, f"{len(values)} tests against the declared distribution", alpha=alpha)
 
@@ -120,14 +117,12 @@ def coordinates(experiment: Experiment[VectorTarget], alpha: float) -> Check:
     chain of coins). So the number of agreements among m pairs of coins is exactly Binomial(m, 1/2).
     """
     declared, scale = experiment.target.noise()
-    median = declared.magnitude_median(scale)
     values, shares = [], []
     for noise in _noises(experiment.samples):
-        coins = [noise > 0] if median is None else [noise > 0, np.abs(noise) > median]
-        for coin in coins:
-            for agree in _agreements(coin):
-                values.append(binomial_p_value(int(agree.sum()), agree.size, 0.5))
-                shares.append(float(agree.mean()))
+        coins = [noise > 0] if declared.median is None else [noise > 0, np.abs(noise) > scale * declared.median]
+        for agree in (each for coin in coins for each in _agreements(coin)):
+            values.append(binomial_p_value(int(agree.sum()), agree.size, 0.5))
+            shares.append(float(agree.mean()))
     if not values:
         raise MechanismFailure("there are too few numbers to compare")
     far = max(shares, key=lambda value: abs(value - 0.5))
@@ -152,7 +147,7 @@ def undeclared_gaussian(experiment: Experiment[VectorTarget], alpha: float) -> C
     sample = max(additive_samples(experiment.samples), key=lambda each: np.linalg.norm(np.subtract(*each.centres)))
     noise = np.concatenate([z - centre for z, centre in zip(sample.releases, sample.centres, strict=True)])
     sigma = float(np.sqrt(np.square(noise).mean()))
-    if noise.size < MIN_GAUSSIAN_NUMBERS or sigma == 0:
+    if noise.size < 1000 or sigma == 0:
         raise MechanismFailure("there is too little noise to see whether it is Gaussian")
     lengths = kolmogorov(np.square(noise / sigma).sum(axis=1), chi2(noise.shape[1]).cdf)
     p = min(*NOISES["gaussian"].shape(noise, sigma), lengths)
@@ -160,69 +155,43 @@ def undeclared_gaussian(experiment: Experiment[VectorTarget], alpha: float) -> C
         return Check.of(failed=False, evidence=f"the noise is not Gaussian (p = {p:.2g})", p_value=p)
     distance = float(np.linalg.norm(np.subtract(*sample.centres)))
     needed = gaussian_delta(distance, sigma=sigma, epsilon=target.epsilon)
-    tails = find_tails(distance / sigma, epsilon=target.epsilon, alpha=alpha)
+    threshold, rounds = find_tails(distance / sigma, epsilon=target.epsilon, alpha=alpha)
     looks = f"the noise looks Gaussian, with standard deviation {sigma:.3g}, and Gaussian noise keeps no pure claim"
-    if tails.rounds <= target.affordable(int(2 * MAX_TAIL_FACTOR * experiment.trials), share=TAIL_SHARE):
-        return _played_in_tails(target, sample, tails, sigma=sigma, looks=looks, alpha=alpha)
+    if rounds <= target.affordable(20 * experiment.trials, share=0.5):
+        middle, along = np.add(*sample.centres) / 2, np.subtract(*sample.centres) / distance
+        rule = Rule(high=threshold, low=-threshold)
+        counts = play_rule(target, sample.pair, lambda z: (z - middle) @ along / sigma, rule, rounds=int(rounds))
+        evidence = f"{looks}: guessed the input in the tails, pair {sample.pair.name}: {counts}"
+        return certified(counts, evidence, epsilon=target.epsilon, delta=0.0, alpha=alpha)
     evidence = (
         f"{looks}: epsilon {target.epsilon:g} needs delta {needed:.2g}, so declare a delta, or `noise` and `guarantee`"
     )
-    caveat = f"{looks}: it needs delta {needed:.2g}, which {say_trials(tails.rounds / 2)} would certify"
+    caveat = f"{looks}: it needs delta {needed:.2g}, which {say_trials(rounds / 2)} would certify"
     return Check(verdict=Verdict.UNJUDGED, evidence=evidence, caveat=caveat)
 
 
-@dataclass(frozen=True)
-class Tails:
-    """A decision rule that guesses only from releases in the tails of the noise.
-
-    The tails begin ``threshold`` standard deviations from the middle between the two inputs. With
-    this rule, a game of ``rounds`` rounds is likely to refute the claim; if ``rounds`` is infinite,
-    no game of up to `MAX_TAIL_ROUNDS` rounds is.
-    """
-
-    threshold: float
-    rounds: float
-
-
-def find_tails(ratio: float, *, epsilon: float, alpha: float) -> Tails:
+def find_tails(ratio: float, *, epsilon: float, alpha: float) -> tuple[float, float]:
     """Find the tail rule that is likely to refute a claim with delta = 0 in the fewest rounds.
 
-    The noise is Gaussian. ``ratio`` is the distance of the two inputs divided by the standard
-    deviation of the noise. A release lies more than s standard deviations from the middle between
+    The rule guesses only from releases in the tails of the noise. Return where the tails begin, in
+    standard deviations from the middle between the two inputs, and the number of rounds, which is
+    infinite if 1e14 are not enough. The noise is Gaussian; ``ratio`` is the distance of the two
+    inputs divided by the standard deviation of the noise. A release lies more than s standard deviations from the middle between
     the inputs, on the side of one input, with probability ndtr(ratio / 2 - s) under this input and
     ndtr(-ratio / 2 - s) under the other input. Here ndtr is the standard normal distribution
     function.
     """
-    thresholds = np.linspace(0.0, MAX_TAIL_SDS, TAIL_THRESHOLDS)
+    thresholds = np.linspace(0.0, 12.0, 241)
     right, wrong = ndtr(ratio / 2 - thresholds), ndtr(-ratio / 2 - thresholds)
-    rounds = float(MIN_TAIL_ROUNDS)
-    while rounds < MAX_TAIL_ROUNDS:
-        ours, theirs = rounds * right, rounds * wrong
-        bounds = game_lower_bound(
-            np.maximum(ours - LUCK_SDS * np.sqrt(ours), 0), theirs + LUCK_SDS * np.sqrt(theirs), 0, delta=0, alpha=alpha
-        )
+    rounds = 200.0
+    while rounds < 1e14:
+        ours, theirs = rounds * right, rounds * wrong  # with bad luck of one standard deviation below
+        unlucky = np.maximum(ours - np.sqrt(ours), 0), theirs + np.sqrt(theirs)
+        bounds = game_lower_bound(*unlucky, 0, delta=0, alpha=alpha)
         if bounds.max() > epsilon:
-            return Tails(float(thresholds[int(bounds.argmax())]), rounds)
+            return float(thresholds[int(bounds.argmax())]), rounds
         rounds *= 1.2
-    return Tails(MAX_TAIL_SDS, math.inf)
-
-
-def _played_in_tails(
-    target: VectorTarget, sample: PairSample, tails: Tails, *, sigma: float, looks: str, alpha: float
-) -> Check:
-    first, second = sample.centres
-    middle, direction = (first + second) / 2, (first - second) / np.linalg.norm(first - second)
-    rounds = int(tails.rounds)
-    heads, right, wrong = int(np.random.default_rng().binomial(rounds, 0.5)), 0, 0
-    for sign, record, rows in ((1, sample.pair.first, heads), (-1, sample.pair.second, rounds - heads)):
-        for releases in target.draw(record, rows):
-            beyond = sign * ((releases - middle) @ direction) / sigma
-            right, wrong = right + int((beyond > tails.threshold).sum()), wrong + int((beyond < -tails.threshold).sum())
-    evidence = (
-        f"{looks}: guessed the input in the tails, pair {sample.pair.name}: {right} right and {wrong} wrong of {rounds}"
-    )
-    counts = GameCounts(right=right, wrong=wrong, rounds=rounds)
-    return certified(counts, evidence, epsilon=target.epsilon, delta=0.0, alpha=alpha)
+    return math.inf, math.inf
 
 
 def extreme_latents(dim: int, *, order: int = 2, clip_norm: float = 1.0) -> Tensor:
@@ -245,16 +214,6 @@ def _agreements(coin: NDArray[np.bool_]) -> Iterator[NDArray[np.bool_]]:
         yield coin[:, lag:] == coin[:, :-lag]
     for lag in sorted({1, 2, 8, 32, rows // 2} & set(range(1, rows))):
         yield coin[lag:] == coin[:-lag]
-
-
-def _distance(first: Floats, second: Floats, noise: Noise) -> float:
-    return float(np.linalg.norm(first - second, ord=noise.order))
-
-
-def _random_distance(target: VectorTarget, noise: Noise) -> float:
-    latents = torch.randn(512, target.dim, dtype=torch.float64, generator=torch.Generator().manual_seed(5))
-    centres = target.project(10 * target.clip_norm * latents)
-    return max(_distance(first, second, noise) for first, second in zip(centres[:256], centres[256:], strict=True))
 
 
 def _sides(samples: list[PairSample]) -> Iterator[tuple[Floats, Floats]]:

@@ -22,7 +22,7 @@ from adept.audit.stats.exact_tests import binomial_p_value, combined
 from adept.audit.subject.value import ValueTarget, outcome_key, response_of
 from adept.mechanisms.random_draws import exact_odds
 
-MAX_BINS, MIN_BIN_COUNT = 16, 5  # bins for the numbers that do not belong to the record
+MIN_BIN_COUNT = 5  # least number of releases in a bin of a chi-square test
 SLACK = Fraction(1, 1 << 58)  # by how much the odds may exceed the best integer odds
 
 
@@ -133,7 +133,7 @@ def replaced(experiment: Experiment[ValueTarget], alpha: float) -> Check:
     """
     size, top = _response(experiment.target)
     others, size = [rank - top for rank in _ranks(experiment) if rank >= top], size - top
-    bins = min(MAX_BINS, size)
+    bins = min(16, size)
     if bins < 2 or len(others) < MIN_BIN_COUNT * bins:
         raise MechanismFailure(f"only {len(others)} numbers were replaced: too few to test")
     edges = [-(-place * size // bins) for place in range(bins + 1)]
@@ -154,7 +154,7 @@ def _answers(experiment: Experiment[ValueTarget]) -> list[Any]:
     target, (size, top) = experiment.target, _response(experiment.target)
     rows = target.affordable(experiment.trials)
     first, last = (list(range(start, start + top)) if top > 1 else start for start in (0, size - top))
-    answers = list(target.call("privatize", lambda: target.mechanism.privatize([first] * rows + [last] * rows)))
+    answers = list(target.ask([first] * rows + [last] * rows))
     if len(answers) != 2 * rows:
         raise MechanismFailure(f"privatize returned {len(answers)} numbers for {2 * rows}")
     return answers

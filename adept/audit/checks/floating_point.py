@@ -11,19 +11,17 @@ import torch
 from numpy.typing import NDArray
 from scipy.special import bdtr
 
-from adept.audit.distinguisher.guessing_game import MIN_TRIALS, Experiment
-from adept.audit.distinguisher.input_pairs import PairSample, additive_samples
+from adept.audit.distinguisher.choice import Rule
+from adept.audit.distinguisher.guessing_game import MIN_TRIALS, Experiment, play_rule
+from adept.audit.distinguisher.input_pairs import InputPair, additive_samples
 from adept.audit.result import Check, MechanismFailure
-from adept.audit.stats.confidence_bounds import Floats, GameCounts
+from adept.audit.stats.confidence_bounds import Floats
 from adept.audit.stats.exact_tests import certified, combined, fisher
 from adept.audit.subject.vector import VectorTarget
 from adept.mechanisms.clip_to_grid import NORM_ORDER
 
 MANTISSA_BITS = 53
-MIN_ODD_SHARE = 0.4  # least share of odd multiples, if the scale of exact noise is at least MIN_SCALE_STEPS steps
-MIN_SCALE_STEPS = 4.0
-MIN_STEP = 1e-6  # in units of the largest value: `coarse_step` does not find finer steps
-EUCLID_VALUES = 64
+MIN_SCALE_STEPS = 4.0  # least scale of exact noise, in steps, of which 0.4 to 0.6 of all multiples are odd
 
 
 def finiteness(experiment: Experiment[VectorTarget], alpha: float) -> Check:
@@ -34,7 +32,9 @@ def finiteness(experiment: Experiment[VectorTarget], alpha: float) -> Check:
     no finite latent does. Then this release distinguishes the latent from every finite latent with
     certainty.
     """
-    rows = _not_finite(experiment.target.dim)
+    rows = torch.full((6, experiment.target.dim), 0.1, dtype=torch.float64)
+    rows[0, 0], rows[1], rows[2, -1], rows[3, 0] = torch.nan, torch.nan, torch.inf, -torch.inf
+    rows[4], rows[5] = 1e300, -1.7e308
     released = experiment.target.release(rows)
     bad = ~np.isfinite(released).all(axis=1)
     passed_on = [
@@ -44,13 +44,6 @@ def finiteness(experiment: Experiment[VectorTarget], alpha: float) -> Check:
     ]
     evidence = ", ".join([*passed_on, f"{int(bad.sum())} of {len(rows)} releases are not finite"])
     return Check.of(failed=bool(bad.any()), evidence=evidence, statistic=float(bad.sum()))
-
-
-def _not_finite(dim: int) -> torch.Tensor:
-    rows = torch.full((6, dim), 0.1, dtype=torch.float64)
-    rows[0, 0], rows[1], rows[2, -1], rows[3, 0] = torch.nan, torch.nan, torch.inf, -torch.inf
-    rows[4], rows[5] = 1e300, -1.7e308
-    return rows
 
 
 def grid(experiment: Experiment[VectorTarget], alpha: float) -> Check:
@@ -65,8 +58,7 @@ def grid(experiment: Experiment[VectorTarget], alpha: float) -> Check:
     If the step is not a power of two (for example 0.01), the bits of the outputs do not show the
     grid. In this case, the check tests that all outputs are whole multiples of one number.
     """
-    _require_exact_noise(experiment.target)
-    values = _values(experiment.samples)
+    values = _exact_values(experiment)
     largest, finest = _bit_span(values)
     bits = largest - finest
     if bits > MANTISSA_BITS and (step := coarse_step(values)) is not None:
@@ -86,16 +78,15 @@ def representability(experiment: Experiment[VectorTarget], alpha: float) -> Chec
     Bonferroni's factor. The test leaves out inputs that are not multiples of the finest bit in the
     releases, because they do not lie on the grid.
     """
-    _require_exact_noise(experiment.target)
-    values = _values(experiment.samples)
+    values = _exact_values(experiment)
     if coarse_step(values) is not None:
         raise MechanismFailure("the step of the releases' grid is no power of two, so sums on it are rounded")
     step = 2.0 ** _bit_span(values)[1]
     tests = [
-        _reachable(sample, candidate)
+        [(int((x + (z - x) == z).all(axis=1).sum()), len(z)) for z in sample.releases]
         for sample in additive_samples(experiment.samples)
-        for candidate in sample.centres
-        if not np.fmod(candidate, step).any()
+        for x in sample.centres
+        if not np.fmod(x, step).any()
     ]
     if not tests:
         raise MechanismFailure("no input lies on the grid of the releases")
@@ -116,31 +107,24 @@ def float32_sums(experiment: Experiment[VectorTarget], alpha: float) -> Check:
     wrong guesses certify a lower bound on epsilon (`stats.confidence_bounds.GameCounts`).
     """
     target = experiment.target
-    first, second = _float32_records(target)
+    # Two latents of float32 numbers, with norms so small that none is clipped
+    records = torch.randn(2, target.dim, dtype=torch.float64, generator=torch.Generator().manual_seed(32))
+    norms = torch.linalg.vector_norm(records, ord=NORM_ORDER[target.clip], dim=1, keepdim=True)
+    first, second = (0.5 * target.clip_norm * records / norms).float().double()
     trials = target.affordable(2 * experiment.trials, share=0.5) // 2
     if trials < MIN_TRIALS:
         raise MechanismFailure(f"the mechanism is too slow for {MIN_TRIALS} releases of each input")
-    heads = int(np.random.default_rng().binomial(2 * trials, 0.5))
-    right = wrong = 0
-    for side, rows in enumerate((heads, 2 * trials - heads)):
-        for releases in target.draw((first, second)[side], rows):
-            sums = releases.astype(np.float32)
-            if releases.shape[1] != target.dim or (sums != releases).any():
-                raise MechanismFailure("the releases are not sums of float32 numbers")
-            lead = _reached(sums, first).sum(axis=1) - _reached(sums, second).sum(axis=1)
-            lead = lead if side == 0 else -lead
-            right, wrong = right + int((lead > 0).sum()), wrong + int((lead < 0).sum())
-    evidence = f"guessed the input by which float32 sums can be reached from it, {right} right and {wrong} wrong of {2 * trials}"
-    counts = GameCounts(right=right, wrong=wrong, rounds=2 * trials)
+
+    def lead(releases: Floats) -> Floats:
+        sums = releases.astype(np.float32)
+        if releases.shape[1] != target.dim or (sums != releases).any():
+            raise MechanismFailure("the releases are not sums of float32 numbers")
+        return np.asarray(_reached(sums, first).sum(axis=1) * 1.0 - _reached(sums, second).sum(axis=1))
+
+    pair = InputPair(name="float32", first=first, second=second)
+    counts = play_rule(target, pair, lead, Rule(high=0.5, low=-0.5), rounds=2 * trials)
+    evidence = f"guessed the input by which float32 sums can be reached from it, {counts}"
     return certified(counts, evidence, epsilon=target.epsilon, delta=target.delta, alpha=alpha)
-
-
-def _float32_records(target: VectorTarget) -> torch.Tensor:
-    """Return two latents (2, n) of float32 numbers, with norms so small that none is clipped."""
-    records = torch.randn(2, target.dim, dtype=torch.float64, generator=torch.Generator().manual_seed(32))
-    lengths = torch.linalg.vector_norm(records, ord=NORM_ORDER[target.clip], dim=1, keepdim=True)
-    inside: torch.Tensor = (0.5 * target.clip_norm * records / lengths).float().double()
-    return inside
 
 
 def _reached(sums: NDArray[np.float32], record: torch.Tensor) -> NDArray[np.bool_]:
@@ -165,8 +149,7 @@ def lowest_bit(experiment: Experiment[VectorTarget], alpha: float) -> Check:
     0.4) is a p-value. In floating-point noise, few numbers use the finest bit, so few are odd
     multiples of s.
     """
-    _require_exact_noise(experiment.target)
-    values = _values(experiment.samples)
+    values = _exact_values(experiment)
     values = values[np.random.default_rng().permutation(len(values))]
     learn, count = np.array_split(values, 2)
     step = coarse_step(learn) or 2.0 ** _bit_span(learn)[1]
@@ -178,11 +161,15 @@ def lowest_bit(experiment: Experiment[VectorTarget], alpha: float) -> Check:
     evidence = (
         f"{odd} of {len(count)} numbers are odd multiples of the finest step seen, {step:.3g}; exact noise has half"
     )
-    return combined([float(bdtr(odd, len(count), MIN_ODD_SHARE))], evidence, alpha=alpha, statistic=odd / len(count))
+    return combined([float(bdtr(odd, len(count), 0.4))], evidence, alpha=alpha, statistic=odd / len(count))
 
 
-def _values(samples: list[PairSample]) -> Floats:
-    each = {id(side): side for sample in additive_samples(samples) for side in sample.releases}
+def _exact_values(experiment: Experiment[VectorTarget]) -> Floats:
+    """Return all released numbers; raise MechanismFailure unless exact noise is declared."""
+    experiment.target.noise()
+    if not experiment.target.says_exact:
+        raise MechanismFailure("the mechanism does not say that its releases are exact")
+    each = {id(side): side for sample in additive_samples(experiment.samples) for side in sample.releases}
     values = np.concatenate([releases.ravel() for releases in each.values()])
     if not values.any():
         raise MechanismFailure("all releases are zero")
@@ -190,14 +177,13 @@ def _values(samples: list[PairSample]) -> Floats:
 
 
 def coarse_step(values: Floats) -> float | None:
-    """Return a step such that all values are whole multiples of the step, up to rounding.
-
-    The result is None if there is no such step, or if this step is a power of two.
+    """Return a step of which all values are multiples, up to rounding; None if there is none, or if
+    it is a power of two.
     """
     distinct = np.unique(values)
     largest = float(np.abs(distinct).max(initial=0.0))
-    finest, step = MIN_STEP * largest, 0.0
-    for value in np.abs(distinct[:: max(1, len(distinct) // EUCLID_VALUES)]).tolist():
+    finest, step = 1e-6 * largest, 0.0  # finer steps are not found
+    for value in np.abs(distinct[:: max(1, len(distinct) // 64)]).tolist():
         a, step = max(value, step), min(value, step)
         while step > finest:
             a, step = step, abs(math.remainder(a, step))
@@ -212,25 +198,8 @@ def coarse_step(values: Floats) -> float | None:
 
 
 def _bit_span(values: Floats) -> tuple[int, int]:
-    """Return the smallest exponent e and the largest exponent f that fit all values.
-
-    All absolute values are below 2^e, and all values are whole multiples of 2^f.
-    """
+    """Return exponents e and f: all absolute values are below 2^e, and multiples of 2^f."""
     mantissa, exponent = np.frexp(values[values != 0])
     integers = (mantissa * 2.0**MANTISSA_BITS).astype(np.int64)
     finest = exponent - MANTISSA_BITS + np.log2(integers & -integers).astype(int)
     return int(exponent.max()), int(finest.min())
-
-
-def _require_exact_noise(target: VectorTarget) -> None:
-    target.noise()
-    if not target.says_exact:
-        raise MechanismFailure("the mechanism does not say that its releases are exact")
-
-
-def _reachable(sample: PairSample, candidate: Floats) -> tuple[tuple[int, int], tuple[int, int]]:
-    first, second = (
-        (int((candidate + (releases - candidate) == releases).all(axis=1).sum()), len(releases))
-        for releases in sample.releases
-    )
-    return first, second

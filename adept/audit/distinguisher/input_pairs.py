@@ -24,22 +24,13 @@ from adept.audit.subject.vector import JITTER, VectorTarget
 from adept.errors import ConfigurationError
 
 AnyTarget = VectorTarget | ValueTarget
-Records = dict[str, tuple[Tensor, Tensor]]
 
 FAR_FACTOR = 1000.0  # how far outside the ball the far pair lies, in units of clip_norm
-BATCH_ROWS = 3  # records in a batch; the two batches of a pair differ in one of them
-MAX_RELEASES, MIN_RELEASES = 12, 4  # of each record in the search over many latents
-MAX_PLACES = 64  # largest number of searched records with one nonzero coordinate
-LENGTHS = 24  # different norms inside the ball, as many outside it, and as many that low precision may round to zero
-MAX_LENGTH, MIN_LENGTH = 3000.0, 1e-12  # norms of searched records, in units of clip_norm
+NORMS = 24  # different norms inside the ball, as many outside it, and as many that low precision may round to zero
 HARD_PAIRS = (  # the pairs to try if there is time for only a few
     *("diagonal", "axis", "random", "random just outside"),
     *("zero and axis", "zero and random", "small and random"),
 )
-CONSTANTS = (1.0, 0.5, 0.25, 0.125, 2.0, 10.0, 100.0, 1 / 3)
-MIN_SPREAD = 1e-12
-# In units of clip_norm: each coordinate of `cell_record`, and distances of other records from it
-CELL_NUMBER, CELL_DISTANCES = 0.021, (1e-3, 1e-5)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -61,6 +52,19 @@ class InputPair:
     def antipodal(self) -> bool:
         return isinstance(self.first, Tensor) and bool(torch.equal(self.first, -self.second))
 
+    @property
+    def finite(self) -> bool:
+        """True if neither record holds NaN or infinity."""
+        return _finite((self.first, self.second))
+
+
+def _finite(record: Any) -> bool:
+    if isinstance(record, Tensor):
+        return bool(record.isfinite().all())
+    if isinstance(record, tuple):
+        return all(map(_finite, record))
+    return not isinstance(record, float) or math.isfinite(record)
+
 
 def adversarial_pairs(dim: int, *, clip_norm: float) -> list[InputPair]:
     """Return pairs of latents (n,); the pairs that most often reveal a violation come first.
@@ -71,40 +75,23 @@ def adversarial_pairs(dim: int, *, clip_norm: float) -> list[InputPair]:
     norms reveal a mechanism that leaks the norm. Latents slightly outside the ball reveal a
     mechanism that clips with a tolerance.
     """
-    directions = _directions(dim, clip_norm)
-    tables = (_opposite, _two_norms, _not_finite, _odd)
-    listed = {name: pair for table in tables for name, pair in table(*directions).items()}
-    different: dict[Any, InputPair] = {}  # at small dimensions, several pairs are equal
-    for name, (first, second) in listed.items():
-        pair = InputPair(name=name, first=first, second=second)
-        different.setdefault(frozenset((_key(first, False), _key(second, False))), pair)
-    return list(different.values())
-
-
-def named_pairs(target: VectorTarget, names: Sequence[str]) -> list[InputPair]:
-    """Return those pairs of `adversarial_pairs` whose names are in ``names``."""
-    return [pair for pair in adversarial_pairs(target.dim, clip_norm=target.clip_norm) if pair.name in names]
-
-
-def _directions(dim: int, clip_norm: float) -> tuple[Tensor, Tensor, Tensor]:
-    diagonal = torch.full((dim,), clip_norm / dim**0.5, dtype=torch.float64)
-    axis = torch.zeros(dim, dtype=torch.float64)
-    axis[0] = clip_norm
-    random = torch.randn(dim, dtype=torch.float64, generator=torch.Generator().manual_seed(2021))
-    return diagonal, axis, random * (clip_norm / torch.linalg.vector_norm(random))
-
-
-def _opposite(diagonal: Tensor, axis: Tensor, random: Tensor) -> Records:
-    directions = {"diagonal": diagonal, "axis": axis, "random": random, "far": FAR_FACTOR * diagonal}
-    directions |= {"random just outside": 1.05 * random, "random a tenth outside": 1.095 * random}
-    directions |= {"axis outside": 1.4 * axis, "random outside": 9.0 * random}
-    directions |= {"diagonal, float32": diagonal.float()}
-    return {name: (-x, x) for name, x in directions.items()}
-
-
-def _two_norms(diagonal: Tensor, axis: Tensor, random: Tensor) -> Records:
-    zero = torch.zeros_like(axis)
-    return {
+    diagonal, axis, random = _directions(dim, clip_norm)
+    zero, ones = torch.zeros_like(axis), torch.ones_like(axis)
+    signs = torch.where(torch.arange(dim) % 2 == 0, ones, -ones)
+    first, last, infinite = (random.clone() for _ in range(3))
+    first[0], last[-1], infinite[0] = torch.nan, torch.nan, torch.inf
+    opposite = {
+        "diagonal": diagonal,
+        "axis": axis,
+        "random": random,
+        "far": FAR_FACTOR * diagonal,
+        "random just outside": 1.05 * random,
+        "random a tenth outside": 1.095 * random,
+        "axis outside": 1.4 * axis,
+        "random outside": 9.0 * random,
+        "diagonal, float32": diagonal.float(),
+    }
+    listed = {name: (-x, x) for name, x in opposite.items()} | {
         "zero and axis": (zero, axis),
         "zero and random": (zero, random),
         "zero and far": (zero, FAR_FACTOR * diagonal),
@@ -112,36 +99,38 @@ def _two_norms(diagonal: Tensor, axis: Tensor, random: Tensor) -> Records:
         "half and whole axis": (0.5 * axis, axis),
         "inside and far outside": (0.3 * random, FAR_FACTOR * random),
         "axis and diagonal": (axis, diagonal),
-    }
-
-
-def _not_finite(_diagonal: Tensor, _axis: Tensor, random: Tensor) -> Records:
-    zero = torch.zeros_like(random)
-    first, last, infinite, every = (random.clone() for _ in range(4))
-    first[0], last[-1], infinite[0], every[:] = torch.nan, torch.nan, torch.inf, torch.nan
-    return {
         "NaN and a number": (first, random),
         "NaN and zero": (first, zero),
-        **({"NaN first and NaN last": (first, last)} if len(random) > 1 else {}),
+        "NaN first and NaN last": (first, last),
         "NaN and infinity": (first, infinite),
         "infinity and minus infinity": (infinite, -infinite),
-        "NaN everywhere and zero": (every, zero),
-    }
-
-
-def _odd(_diagonal: Tensor, axis: Tensor, random: Tensor) -> Records:
-    ones, dim = torch.ones_like(axis), len(axis)
-    listed = {
+        "NaN everywhere and zero": (torch.full_like(zero, torch.nan), zero),
         "overflowing": (-1e300 * ones, 1e300 * ones),
-        "zero and minus zero": (0 * ones, -0.0 * ones),
-        "zero and subnormal": (0 * ones, 1e-310 * ones),
+        "zero and minus zero": (zero, -0.0 * ones),
+        "zero and subnormal": (zero, 1e-310 * ones),
+        "first and last axis": (axis, axis.roll(1)),
+        "equal and alternating": (0.5 * ones, 0.5 * signs),
+        "sorted and reversed": (random.sort().values, random.sort(descending=True).values),
     }
-    if dim > 1:
-        signs = torch.where(torch.arange(dim) % 2 == 0, 1.0, -1.0).to(torch.float64)
-        listed["first and last axis"] = axis, axis.roll(1)
-        listed["equal and alternating"] = 0.5 * ones, 0.5 * signs
-        listed["sorted and reversed"] = random.sort().values, random.sort(descending=True).values
-    return listed
+    different: dict[Any, InputPair] = {}  # at small dimensions, records and pairs may be equal
+    for name, (x, y) in listed.items():
+        if len(keys := frozenset((_key(x, False), _key(y, False)))) == 2:
+            different.setdefault(keys, InputPair(name=name, first=x, second=y))
+    return list(different.values())
+
+
+def _directions(dim: int, clip_norm: float) -> tuple[Tensor, Tensor, Tensor]:
+    """Return three latents (n,) of norm ``clip_norm``: the diagonal, an axis and a random one."""
+    diagonal = torch.full((dim,), clip_norm / dim**0.5, dtype=torch.float64)
+    axis = torch.zeros(dim, dtype=torch.float64)
+    axis[0] = clip_norm
+    random = torch.randn(dim, dtype=torch.float64, generator=torch.Generator().manual_seed(2021))
+    return diagonal, axis, random * (clip_norm / torch.linalg.vector_norm(random))
+
+
+def named_pairs(target: VectorTarget, names: Sequence[str]) -> list[InputPair]:
+    """Return those pairs of `adversarial_pairs` whose names are in ``names``."""
+    return [pair for pair in adversarial_pairs(target.dim, clip_norm=target.clip_norm) if pair.name in names]
 
 
 def every_pair(target: VectorTarget) -> list[InputPair]:
@@ -156,27 +145,22 @@ def found_pairs(target: VectorTarget) -> list[InputPair]:
     records = searched_records(target.dim, clip_norm=target.clip_norm)
     inside = records[torch.linalg.vector_norm(records, dim=1) <= target.clip_norm]
     for tried in (records, inside):  # a mechanism may refuse records outside the declared set
-        if (releases := _releases(target, tried)) is not None:
-            return _standing_out(target, tried, releases)
+        try:
+            times = target.affordable(12 * len(tried), share=0.5) // len(tried)
+            if times >= 4:
+                releases = np.stack([np.nan_to_num(target.release(tried.clone())) for _ in range(times)])
+                return _standing_out(tried, releases.clip(-target.largest, target.largest))
+        except (MechanismFailure, ValueError):  # refused, or rows of different lengths
+            continue
     return []
 
 
-def _releases(target: VectorTarget, records: Tensor) -> Floats | None:
-    """Return k releases of R records (k, R, m); None if the mechanism refuses or is too slow."""
-    try:
-        times = target.affordable(MAX_RELEASES * len(records), share=0.5) // len(records)
-        if times < MIN_RELEASES:
-            return None
-        return np.stack([np.nan_to_num(target.release(records.clone())) for _ in range(times)])
-    except (MechanismFailure, ValueError):  # refused, or rows of different lengths
-        return None
-
-
-def _standing_out(target: VectorTarget, records: Tensor, releases: Floats) -> list[InputPair]:
-    releases = releases.clip(-target.largest, target.largest)
-    spread, distance = _spread(releases), np.linalg.norm(releases.mean(axis=0), axis=1)
-    least, most, far = (records[int(i)] for i in (spread.argmin(), spread.argmax(), distance.argmax()))
-    blown = records[int(_along(records, releases).argmax())]
+def _standing_out(records: Tensor, releases: Floats) -> list[InputPair]:
+    mean, units = releases.mean(axis=0), torch.nn.functional.normalize(records, dim=1, eps=0.0).nan_to_num().numpy()
+    spread = np.log(np.abs(np.diff(releases, axis=0)).sum(axis=2).mean(axis=0) + 1e-12)
+    along = (mean * units).sum(axis=1) if mean.shape == units.shape else np.zeros(len(units))
+    places = spread.argmin(), spread.argmax(), np.linalg.norm(mean, axis=1).argmax(), along.argmax()
+    least, most, far, blown = (records[int(place)] for place in places)
     return [
         InputPair(name="found, least and most varied", first=least, second=most),
         InputPair(name="found, least varied and its opposite", first=least, second=-least),
@@ -188,32 +172,18 @@ def _standing_out(target: VectorTarget, records: Tensor, releases: Floats) -> li
 def searched_records(dim: int, *, clip_norm: float) -> Tensor:
     """Return varied latents (R, n): random, sparse and constant vectors of many norms."""
     generator = torch.Generator().manual_seed(2024)
-    places = torch.eye(dim, dtype=torch.float64)[torch.randperm(dim, generator=generator)[:MAX_PLACES]]
+    places = torch.eye(dim, dtype=torch.float64)[torch.randperm(dim, generator=generator)[:64]]
     leaning = places + 0.3 * torch.randn(len(places), dim, dtype=torch.float64, generator=generator) / math.sqrt(dim)
-    random = torch.randn(3 * LENGTHS, dim, dtype=torch.float64, generator=generator)
+    random = torch.randn(3 * NORMS, dim, dtype=torch.float64, generator=generator)
     random /= torch.linalg.vector_norm(random, dim=1, keepdim=True)
-    inside, outside = torch.linspace(0.02, 1.0, LENGTHS), torch.logspace(0, math.log10(MAX_LENGTH), LENGTHS)
-    lengths = torch.cat([inside, outside, torch.logspace(math.log10(MIN_LENGTH), -2, LENGTHS)])
+    inside, outside = torch.linspace(0.02, 1.0, NORMS), torch.logspace(0, math.log10(3000.0), NORMS)
+    norms = torch.cat([inside, outside, torch.logspace(-12, -2, NORMS)]).double()
     counts = sorted({max(1, min(dim, round(dim * i / 12))) for i in range(13)})
-    order = torch.arange(dim)
-    below = torch.stack([order < count for count in counts]).double()
+    below = torch.stack([torch.arange(dim) < count for count in counts]).double()
     sparse, signs = below / below.sum(dim=1, keepdim=True).sqrt(), (2 * below - 1) / math.sqrt(dim)
-    constant = torch.tensor(CONSTANTS, dtype=torch.float64)[:, None].expand(-1, dim)
-    return clip_norm * torch.cat(
-        [places, -places, leaning, -leaning, random * lengths.double()[:, None], sparse, signs, constant]
-    )
-
-
-def _along(records: Tensor, releases: Floats) -> Floats:
-    units = torch.nn.functional.normalize(records, dim=1, eps=0.0).nan_to_num().numpy()
-    if releases.shape[2] != units.shape[1]:
-        return np.zeros(len(units))
-    return np.asarray((releases.mean(axis=0) * units).sum(axis=1))
-
-
-def _spread(releases: Floats) -> Floats:
-    apart = np.abs(np.diff(releases, axis=0)).sum(axis=2).mean(axis=0)
-    return np.asarray(np.log(apart + MIN_SPREAD))
+    constant = torch.tensor([1.0, 0.5, 0.25, 0.125, 2.0, 10.0, 100.0, 1 / 3], dtype=torch.float64)
+    several = places, -places, leaning, -leaning, random * norms[:, None], sparse, signs
+    return clip_norm * torch.cat([*several, constant[:, None].expand(-1, dim)])
 
 
 def pairs_of_batches(given: Sequence[InputPair], *, dim: int, clip_norm: float) -> list[InputPair]:
@@ -223,25 +193,23 @@ def pairs_of_batches(given: Sequence[InputPair], *, dim: int, clip_norm: float) 
     records = {"opposite": (-random, random), "zero and far": (torch.zeros_like(random), FAR_FACTOR * random)}
     records |= {pair.name: (pair.first, pair.second) for pair in given[:1]}
     pairs = []
-    for place in range(BATCH_ROWS):
+    for place in range(len(others)):
         for name, changed in records.items():
             first, second = others.clone(), others.clone()
             first[place], second[place] = changed
-            pairs.append(InputPair(name=f"{name}, row {place + 1} of {BATCH_ROWS}", first=first, second=second))
+            pairs.append(InputPair(name=f"{name}, row {place + 1} of {len(others)}", first=first, second=second))
     return pairs
 
 
-def cell_record(dim: int, *, clip_norm: float) -> Tensor:
-    """Return a latent (n,) well inside one grid cell, for mechanisms that round to a grid."""
-    return torch.full((dim,), CELL_NUMBER * clip_norm / max(1.0, (dim / 64) ** 0.5), dtype=torch.float64)
-
-
-def cell_pairs(dim: int, *, clip_norm: float) -> list[InputPair]:
-    """Return pairs of latents on opposite sides of `cell_record`, at small distances from it."""
-    record, (_, axis, _) = cell_record(dim, clip_norm=clip_norm), _directions(dim, clip_norm)
-    return [
+def cell_pairs(dim: int, *, clip_norm: float) -> tuple[Tensor, list[InputPair]]:
+    """Return a latent (n,) well inside one grid cell, for mechanisms that round to a grid, and
+    pairs of latents on opposite sides of it, at small distances.
+    """
+    record = torch.full((dim,), 0.021 * clip_norm / max(1.0, (dim / 64) ** 0.5), dtype=torch.float64)
+    axis = _directions(dim, clip_norm)[1]
+    return record, [
         InputPair(name=f"one cell, {2 * each:g} apart", first=record - each * axis, second=record + each * axis)
-        for each in CELL_DISTANCES
+        for each in (1e-3, 1e-5)
     ]
 
 
@@ -285,7 +253,7 @@ def given_values(pairs: Sequence[tuple[Any, Any]] | None) -> list[InputPair] | N
 
 def value_pairs(values: Sequence[Any]) -> list[InputPair]:
     """Pair each value with the next (the last with the first), and the first with all others."""
-    ring = [(a, b) for a, b in zip(values, [*values[1:], values[0]], strict=True) if a != b]
+    ring = [(a, b) for a, b in zip(values, [*values[1:], *values[:1]], strict=True) if a != b]
     star = [(values[0], b) for b in values[2:]]
     unique = list({frozenset((i, j)): (i, j) for i, j in [*ring, *star]}.values())
     return [InputPair(name=f"{reprlib.repr(a)} and {reprlib.repr(b)}", first=a, second=b) for a, b in unique]
@@ -303,6 +271,37 @@ class PairSample:
     def additive(self) -> bool:
         """True if a release has as many numbers as its input, so it may be the input plus noise."""
         return bool(self.releases[0].shape[1] == len(self.centres[0]))
+
+    def kind(self, *, unit: float) -> Kind:
+        """Return the kind of the violation that a guessing game found on this pair.
+
+        The kind is FLOATING_POINT if a record holds NaN or infinity. It is RANDOMNESS if all
+        releases of each record are equal; numbers count as equal up to 2e-7 times ``unit``, the
+        clip norm. The kind is METADATA if all releases of one record have the same type and size,
+        and all releases of the other record have another type or size. In all other cases, the kind
+        is DISTRIBUTION.
+        """
+        if not self.pair.finite:
+            return Kind.FLOATING_POINT
+        if all(_never_varies(side, unit) for side in self.releases):
+            return Kind.RANDOMNESS
+        if all(side.dtype == object for side in self.releases):
+            shapes = [{_shape(outcome) for outcome in side} for side in self.releases]
+            if all(len(each) == 1 for each in shapes) and shapes[0] != shapes[1]:
+                return Kind.METADATA
+        return Kind.DISTRIBUTION
+
+
+def _never_varies(releases: Any, unit: float) -> bool:
+    if releases.dtype == object:
+        return all(outcome == releases[0] for outcome in releases)
+    return bool((np.abs(releases - releases[0]) <= 2 * JITTER * unit).all())
+
+
+def _shape(outcome: Any) -> tuple[type, int]:
+    if isinstance(outcome, str):
+        return str, len(outcome.split())
+    return type(outcome), len(outcome) if isinstance(outcome, Collection) else 1
 
 
 def additive_samples(samples: list[PairSample]) -> list[PairSample]:
@@ -337,47 +336,3 @@ class Sampler:
 def _key(record: Any, alone: bool) -> Any:
     latents = isinstance(record, Tensor)
     return (record.numpy().tobytes(), record.dtype, tuple(record.shape), alone) if latents else (record, alone)
-
-
-def kind_of(sample: PairSample, *, unit: float) -> Kind:
-    """Return the kind of the violation that a guessing game found on a pair.
-
-    The kind is FLOATING_POINT if a record holds NaN or infinity. It is RANDOMNESS if all releases
-    of each record are equal; numbers count as equal up to 2e-7 times ``unit``, the clip norm. The
-    kind is METADATA if all releases of one record have the same type and size, and all releases of
-    the other record have another type or size. In all other cases, the kind is DISTRIBUTION.
-    """
-    if not is_finite(sample.pair):
-        return Kind.FLOATING_POINT
-    if all(_never_varies(side, unit) for side in sample.releases):
-        return Kind.RANDOMNESS
-    if all(side.dtype == object for side in sample.releases):
-        shapes = [{_shape(outcome) for outcome in side} for side in sample.releases]
-        if all(len(each) == 1 for each in shapes) and shapes[0] != shapes[1]:
-            return Kind.METADATA
-    return Kind.DISTRIBUTION
-
-
-def is_finite(pair: InputPair) -> bool:
-    """Return True if neither record of the pair holds NaN or infinity."""
-    return all(map(_finite, (pair.first, pair.second)))
-
-
-def _finite(record: Any) -> bool:
-    if isinstance(record, Tensor):
-        return bool(record.isfinite().all())
-    if isinstance(record, tuple):
-        return all(map(_finite, record))
-    return not isinstance(record, float) or math.isfinite(record)
-
-
-def _never_varies(releases: Any, unit: float) -> bool:
-    if releases.dtype == object:
-        return all(outcome == releases[0] for outcome in releases)
-    return bool((np.abs(releases - releases[0]) <= 2 * JITTER * unit).all())
-
-
-def _shape(outcome: Any) -> tuple[type, int]:
-    if isinstance(outcome, str):
-        return str, len(outcome.split())
-    return type(outcome), len(outcome) if isinstance(outcome, Collection) else 1

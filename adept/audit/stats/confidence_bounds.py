@@ -17,20 +17,13 @@ from scipy.stats import binom
 
 Floats = NDArray[np.float64]
 
-FORGIVEN = 0.1  # the share of alpha for the bound on the number of forgiven rounds
-
 
 def clopper_pearson(successes: ArrayLike, trials: ArrayLike, *, alpha: float) -> tuple[Floats, Floats]:
     """Return a lower and an upper bound on a probability, from the number of successes in trials.
 
     Claim: for k ~ Binomial(N, p), P[p < lower] <= alpha and P[p > upper] <= alpha, whatever p and
     N. Proof: the bounds invert the tails of the binomial distribution, which are regularised
-    incomplete beta functions of p (Clopper and Pearson 1934).
-
-    Args:
-        successes: k, a count or an array of counts.
-        trials: N, at least 1; broadcasts against ``successes``.
-        alpha: largest probability that the lower bound is wrong; the same for the upper bound.
+    incomplete beta functions of p (Clopper and Pearson 1934). Arrays of k and N broadcast.
     """
     count, total = np.broadcast_arrays(np.asarray(successes, float), np.asarray(trials, float))
     lower = np.where(count > 0, betaincinv(np.maximum(count, 1), total - count + 1, alpha), 0.0)
@@ -43,16 +36,15 @@ def clopper_pearson(successes: ArrayLike, trials: ArrayLike, *, alpha: float) ->
 
 @dataclass(frozen=True, kw_only=True)
 class GameCounts:
-    """The numbers of right and wrong guesses in a guessing game.
-
-    The rounds must be independent, and the rule must be fixed before the first round
-    (`game_lower_bound`).
-    """
+    """The numbers of right and wrong guesses in independent rounds of a rule fixed before them."""
 
     right: int
     wrong: int
     rounds: int  # all rounds, including those without a guess
     answers: int = 2  # 1 if the rule only ever guesses one of the two inputs
+
+    def __str__(self) -> str:
+        return f"{self.right} right and {self.wrong} wrong of {self.rounds}"
 
     def certified_epsilon(self, *, delta: float, alpha: float) -> float:
         """Return a lower bound on epsilon, which is wrong with probability at most ``alpha``."""
@@ -94,23 +86,18 @@ def game_lower_bound(right: ArrayLike, wrong: ArrayLike, rounds: int, *, delta: 
     For delta > 0, write p = p_0 + r with ``p_0 <= exp(epsilon) * q`` and r <= delta. Imagine that
     each right round is *forgiven* with probability r / p. The number of forgiven rounds is binomial
     with a probability of at most delta. Let D be a number such that more than D rounds are forgiven
-    with probability at most ``FORGIVEN * alpha``. Without the forgiven rounds, the inequality for p
+    with probability at most ``0.1 * alpha``. Without the forgiven rounds, the inequality for p
     and q holds with delta = 0. The more rounds are right, the smaller is w_hi. So if w_hi is
     computed for ``right - D`` right rounds and for the rest of alpha, w_hi is below w with
     probability at most alpha (union bound).
 
-    Args:
-        right: number of rounds guessed right, which may be fractional; broadcasts against
-            ``wrong``.
-        wrong: number of rounds guessed wrong.
-        rounds: number of all rounds, including those without a guess.
-        delta: the claimed delta, or half of it if the rule guesses only one of the two inputs.
-        alpha: largest probability that the bound is wrong.
+    ``right`` and ``wrong`` may be fractional and broadcast; ``rounds`` includes those without a
+    guess. ``delta`` is half of the claimed delta if the rule guesses only one of the two inputs.
     """
     earned = np.asarray(right, float)
     if delta > 0:
-        earned = np.maximum(earned - _forgiven(rounds, delta, FORGIVEN * alpha), 0.0)
-        alpha *= 1 - FORGIVEN
+        earned = np.maximum(earned - _forgiven(rounds, delta, 0.1 * alpha), 0.0)
+        alpha *= 0.9
     _, upper = clopper_pearson(wrong, earned + np.asarray(wrong, float), alpha=alpha)
     with np.errstate(divide="ignore"):
         bound: Floats = np.log1p(-upper) - np.log(upper)

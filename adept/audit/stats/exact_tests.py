@@ -9,8 +9,6 @@ from scipy.special import bdtr, bdtrc, gammaln
 from adept.audit.result import Check
 from adept.audit.stats.confidence_bounds import Floats, GameCounts
 
-QUANTILES = (0.02, 0.1, 0.3, 0.5, 0.7, 0.9, 0.98)
-
 
 @dataclass(frozen=True)
 class Difference:
@@ -30,9 +28,8 @@ class Difference:
 def fisher(ours: int, ours_of: int, theirs: int, theirs_of: int) -> float:
     """Return the two-sided p-value of Fisher's exact test, which compares two counts.
 
-    The first count is ``ours`` among ``ours_of`` cases, and the second count is ``theirs`` among
-    ``theirs_of`` cases. The p-value is twice the smaller tail of the hypergeometric distribution of
-    ``ours``, given the sum of both counts.
+    The p-value is twice the smaller tail of the hypergeometric distribution of ``ours`` among
+    ``ours_of`` cases, given the sum of both counts.
     """
     both, least = ours + theirs, max(0, ours + theirs - theirs_of)
     count = np.arange(least, min(both, ours_of) + 1, dtype=np.float64)
@@ -56,7 +53,7 @@ def differences(first: Floats, second: Floats, *, what: str) -> list[Difference]
     """
     pooled = np.concatenate([first, second])
     found = []
-    for threshold in np.unique(np.quantile(pooled, QUANTILES)):
+    for threshold in np.unique(np.quantile(pooled, (0.02, 0.1, 0.3, 0.5, 0.7, 0.9, 0.98))):
         counts = int((first > threshold).sum()), len(first), int((second > threshold).sum()), len(second)
         found.append(Difference(fisher(*counts), f"{what} above {threshold:.4g}", *counts))
     return found
@@ -73,10 +70,9 @@ def binomial_p_value(count: int, of: int, p: float) -> float:
 def certified(
     counts: GameCounts, evidence: str, *, epsilon: float, delta: float, alpha: float, tests: int = 1
 ) -> Check:
-    """Return the check that follows from the right and wrong guesses in a guessing game.
+    """Return a check that fails if the counts certify an epsilon above the claimed ``epsilon``.
 
-    The check fails if the counts certify an epsilon above the claimed ``epsilon``. The check is one
-    of ``tests`` tests, each of which gets an equal part of ``alpha``.
+    The check is one of ``tests`` tests, each of which gets an equal part of ``alpha``.
     """
     bound = counts.certified_epsilon(delta=delta, alpha=alpha / tests)
     return Check.of(

@@ -1,16 +1,8 @@
-"""Distributions of noise that a mechanism may declare, and tests whether noise follows one of them.
-
-The distance of two inputs is measured in the lp norm, where p is the distribution's ``order``. A
-*pivot* is a number that is computed from the noise. If the declaration is true, the distribution of
-the pivot is known exactly. The method `size` returns a pivot, and the method `shape` tests further
-pivots. (If a mechanism draws noise on a grid, the distribution of a pivot changes by less than a
-relative 1e-11, for epsilon up to 100.) The method `magnitude_median` returns the median of the
-absolute value of a coordinate's noise, or None if the absolute values of different coordinates are
-dependent.
-"""
+"""Distributions of noise that a mechanism may declare, and tests whether noise follows one of them."""
 
 import math
 from collections.abc import Callable
+from dataclasses import dataclass
 
 import numpy as np
 from scipy.special import betainc
@@ -19,97 +11,72 @@ from scipy.stats import beta, gamma, laplace, norm
 from adept.audit.result import MechanismFailure
 from adept.audit.stats.confidence_bounds import Floats, gaussian_delta
 
-# (1 - g^2) / (n g): at this width, rounding to the grid changes Kolmogorov's distance by less than
-# 1e-3.
-MIN_CAP_WIDTH = 3e-4
 
+@dataclass(frozen=True, kw_only=True)
+class Noise:
+    """A distribution of additive noise that a mechanism may declare.
 
-class PureNoise:
-    """Noise whose largest privacy loss for two inputs is their distance divided by the scale."""
+    The distance of two inputs is measured in the lp norm, where p is ``order``. A *pivot* is a
+    number that is computed from the noise; if the declaration is true, its distribution is known
+    exactly. (If a mechanism draws noise on a grid, the distribution of a pivot changes by less than
+    a relative 1e-11, for epsilon up to 100.)
+    """
+
+    order: int
+    pure: bool = True  # True if the largest privacy loss is the distance divided by the scale
+    size: Callable[[Floats, float], tuple[float, int]]  # a chi-square pivot, and its degrees of freedom
+    shape: Callable[[Floats, float], list[float]]  # p-values of tests of further pivots
+    # Median of a coordinate's absolute value, in scales; None if these values depend on each other
+    median: float | None
 
     def holds(self, distance: float, *, scale: float, epsilon: float, delta: float) -> tuple[bool, str]:
-        """Decide if the claim can hold, and state the largest privacy loss in words.
+        """Decide if the claim can hold, and say what the noise needs.
 
-        The claim cannot hold if ``delta`` is 0 and the loss exceeds ``epsilon``. The loss is
-        ``distance / scale`` (Habernal 2021, Appendix A).
+        Pure noise has the loss ``distance / scale`` (Habernal 2021, Appendix A); Gaussian noise
+        needs a delta.
         """
+        if not self.pure:
+            needed = gaussian_delta(distance, sigma=scale, epsilon=epsilon)
+            return needed <= delta * (1 + 1e-6), f"delta {needed:.4g}"
         loss = distance / scale
         # A claimed delta may cover a loss beyond epsilon: only pure claims are refuted.
         return loss <= epsilon * (1 + 1e-9) or delta > 0, f"epsilon {loss:.4g}"
 
 
-class LaplaceNoise(PureNoise):
-    """Independent Laplace noise of scale b on each coordinate (Habernal 2021, Definition 2.5)."""
-
-    order = 1
-
-    def size(self, noise: Floats, scale: float) -> tuple[float, int]:
-        """Return ``2 * sum(|noise|) / scale``, a chi-square pivot, and its degrees of freedom."""
-        return 2 * float(np.abs(noise).sum()) / scale, 2 * noise.size
-
-    def shape(self, noise: Floats, scale: float) -> list[float]:
-        return [kolmogorov(noise.ravel(), laplace(scale=scale).cdf)]
-
-    def magnitude_median(self, scale: float) -> float | None:
-        return scale * math.log(2)
-
-
-class GaussianNoise:
-    """Independent normal noise of standard deviation s on each coordinate."""
-
-    order = 2
-
-    def holds(self, distance: float, *, scale: float, epsilon: float, delta: float) -> tuple[bool, str]:
-        """Decide if the claim can hold, and state in words which delta the noise needs.
-
-        The claim can hold if this delta is at most the claimed ``delta``.
-        """
-        needed = gaussian_delta(distance, sigma=scale, epsilon=epsilon)
-        return needed <= delta * (1 + 1e-6), f"delta {needed:.4g}"
-
-    def size(self, noise: Floats, scale: float) -> tuple[float, int]:
-        """Return ``sum((noise / scale)**2)``, a chi-square pivot, and its degrees of freedom."""
-        return float(np.square(noise / scale).sum()), noise.size
-
-    def shape(self, noise: Floats, scale: float) -> list[float]:
-        return [kolmogorov(noise.ravel(), norm(scale=scale).cdf)]
-
-    def magnitude_median(self, scale: float) -> float | None:
-        return scale * float(norm.ppf(0.75))
-
-
-class RadialNoise(PureNoise):
-    """Noise with a density proportional to ``exp(-||z|| / s)``, where ``||z||`` is the l2 norm.
-
-    The norm of the noise follows Gamma(n, s), and the direction is uniform.
+def _radial_shape(noise: Floats, scale: float) -> list[float]:
+    """Compare the norms of noise vectors with Gamma(n, s), and, in more than one dimension, the
+    square of one coordinate of the direction with Beta(1/2, (n - 1) / 2).
     """
-
-    order = 2
-
-    def size(self, noise: Floats, scale: float) -> tuple[float, int]:
-        """Return ``2 * sum(||noise||) / scale``, a chi-square pivot, and its degrees of freedom."""
-        return 2 * float(np.linalg.norm(noise, axis=1).sum()) / scale, 2 * noise.size
-
-    def shape(self, noise: Floats, scale: float) -> list[float]:
-        """Return the p-values of two tests; in one dimension, return only the first p-value.
-
-        The first test compares the norms of the noise vectors with Gamma(n, s). The second test
-        compares the square of one coordinate of the noise's direction with Beta(1/2, (n - 1) / 2).
-        """
-        rows, dim = noise.shape
-        radius = np.linalg.norm(noise, axis=1)
-        tests = [kolmogorov(radius, gamma(dim, scale=scale).cdf)]
-        if dim > 1:
-            one = noise[np.arange(rows), np.arange(rows) % dim]
-            tests.append(kolmogorov(np.square(one / radius), beta(0.5, (dim - 1) / 2).cdf))
-        return tests
-
-    def magnitude_median(self, scale: float) -> float | None:
-        return None
+    rows, dim = noise.shape
+    radius = np.linalg.norm(noise, axis=1)
+    tests = [kolmogorov(radius, gamma(dim, scale=scale).cdf)]
+    if dim > 1:
+        one = noise[np.arange(rows), np.arange(rows) % dim]
+        tests.append(kolmogorov(np.square(one / radius), beta(0.5, (dim - 1) / 2).cdf))
+    return tests
 
 
-Noise = LaplaceNoise | GaussianNoise | RadialNoise
-NOISES: dict[str, Noise] = {"laplace": LaplaceNoise(), "gaussian": GaussianNoise(), "l2_norm": RadialNoise()}
+NOISES = {
+    "laplace": Noise(  # independent on each coordinate, with the scale b (Habernal 2021, Definition 2.5)
+        order=1,
+        size=lambda noise, scale: (2 * float(np.abs(noise).sum()) / scale, 2 * noise.size),
+        shape=lambda noise, scale: [kolmogorov(noise.ravel(), laplace(scale=scale).cdf)],
+        median=math.log(2),
+    ),
+    "gaussian": Noise(  # independent on each coordinate; the scale is the standard deviation
+        order=2,
+        pure=False,
+        size=lambda noise, scale: (float(np.square(noise / scale).sum()), noise.size),
+        shape=lambda noise, scale: [kolmogorov(noise.ravel(), norm(scale=scale).cdf)],
+        median=float(norm.ppf(0.75)),
+    ),
+    "l2_norm": Noise(  # density proportional to exp(-||z|| / s): the norm is Gamma(n, s), the direction uniform
+        order=2,
+        size=lambda noise, scale: (2 * float(np.linalg.norm(noise, axis=1).sum()) / scale, 2 * noise.size),
+        shape=_radial_shape,
+        median=None,
+    ),
+}
 
 
 def cap_p_value(releases: Floats, centre: Floats, *, epsilon: float, clip_norm: float) -> float:
@@ -126,7 +93,8 @@ def cap_p_value(releases: Floats, centre: Floats, *, epsilon: float, clip_norm: 
     dim = releases.shape[1]
     length = np.linalg.norm(releases, axis=1)
     g = min(clip_norm / max(float(np.median(length)), 1e-300), 1.0)
-    if dim < 2 or 1 - g * g < MIN_CAP_WIDTH * dim * g:
+    # At the width (1 - g^2) / (n g) = 3e-4, rounding to the grid changes Kolmogorov's distance by less than 1e-3
+    if dim < 2 or 1 - g * g < 3e-4 * dim * g:
         raise MechanismFailure("the cap is so narrow that rounding would show in its distribution")
     q = float(_beyond(np.asarray(g), dim))
     p = 1 / (1 + math.exp(-epsilon) * (1 - q) / q)

@@ -11,14 +11,12 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from adept.audit.result import MechanismFailure
-from adept.audit.subject.time_limits import Target, cost, try_copy
+from adept.audit.subject.target import Target, cost, try_copy
 from adept.errors import ConfigurationError
 
 Array = NDArray[Any]
 
 CALL_ROWS = 2**12
-PROBES = 32  # timed releases of each of two values
-MAX_VALUES = 12  # values of a large alphabet that are tried
 
 
 @dataclass
@@ -29,7 +27,7 @@ class ValueTarget(Target):
 
     def release(self, values: Sequence[Any]) -> Array:
         """Release values in one call; return the outcomes as numbers (B, m) or as objects (B,)."""
-        outcomes = as_outcomes(self._ask(self.mechanism, values), rows=len(values), objects=self.objects)
+        outcomes = as_outcomes(self.ask(list(values)), rows=len(values), objects=self.objects)
         if not self.objects and outcomes.dtype == object:
             raise MechanismFailure("privatize returned numbers at first, and then outcomes of another kind")
         return outcomes
@@ -45,10 +43,7 @@ class ValueTarget(Target):
         return copied
 
     def answer(self, value: Any) -> Any:
-        return self._ask(self.fresh() if self.memoised else self.mechanism, [value])
-
-    def _ask(self, mechanism: Any, values: Sequence[Any]) -> Any:
-        return self.call("privatize", lambda: mechanism.privatize(list(values)))
+        return self.ask([value], self.next)
 
     def draw(self, record: Any, rows: int, *, alone: bool = False) -> Iterator[Array]:
         for start in range(0, rows, CALL_ROWS):
@@ -62,7 +57,7 @@ class ValueTarget(Target):
     def _singly(self, values: Sequence[Any]) -> list[Any]:
         outcomes = []
         for value in values:
-            [outcome] = (self.fresh() if self.memoised else self.mechanism).privatize([value])
+            [outcome] = self.next.privatize([value])
             outcomes.append(outcome)
         return outcomes
 
@@ -77,7 +72,7 @@ class ValueTarget(Target):
     @cached_property
     def _probed(self) -> tuple[float, bool]:
         """Seconds per outcome, and the value of `objects`; both are found by trial releases."""
-        batch = [value for value in self.values[:2] for _ in range(1 if self.memoised else PROBES)]
+        batch = [value for value in self.values[:2] for _ in range(1 if self.memoised else 32)]
         copied = self.scratch
 
         def release() -> Any:
@@ -138,11 +133,8 @@ def outcome_key(outcome: Any) -> Any:
 
 
 def alphabet_of(mechanism: Any) -> list[Any] | None:
-    """Return values of the alphabet that a mechanism declares, or None if it declares no alphabet.
-
-    A mechanism declares its alphabet by ``alphabet`` (a sequence of values, or K for the integers 0
-    to K - 1), by ``labels``, or by an integer ``size`` or ``count``. If the alphabet is large, only
-    some of its values are returned.
+    """Return (some) values of the alphabet that a mechanism declares by ``alphabet`` (a sequence of
+    values, or K for the integers 0 to K - 1), by ``labels``, or by an integer ``size`` or ``count``.
     """
     if (response := response_of(mechanism)) is not None and response[1] > 1:
         count, top = response
@@ -156,20 +148,19 @@ def alphabet_of(mechanism: Any) -> list[Any] | None:
     if declared is None:
         return None
     if isinstance(declared, int):
-        spread = (i * (declared - 1) // (MAX_VALUES - 1) for i in range(MAX_VALUES))
+        spread = (i * (declared - 1) // 11 for i in range(12))
         return sorted({0, 1, declared - 1, declared // 2, *spread} - {-1})
     if not isinstance(declared, Sequence) or len(declared) < 2:
         raise ConfigurationError(f"alphabet must be an integer of at least 2 or a list of values, got {declared!r}")
-    return list(declared)[: 4 * MAX_VALUES]
+    return list(declared)[:48]
 
 
 def response_of(mechanism: Any) -> tuple[int, int] | None:
     """Return the integers K and t if a mechanism declares k-ary response; otherwise return None.
 
-    K-ary response releases one of K numbers, and it prefers the t numbers that belong to the
-    record. The mechanism declares ``count`` (K), ``heavy`` (t, by default 1) and ``odds``. The odds
-    are two integers A and B. Each of the t preferred numbers has A / B times the probability of any
-    other number.
+    The mechanism declares ``count`` (K), ``heavy`` (t, by default 1) and ``odds``, two integers A
+    and B: each of the t numbers that belong to a record has A / B times the probability of any
+    other number (`checks.discrete_distribution`).
     """
     size, odds = getattr(mechanism, "count", None), getattr(mechanism, "odds", None)
     if not isinstance(size, int) or not isinstance(odds, tuple) or len(odds) != 2:

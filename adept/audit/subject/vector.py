@@ -13,16 +13,12 @@ from torch import Tensor
 from adept.audit.result import MechanismFailure
 from adept.audit.stats.confidence_bounds import Floats
 from adept.audit.stats.noise_tests import NOISES, Noise
-from adept.audit.subject.time_limits import Target, cost
+from adept.audit.subject.target import Target, cost
 from adept.mechanisms.clip_to_grid import clip_latents
 
 CLIPS = ("l1", "l2", "sphere")
 CALL_ELEMENTS = 2**18  # largest number of latent coordinates in one call
-CALLS_SECONDS = 0.5  # time for a run of calls in one thread
-MAX_OUTPUT = 1e6  # in units of clip_norm: larger outputs are cut off, which is post-processing
-TIMED_NUMBERS = 2**12  # coordinates in a call of several rows that is timed
 JITTER = 1e-7  # in units of clip_norm: how much the record varies between fresh copies
-DIMENSIONS = ("dim", "dims", "dimension", "latent_dim", "n", "d")  # attributes that may fix the latents' dimension
 
 ARRAYS: dict[str, Callable[[Tensor], Any]] = {
     "torch": lambda latents: latents,
@@ -63,12 +59,16 @@ class VectorTarget(Target):
     @property
     def any_dimension(self) -> bool:
         """True if no attribute of the mechanism fixes the dimension of its latents."""
-        return not any(isinstance(getattr(self.mechanism, name, None), int) for name in DIMENSIONS)
+        names = ("dim", "dims", "dimension", "latent_dim", "n", "d")
+        return not any(isinstance(getattr(self.mechanism, name, None), int) for name in names)
 
     @property
     def largest(self) -> float:
-        """Limit for released numbers: larger ones become the limit, and NaN twice the limit."""
-        return MAX_OUTPUT * self.clip_norm
+        """Limit for released numbers: larger ones become the limit, and NaN twice the limit.
+
+        To cut numbers off is post-processing.
+        """
+        return 1e6 * self.clip_norm
 
     @cached_property
     def guarantee(self) -> Any:
@@ -108,9 +108,8 @@ class VectorTarget(Target):
         return projected
 
     def centres(self, first: Tensor, second: Tensor) -> tuple[Floats, Floats]:
-        """Return the two inputs after projection as flat arrays; NaN and infinity become zero.
-
-        If a release consists of several reports of a record, the input is repeated for each report.
+        """Return the two inputs after projection as flat arrays, repeated for each report of a
+        release; NaN and infinity become zero.
         """
         batch = torch.cat([record.to(torch.float64).reshape(-1, self.dim) for record in (first, second)])
         flat = np.nan_to_num(self.project(batch), nan=0.0, posinf=0.0, neginf=0.0).reshape(2, -1)
@@ -122,18 +121,16 @@ class VectorTarget(Target):
     @property
     def array(self) -> str:
         """Library and dtype of the arrays that the mechanism accepts, found by trial calls."""
-        if self._array is None:
-            self._array = self._found_array()
-        return self._array
-
-    def _found_array(self) -> str:
+        if self._array is not None:
+            return self._array
         probe, reasons = torch.full((2, self.dim), 0.1 * self.clip_norm, dtype=torch.float64), []
-        for name in ARRAYS:
+        for name, to in ARRAYS.items():
             try:
-                as_rows(self._ask(self.scratch, ARRAYS[name](probe)), rows=2, what="privatize")
+                as_rows(self.ask(to(probe), self.scratch), rows=2, what="privatize")
             except MechanismFailure as failure:
                 reasons.append(failure)
             else:
+                self._array = name
                 return name
         raise reasons[0]
 
@@ -147,33 +144,25 @@ class VectorTarget(Target):
         return self._rows(latents, self.mechanism)
 
     def answer(self, latents: Tensor) -> Any:
-        asked = self.fresh() if self.memoised else self.mechanism
-        return self._ask(asked, ARRAYS[self.array](latents.clone()))
+        return self.ask(ARRAYS[self.array](latents.clone()), self.next)
 
     def _rows(self, latents: Tensor, mechanism: Any) -> Floats:
-        return as_rows(self._ask(mechanism, ARRAYS[self.array](latents)), rows=len(latents), what="privatize")
-
-    def _ask(self, mechanism: Any, latents: Any) -> Any:
-        return self.call("privatize", lambda: mechanism.privatize(latents))
+        return as_rows(self.ask(ARRAYS[self.array](latents), mechanism), rows=len(latents), what="privatize")
 
     def draw(self, record: Tensor, rows: int, *, alone: bool = False) -> Iterator[Floats]:
         """Yield ``rows`` releases of one record, as several arrays (b, m) of finite numbers.
 
-        The number m is the same in all arrays. If the mechanism has a memory, each release is drawn
-        from a fresh copy of the mechanism, and a random number below `JITTER` times ``clip_norm``
-        is first added to each coordinate of the record. This addition does not harm the certified
-        bounds, because a bound that holds for each single record also holds for a mixture of such
-        records.
+        If the mechanism has a memory, each release is drawn from a fresh copy of the mechanism, and
+        a random number below `JITTER` times ``clip_norm`` is first added to each coordinate of the
+        record: a bound that holds for each single record also holds for a mixture of such records.
 
-        Args:
-            record: a latent (n,), released in batches that hold only copies of it; or a whole batch
-                (B, n), whose B outputs together count as one release.
-            rows: number of releases.
-            alone: True to release a latent (n,) in calls of one row each.
+        The record is a latent (n,), released in batches that hold only copies of it, or in calls of
+        one row each if ``alone``; or a whole batch (B, n), whose B outputs together count as one
+        release.
         """
         together = record.ndim == 1 and not alone and not self.memoised
         batch = record[None] if record.ndim == 1 else record
-        size = CALL_ELEMENTS // self.dim if together else CALLS_SECONDS / max(self.seconds_per_call, 1e-6)
+        size = CALL_ELEMENTS // self.dim if together else 0.5 / max(self.seconds_per_call, 1e-6)
         largest = max(1, min(int(size), CALL_ELEMENTS // batch.numel()))
         for start in range(0, rows, largest):
             count = min(largest, rows - start)
@@ -206,7 +195,7 @@ class VectorTarget(Target):
 
     @cached_property
     def seconds_per_row(self) -> float:
-        rows = max(4, min(64, TIMED_NUMBERS // self.dim))
+        rows = max(4, min(64, 2**12 // self.dim))
         call = self._seconds(rows)
         return max(1e-9, (call - self.seconds_per_call) / (rows - 1), call * self.dim / CALL_ELEMENTS)
 

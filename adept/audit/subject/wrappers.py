@@ -65,15 +65,13 @@ class Claim(Wrapper):
         check_choice(RANDOMNESS, randomness=randomness or MECHANISM)
         self.mechanism = mechanism
         self.name = str(getattr(mechanism, "name", getattr(mechanism, "__name__", type(mechanism).__name__)))
-        declared = {
+        declared: dict[str, Any] = {
             "epsilon": epsilon,
             "delta": delta,
             "alphabet": alphabet,
             "distribution": distribution,
-            "supports": supports,
-            "memoised": memoised,
-            "randomness": randomness,
         }
+        declared |= {"supports": supports, "memoised": memoised, "randomness": randomness}
         vars(self).update({name: value for name, value in declared.items() if value is not None})
 
     def privatize(self, records: Any) -> Any:
@@ -109,10 +107,9 @@ class JointReports(Wrapper):
     def privatize(self, records: Any) -> Any:
         """Release a batch once for each report; return, for each record, a row with all reports."""
         answers = [self.mechanism.privatize(records) for _ in range(self.reports)]
-        if isinstance(answers[0], Tensor):
-            return torch.cat([answer.reshape(len(answer), -1) for answer in answers], dim=1)
-        if isinstance(answers[0], np.ndarray):
-            return np.concatenate([answer.reshape(len(answer), -1) for answer in answers], axis=1)
+        if isinstance(answers[0], Tensor | np.ndarray):
+            rows = [answer.reshape(len(answer), -1) for answer in answers]
+            return torch.cat(rows, dim=1) if isinstance(answers[0], Tensor) else np.concatenate(rows, axis=1)
         return list(zip(*answers, strict=True))
 
 

@@ -21,8 +21,4 @@ class SpacesFromInput(FakeRewriter):
         return [text.replace(" ", "  ", 1) if len(record.split()) > 3 else text for text, record in written]
 
 
-BROKEN = [
-    CaseFromInput,
-    PunctuationFromInput,
-    SpacesFromInput,
-]
+BROKEN = [CaseFromInput, PunctuationFromInput, SpacesFromInput]

@@ -26,7 +26,7 @@ def gaussian(x: Tensor) -> Tensor:
     return sound.ball(x) + SIGMA * fresh_gaussian(*x.shape)
 
 
-def test_gaussian_noise_under_a_pure_claim_could_not_be_judged_and_the_missing_delta_is_named() -> None:
+def test_gaussian_noise_under_a_pure_claim_is_not_judged_and_its_delta_is_named() -> None:
     """A Kolmogorov-Smirnov test at .01 calls it something else less than once in 50 audits, and never three times running."""
     for _ in range(3):
         verdict, evidence = answer(sound.Foreign(gaussian), trials=20_000)

@@ -7,9 +7,7 @@ right and wrong guesses certify a lower bound on epsilon (`GameCounts`).
 """
 
 import hashlib
-from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
 
@@ -23,16 +21,13 @@ from adept.audit.distinguisher.input_pairs import searched_records
 from adept.audit.result import Check, MechanismFailure
 from adept.audit.stats.confidence_bounds import GameCounts
 from adept.audit.stats.exact_tests import certified
-from adept.audit.subject.time_limits import Target
 from adept.audit.subject.value import ValueTarget, alphabet_of
 from adept.audit.subject.vector import CLIPS, VectorTarget
 from adept.mechanisms.clip_to_grid import NORM_ORDER
 
 SEARCH_SHARE = 0.25  # share of the seconds of a check
-SAME_NORM = 1e-9  # so near to the sphere, in units of its radius, a record counts as on the sphere
-GAME_ROUNDS = 1200  # rounds of the guessing game for each difference between two records
-ANSWER = "answer"
 Metadata = dict[str, str]
+Asked = Callable[[], Metadata]  # releases a record anew at each call
 
 
 def of_vectors(experiment: Experiment[VectorTarget], alpha: float) -> Check:
@@ -47,7 +42,7 @@ def of_vectors(experiment: Experiment[VectorTarget], alpha: float) -> Check:
     searched = list(searched_records(target.dim, clip_norm=target.clip_norm))
     searched = searched[: target.affordable(len(searched), share=SEARCH_SHARE, alone=True)]
     asked = [one for record in records for one in _asked(target, record)]
-    asked += [list(_asked(target, record))[place % 2] for place, record in enumerate(searched)]
+    asked += [_asked(target, record)[place % 2] for place, record in enumerate(searched)]
     return distinguishable(asked, target, alpha=alpha)
 
 
@@ -57,73 +52,58 @@ def of_values(experiment: Experiment[ValueTarget], alpha: float) -> Check:
     """
     target = experiment.target
     must = alphabet_of(target.mechanism) is not None
-    asked = [AskedRecord(partial(target.answer, value), must) for value in target.values]
-    return distinguishable(asked, target, alpha=alpha)
+    return distinguishable([partial(_ask, target, value, must) for value in target.values], target, alpha=alpha)
 
 
-def _asked(target: VectorTarget, record: Tensor) -> Iterator["AskedRecord"]:
-    """Yield the record (n,) twice: alone in a batch, and in a batch with a copy of itself."""
-    must = getattr(target.mechanism, "clip", None) in CLIPS and _inside(target, record)
-    for how, rows in (("", 1), ("beside a copy, ", 2)):
-        yield AskedRecord(partial(target.answer, record.expand(rows, -1)), must, how)
-
-
-def _inside(target: VectorTarget, record: Tensor) -> bool:
+def _asked(target: VectorTarget, record: Tensor) -> list[Asked]:
+    """Ask for the record (n,) alone in a batch, and in a batch with a copy of itself."""
     size = float(torch.linalg.vector_norm(record, ord=NORM_ORDER[target.clip])) / target.clip_norm
-    return abs(size - 1) < SAME_NORM if target.clip == "sphere" else size <= 1
+    inside = abs(size - 1) < 1e-9 if target.clip == "sphere" else size <= 1
+    must = inside and getattr(target.mechanism, "clip", None) in CLIPS
+    batches = {"": record.expand(1, -1), "beside a copy, ": record.expand(2, -1)}
+    return [partial(_ask, target, batch, must, how) for how, batch in batches.items()]
 
 
-@dataclass(frozen=True)
-class AskedRecord:
-    """A record to release: the function ``ask`` releases it, or raises MechanismFailure."""
+def _ask(target: VectorTarget | ValueTarget, record: Any, must: bool, how: str = "") -> Metadata:
+    """Release a record once, and return the metadata of the release.
 
-    ask: Callable[[], Any]
-    must: bool = False  # True if the claim covers the record, so a refusal counts as metadata
-    how: str = ""  # names the batch in which the record is released
-
-    def metadata(self) -> Metadata:
-        """Release the record once, and return the metadata of the release."""
-        try:
-            released = self.ask()
-        except MechanismFailure as failure:
-            return {self.how + ANSWER: f"refused ({failure})"} if self.must else {}
-        return {self.how + name: found for name, found in {ANSWER: "a release", **metadata_of(released)}.items()}
+    A refusal is an answer only if the claim covers the record: it ``must`` be released. The text
+    ``how`` names the batch in which the record is released.
+    """
+    try:
+        released = target.answer(record)
+    except MechanismFailure as failure:
+        return {f"{how}answer": f"refused ({failure})"} if must else {}
+    return {how + name: found for name, found in {"answer": "a release", **metadata_of(released)}.items()}
 
 
-def distinguishable(asked: Sequence[AskedRecord], target: Target, *, alpha: float) -> Check:
+def distinguishable(asked: Sequence[Asked], target: VectorTarget | ValueTarget, *, alpha: float) -> Check:
     """Test that no metadata distinguish two records better than the claim allows."""
-    seen = [(one, found) for one in asked if (found := one.metadata())]
+    seen = [(ask, found) for ask in asked if (found := ask())]
     if not any(len(found) > 1 for _, found in seen):
         raise MechanismFailure("no record could be released alone")
-    names = list(dict.fromkeys(name for _, found in seen for name in found))
-    differing = {name: pair for name in names if (pair := _differing(seen, name)) is not None}
+    differing = {}
+    for name in dict.fromkeys(name for _, found in seen for name in found):
+        first, *others = [(ask, found[name]) for ask, found in seen if name in found]
+        if other := next((each for each in others if each[1] != first[1]), None):
+            differing[name] = first, other
     if not differing:
         kinds = {found["kind"] for _, found in seen if "kind" in found}
         return Check.of(failed=False, evidence=f"every record comes back as {next(iter(kinds))}")
-    findings = [_played(name, *pair, target, alpha=alpha / len(differing)) for name, pair in differing.items()]
+    findings = [_play(name, *pair, target, alpha=alpha / len(differing)) for name, pair in differing.items()]
     return max(findings, key=lambda finding: finding.certified_epsilon or 0.0)
 
 
-def _differing(
-    seen: Sequence[tuple[AskedRecord, Metadata]], name: str
-) -> tuple[AskedRecord, AskedRecord, str, str] | None:
-    having = [(one, found[name]) for one, found in seen if name in found]
-    for one, value in having[1:]:
-        if value != having[0][1]:
-            return having[0][0], one, having[0][1], value
-    return None
-
-
-def _played(
-    name: str, first: AskedRecord, second: AskedRecord, value: str, other: str, target: Target, *, alpha: float
+def _play(
+    name: str, first: tuple[Asked, str], second: tuple[Asked, str], target: VectorTarget | ValueTarget, *, alpha: float
 ) -> Check:
-    tally: Counter[bool] = Counter()
-    for side in np.random.default_rng().integers(2, size=GAME_ROUNDS):
-        tally[((first, second)[side].metadata().get(name) == value) == (side == 0)] += 1
-    evidence = (
-        f"records come back with {name} {value} or {other}: guessed by it {tally[True]} right, {tally[False]} wrong"
-    )
-    counts = GameCounts(right=tally[True], wrong=tally[False], rounds=GAME_ROUNDS)
+    """Play a game: guess the first record if its metadata come back, and otherwise the second."""
+    right, value, rounds = 0, first[1], 1200
+    for side in np.random.default_rng().integers(2, size=rounds):
+        right += ((first, second)[side][0]().get(name) == value) == (side == 0)
+    wrong = rounds - right
+    evidence = f"records come back with {name} {value} or {second[1]}: guessed by it {right} right, {wrong} wrong"
+    counts = GameCounts(right=right, wrong=wrong, rounds=rounds)
     return certified(counts, evidence, epsilon=target.epsilon, delta=target.delta, alpha=alpha)
 
 

@@ -1,11 +1,11 @@
-"""Checks that releases meet the claim in batches of any size, from fresh copies of the mechanism,
-and after other calls.
+"""Checks that releases meet the claim in calls with batches of any size, on fresh copies of the
+mechanism, and after other calls.
 
 Each check plays a guessing game, in which a rule sees a release and guesses which of two records
 was released (`distinguisher.guessing_game`).
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -23,18 +23,10 @@ from adept.audit.subject.vector import VectorTarget, as_rows
 from adept.audit.subject.wrappers import Wrapper
 
 BATCH_SIZES = (*range(2, 67), *(2**k + more for k in range(7, 11) for more in (-1, 0, 1)))
-# Releases of each batch to compare how much rows vary; releases of the FURTHER_ROWS that vary least
-RELEASES, FURTHER_RELEASES = 3, 15
-FURTHER_ROWS = 4
-SMALL_SPREAD = 0.1  # of the median spread: a row with a smaller spread is suspicious
-SHARED_ROWS, SHARED_CALLS = 128, 3  # rows of a call and number of calls to compare two fresh copies
-SIZE_TRIALS, ONE_TRIALS, THREE_TRIALS, COPY_TRIALS, PAST_TRIALS = 1000, 2400, 2500, 800, 10_000
-# Largest factor of the trials for a large claimed epsilon; trials if this factor is still too small
-MAX_LARGER, HOPELESS_TRIALS = 4, 400
-VALUE_TRIALS, VALUE_PAIRS = 2500, 6
-ORDINARY_FACTOR = 4  # the game without copies has this many times the trials of the game with copies
-SIZE_PAIRS, COPY_PAIRS = ("diagonal", "far", "zero and random"), ("diagonal", "zero and random")
-PLACES: dict[str, Callable[[int], int]] = {"first": lambda _: 0, "middle": lambda n: n // 2, "last": lambda n: n - 1}
+RELEASES = 3  # of each batch, to compare how much rows vary
+ONE_TRIALS, THREE_TRIALS, COPY_TRIALS, VALUE_TRIALS = 2400, 2500, 800, 2500
+MAX_LARGER = 4  # largest factor of the trials for a large claimed epsilon
+COPY_PAIRS = ("diagonal", "zero and random")
 
 
 def one(experiment: Experiment[VectorTarget], alpha: float) -> Check:
@@ -54,27 +46,33 @@ def three(experiment: Experiment[VectorTarget], alpha: float) -> Check:
     return _play(experiment, pairs, THREE_TRIALS, alpha)
 
 
-def _play(experiment: Experiment[VectorTarget], pairs: Sequence[InputPair], most: int, alpha: float) -> Check:
-    """Play a guessing game with a separate call for each release.
+def _play(
+    experiment: Experiment[VectorTarget],
+    pairs: Sequence[InputPair],
+    most: int,
+    alpha: float,
+    beside: VectorTarget | None = None,
+) -> Check:
+    """Play a guessing game with a separate call for each release of ``beside``, or else the target.
 
     If the claimed epsilon is so large that no affordable number of trials could refute it, the game
     has one pair and few trials.
     """
-    target, needed = experiment.target, rounds_needed(experiment.target.epsilon, alpha=alpha)
+    target, needed = beside or experiment.target, rounds_needed(experiment.target.epsilon, alpha=alpha)
     if needed > 2 * MAX_LARGER * most:
-        pairs, most, needed = pairs[:1], HOPELESS_TRIALS, 0.0
+        pairs, most, needed = pairs[:1], 400, 0.0
     trials = target.affordable(min(most, experiment.trials), alone=True)
     more = target.affordable(int(min(needed, MAX_LARGER * most)), share=2, alone=True)
-    return experiment.with_pairs(pairs, max(trials, more)).refute(alpha=alpha)
+    return experiment.refute(pairs, max(trials, more), alpha=alpha, target=target)
 
 
 def one_value(experiment: Experiment[ValueTarget], alpha: float) -> Check:
     """Detect that a release reveals more than the claim allows about a value that is alone in its
     batch. The check is blind to events that are rarer than one in a few hundred releases.
     """
-    pairs = [_alone(pair) for pair in experiment.pairs[:VALUE_PAIRS]]
+    pairs = [_alone(pair) for pair in experiment.pairs[:6]]
     trials = experiment.target.affordable(min(VALUE_TRIALS, experiment.trials), alone=True)
-    return experiment.with_pairs(pairs, trials).refute(alpha=alpha)
+    return experiment.refute(pairs, trials, alpha=alpha)
 
 
 def _alone(pair: InputPair) -> InputPair:
@@ -88,16 +86,14 @@ def first_release(experiment: Experiment[VectorTarget], alpha: float) -> Check:
     experiment.target.fresh()  # raises MechanismFailure if no copy can be made
     copies = experiment.target.asked_as(experiment.target.given, memoised=True)
     trials = copies.affordable(min(COPY_TRIALS, experiment.trials), alone=True)
-    found = experiment.with_pairs(input_pairs.named_pairs(copies, COPY_PAIRS), trials, copies).refute(alpha=alpha)
-    bare = found.kind is Kind.RANDOMNESS and not _share_a_generator(experiment.target)
-    return replace(found, kind=Kind.STATE) if bare else _attributed(found, experiment, trials, alpha)
-
-
-def _share_a_generator(target: VectorTarget) -> bool:
-    """Return True if two fresh copies of the mechanism give equal releases, call after call."""
-    record = torch.zeros(SHARED_ROWS, target.dim, dtype=torch.float64)
-    copies = [target.asked_as(target.fresh(), memoised=False) for _ in range(2)]
-    return all((copies[0].release(record) == copies[1].release(record)).all() for _ in range(SHARED_CALLS))
+    found = experiment.refute(input_pairs.named_pairs(copies, COPY_PAIRS), trials, alpha=alpha, target=copies)
+    if found.kind is not Kind.RANDOMNESS:
+        return _attributed(found, experiment, trials, alpha)
+    # Copies share a generator if two of them give equal releases, call after call
+    record = torch.zeros(128, experiment.target.dim, dtype=torch.float64)
+    first, second = (experiment.target.asked_as(experiment.target.fresh(), memoised=False) for _ in range(2))
+    shared = all((first.release(record) == second.release(record)).all() for _ in range(3))
+    return found if shared else replace(found, kind=Kind.STATE)
 
 
 def one_cell(experiment: Experiment[VectorTarget], alpha: float) -> Check:
@@ -112,11 +108,9 @@ def one_cell(experiment: Experiment[VectorTarget], alpha: float) -> Check:
     if not experiment.target.memoised:
         raise MechanismFailure("the mechanism declares no memory")
     target = experiment.target
-    pairs = input_pairs.cell_pairs(target.dim, clip_norm=target.clip_norm)
-    record = input_pairs.cell_record(target.dim, clip_norm=target.clip_norm)
+    record, pairs = input_pairs.cell_pairs(target.dim, clip_norm=target.clip_norm)
     beside = target.asked_as(AmongOthers(target.given, record.expand(2, -1), place=1, less_first=True))
-    found = _play(experiment.with_pairs(pairs, experiment.trials, beside), pairs, COPY_TRIALS, alpha)
-    return replace(found, kind=Kind.STATE)
+    return replace(_play(experiment, pairs, COPY_TRIALS, alpha, beside), kind=Kind.STATE)
 
 
 def after_another_dimension(experiment: Experiment[VectorTarget], alpha: float) -> Check:
@@ -129,22 +123,24 @@ def after_another_dimension(experiment: Experiment[VectorTarget], alpha: float) 
         raise MechanismFailure("the mechanism knows one dimension only")
     asked = target.fresh()
     target.asked_as(asked, memoised=False).at(1).release(torch.zeros(1, 1, dtype=torch.float64))
-    later, trials = target.asked_as(asked), min(experiment.trials, PAST_TRIALS)
-    found = experiment.with_pairs(input_pairs.named_pairs(later, COPY_PAIRS), trials, later).refute(alpha=alpha)
+    later, trials = target.asked_as(asked), min(experiment.trials, 10_000)
+    found = experiment.refute(input_pairs.named_pairs(later, COPY_PAIRS), trials, alpha=alpha, target=later)
     return _attributed(found, experiment, trials, alpha)
 
 
 def _attributed(found: Check, experiment: Experiment[VectorTarget], trials: int, alpha: float) -> Check:
     """Change a check's kind from DISTRIBUTION to STATE, unless ordinary releases fail, too.
 
-    If the check failed, a second game uses ordinary releases, which the mechanism itself makes
-    instead of a copy. If this game fails, too, the violation does not come from a state.
+    Ordinary releases are those of the mechanism itself; if they fail a game with four times the
+    trials, the violation does not come from a state.
     """
-    if found.kind is not Kind.DISTRIBUTION or found.verdict is not Verdict.FAILED:
-        return found if found.kind is not Kind.DISTRIBUTION else replace(found, kind=Kind.STATE)
-    pairs = input_pairs.named_pairs(experiment.target, COPY_PAIRS)
-    ordinary = experiment.with_pairs(pairs, ORDINARY_FACTOR * trials).refute(alpha=alpha)
-    return found if ordinary.verdict is Verdict.FAILED else replace(found, kind=Kind.STATE)
+    if found.kind is not Kind.DISTRIBUTION:
+        return found
+    if found.verdict is Verdict.FAILED:
+        pairs = input_pairs.named_pairs(experiment.target, COPY_PAIRS)
+        if experiment.refute(pairs, 4 * trials, alpha=alpha).verdict is Verdict.FAILED:
+            return found
+    return replace(found, kind=Kind.STATE)
 
 
 def any_size(experiment: Experiment[VectorTarget], alpha: float) -> Check:
@@ -163,26 +159,31 @@ def any_size(experiment: Experiment[VectorTarget], alpha: float) -> Check:
     if not tried:
         raise MechanismFailure(f"the mechanism is too slow for batches of {len(BATCH_SIZES)} sizes")
     spread = {(size, name): each for size in tried for name, each in _spreads(target, size, times=RELEASES).items()}
-    least = sorted(spread, key=spread.__getitem__)[:FURTHER_ROWS]
-    again = {(size, name): _spreads(target, size, times=FURTHER_RELEASES)[name] for size, name in least}
+    least = sorted(spread, key=spread.__getitem__)[:4]
+    again = {(size, name): _spreads(target, size, times=15)[name] for size, name in least}
     size, name = min(again, key=again.__getitem__)
-    if again[size, name] >= SMALL_SPREAD * float(np.median(list(spread.values()))):
-        return Check.of(
-            failed=False, evidence=f"no row of a batch of {tried[0]} to {tried[-1]} varies far less than most"
-        )
+    if again[size, name] >= 0.1 * float(np.median(list(spread.values()))):
+        evidence = f"no row of a batch of {tried[0]} to {tried[-1]} varies far less than most"
+        return Check.of(failed=False, evidence=evidence)
     zeros = torch.zeros(size, target.dim, dtype=torch.float64)
-    placed = target.asked_as(AmongOthers(target.mechanism, zeros, PLACES[name](size)))
-    trials = placed.affordable(min(SIZE_TRIALS, experiment.trials))
-    found = experiment.with_pairs(input_pairs.named_pairs(placed, SIZE_PAIRS), trials, placed).refute(alpha=alpha)
+    placed = target.asked_as(AmongOthers(target.mechanism, zeros, _places(size)[name]))
+    trials = placed.affordable(min(1000, experiment.trials))
+    pairs = input_pairs.named_pairs(placed, ("diagonal", "far", "zero and random"))
+    found = experiment.refute(pairs, trials, alpha=alpha, target=placed)
     return replace(found, evidence=f"the {name} of {size} rows varies little; {found.evidence}")
 
 
+def _places(size: int) -> dict[str, int]:
+    return {"first": 0, "middle": size // 2, "last": size - 1}
+
+
 def _spreads(target: VectorTarget, size: int, *, times: int) -> dict[str, float]:
-    latents = torch.full((size, target.dim), target.clip_norm / target.dim, dtype=torch.float64)
-    rows = sorted({place(size) for place in PLACES.values()})
+    """Return how much the first, middle and last row of a batch vary between ``times`` calls."""
+    latents, places = torch.full((size, target.dim), target.clip_norm / target.dim, dtype=torch.float64), _places(size)
+    rows = [*places.values()]
     releases = np.stack([np.nan_to_num(target.release(latents))[rows] for _ in range(times)])
     apart = np.abs(np.diff(releases, axis=0)).sum(axis=2).mean(axis=0)
-    return {name: float(apart[rows.index(place(size))]) for name, place in PLACES.items()}
+    return dict(zip(places, apart.tolist(), strict=True))
 
 
 @dataclass(frozen=True)

@@ -14,8 +14,8 @@ from audit.asking import failed_of
 from audit.broken import metadata as broken
 from audit.broken.values import RefusesOne, TypeDepends
 
-from adept.audit.checks import output_metadata
-from adept.audit.checks.output_metadata import metadata_of
+from adept.audit.checks import metadata
+from adept.audit.checks.metadata import metadata_of
 from adept.audit.distinguisher.guessing_game import Experiment
 from adept.audit.distinguisher.input_pairs import adversarial_pairs
 from adept.audit.result import Check
@@ -27,8 +27,8 @@ SURE = 1e-9
 
 def asked_for(mechanism: Any, *, alpha: float = 1e-3, searching: float = 0.0) -> Check:
     experiment = Experiment(VectorTarget(mechanism, dim=4), lambda _: adversarial_pairs(4, clip_norm=1.0), trials=100)
-    with patch("adept.audit.checks.output_metadata.SEARCH_SHARE", searching):
-        return output_metadata.of_vectors(experiment, alpha)
+    with patch("adept.audit.checks.metadata.SEARCH_SHARE", searching):
+        return metadata.of_vectors(experiment, alpha)
 
 
 @pytest.mark.parametrize(

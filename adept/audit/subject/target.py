@@ -1,4 +1,4 @@
-"""Time limits: how long a mechanism under audit may take in a call, in a check and in a fork.
+"""A mechanism under audit: its claim, and calls of it with time limits.
 
 A mechanism under audit is foreign code, which may fail or hang. So it runs in a separate thread or
 process with a time limit. If a call or a copy fails, `MechanismFailure` is raised.
@@ -25,12 +25,7 @@ from adept.audit.result import MechanismFailure
 from adept.audit.stats.confidence_bounds import Floats
 from adept.audit.subject.wrappers import JointReports
 
-Statistic = Callable[[Any], Floats]
-
-SETTLE_SECONDS = 0.05  # pause before a fork, which could inherit the locks of a thread that is just ending
-FORK_SECONDS = 10.0  # time without an answer after which the fork is repeated once
 CHECK_SECONDS = 3.0  # approximate time that a slow mechanism may take in one check
-MIN_TIMED_CALLS, MAX_TIMED_CALLS, TIMING_SECONDS = 4, 64, 0.1  # for measuring the time of one call
 Value = TypeVar("Value")
 _Call = tuple[Callable[[], Any], "SimpleQueue[Any]"]
 
@@ -44,9 +39,8 @@ def try_copy(mechanism: Any) -> Any:
 
 
 class Caller:
-    """An object that calls foreign code in a thread, with a time limit in seconds for each call.
-
-    After a call has exceeded the limit, the object refuses all further calls.
+    """An object that calls foreign code in a thread, with a time limit in seconds for each call,
+    and refuses all further calls after one that exceeded the limit.
     """
 
     def __init__(self, time_limit: float) -> None:
@@ -136,6 +130,16 @@ class Target:
             raise MechanismFailure("the mechanism cannot be copied")
         return copied
 
+    def ask(self, records: Any, mechanism: Any = None) -> Any:
+        """Return what the given mechanism, or else this target's own, releases for the records."""
+        asked = self.mechanism if mechanism is None else mechanism
+        return self.call("privatize", lambda: asked.privatize(records))
+
+    @property
+    def next(self) -> Any:
+        """The mechanism to ask next: a fresh copy if the mechanism has a memory."""
+        return self.fresh() if self.memoised else self.mechanism
+
     @property
     def scratch(self) -> Any:
         """A copy of the mechanism for trial calls; if no copy can be made, the mechanism itself."""
@@ -148,10 +152,8 @@ class Target:
         return self
 
     def affordable(self, rows: int, *, share: float = 1.0, alone: bool = False) -> int:
-        """Return the number of releases for which a check has time, at most ``rows``.
-
-        All releases together may take ``share`` times `CHECK_SECONDS` seconds. If ``alone`` is
-        true, each release is drawn in a separate call.
+        """Return the number of releases, at most ``rows``, that take ``share`` times `CHECK_SECONDS`
+        seconds, each in a separate call if ``alone``.
         """
         return max(0, min(rows, int(share * CHECK_SECONDS / self.seconds_each(alone=alone))))
 
@@ -184,19 +186,15 @@ class Target:
 
 
 def cost(call: Callable[[], object]) -> float:
-    """Return the seconds that one call takes, after a first call that is not measured.
-
-    The result is the larger of two times: the mean processor time of the measured calls, and the
-    shortest time on the clock.
+    """Return the seconds that one call takes, after a first call that is not measured: the mean
+    processor time of the measured calls or their shortest time on the clock, whichever is larger.
     """
     call()
     collects, waited = gc.isenabled(), list[float]()
     gc.disable()
     try:
         worked, begun = time.thread_time(), time.perf_counter()
-        while len(waited) < MIN_TIMED_CALLS or (
-            len(waited) < MAX_TIMED_CALLS and time.perf_counter() < begun + TIMING_SECONDS
-        ):
+        while len(waited) < 4 or (len(waited) < 64 and time.perf_counter() < begun + 0.1):
             started = time.perf_counter()
             call()
             waited.append(time.perf_counter() - started)
@@ -221,7 +219,7 @@ def release_in_forks(target: Target, release: Callable[[], Floats]) -> list[Floa
 
 
 def _forked_releases(target: Any, release: Callable[[], Floats]) -> list[Floats]:
-    time.sleep(SETTLE_SECONDS)
+    time.sleep(0.05)  # a fork could inherit the locks of a thread that is just ending
     context = multiprocessing.get_context("fork")
     workers = []
     for _ in range(2):
@@ -233,7 +231,7 @@ def _forked_releases(target: Any, release: Callable[[], Floats]) -> list[Floats]
         sender.close()
         workers.append((process, receiver))
     try:
-        return [_received(receiver, min(target.time_limit, FORK_SECONDS)) for _, receiver in workers]
+        return [_received(receiver, min(target.time_limit, 10.0)) for _, receiver in workers]
     finally:
         for process, receiver in workers:
             process.kill()

@@ -23,7 +23,6 @@ from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from hashlib import sha256
 from itertools import product
-from typing import Any
 
 import numpy as np
 import torch
@@ -40,10 +39,8 @@ RECORDS = (100, 1_000, 10_000, 100_000)
 CONFIDENCE = 0.999
 YES_SHARE = 0.2  # the population's share of "yes"
 MAX_SKIPPED = 15  # largest number of skipped classes, as in the lecture
-# The population's numbers of skipped classes, made up: many skip none or few, a few skip nearly
-# all.
+# The population's numbers of skipped classes, made up: many skip none or few, a few skip nearly all
 SKIPPED = tuple(weight / 100 for weight in (18, 16, 14, 11, 9, 7, 5, 4, 3, 2, 2, 2, 2, 2, 1, 2))
-FOUR_SHARES = (0.5, 0.25, 0.15, 0.1)  # the population's shares of four answers
 
 
 @dataclass(frozen=True)
@@ -57,11 +54,7 @@ class Survey:
 
     @property
     def wanted(self) -> NDArray[np.float64]:
-        """Values (k,) of the answers; the survey estimates their mean.
-
-        For the mean of a number, the values are 0 to k - 1. For the share of the first answer, they
-        are 1, 0, ..., 0.
-        """
+        """Values (k,) of the answers, whose mean the survey estimates: for a share, 1, 0, ..., 0."""
         values = np.arange(len(self.population), dtype=float)
         return values if self.target == "mean" else (values == 0).astype(float)
 
@@ -69,7 +62,7 @@ class Survey:
 SURVEYS = {
     "bit": Survey("one bit, tight theta", "share", (YES_SHARE, 1 - YES_SHARE), "tight"),
     "bit_lecture": Survey("one bit, first theta", "share", (YES_SHARE, 1 - YES_SHARE), "lecture"),
-    "four_answers": Survey("one of 4 answers", "share", FOUR_SHARES, "tight"),
+    "four_answers": Survey("one of 4 answers", "share", (0.5, 0.25, 0.15, 0.1), "tight"),
     "sixteen_answers": Survey("one of 16 answers", "share", SKIPPED, "tight"),
     "number_laplace": Survey("number, Laplace", "mean", SKIPPED, None),
     "number_answers": Survey("number, 16 answers", "mean", SKIPPED, "tight"),
@@ -242,15 +235,11 @@ def draw(rows: Sequence[ResponseRow]) -> str:
     with drawing(1, 2, size=(11, 4.4)) as opened:
         for axis, target in zip(opened.axes[0], ("share", "mean"), strict=True):
             shown = [row for row in rows if (row.records, row.target) == (most, target)]
-            _draw_widths(axis, shown, f"half the interval of a {target}, {most:,} people")
+            for name, curve in group_rows(shown, lambda row: row.survey).items():
+                style = {"marker": "o", "ms": 4, "color": COLOURS[name], "label": SURVEYS[name].title}
+                axis.plot([row.epsilon for row in curve], [row.half_width for row in curve], **style)
+            axis.set_title(f"half the interval of a {target}, {most:,} people", fontsize=10)
+            axis.set_yscale("log")
+            log_axis(axis, sorted({row.epsilon for row in shown}), "epsilon")
         legend(opened.figure, *opened.axes[0], columns=4)
     return opened.svg
-
-
-def _draw_widths(axis: Any, rows: list[ResponseRow], title: str) -> None:
-    for name, curve in group_rows(rows, lambda row: row.survey).items():
-        style = {"marker": "o", "ms": 4, "color": COLOURS[name], "label": SURVEYS[name].title}
-        axis.plot([row.epsilon for row in curve], [row.half_width for row in curve], **style)
-    axis.set_title(title, fontsize=10)
-    axis.set_yscale("log")
-    log_axis(axis, sorted({row.epsilon for row in rows}), "epsilon")

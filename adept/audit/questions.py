@@ -1,4 +1,4 @@
-"""The checks of an audit and their shares of alpha, in tables for vectors, values and texts.
+"""The questions of an audit and their shares of alpha, in tables for vectors, values and texts.
 
 Each question has a check: a function that tests the mechanism and so answers the question. Alpha is
 the largest allowed probability that an audit reports anything false. Each question gets a share of
@@ -11,14 +11,14 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from adept.audit.checks import (
+    calls,
     declared_noise,
     discrete_distribution,
     floating_point,
-    fresh_state_and_batch_size,
-    output_metadata,
-    repeated_outputs,
-    shared_noise_and_neighbours,
-    text_rewrites,
+    independence,
+    metadata,
+    repetitions,
+    replay,
 )
 from adept.audit.distinguisher.guessing_game import event, event_elsewhere
 from adept.audit.result import FINITENESS, Check, Kind
@@ -45,17 +45,13 @@ class Question:
         return " ".join((self.check.__doc__ or "").split("\n\n")[0].split())
 
     def at(self, *dims: int, share: float, **changes: Any) -> "list[Question]":
-        """Return a copy of this question for each dimension of latents in ``dims``.
-
-        Each copy gets the share ``share`` of alpha. ``changes`` holds new values of the copies'
-        other fields.
-        """
+        """Return a copy of this question for each dimension of latents, with a share and changes."""
         return [replace(self, name=f"{self.name}, dimension {dim}", dim=dim, share=share, **changes) for dim in dims]
 
 
 EVENT = Question("event", 0.465, event, of_releases=True)
-SHARED_NOISE = Question("shared noise", TEST_SHARE, shared_noise_and_neighbours.in_batch)
-BATCH_NEIGHBOURS = Question("batch neighbours", TEST_SHARE, shared_noise_and_neighbours.of_neighbours, kind=Kind.STATE)
+SHARED_NOISE = Question("shared noise", TEST_SHARE, independence.in_batch)
+BATCH_NEIGHBOURS = Question("batch neighbours", TEST_SHARE, independence.of_neighbours, kind=Kind.STATE)
 
 OF_VECTORS = [
     Question("sensitivity", 0, declared_noise.sensitivity),
@@ -66,24 +62,24 @@ OF_VECTORS = [
     Question("Gaussian noise", 0.01, declared_noise.undeclared_gaussian),
     SHARED_NOISE,
     BATCH_NEIGHBOURS,
-    Question("seed", TEST_SHARE, shared_noise_and_neighbours.after_one_seed, kind=Kind.RANDOMNESS, of_seeding=True),
-    Question("fork", TEST_SHARE, shared_noise_and_neighbours.in_forks, kind=Kind.RANDOMNESS, of_seeding=True),
+    Question("seed", TEST_SHARE, independence.after_one_seed, kind=Kind.RANDOMNESS, of_seeding=True),
+    Question("fork", TEST_SHARE, independence.in_forks, kind=Kind.RANDOMNESS, of_seeding=True),
     Question(FINITENESS, 0, floating_point.finiteness, kind=Kind.FLOATING_POINT),
-    Question("metadata", 0.02, output_metadata.of_vectors, kind=Kind.METADATA),
+    Question("metadata", 0.02, metadata.of_vectors, kind=Kind.METADATA),
     Question("grid", 0, floating_point.grid, kind=Kind.FLOATING_POINT),
     Question("lowest bit", TEST_SHARE, floating_point.lowest_bit, kind=Kind.FLOATING_POINT),
     Question("representability", TEST_SHARE, floating_point.representability, kind=Kind.FLOATING_POINT),
     Question("float32 sums", TEST_SHARE, floating_point.float32_sums, kind=Kind.FLOATING_POINT),
     *SHARED_NOISE.at(2, share=TEST_SHARE),
     *BATCH_NEIGHBOURS.at(2, share=TEST_SHARE),
-    Question("fresh copy", 0.01, fresh_state_and_batch_size.first_release, of_seeding=True),
-    Question("copy with a past", 0.01, fresh_state_and_batch_size.after_another_dimension),
-    Question("batch of one", 0.05, fresh_state_and_batch_size.one),
-    Question("repeated outputs", 0.02, repeated_outputs.come_back_or_lie_near),
-    Question("one cell", 0.01, fresh_state_and_batch_size.one_cell, kind=Kind.STATE),
-    Question("rest of the batch", TEST_SHARE, shared_noise_and_neighbours.of_rest),
-    Question("batch of three", 0.05, fresh_state_and_batch_size.three),
-    Question("batch size", 0.02, fresh_state_and_batch_size.any_size),
+    Question("fresh copy", 0.01, calls.first_release, of_seeding=True),
+    Question("copy with a past", 0.01, calls.after_another_dimension),
+    Question("batch of one", 0.05, calls.one),
+    Question("repeated outputs", 0.02, repetitions.come_back_or_lie_near),
+    Question("one cell", 0.01, calls.one_cell, kind=Kind.STATE),
+    Question("rest of the batch", TEST_SHARE, independence.of_rest),
+    Question("batch of three", 0.05, calls.three),
+    Question("batch size", 0.02, calls.any_size),
     *EVENT.at(1, 2, 8, 1024, share=0.035, check=event_elsewhere, of_releases=False),
     EVENT,
 ]
@@ -96,17 +92,17 @@ OF_VALUES = [
     Question("replaced numbers", 0.01, discrete_distribution.replaced, of_responses=True),
     Question("distribution", 0, discrete_distribution.stated),
     Question("frequencies", 0.02, discrete_distribution.frequencies),
-    Question("batch of one", 0.08, fresh_state_and_batch_size.one_value),
-    Question("metadata", 0.02, output_metadata.of_values, kind=Kind.METADATA),
-    Question("fresh copy", 0.015, shared_noise_and_neighbours.in_copies, kind=Kind.RANDOMNESS, of_seeding=True),
-    Question("fork", 0.015, shared_noise_and_neighbours.in_forks, kind=Kind.RANDOMNESS, of_seeding=True),
-    Question("shared noise", 0.02, shared_noise_and_neighbours.in_batch),
-    Question("batch neighbours", 0.02, shared_noise_and_neighbours.of_neighbouring_values, kind=Kind.STATE),
-    Question("seed", 0.02, shared_noise_and_neighbours.after_one_seed, kind=Kind.RANDOMNESS, of_seeding=True),
+    Question("batch of one", 0.08, calls.one_value),
+    Question("metadata", 0.02, metadata.of_values, kind=Kind.METADATA),
+    Question("fresh copy", 0.015, independence.in_copies, kind=Kind.RANDOMNESS, of_seeding=True),
+    Question("fork", 0.015, independence.in_forks, kind=Kind.RANDOMNESS, of_seeding=True),
+    Question("shared noise", 0.02, independence.in_batch),
+    Question("batch neighbours", 0.02, independence.of_neighbouring_values, kind=Kind.STATE),
+    Question("seed", 0.02, independence.after_one_seed, kind=Kind.RANDOMNESS, of_seeding=True),
 ]
 
 OF_TEXTS = [
     replace(EVENT, name="guessing game", share=0.98),
-    Question("batch neighbours", 0.02, shared_noise_and_neighbours.of_neighbouring_values, kind=Kind.STATE),
-    Question("replay", 0, text_rewrites.replay, of_releases=True, kind=Kind.METADATA),
+    Question("batch neighbours", 0.02, independence.of_neighbouring_values, kind=Kind.STATE),
+    Question("replay", 0, replay.replay, of_releases=True, kind=Kind.METADATA),
 ]

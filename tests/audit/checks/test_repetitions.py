@@ -11,8 +11,8 @@ import torch
 from audit.asking import failed_of
 from torch import Tensor
 
-from adept.audit.checks import repeated_outputs as repetitions
-from adept.audit.checks.repeated_outputs import RECORDS, come_back_or_lie_near
+from adept.audit.checks import repetitions
+from adept.audit.checks.repetitions import RECORDS, come_back_or_lie_near
 from adept.audit.distinguisher.guessing_game import Experiment
 from adept.audit.subject.vector import VectorTarget
 

@@ -4,13 +4,9 @@ from typing import Any
 
 import pytest
 
-from adept.audit import checks_and_alpha
+from adept.audit import questions
 
-TABLES = {
-    "vectors": checks_and_alpha.OF_VECTORS,
-    "values": checks_and_alpha.OF_VALUES,
-    "texts": checks_and_alpha.OF_TEXTS,
-}
+TABLES = {"vectors": questions.OF_VECTORS, "values": questions.OF_VALUES, "texts": questions.OF_TEXTS}
 
 
 @pytest.mark.parametrize("table", TABLES.values(), ids=TABLES)

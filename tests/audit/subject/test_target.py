@@ -13,8 +13,8 @@ from hanging import PATIENCE_SECONDS
 from torch import Tensor
 
 from adept.audit.result import MechanismFailure
-from adept.audit.subject import time_limits as limits
-from adept.audit.subject.time_limits import Caller, cost
+from adept.audit.subject import target as limits
+from adept.audit.subject.target import Caller, cost
 from adept.audit.subject.vector import CALL_ELEMENTS, VectorTarget, fitted
 
 EXPENSIVE = 0.01  # seconds
@@ -42,7 +42,7 @@ class Clock:
 @pytest.fixture
 def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
     moved = Clock()
-    monkeypatch.setattr("adept.audit.subject.time_limits.time", moved)
+    monkeypatch.setattr("adept.audit.subject.target.time", moved)
     return moved
 
 

@@ -6,8 +6,8 @@ import pytest
 
 from adept.errors import ConfigurationError
 from adept.mechanisms import ScalarLaplace
-from adept.studies import survey_by_randomized_response as study
-from adept.studies.survey_by_randomized_response import SURVEYS, ResponseRow, measure, survey_distribution
+from adept.studies import randomized_response as study
+from adept.studies.randomized_response import SURVEYS, ResponseRow, measure, survey_distribution
 
 ROWS = list(study.run(epsilons=(0.5, 1.0, 4.0), records=(200, 5_000)))
 
@@ -82,7 +82,7 @@ def test_estimates_and_releases_agree_with_their_exact_distributions() -> None:
         assert abs(r.released - r.expected_released) <= 5 * spread[r.target] / math.sqrt(r.records), r
 
 
-def test_intervals_hold_the_truth_in_999_of_1000_surveys_and_are_as_wide_as_the_distribution_says() -> None:
+def test_intervals_hold_the_truth_in_999_of_1000_surveys_and_are_as_wide_as_due() -> None:
     rows = [measure(name, epsilon=1.0, records=300, seed=seed) for name in SURVEYS for seed in range(60)]
     assert sum(not r.lower <= r.truth <= r.upper for r in rows) <= 3
     for r in rows:

@@ -5,9 +5,9 @@ latent to a new text.
 """
 
 import copy
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import Any
 
 from torch import Tensor
 
@@ -17,7 +17,6 @@ from adept.audit.subject.value import ValueTarget
 from adept.audit.subject.wrappers import Wrapper
 
 FROZEN_LATENTS = 8  # number of fixed latents, replayed one after the other
-Value = TypeVar("Value")
 
 
 def replay(experiment: Experiment[ValueTarget], alpha: float) -> Check:
@@ -30,14 +29,20 @@ def replay(experiment: Experiment[ValueTarget], alpha: float) -> Check:
     rewritten to the same text, whether they are rewritten in one batch, in another order or alone.
     A single difference proves that something besides the latent influences the text.
     """
-    rewriter, texts = experiment.target.mechanism.rewriter, list(experiment.target.values)
-    frozen = _ask(lambda: rewriter.release([texts[i % len(texts)] for i in range(FROZEN_LATENTS)]))
-    different = _ask(lambda: sum(_changes(_freeze(rewriter, latent), texts) for latent in frozen))
+    target, texts = experiment.target, list(experiment.target.values)
+    rewriter = target.mechanism.rewriter
+
+    def replayed() -> int:
+        latents = rewriter.release([texts[i % len(texts)] for i in range(FROZEN_LATENTS)])
+        return sum(_changes(_freeze(rewriter, latent), texts) for latent in latents)
+
+    different = target.call("the rewriter", replayed)
     evidence = f"{different} of {FROZEN_LATENTS} frozen latents were decoded to more than one text"
     return Check.of(failed=different > 0, evidence=evidence, statistic=different / FROZEN_LATENTS)
 
 
 def _changes(frozen: Any, texts: Sequence[str]) -> bool:
+    """Return True if the text that is written depends on the record or its batch."""
     alone = frozen.rewrite([texts[0]])
     if frozen.rewrite([texts[0]]) != alone:
         raise MechanismFailure("decoding samples: replay a greedy rewriter")
@@ -61,12 +66,3 @@ class _Frozen(Wrapper):
 
     def privatize(self, latents: Tensor) -> Tensor:
         return self.latent.to(latents).expand(len(latents), -1).clone()
-
-
-def _ask(call: Callable[[], Value]) -> Value:
-    try:
-        return call()
-    except MechanismFailure:
-        raise
-    except Exception as error:  # foreign code: whatever it raises becomes the check's reason
-        raise MechanismFailure(f"the rewriter raised {type(error).__name__}: {error}") from error

@@ -28,7 +28,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from adept.audit.distinguisher.guessing_game import Experiment
-from adept.audit.distinguisher.vector_statistics import release_keys
+from adept.audit.distinguisher.statistics import release_keys
 from adept.audit.result import Check, Kind, MechanismFailure
 from adept.audit.stats.confidence_bounds import Floats, clopper_pearson
 from adept.audit.subject.vector import VectorTarget
@@ -38,10 +38,6 @@ Integers = NDArray[np.int64]
 RECORDS = 96
 SEEN = "came back as"
 NOBODY = -1
-MIN_RIGHT = 3  # least number of rightly named releases for choosing a rule
-CHOOSING_ALPHA = 1e-6  # chance of error of the bound by which a rule is chosen
-MIN_SQUARE = 1e-300
-CHUNK_CALLS, CHUNK_ROWS = 500, 4096
 MAX_CALLS, MAX_ROWS = 30_000, 120_000  # most releases in separate calls, and in calls of many rows
 
 
@@ -60,9 +56,7 @@ def come_back_or_lie_near(experiment: Experiment[VectorTarget], alpha: float) ->
         for alone, most, share in ((True, MAX_CALLS, 4 / 3 * longer), (False, MAX_ROWS, 4 / 3))
         for counts in _named(target, records, min(most, 3 * trials), share, alone=alone)
     ]
-    bounds = [_bound(counts.right, counts.wrong, alpha=alpha / len(found)) for counts in found]
-    bound = max(bounds)
-    best = found[bounds.index(bound)]
+    bound, best = max(((each.bound(alpha=alpha / len(found)), each) for each in found), key=lambda pair: pair[0])
     return Check.of(
         failed=bound > target.epsilon * (1 + 1e-9),
         evidence=f"of {best.rows} releases of {RECORDS} records {best.right} {best.how} their own record's and {best.wrong} "
@@ -85,10 +79,10 @@ class _Counts:
         self.right += int((named == sides).sum())
         self.wrong += int(((named != sides) & (named != NOBODY)).sum())
 
-
-def _bound(own: int, other: int, *, alpha: float) -> float:
-    lower = float(clopper_pearson(own, max(1, own + other), alpha=alpha)[0])
-    return max(0.0, math.log((RECORDS - 1) * lower / (1 - lower))) if 0 < lower < 1 else 0.0
+    def bound(self, *, alpha: float) -> float:
+        """Return the lower bound on epsilon that the module's docstring proves."""
+        lower = float(clopper_pearson(self.right, max(1, self.right + self.wrong), alpha=alpha)[0])
+        return max(0.0, math.log((RECORDS - 1) * lower / (1 - lower))) if 0 < lower < 1 else 0.0
 
 
 def _records(target: VectorTarget) -> Tensor:
@@ -108,8 +102,11 @@ def _named(target: VectorTarget, records: Tensor, most: int, share: float, *, al
     owners: dict[bytes, int] = {}
     for owner, record in enumerate(records):
         _remember(owners, release_keys(target.sample(record, -(-rows // 2), alone=alone), target.clip_norm), [owner])
-    places, first = _places(target, records), _Counts(seen.how, rows=max(1, rows // 2 * RECORDS))
-    learned = []
+    try:
+        places: Floats = np.nan_to_num(target.project(records))
+    except MechanismFailure:  # a projection that fails has a check of its own
+        places = records.numpy()
+    first, learned = _Counts(seen.how, rows=max(1, rows // 2 * RECORDS)), []
     for releases, sides in _fresh(target, records, rows // 2, alone=alone):
         keys = release_keys(releases, target.clip_norm)
         first.add(_owners(owners, keys), sides)
@@ -140,18 +137,11 @@ def _owners(owners: dict[bytes, int], keys: list[bytes]) -> Integers:
 
 
 def _fresh(target: VectorTarget, records: Tensor, rows: int, *, alone: bool) -> Iterator[tuple[Floats, Integers]]:
-    chunk = CHUNK_CALLS if alone else CHUNK_ROWS
+    chunk = 500 if alone else 4096
     for start in range(0, rows * len(records), chunk):
         sides = np.random.default_rng().integers(len(records), size=min(chunk, rows * len(records) - start))
         fresh = target.in_calls([records[side][None] for side in sides]) if alone else target.release(records[sides])
         yield target.finite(fresh), sides
-
-
-def _places(target: VectorTarget, records: Tensor) -> Floats:
-    try:
-        return np.nan_to_num(target.project(records))
-    except MechanismFailure:  # a projection that fails has a check of its own
-        return np.asarray(records.numpy())
 
 
 def _nearest(z: Floats, places: Floats) -> tuple[Integers, Floats]:
@@ -164,21 +154,19 @@ def _nearest(z: Floats, places: Floats) -> tuple[Integers, Floats]:
         return np.full(len(z), NOBODY), np.full(len(z), -math.inf)
     squares = np.square(z).sum(axis=1)[:, None] + np.square(places).sum(axis=1) - 2 * z @ places.T
     order = np.argpartition(squares, 1, axis=1)[:, :2]
-    first, second = np.maximum(np.take_along_axis(squares, order, axis=1), MIN_SQUARE).T
+    first, second = np.maximum(np.take_along_axis(squares, order, axis=1), 1e-300).T
     return order[:, 0], np.log(second / first) / 2
 
 
 def _far_enough(sides: Integers, owner: Integers, lead: Floats, *, epsilon: float) -> float:
-    """Choose the smallest lead (`_nearest`) with which the rule *near* names a record.
-
-    The result is infinity, so the rule never names a record, if no choice is likely to refute the
-    claim.
+    """Choose the smallest lead (`_nearest`) with which the rule *near* names a record; the result
+    is infinity if no choice is likely to refute the claim.
     """
     order = np.argsort(-lead)
     right = np.cumsum((owner == sides)[order])
     wrong = np.arange(1, len(order) + 1) - right
-    promise = np.where(right >= MIN_RIGHT, np.log((RECORDS - 1) * np.maximum(right, 1) / (wrong + 1)), -math.inf)
-    lower = clopper_pearson(right, right + wrong, alpha=CHOOSING_ALPHA)[0]
+    promise = np.where(right >= 3, np.log((RECORDS - 1) * np.maximum(right, 1) / (wrong + 1)), -math.inf)
+    lower = clopper_pearson(right, right + wrong, alpha=1e-6)[0]
     with np.errstate(divide="ignore"):
         sure = np.where(promise > epsilon, np.log(lower / (1 - lower)), -math.inf)
     best = int(sure.argmax())

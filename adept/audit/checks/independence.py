@@ -11,11 +11,10 @@ pair. The smallest p-value is multiplied by the number of tests (Bonferroni).
 
 import random
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 import torch
@@ -26,20 +25,16 @@ from adept.audit.distinguisher.input_pairs import FAR_FACTOR
 from adept.audit.result import Check, Kind, MechanismFailure
 from adept.audit.stats.confidence_bounds import Floats
 from adept.audit.stats.exact_tests import Difference, differences, fisher, least_probable
-from adept.audit.subject.time_limits import release_in_forks
+from adept.audit.subject.target import release_in_forks
 from adept.audit.subject.value import ValueTarget
 from adept.audit.subject.vector import VectorTarget
 
 ReleasePairs = tuple[Floats, Floats]
-Released = TypeVar("Released")
 
-SEEDED_PAIRS = 128  # pairs of releases that are compared after a seed and after a fork
-CALL_ROWS = 3 * SEEDED_PAIRS
+CALL_ROWS = 3 * 128  # 128 pairs of releases are compared after a seed and after a fork
 MAX_BATCH_ROWS = 2**13
-LAGS = (1, 2, 3, 4, 5, 8, 10, 16, 32, 64, 100, 128, 256)
-NEIGHBOUR_BATCHES, SMALL_BATCH_ROWS, SMALL_BATCHES = 16, 16, 1000
-REST_SIZES, REST_CALLS, MIN_REST_CALLS, REST_SHARE = (2, 8), 64, 24, 0.2
-VALUE_ROWS, VALUE_CALLS, MAX_OUTCOMES = 4096, 16, 20
+MAX_BATCHES, SMALL_BATCHES = 16, 1000
+REST_SIZES = 2, 8
 
 
 def in_batch(experiment: Experiment[Any], alpha: float) -> Check:
@@ -50,11 +45,15 @@ def in_batch(experiment: Experiment[Any], alpha: float) -> Check:
     repeats the comparison for several distances between the two rows from one call.
     """
     target, found = experiment.target.without_memory(), list[Difference]()
-    calls, rows = _batches(target)
+    if isinstance(target, VectorTarget):
+        calls, rows = 2, max(CALL_ROWS, target.affordable(MAX_BATCH_ROWS, share=0.5) // 4 * 4)
+    else:
+        calls, rows = 16, _value_rows(target) // 16
     released = [_repeat(experiment, rows) for _ in range(calls)]
     half = rows // 2
     between = _joined([(a[half:], b[half:]) for a, b in zip(released[::2], released[1::2], strict=True)])
-    for lag in sorted({*(lag for lag in LAGS if lag < half // 2), half // 2}):
+    lags = (1, 2, 3, 4, 5, 8, 10, 16, 32, 64, 100, 128, 256)
+    for lag in sorted({*(lag for lag in lags if lag < half // 2), half // 2}):
         start = np.arange(half - lag)
         start = start[start // lag % 2 == 0]
         within = _joined([(call[start], call[start + lag]) for call in released])
@@ -74,7 +73,7 @@ def after_one_seed(experiment: Experiment[Any], alpha: float) -> Check:
     """
     rows = _paired_rows(experiment.target.without_memory())
     _repeat(experiment, rows)  # random numbers that only a first call draws would shift the seeded ones
-    first, second = seeded(lambda: _repeat(experiment, rows))
+    first, second = _seeded(lambda: _repeat(experiment, rows))
     found = _compared(_between(first, second), _within(first), "after the same seed")
     pairs = f"{rows // 3} pairs after the same seed, {rows // 3} within one call"
     return least_probable(found, pairs, alpha=alpha)
@@ -123,11 +122,12 @@ def of_rest(experiment: Experiment[VectorTarget], alpha: float) -> Check:
     """
     target, found = experiment.target.without_memory(), list[Difference]()
     tried = 3 * len(REST_SIZES)
-    calls = target.affordable(tried * REST_CALLS, share=REST_SHARE, alone=True) // tried
-    if calls < MIN_REST_CALLS:
+    calls = target.affordable(tried * 64, share=0.2, alone=True) // tried
+    if calls < 24:
         raise MechanismFailure("the mechanism is too slow for many small batches")
     for size in REST_SIZES:
-        released = target.in_calls([_copies(experiment, size)] * (3 * calls)).reshape(3, calls, size, -1)
+        batch = experiment.pairs[0].first.expand(size, -1)
+        released = target.in_calls([batch] * (3 * calls)).reshape(3, calls, size, -1)
         one, rest = released[:, :, 0], released[:, :, 1:].mean(axis=2)
         found += _compared((one[0], rest[0]), (one[1], rest[2]), f"one row and the mean of {size - 1} others")
     return least_probable(found, f"{calls} batches of each size", alpha=alpha)
@@ -146,14 +146,11 @@ def of_neighbours(experiment: Experiment[VectorTarget], alpha: float) -> Check:
     """
     target, found, failures = experiment.target.without_memory(), list[Difference](), list[MechanismFailure]()
     share = 0.5 / (1 + len(cases := _cases(target.dim, target.clip_norm)))
-    rows = min(target.affordable(4 * experiment.trials, share=share) // 2, NEIGHBOUR_BATCHES * MAX_BATCH_ROWS)
-    many = max(32, rows // (batches := max(2, min(NEIGHBOUR_BATCHES, rows // 64)))), batches // 2
-    few = (
-        SMALL_BATCH_ROWS,
-        target.affordable(min(rows // SMALL_BATCH_ROWS, SMALL_BATCHES), share=share, alone=True) // 2 + 1,
-    )
-    sizes = [many] * len(cases) + [few]
-    for size, (name, constant, first, second) in zip(sizes, [*cases, cases[1]], strict=True):
+    rows = min(target.affordable(4 * experiment.trials, share=share) // 2, MAX_BATCHES * MAX_BATCH_ROWS)
+    batches = max(2, min(MAX_BATCHES, rows // 64))
+    large = max(32, rows // batches), batches // 2  # rows of a batch, and number of batches
+    small = 16, target.affordable(min(rows // 16, SMALL_BATCHES), share=share, alone=True) // 2 + 1
+    for size, (name, constant, first, second) in [*((large, case) for case in cases), (small, cases[1])]:
         try:
             sides = [_beside(target, constant, x, *size) for x in (first, second)]
         except MechanismFailure as failure:  # the mechanism may refuse such a record
@@ -175,35 +172,22 @@ def of_neighbouring_values(experiment: Experiment[ValueTarget], alpha: float) ->
     rows = _value_rows(target)
     for other in (second, last):
         sides = [target.codes([constant, neighbour] * (rows // 2))[::2] for neighbour in (constant, other)]
-        for outcome, _ in Counter(np.concatenate(sides).tolist()).most_common(MAX_OUTCOMES):
+        for outcome, _ in Counter(np.concatenate(sides).tolist()).most_common(20):
             (a, m), (b, k) = ((int((side == outcome).sum()), len(side)) for side in sides)
             found.append(Difference(fisher(a, m, b, k), "one outcome", a, m, b, k))
     return least_probable(found, "releases of one value among others", alpha=alpha)
 
 
-def _copies(experiment: Experiment[VectorTarget], rows: int) -> Tensor:
-    record: Tensor = experiment.pairs[0].first
-    return record.expand(rows, -1).clone()
-
-
 def _repeat(experiment: Experiment[Any], rows: int) -> Floats:
-    """Release one record ``rows`` times in one call; for values, return hashes of the outcomes."""
-    target = experiment.target
-    if isinstance(target, VectorTarget):
-        return target.release(_copies(experiment, rows))
-    released: Floats = target.codes([target.values[0]] * rows)
+    """Release the first record ``rows`` times in one call; return hashes of outcomes of values."""
+    target, record = experiment.target, experiment.pairs[0].first
+    vectors = isinstance(target, VectorTarget)
+    released: Floats = target.release(record.expand(rows, -1).clone()) if vectors else target.codes([record] * rows)
     return released
 
 
-def _batches(target: Any) -> tuple[int, int]:
-    """Return the number of calls for `in_batch`, and the number of rows in each call."""
-    if isinstance(target, VectorTarget):
-        return 2, max(CALL_ROWS, target.affordable(MAX_BATCH_ROWS, share=0.5) // 4 * 4)
-    return VALUE_CALLS, _value_rows(target) // VALUE_CALLS
-
-
 def _value_rows(target: ValueTarget) -> int:
-    return max(256, target.affordable(VALUE_ROWS, share=0.5) // 4 * 4)
+    return max(256, target.affordable(4096, share=0.5) // 4 * 4)
 
 
 def _paired_rows(target: Any) -> int:
@@ -231,47 +215,35 @@ def _compared(suspect: ReleasePairs, reference: ReleasePairs, where: str) -> lis
         counts = [each for a, b in (suspect, reference) for each in (int((a == b).sum()), len(a))]
         return [Difference(fisher(*counts), f"{where}, equal", *counts)]
     centre = np.concatenate([*suspect, *reference]).mean(axis=0)
-    found: list[Difference] = []
-    for name, function in (("equal numbers", _equality), ("angle", _angle), ("difference in length", _unevenness)):
-        ours, theirs = (function(a - centre, b - centre) for a, b in (suspect, reference))
-        found += differences(ours, theirs, what=f"{where}, {name}")
-    return found
+    ours, theirs = (_relations(a - centre, b - centre) for a, b in (suspect, reference))
+    return [each for name in ours for each in differences(ours[name], theirs[name], what=f"{where}, {name}")]
 
 
-def _equality(first: Floats, second: Floats) -> Floats:
-    return np.asarray(np.isclose(first, second, rtol=0, atol=1e-12).mean(axis=1))
+def _relations(first: Floats, second: Floats) -> dict[str, Floats]:
+    """Return functions of pairs of releases, by name."""
+    a, b = np.linalg.norm(first, axis=1), np.linalg.norm(second, axis=1)
+    return {
+        "equal numbers": np.isclose(first, second, rtol=0, atol=1e-12).mean(axis=1),
+        "angle": np.round((first * second).sum(axis=1) / np.maximum(a * b, 1e-300), 9),
+        "difference in length": np.round(np.abs(np.log((a + 1e-9) / (b + 1e-9))), 9),
+    }
 
 
-def _angle(first: Floats, second: Floats) -> Floats:
-    sizes = np.linalg.norm(first, axis=1) * np.linalg.norm(second, axis=1)
-    return np.asarray(np.round((first * second).sum(axis=1) / np.maximum(sizes, 1e-300), 9))
-
-
-def _unevenness(first: Floats, second: Floats) -> Floats:
-    ratio = (np.linalg.norm(first, axis=1) + 1e-9) / (np.linalg.norm(second, axis=1) + 1e-9)
-    return np.asarray(np.round(np.abs(np.log(ratio)), 9))
-
-
-def seeded(release: Callable[[], Released]) -> tuple[Released, Released]:
+def _seeded(release: Callable[[], Floats]) -> list[Floats]:
     """Release twice with equal seeds of random, NumPy and torch; then restore the generators."""
-    with _global_seed():
-        first = release()
-    with _global_seed():
-        return first, release()
-
-
-@contextmanager
-def _global_seed() -> Iterator[None]:
     python, numpy, pytorch = random.getstate(), np.random.get_state(), torch.get_rng_state()
+    released = []
     try:
-        random.seed(0)
-        np.random.seed(0)
-        torch.manual_seed(0)
-        yield
+        for _ in range(2):
+            random.seed(0)
+            np.random.seed(0)
+            torch.manual_seed(0)
+            released.append(release())
     finally:
         random.setstate(python)
         np.random.set_state(numpy)
         torch.set_rng_state(pytorch)
+    return released
 
 
 def _cases(dim: int, clip_norm: float) -> list[tuple[str, Tensor, Tensor, Tensor]]:
@@ -293,16 +265,12 @@ def _beside(target: VectorTarget, constant: Tensor, neighbour: Tensor, rows: int
 
 
 def _compared_beside(first: Floats, second: Floats, direction: Floats, own: Floats, *, what: str) -> list[Difference]:
-    found = [
-        *differences(_length(first), _length(second), what=f"{what}, length"),
-        *differences(first[:, 0], second[:, 0], what=f"{what}, first number"),
-        *differences(first.sum(axis=1), second.sum(axis=1), what=f"{what}, sum"),
-    ]
-    if first.shape[1] == len(direction):
-        for name, along in (("the neighbours", direction), ("itself", own)):
-            found += differences(first @ along, second @ along, what=f"{what}, along {name}") if along.any() else []
-    return found
-
-
-def _length(releases: Floats) -> Floats:
-    return np.asarray(np.round(np.linalg.norm(releases, axis=1), 12))
+    functions: dict[str, Callable[[Floats], Floats]] = {
+        "length": lambda z: np.round(np.linalg.norm(z, axis=1), 12),
+        "first number": lambda z: z[:, 0],
+        "sum": lambda z: z.sum(axis=1),
+    }
+    for name, along in (("along the neighbours", direction), ("along itself", own)):
+        if first.shape[1] == len(along) and along.any():
+            functions[name] = lambda z, along=along: z @ along  # type: ignore[misc]
+    return [each for name, f in functions.items() for each in differences(f(first), f(second), what=f"{what}, {name}")]

@@ -1,0 +1,450 @@
+"""Statistics: numbers that are computed from a release, such as its norm, or from an outcome.
+
+A decision rule guesses from a statistic which of two inputs was released. Any function of a release
+may be a statistic, because a rule is scored on fresh releases. Statistics of vectors are rounded to
+a billionth of ``clip_norm``, because the low bits of releases are left to other checks. A release
+that is no vector, such as an integer, a label, a set or a text, is called an *outcome*.
+"""
+
+from collections import Counter
+from collections.abc import Callable, Hashable, Iterator, Sequence
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from torch import Tensor
+
+from adept.audit.distinguisher.input_pairs import AnyTarget, PairSample
+from adept.audit.stats.confidence_bounds import Floats
+
+Array = NDArray[Any]
+Statistic = Callable[[Any], Floats]
+
+WITHOUT_NOISE = "coordinates without noise"
+RESOLUTION = 1e-9  # in units of clip_norm
+MIN_SCALE = 1e-12  # in units of clip_norm: scales and distances below it count as zero
+FINEST_PLACE = 6  # decimals
+FINEST_BIT = 20  # 2^-20 of the unit; sums in float32 have finer bits
+SIGNIFICANT_SDS = 4.0  # standard deviations by which a part's frequencies must differ to be counted
+MAX_PART_VALUES = 64  # a column with more different numbers is not looked at
+
+
+def statistics_of(target: AnyTarget, sample: PairSample) -> Iterator[tuple[str, Statistic]]:
+    """Yield statistics with their names; some statistics are fitted to the sample."""
+    if isinstance(sample.pair.first, Tensor):
+        return vector_statistics(sample, clip_norm=target.clip_norm)
+    return outcome_statistics(sample, supports=getattr(target.mechanism, "supports", None))
+
+
+def vector_statistics(sample: PairSample, *, clip_norm: float) -> Iterator[tuple[str, Statistic]]:
+    """Yield statistics of vectors with their names."""
+    unit = RESOLUTION * clip_norm
+    for name, statistic in _of_vectors(sample, clip_norm):
+        yield name, lambda z, statistic=statistic: _rounded(statistic(z), unit)  # type: ignore[misc]
+
+
+def _of_vectors(sample: PairSample, unit: float) -> Iterator[tuple[str, Statistic]]:
+    first, second = sample.releases
+    plain = {**(dict(_of_inputs(sample, unit)) if sample.additive else {}), **dict(_of_release(unit))}
+    learned = {"learned direction": _direction(first, second), "learned scales": _scales(first, second, unit)}
+    every = {name: _remembered(statistic) for name, statistic in {**plain, **learned}.items()}
+    yield from every.items()
+    yield "everything together", _together([*every.values()], first, second)
+    for name in ("projection", "length"):
+        if name in every:
+            yield f"binned {name}", _binned(every[name], first, second)
+    if first.shape[1] == 1:
+        yield "binned value", _binned(lambda z: z[:, 0], first, second)
+    for step in (2.0**-10, 2.0**-20):  # in units of clip_norm
+        if (phases := _phases(first, second, step * unit)) is not None:
+            yield f"place below a grid of {step:.0e}", phases
+    if sample.pair.antipodal:
+        yield "lowest bits", lowest_bits
+    if (table := _seen(first, second, unit)) is not None:
+        yield "output value", table
+
+
+def _of_inputs(sample: PairSample, unit: float) -> Iterator[tuple[str, Statistic]]:
+    (first, second), tiny = sample.centres, MIN_SCALE * unit
+    direction = _unit(first - second)
+    if direction.any():
+        yield "projection", lambda z: z @ direction
+    yield "Laplace privacy loss", lambda z: l1_loss(z, first, second)
+    yield "l2 privacy loss", lambda z: _length(z - second) - _length(z - first)
+    yield "closeness", lambda z: np.log(_length(z - second) + tiny) - np.log(_length(z - first) + tiny)
+    yield "farthest number from the first", lambda z: np.abs(z - first).max(axis=1)
+    yield "farthest number from the second", lambda z: np.abs(z - second).max(axis=1)
+    yield WITHOUT_NOISE, lambda z: _equal(z, first, unit) - _equal(z, second, unit)
+    yield "record where the release is largest", lambda z: _where_largest(z, first, second)
+
+
+def _of_release(unit: float) -> Iterator[tuple[str, Statistic]]:
+    tiny, near = MIN_SCALE * unit, RESOLUTION * unit
+    yield "length", lambda z: np.log(_length(z) + tiny)
+    yield "sum of sizes", lambda z: np.log(np.abs(z).sum(axis=1) + tiny)
+    yield "largest number", lambda z: np.log(np.abs(z).max(axis=1) + tiny)
+    yield "smallest number", lambda z: np.log(np.abs(z).min(axis=1) + tiny)
+    yield "zeros", lambda z: _equal(z, np.zeros(1), unit)
+    yield "negative zeros", lambda z: ((z == 0) & np.signbit(z)).sum(axis=1).astype(float)
+    yield "numbers that repeat", lambda z: _repeats(_rounded(z, near))
+    yield "grid of the numbers", lambda z: trailing(z, unit)
+    yield "binary grid of the numbers", lambda z: trailing_bits(z, unit)
+
+
+def lowest_bits(z: Floats) -> Floats:
+    """Return, for each release, the number of coordinates whose last mantissa bit is 1."""
+    bits = np.ascontiguousarray(z).view(np.int64) & 1
+    return np.asarray(bits.sum(axis=1).astype(np.float64))
+
+
+def trailing(z: Floats, unit: float) -> Floats:
+    """Return, for each release, how many decimals are needed to write all its coordinates.
+
+    The coordinates are first divided by ``unit``. The result is 0 to 6, or 7 if six decimals are
+    not enough.
+    """
+    places, rows = np.full(len(z), FINEST_PLACE + 1.0), np.flatnonzero(_whole(z[:, 0] / (unit * 10.0**-FINEST_PLACE)))
+    for place in range(FINEST_PLACE, -1, -1):  # for most noise, hardly any row is left to look at again
+        rows = rows[_whole(z[rows] / (unit * 10.0**-place)).all(axis=1)]
+        places[rows] = place
+    return places
+
+
+def trailing_bits(z: Floats, unit: float) -> Floats:
+    """Return, for each release, how many binary places are needed to write its coordinates.
+
+    The coordinates are first divided by ``unit``. A result of `FINEST_BIT` + 1 means that more than
+    `FINEST_BIT` places are needed.
+    """
+    places = np.full(len(z), FINEST_BIT + 1.0)
+    scaled = z[:, :4] * (2.0**FINEST_BIT / unit)  # for most noise, no row need be looked at further
+    rows = np.flatnonzero((scaled == np.rint(scaled)).any(axis=1))
+    scaled = z[rows] * (2.0**FINEST_BIT / unit)
+    whole = (scaled == np.rint(scaled)).all(axis=1)
+    looked_at = whole[:, None] & (np.abs(scaled) < 2.0**62)  # larger floats may overflow int64
+    bits = np.bitwise_or.reduce(np.where(looked_at, scaled, 0.0).astype(np.int64), axis=1)
+    lowest = np.where(bits == 0, 2.0**FINEST_BIT, (bits & -bits).astype(np.float64))
+    places[rows[whole]] = np.maximum(FINEST_BIT - np.log2(lowest[whole]), 0.0)
+    return places
+
+
+def _whole(multiples: Floats) -> NDArray[np.bool_]:
+    return np.asarray(np.abs(multiples - np.round(multiples)) < 1e-6)
+
+
+def l1_loss(z: Floats, first: Floats, second: Floats) -> Floats:
+    """Return the privacy loss of each release under Laplace noise, multiplied by the noise's scale.
+
+    The privacy loss is ln(p / p'), where p and p' are the densities of the release under the first
+    and under the second input (Habernal 2021, Eq. 28).
+    """
+    # Clipped, because the difference of two large distances would lose its digits
+    inside = np.clip(z, np.minimum(first, second), np.maximum(first, second))
+    return np.asarray((2 * inside - first - second) @ np.sign(first - second))
+
+
+def _direction(first: Floats, second: Floats) -> Statistic:
+    """Return a statistic: the projection onto Fisher's linear discriminant of the two samples."""
+    centred = np.concatenate([first - first.mean(axis=0), second - second.mean(axis=0)])
+    difference = first.mean(axis=0) - second.mean(axis=0)
+    rows, dim = centred.shape
+    ridge = 1e-6 * np.square(centred).sum() / (rows * dim) + 1e-12 * (difference @ difference) + 1e-100
+    if rows < dim:  # the same solution, among the rows
+        weights = np.linalg.solve(centred @ centred.T + rows * ridge * np.eye(rows), centred @ difference)
+        learned = _unit(difference - centred.T @ weights)
+    else:
+        learned = _unit(np.linalg.solve(centred.T @ centred / rows + ridge * np.eye(dim), difference))
+    return lambda z: z @ learned
+
+
+def _scales(first: Floats, second: Floats, unit: float) -> Statistic:
+    """Return a statistic: the log ratio of two Laplace densities, one fitted to each sample."""
+    m1, m2 = (np.median(releases, axis=0) for releases in (first, second))
+    s1, s2 = (np.abs(z - m).mean(axis=0) + MIN_SCALE * unit for z, m in ((first, m1), (second, m2)))
+    return lambda z: np.clip(np.abs(z - m2) / s2 - np.abs(z - m1) / s1 + np.log(s2 / s1), -50, 50).sum(axis=1)
+
+
+def _together(several: list[Statistic], first: Floats, second: Floats) -> Statistic:
+    """Return a statistic: the best linear function of several statistics and of their squares."""
+
+    def raw(z: Floats) -> Floats:
+        return np.stack([statistic(z) for statistic in several], axis=1)
+
+    def features(values: Floats) -> Floats:
+        standard = np.clip((values - middle) / spread, -6, 6)
+        return np.concatenate([standard, np.square(standard)], axis=1)
+
+    pooled = raw(np.concatenate([first, second]))
+    middle = np.median(pooled, axis=0)
+    spread = np.abs(pooled - middle).mean(axis=0) + 1e-300
+    learned = features(pooled)
+    score = _direction(learned[: len(first)], learned[len(first) :])
+    return lambda z: score(features(raw(z)))
+
+
+def _remembered(statistic: Statistic) -> Statistic:
+    """Return a statistic with the same values, computed once for repeated calls on one array."""
+    last: list[Floats] = []
+
+    def ask(z: Floats) -> Floats:
+        if not last or last[0] is not z:
+            last[:] = z, statistic(z)
+        return last[1]
+
+    return ask
+
+
+def _binned(statistic: Statistic, first: Floats, second: Floats) -> Statistic:
+    """Return a new statistic: the log ratio of the two samples' shares in the bin of a release.
+
+    The bins are intervals of values of ``statistic``. So one threshold on the new statistic
+    suffices even if the samples differ only in the frequency of middle values of ``statistic``.
+    """
+    values = [statistic(first), statistic(second)]
+    edges = np.unique(np.quantile(np.concatenate(values), np.linspace(0, 1, 49)[1:-1]))
+    ours, theirs = (np.bincount(np.searchsorted(edges, v), minlength=len(edges) + 1) for v in values)
+    ratio = np.log((ours + 0.5) / len(first)) - np.log((theirs + 0.5) / len(second))
+    return lambda z: ratio[np.searchsorted(edges, statistic(z))]
+
+
+def _phases(first: Floats, second: Floats, step: float) -> Statistic | None:
+    """Return a statistic that is fitted to coordinates modulo ``step``, the step of a grid.
+
+    The result is None if the remainders in the two samples do not differ significantly.
+    """
+
+    def features(z: Floats) -> Floats:
+        angle = 2 * np.pi * np.mod(np.round(z / step, 3), 1)
+        return np.concatenate([np.cos(angle), np.sin(angle)], axis=1)
+
+    ours, theirs = features(first), features(second)
+    scatter = ours.var(axis=0) / len(ours) + theirs.var(axis=0) / len(theirs)
+    # About chi-square of one degree each: smaller numbers may be chance
+    apart = np.square(ours.mean(axis=0) - theirs.mean(axis=0)) / (scatter + 1e-12)
+    if apart.max() < 12 and apart.mean() < 1 + 3 / np.sqrt(len(apart)):
+        return None
+    score = _direction(ours, theirs)
+    return lambda z: score(features(z))
+
+
+def _seen(first: Floats, second: Floats, unit: float) -> Statistic | None:
+    """Return `log_ratios` with whole releases as outcomes; None if no release occurs twice."""
+    weights = np.sqrt(np.arange(2, 2 + first.shape[1]))
+    sums = (np.round(np.concatenate([first, second]) / (RESOLUTION * unit)) * weights).sum(axis=1)
+    if len(np.unique(sums)) == len(sums):  # equal outputs have equal sums
+        return None
+    # An output that only one input produced is evidence for this input, even if it was seen just once:
+    # a mechanism with few seeds produces many such outputs.
+    return log_ratios(first, second, lambda z: release_keys(z, unit), least=0.1)
+
+
+def log_ratios(first: Any, second: Any, keys: Callable[[Any], Any], *, least: float = 0.25) -> Statistic:
+    """Return a statistic: the log ratio of an outcome's counts in the first and second sample.
+
+    An outcome that occurs in neither sample gets the value 0. ``keys`` converts an array of
+    outcomes to hashable values. ``least`` is added to every count, so that no count is zero.
+    """
+    counts = Counter(keys(first)), Counter(keys(second))
+    seen = counts[0].keys() | counts[1].keys()
+    table = {key: round(float(np.log((counts[0][key] + least) / (counts[1][key] + least))), 9) for key in seen}
+    return lambda z: np.array([table.get(key, 0.0) for key in keys(z)])
+
+
+def release_keys(releases: Floats, unit: float) -> list[bytes]:
+    """Return a hashable key for each release: its numbers, rounded to a billionth of ``unit``."""
+    return _rows(np.round(releases / (RESOLUTION * unit)))
+
+
+def _rows(z: Floats) -> list[bytes]:
+    return [row.tobytes() for row in z + 0.0]  # minus zero becomes zero
+
+
+def _repeats(z: Floats) -> Floats:
+    return np.asarray((np.diff(np.sort(z, axis=1), axis=1) == 0).sum(axis=1) * 1.0)
+
+
+def _where_largest(z: Floats, first: Floats, second: Floats) -> Floats:
+    largest, farthest = z.argmax(axis=1), np.abs(z).argmax(axis=1)
+    return np.asarray((first - second)[largest] + (np.abs(first) - np.abs(second))[farthest])
+
+
+def _equal(z: Floats, centre: Floats, unit: float) -> Floats:
+    return np.asarray((np.abs(z - centre) < RESOLUTION * unit).sum(axis=1).astype(np.float64))
+
+
+def _unit(vector: Floats) -> Floats:
+    norm = np.linalg.norm(vector)
+    return np.asarray(vector / norm if norm > 0 else vector)
+
+
+def _length(vectors: Floats) -> Floats:
+    return np.asarray(np.linalg.norm(vectors, axis=1))
+
+
+def _rounded(values: Floats, unit: float) -> Floats:
+    return np.asarray(np.round(values / unit) * unit)
+
+
+def outcome_statistics(
+    sample: PairSample, *, supports: Callable[[Any, Any], float] | None
+) -> Iterator[tuple[str, Statistic]]:
+    """Yield statistics of outcomes with their names.
+
+    ``supports`` is the caller's function, or None if the caller gave no function. The function maps
+    an outcome and an input to a number, which is high if the outcome suggests the input.
+    """
+    first, second = sample.pair.first, sample.pair.second
+    ours, theirs = sample.releases
+    of_objects = ours.dtype == object or theirs.dtype == object
+    if supports is not None:
+
+        def support(z: Array) -> list[tuple[float, float]]:
+            return [(float(supports(o, first)), float(supports(o, second))) for o in map(_plain, z)]
+
+        def keys(z: Array) -> list[Hashable]:
+            columns = z[:, small].tolist() if small else [()] * len(z)
+            return [(*both, *parts) for both, parts in zip(support(z), columns, strict=True)]
+
+        both = np.empty((0, 0)) if of_objects else np.concatenate([ours, theirs])
+        small = [c for c, column in enumerate(both.T) if len(np.unique(column)) <= MAX_PART_VALUES][:3]
+        yield "support of the caller's", lambda z: np.array([a - b for a, b in support(z)])
+        yield "support of either, and its parts", log_ratios(ours, theirs, keys)
+    yield from (_of_objects if of_objects else _of_numbers)(sample)
+
+
+def _of_numbers(sample: PairSample) -> Iterator[tuple[str, Statistic]]:
+    (ours, theirs), first, second = sample.releases, sample.pair.first, sample.pair.second
+    yield "outcome", log_ratios(ours, theirs, _rows)
+    if ours.shape[1] == 1:
+        yield "value", lambda z: np.round(z[:, 0], 9)
+        if all(isinstance(number, int | float) for value in (first, second) for number in _members(value)):
+            yield "outcome that is an input", lambda z: _is_of(z, first) - _is_of(z, second)
+        return
+    yield "numbers in their places", _columns(ours, theirs)
+    whole = np.concatenate([ours, theirs])
+    if (whole == np.round(whole)).all() and whole.min() >= 0 and 1 < whole.max() < 4096:
+        size = int(whole.max()) + 2
+        present = _columns(_presence(ours, size), _presence(theirs, size))
+        yield "numbers anywhere", lambda z: present(_presence(z, size))
+    yield "sum", lambda z: np.round(z.sum(axis=1), 9)
+    yield "numbers that repeat", _repeats
+    if ours.shape[1] <= MAX_PART_VALUES:
+        yield "which numbers are equal", log_ratios(ours, theirs, _equal_places)
+    if len(np.unique(whole)) > MAX_PART_VALUES * whole.shape[1]:
+        yield from vector_statistics(sample, clip_norm=1.0)
+
+
+def _of_objects(sample: PairSample) -> Iterator[tuple[str, Statistic]]:
+    (ours, theirs), first, second = sample.releases, sample.pair.first, sample.pair.second
+    yield "outcome", log_ratios(ours, theirs, lambda z: z)
+    yield "outcome that is an input", lambda z: np.array([_is_input(o, first) - _is_input(o, second) for o in z])
+    weights = _weights(ours, theirs)
+    yield "parts", lambda z: np.round([sum(weights.get(part, 0.0) for part in parts(o)) for o in z], 9)
+    strong = max(weights, key=lambda part: abs(weights[part]), default=None)
+    if strong is not None:
+        yield "strongest part", lambda z: np.array([float(strong in parts(o)) for o in z])
+    if isinstance(first, str) and isinstance(second, str):
+        words = set(first.split()), set(second.split())
+        yield "words of the inputs", lambda z: np.array([_overlap(o, words[0]) - _overlap(o, words[1]) for o in z])
+    yield "size", lambda z: np.array([float(len(o)) if hasattr(o, "__len__") else 0.0 for o in z])
+
+
+def parts(outcome: Any) -> set[Hashable]:
+    """Return the parts of an outcome, such as the words of a text.
+
+    A statistic compares how often each part occurs in the outcomes of two inputs. The parts of a
+    text are its words, its pairs of neighbouring words, the whole text, the pattern of its equal
+    words (which places hold the same word, but not which word), and three counts: of words, of
+    different words and of characters. The parts of a set are its members and its size. The parts of
+    a tuple are its members, each with and without its place, the pattern of equal members, the size
+    of the tuple, and the number of different members. An outcome of any other type has one part,
+    which is the outcome itself.
+    """
+    if isinstance(outcome, str):
+        words = outcome.split()
+        sizes = {("words", len(words)), ("characters", len(outcome)), ("different words", len(set(words)))}
+        return {*words, *pairwise(words), *sizes, ("whole", outcome), ("equal", _equal_members(words))}
+    if isinstance(outcome, frozenset):
+        return {*outcome, ("size", len(outcome))}
+    if isinstance(outcome, tuple):
+        sizes = {("size", len(outcome)), ("different", len(set(outcome)))}
+        members = {("in", member) for member in outcome}
+        return {*members, *enumerate(outcome), *sizes, ("equal", _equal_members(outcome))}
+    return {outcome}
+
+
+def _equal_members(members: Sequence[Hashable]) -> tuple[int, ...]:
+    first: dict[Hashable, int] = {}
+    return tuple(first.setdefault(member, place) for place, member in enumerate(members))
+
+
+def _equal_places(z: Floats) -> list[bytes]:
+    return [row.tobytes() for row in (z[:, :, None] == z[:, None, :]).argmax(axis=2)]
+
+
+def _overlap(outcome: Any, words: set[str]) -> float:
+    return float(sum(word in words for word in outcome.split())) if isinstance(outcome, str) else 0.0
+
+
+def _plain(row: Any) -> Any:
+    if not isinstance(row, np.ndarray):
+        return row
+    numbers = [int(x) if float(x).is_integer() else float(x) for x in row]
+    return numbers[0] if len(numbers) == 1 else tuple(numbers)
+
+
+def _members(value: Any) -> tuple[Any, ...]:
+    return value if isinstance(value, tuple) else (value,)
+
+
+def _is_of(z: Floats, value: Any) -> Floats:
+    return np.asarray(np.isin(z[:, 0], np.array(_members(value), float)).astype(np.float64))
+
+
+def _is_input(outcome: Any, value: Any) -> float:
+    return float(outcome == value or (isinstance(value, tuple) and outcome in value))
+
+
+def _weights(ours: Array, theirs: Array) -> dict[Hashable, float]:
+    counts = Counter(p for o in ours for p in parts(o)), Counter(p for o in theirs for p in parts(o))
+    weights = {}
+    for part in counts[0].keys() | counts[1].keys():
+        a, b = counts[0][part], counts[1][part]
+        if abs(a - b) > SIGNIFICANT_SDS * np.sqrt(a + b):
+            weights[part] = float(np.log((a + 0.25) / (b + 0.25)))
+    return weights
+
+
+def _columns(ours: Floats, theirs: Floats) -> Statistic:
+    """Return a statistic that adds up one log ratio for each column of a release.
+
+    Let x be the number that the release has in a column. If x occurs a times in this column of
+    ``ours``, and b times in this column of ``theirs``, the log ratio is about ln(a / b). The
+    statistic uses a column only if the column has few different numbers, and if the count of some
+    number differs significantly between ``ours`` and ``theirs``.
+    """
+    tables: list[tuple[int, Floats, Floats]] = []
+    for column in range(ours.shape[1]):
+        values = np.unique(np.concatenate([ours[:, column], theirs[:, column]]))
+        if len(values) > MAX_PART_VALUES:
+            continue
+        a, b = (np.array([(side[:, column] == v).sum() for v in values]) for side in (ours, theirs))
+        if (np.abs(a - b) > SIGNIFICANT_SDS * np.sqrt(a + b)).any():
+            tables.append((column, values, np.log((a + 0.25) / (b + 0.25))))
+
+    def score(z: Floats) -> Floats:
+        total = np.zeros(len(z))
+        for column, values, ratios in tables:
+            places = np.searchsorted(values, z[:, column]).clip(max=len(values) - 1)
+            total += np.where(values[places] == z[:, column], ratios[places], 0.0)
+        return np.round(total, 9)
+
+    return score
+
+
+def _presence(z: Floats, size: int) -> Floats:
+    present = np.zeros((len(z), size))
+    places = np.where((z >= 0) & (z < size - 1), z, size - 1).astype(np.int64)
+    present[np.arange(len(z))[:, None], places] = 1.0
+    return present
