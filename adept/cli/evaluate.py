@@ -44,7 +44,7 @@ def run(config: EvaluateConfig) -> Evaluation:
     stated = {name: _stated(name) for name in names}
     known = next(filter(None, stated.values()), {})
     test, *read = (_read(config, path, known) for path in (config.test, *named.values()))
-    parts = {name: (_read(config, name, stated[name] or known), samples_of(name, config)) for name in names}
+    parts = {name: (_read(config, name, stated[name] or known), _samples(config, name, stated[name])) for name in names}
     directory = new_directory(config.output_dir) if config.output_dir else None
     judge = partial(evaluate, test=test, classifier=config.classifier, seed=config.seed)
 
@@ -79,6 +79,11 @@ def _read(config: EvaluateConfig, location: str, stated: dict[str, Any]) -> Corp
     asked = {name: getattr(config, name) or stated.get(name) for name in ("text_column", "label_column")}
     named: dict[str, Any] = {name: column for name, column in asked.items() if isinstance(column, str)}
     return read_corpus(location, options=config, **named)
+
+
+def _samples(config: EvaluateConfig, location: str, stated: dict[str, Any]) -> int:
+    """Return the number of rows per record; a column ``sample`` counts only if a release wrote it."""
+    return samples_of(location, config) if stated.get("samples", 1) != 1 else 1
 
 
 def _flat(found: Evaluation) -> dict[str, Any]:

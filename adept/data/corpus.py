@@ -12,17 +12,34 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from adept.data.column_names import RequiredColumns, missing_column
-from adept.data.formats import FORMATS, Record, tells_format
+from adept.data.column_names import RequiredColumns, folded, missing_column
+from adept.data.formats import ENDINGS, Record, tells_format
 from adept.data.labels import USUAL_LABEL_COLUMN, label_of, refuse_late_label
-from adept.data.reading import ReadingOptions, read_records
-from adept.data.text_arguments import text_list
+from adept.data.reading import (
+    MAX_UNREAD,
+    ReadingOptions,
+    check_shards,
+    part_files,
+    read_files,
+    read_records,
+    tell_unread,
+)
+from adept.data.text_arguments import cell_text, text_list
 from adept.errors import ConfigurationError, DataError
 
 AIR_TRAVEL = Path(__file__).with_name("air_travel.jsonl.gz")
 SLOTS_COLUMN = "slots"  # of tags in the IOB scheme, one for each word (Ramshaw and Marcus 1995)
 HELD_OUT = 2_000  # texts of broad public text that nothing is learned from
-SPLITS = ("train", "validation", "test")
+SPLIT_NAMES = {  # as data sets on the Hub call them
+    "train": ("train", "training"),
+    "validation": ("validation", "val", "valid", "dev"),
+    "test": ("test", "testing", "eval", "evaluation"),
+}
+SPLITS = tuple(SPLIT_NAMES)
+SPLIT_FILE = re.compile(  # such as train.csv, train-00000-of-00002.parquet and train_part1.jsonl.gz, and the folder train
+    r"(?P<split>[a-z]+)(?P<part>[-_.]?(?:part|shard)?[-_.]?\d+(?P<of>-of-\d+)?(?:-[0-9a-f]{16})?)?(?P<rest>(?:\.[a-z]\w*)*)",
+    re.IGNORECASE,
+)
 COMMON_IN = 60  # texts that hold a word which belongs to a template; rarer ones and numbers are what fills it
 MAX_OF_TEMPLATE = 3  # texts of one template that are kept, the first ones
 MAX_WORDS = 30  # of a text that is kept
@@ -106,38 +123,53 @@ class DataConfig:
 
 
 def text_of(record: Record, column: str, *, number: int) -> str:
-    """Return the string in a record's ``column``; raise DataError if the column holds no string."""
+    """Return the text in a record's ``column`` (``cell_text``); raise DataError if there is none."""
     if column not in record:
         raise missing_column(list(record), column, "text_column", number=number)
-    value = record[column]
-    if not isinstance(value, str):
-        raise DataError(f"column {column!r} must hold strings, got {type(value).__name__} in record {number}")
-    return value
+    if (text := cell_text(record[column])) is None:
+        raise DataError(
+            f"column {column!r} must hold strings, got {type(record[column]).__name__} in record {number}: leave such "
+            "records out, or make them strings"
+        )
+    return text
 
 
 def find_label_column(record: Record, label_column: str | None) -> str | None:
     """Return ``label_column``; if it is None, return "intent" if the record has it, else None.
 
+    If no column is called "intent", a column whose name differs only in case or spaces is returned.
     If ``record`` is the first of several, pass the others to ``refuse_late_label`` after None.
     """
-    return label_column or (USUAL_LABEL_COLUMN if USUAL_LABEL_COLUMN in record else None)
+    if label_column or USUAL_LABEL_COLUMN in record:
+        return label_column or USUAL_LABEL_COLUMN
+    near = [name for name in record if isinstance(name, str) and folded(name) == USUAL_LABEL_COLUMN]
+    if len(near) > 1:
+        raise DataError(f"columns {near[0]!r} and {near[1]!r} both look like labels: add label_column={near[0]}")
+    return near[0] if near else None
 
 
 def read_corpus(
-    location: str,
+    location: str | Sequence[str],
     *,
     text_column: str = "text",
     label_column: str | None = None,
     labelled: bool = True,
     options: ReadingOptions | None = None,
 ) -> Corpus:
-    """Read texts, labels and slots from a file; the default column of labels is "intent"."""
+    """Read texts, labels and slots from one location, or from the files of a split.
+
+    The default column of labels is "intent".
+    """
     named = [("label_column", label_column)] if labelled and label_column else []
     required = RequiredColumns((("text_column", text_column), *named))
     texts: list[str] = []
     labels: list[str] = []
     tags: list[object] = []
-    for number, record in enumerate(read_records(location, options=options, required=required), start=1):
+    if isinstance(location, str):
+        records = read_records(location, options=options, required=required)
+    else:
+        records = read_files(location, options=options or ReadingOptions(), required=required)
+    for number, record in enumerate(records, start=1):
         if number == 1:
             label_column = find_label_column(record, label_column) if labelled else None
         texts.append(text_of(record, text_column, number=number))
@@ -302,19 +334,56 @@ def _load_directory(config: DataConfig, columns: Columns) -> dict[str, Corpus]:
     directory = Path(config.path or "")
     if not os.path.isdir(directory):  # noqa: PTH112 - Path.is_dir raises for a name that is too long
         raise DataError(f"data.path must be an existing directory, got {directory}: correct data.path=, or create it")
-    splits = {}
-    for split in SPLITS:
-        found = [p for p in sorted(directory.glob(f"{split}.*")) if columns.format or tells_format(p.name)]
-        if len(found) > 1:
-            raise DataError(f"{directory} has {len(found)} files for the split {split!r}: keep one of them")
-        if found:
-            columns.check_used([str(found[0])])
-            splits[split] = read_corpus(
-                str(found[0]), text_column=columns.text_column, label_column=columns.label_column, options=columns
+    found, unread = _find_splits(directory, columns.format)
+    if not found and (directory / "data").is_dir():  # as repositories on the Hub are laid out
+        directory = directory / "data"
+        found, unread = _find_splits(directory, columns.format)
+    if "train" not in found:
+        if not found and (directory / "state.json").is_file():
+            found, unread = {"train": [directory]}, []  # one Dataset that save_to_disk wrote
+        else:
+            held = f"; it holds {', '.join(unread[:MAX_UNREAD])}" if unread else ""
+            raise DataError(
+                f"{directory} has no train.<ext> with <ext> one of {', '.join(ENDINGS)}{held}: call the training file so"
             )
-    if "train" not in splits:
-        raise DataError(f"{directory} has no train.<ext> with <ext> one of {', '.join(FORMATS)}: put one there")
+    splits = {}
+    for split, paths in found.items():
+        parts = part_files(str(paths[0]), columns.format) if paths[0].is_dir() else list(map(str, paths))
+        columns.check_used(parts)
+        splits[split] = read_corpus(
+            parts, text_column=columns.text_column, label_column=columns.label_column, options=columns
+        )
+    tell_unread(str(directory), unread)
     return splits
+
+
+def _find_splits(directory: Path, given: str | None) -> tuple[dict[str, list[Path]], list[str]]:
+    """Return a folder, a file or the parts of a file for each split, and the names of all others.
+
+    The format of the files is ``given``, or their names show it.
+    """
+    candidates: dict[str, dict[str, list[Path]]] = {split: {} for split in SPLITS}
+    unread = []
+    for path in sorted(directory.iterdir()):
+        name = SPLIT_FILE.fullmatch(path.name)
+        split = name and next((split for split, names in SPLIT_NAMES.items() if name["split"].lower() in names), None)
+        if (
+            split
+            and name
+            and ((path.is_dir() and not name["rest"]) or (path.is_file() and (given or tells_format(path.name))))
+        ):
+            pattern = f"{name['split']}{'-*' * bool(name['part'])}{name['of'] or ''}{name['rest']}{'/' * path.is_dir()}"
+            candidates[split].setdefault(pattern, []).append(path)
+        elif not path.name.startswith((".", "_")):
+            unread.append(path.name)
+    for split, patterns in candidates.items():
+        if len(patterns) > 1:
+            first, second = list(patterns)[:2]
+            raise DataError(
+                f"{directory} has {len(patterns)} files for the split {split!r}, {first} and {second}: keep one of them"
+            )
+        check_shards([path for paths in patterns.values() for path in paths])
+    return {split: paths for split, patterns in candidates.items() for paths in patterns.values()}, unread
 
 
 def _load_hub(config: DataConfig) -> dict[str, Corpus]:
