@@ -17,6 +17,7 @@ from adept.data.formats import ENDINGS, Record, tells_format
 from adept.data.labels import USUAL_LABEL_COLUMN, label_of, refuse_late_label
 from adept.data.reading import (
     MAX_UNREAD,
+    SIDECARS,
     ReadingOptions,
     check_shards,
     part_files,
@@ -335,17 +336,14 @@ def _load_directory(config: DataConfig, columns: Columns) -> dict[str, Corpus]:
     if not os.path.isdir(directory):  # noqa: PTH112 - Path.is_dir raises for a name that is too long
         raise DataError(f"data.path must be an existing directory, got {directory}: correct data.path=, or create it")
     found, unread = _find_splits(directory, columns.format)
-    if not found and (directory / "data").is_dir():  # as repositories on the Hub are laid out
-        directory = directory / "data"
+    while not found and len(unread) == 1 and (directory / unread[0]).is_dir():  # such as data, on the Hub
+        directory = directory / unread[0]
         found, unread = _find_splits(directory, columns.format)
+    if not found and (directory / "state.json").is_file():
+        found, unread = {"train": [directory]}, []  # one Dataset that save_to_disk wrote
     if "train" not in found:
-        if not found and (directory / "state.json").is_file():
-            found, unread = {"train": [directory]}, []  # one Dataset that save_to_disk wrote
-        else:
-            held = f"; it holds {', '.join(unread[:MAX_UNREAD])}" if unread else ""
-            raise DataError(
-                f"{directory} has no train.<ext> with <ext> one of {', '.join(ENDINGS)}{held}: call the training file so"
-            )
+        held = f"; it holds {', '.join(unread[:MAX_UNREAD])}" if unread else ""
+        raise DataError(f"{directory} has no train.<ext> with <ext> one of {', '.join(ENDINGS)}{held}: put one there")
     splits = {}
     for split, paths in found.items():
         parts = part_files(str(paths[0]), columns.format) if paths[0].is_dir() else list(map(str, paths))
@@ -374,7 +372,7 @@ def _find_splits(directory: Path, given: str | None) -> tuple[dict[str, list[Pat
         ):
             pattern = f"{name['split']}{'-*' * bool(name['part'])}{name['of'] or ''}{name['rest']}{'/' * path.is_dir()}"
             candidates[split].setdefault(pattern, []).append(path)
-        elif not path.name.startswith((".", "_")):
+        elif not SIDECARS.fullmatch(path.name):
             unread.append(path.name)
     for split, patterns in candidates.items():
         if len(patterns) > 1:

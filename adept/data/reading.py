@@ -277,13 +277,12 @@ def data_files(location: str, given: str | None) -> tuple[list[str], str | None]
 
 
 def part_files(directory: str, given: str | None = None) -> list[str]:
-    """Return the data files in a directory, sorted by name, and log the names of all other files.
+    """Return the data files in a directory, sorted by name, and log the names of the others.
 
-    If the format is ``given``, only SIDECARS are no data. Files whose names begin with a dot or an
-    underscore are left out and not named.
+    SIDECARS are left out and not named. If the format is ``given``, all other files hold data.
     """
     try:
-        found = sorted(path for path in Path(directory).iterdir() if not path.name.startswith((".", "_")))
+        found = sorted(path for path in Path(directory).iterdir() if not SIDECARS.fullmatch(path.name))
     except OSError as error:
         raise DataError(f"cannot read {directory}: {error.strerror}") from None
     files, folders = [path for path in found if not path.is_dir()], [path.name for path in found if path.is_dir()]
@@ -292,7 +291,7 @@ def part_files(directory: str, given: str | None = None) -> list[str]:
             f"{directory} holds directories ({list_names(folders)}), which are not read: name one of them, or the "
             "files by a pattern such as '*/*'"
         )
-    parts = [path for path in files if not SIDECARS.fullmatch(path.name) and (given or tells_format(path.name))]
+    parts = [path for path in files if given or tells_format(path.name)]
     if not parts:
         raise DataError(f"{directory} is a directory without data files: name another one, or add format=")
     check_shards(parts)
@@ -323,7 +322,6 @@ def _matching(pattern: str) -> list[str]:
     files = [str(name) for name in names if name.is_file() and not SIDECARS.fullmatch(name.name)]
     folders = [str(name) for name in names if name.is_dir() and tells_format(str(name))]
     parts = [part for name in folders for part in part_files(name, format_of_name(name))]
-    tell_unread(pattern, sorted(str(name) for name in names if name.is_file() and str(name) not in files))
     found = sorted({*files, *parts})
     if not found:
         raise DataError(f"cannot read {pattern}: no file has such a name")
