@@ -20,8 +20,6 @@ from adept.data.reading import (
     SIDECARS,
     ReadingOptions,
     check_shards,
-    part_files,
-    read_files,
     read_records,
     tell_unread,
 )
@@ -31,15 +29,17 @@ from adept.errors import ConfigurationError, DataError
 AIR_TRAVEL = Path(__file__).with_name("air_travel.jsonl.gz")
 SLOTS_COLUMN = "slots"  # of tags in the IOB scheme, one for each word (Ramshaw and Marcus 1995)
 HELD_OUT = 2_000  # texts of broad public text that nothing is learned from
-SPLIT_NAMES = {  # as data sets on the Hub call them
-    "train": ("train", "training"),
-    "validation": ("validation", "val", "valid", "dev"),
-    "test": ("test", "testing", "eval", "evaluation"),
+SPLITS = ("train", "validation", "test")
+SPLIT_NAMES = {  # as data sets on the Hub call their splits
+    **dict.fromkeys(("train", "training"), "train"),
+    **dict.fromkeys(("validation", "val", "valid", "dev"), "validation"),
+    **dict.fromkeys(("test", "testing", "eval", "evaluation"), "test"),
 }
-SPLITS = tuple(SPLIT_NAMES)
-SPLIT_FILE = re.compile(  # such as train.csv, train-00000-of-00002.parquet and train_part1.jsonl.gz, and the folder train
-    r"(?P<split>[a-z]+)(?P<part>[-_.]?(?:part|shard)?[-_.]?\d+(?P<of>-of-\d+)?(?:-[0-9a-f]{16})?)?(?P<rest>(?:\.[a-z]\w*)*)",
-    re.IGNORECASE,
+SPLIT_FILE = (
+    re.compile(  # such as train.csv, train-00000-of-00002.parquet and train_part1.jsonl.gz, and the folder train
+        r"([a-z]+)(?P<part>[-_.]?(?:part|shard)?[-_.]?\d+(?P<of>-of-\d+)?(?:-[0-9a-f]{16})?)?(?P<rest>(?:\.[a-z]\w*)*)",
+        re.IGNORECASE,
+    )
 )
 COMMON_IN = 60  # texts that hold a word which belongs to a template; rarer ones and numbers are what fills it
 MAX_OF_TEMPLATE = 3  # texts of one template that are kept, the first ones
@@ -157,20 +157,13 @@ def read_corpus(
     labelled: bool = True,
     options: ReadingOptions | None = None,
 ) -> Corpus:
-    """Read texts, labels and slots from one location, or from the files of a split.
-
-    The default column of labels is "intent".
-    """
+    """Read texts, labels and slots (as ``read_records``); the default column of labels is "intent"."""
     named = [("label_column", label_column)] if labelled and label_column else []
     required = RequiredColumns((("text_column", text_column), *named))
     texts: list[str] = []
     labels: list[str] = []
     tags: list[object] = []
-    if isinstance(location, str):
-        records = read_records(location, options=options, required=required)
-    else:
-        records = read_files(location, options=options or ReadingOptions(), required=required)
-    for number, record in enumerate(records, start=1):
+    for number, record in enumerate(read_records(location, options=options, required=required), start=1):
         if number == 1:
             label_column = find_label_column(record, label_column) if labelled else None
         texts.append(text_of(record, text_column, number=number))
@@ -345,12 +338,11 @@ def _load_directory(config: DataConfig, columns: Columns) -> dict[str, Corpus]:
         held = f"; it holds {', '.join(unread[:MAX_UNREAD])}" if unread else ""
         raise DataError(f"{directory} has no train.<ext> with <ext> one of {', '.join(ENDINGS)}{held}: put one there")
     splits = {}
+    named: dict[str, Any] = {"text_column": columns.text_column, "label_column": columns.label_column}
     for split, paths in found.items():
-        parts = part_files(str(paths[0]), columns.format) if paths[0].is_dir() else list(map(str, paths))
+        parts = list(map(str, paths))
         columns.check_used(parts)
-        splits[split] = read_corpus(
-            parts, text_column=columns.text_column, label_column=columns.label_column, options=columns
-        )
+        splits[split] = read_corpus(parts if len(parts) > 1 else parts[0], **named, options=columns)
     tell_unread(str(directory), unread)
     return splits
 
@@ -360,28 +352,22 @@ def _find_splits(directory: Path, given: str | None) -> tuple[dict[str, list[Pat
 
     The format of the files is ``given``, or their names show it.
     """
-    candidates: dict[str, dict[str, list[Path]]] = {split: {} for split in SPLITS}
+    found: dict[str, dict[str, list[Path]]] = {}
     unread = []
     for path in sorted(directory.iterdir()):
         name = SPLIT_FILE.fullmatch(path.name)
-        split = name and next((split for split, names in SPLIT_NAMES.items() if name["split"].lower() in names), None)
-        if (
-            split
-            and name
-            and ((path.is_dir() and not name["rest"]) or (path.is_file() and (given or tells_format(path.name))))
-        ):
-            pattern = f"{name['split']}{'-*' * bool(name['part'])}{name['of'] or ''}{name['rest']}{'/' * path.is_dir()}"
-            candidates[split].setdefault(pattern, []).append(path)
+        if name and name[1].lower() in SPLIT_NAMES and (path.is_dir() or given or tells_format(path.name)):
+            pattern = f"{name[1]}{'-*' if name['part'] else ''}{name['of'] or ''}{name['rest']}{'/' * path.is_dir()}"
+            found.setdefault(SPLIT_NAMES[name[1].lower()], {}).setdefault(pattern, []).append(path)
         elif not SIDECARS.fullmatch(path.name):
             unread.append(path.name)
-    for split, patterns in candidates.items():
-        if len(patterns) > 1:
-            first, second = list(patterns)[:2]
+    for split, (pattern, *others) in found.items():
+        if others:
             raise DataError(
-                f"{directory} has {len(patterns)} files for the split {split!r}, {first} and {second}: keep one of them"
+                f"{directory} has {len(others) + 1} files for the split {split!r}, {pattern} and {others[0]}: keep one"
             )
-        check_shards([path for paths in patterns.values() for path in paths])
-    return {split: paths for split, patterns in candidates.items() for paths in patterns.values()}, unread
+        check_shards(found[split][pattern])
+    return {split: paths for split in SPLITS for paths in found.get(split, {}).values()}, unread
 
 
 def _load_hub(config: DataConfig) -> dict[str, Corpus]:

@@ -112,7 +112,8 @@ class ReadingOptions:
     def check_used(self, locations: Iterable[str]) -> None:
         """Raise ConfigurationError if options for csv files are given and no csv file is read."""
         given = [name for name in ("delimiter", "columns") if getattr(self, name) is not None]
-        kinds = {file_format(location, self.format) for location in locations if given}
+        places = [data_files(location, self.format) for location in locations if given]
+        kinds = {file_format(part, kind) for parts, kind in places for part in parts}
         if given and "csv" not in kinds:
             raise ConfigurationError(
                 f"{given[0]} must be left out for {' and '.join(sorted(kinds))}: it is for csv files"
@@ -135,14 +136,16 @@ READERS: dict[str, Callable[..., Iterator[Record]]] = {
 
 
 def read_records(
-    location: str,
+    location: str | Sequence[str],
     *,
     options: ReadingOptions | None = None,
     tolerant: bool = False,
     columns: Collection[str] | None = None,
     required: RequiredColumns | None = None,
 ) -> Iterator[Record]:
-    """Yield the records of a file, of standard input (``-``), or of all files in a directory.
+    """Yield the records of a location or, if several files are given, of these files.
+
+    A location is a file, ``-`` (standard input), a directory or a pattern such as ``*.csv``.
 
     Every line of a txt file, even an empty one, is a record ``{"text": line}``. Blank lines of
     jsonl and csv files are skipped.
@@ -158,7 +161,7 @@ def read_records(
             becomes shorter while it is read.
     """
     options = options or ReadingOptions()
-    parts, kind = data_files(location, options.format)
+    parts, kind = data_files(location, options.format) if isinstance(location, str) else (location, options.format)
     options = replace(options, format=kind)
     yield from read_files(parts, options=options, tolerant=tolerant, columns=columns, required=required)
 
@@ -264,10 +267,7 @@ def mismatch(location: str, options: ReadingOptions) -> str | None:
 
 
 def data_files(location: str, given: str | None) -> tuple[list[str], str | None]:
-    """Return the files at a location, and their format, if known.
-
-    A location is a file, ``-`` (standard input), a directory or a pattern such as ``*.csv``.
-    """
+    """Return the files at a location (as for ``read_records``), and their format, if known."""
     if location != STANDARD_STREAM and not os.path.exists(location) and glob.has_magic(location):  # noqa: PTH110
         return _matching(location), given
     if location == STANDARD_STREAM or not os.path.isdir(location):  # noqa: PTH112 - Path.is_dir raises for a long name
@@ -302,9 +302,8 @@ def part_files(directory: str, given: str | None = None) -> list[str]:
 def tell_unread(directory: str, names: Sequence[str]) -> None:
     """Log one line with the names of files and folders that are not read."""
     if names:
-        say_once(
-            f"in {directory}, these are not read: {', '.join(names[:MAX_UNREAD])}{' ...' * (len(names) > MAX_UNREAD)}"
-        )
+        more = " and others" if len(names) > MAX_UNREAD else ""
+        say_once(f"in {directory}, these are not read: {', '.join(names[:MAX_UNREAD])}{more}")
 
 
 def check_shards(paths: Sequence[Path]) -> None:
@@ -365,19 +364,16 @@ def open_input(location: str, *, kind: str, at_least: int = 0, tolerant: bool = 
     with ExitStack() as stack:
         raw = _Source(os.dup(0)) if location == STANDARD_STREAM else _Source(location, at_least)
         stack.callback(raw.close)
-        compression = compression_of(location)
-        if not tolerant:
-            head = raw.look()
-            if not compression and (found := COMPRESSED_HEAD.match(head)):
-                compression = found.lastgroup
-            if not compression and kind != "parquet" and (unfit := _unfit(head)):
-                raise UnfitFile(f"is {unfit}")
+        compression, head = compression_of(location), b"" if tolerant else raw.look()
+        if not compression and (found := COMPRESSED_HEAD.match(head)):
+            compression = found.lastgroup
         stream: Any = stack.enter_context(io.BufferedReader(raw))
         if compression:
             stream = io.BufferedReader(stack.enter_context(DECOMPRESSORS[compression](stream)))
-            if not tolerant and kind != "parquet" and (unfit := _unfit(stream.peek(HEAD_BYTES))):
-                raise UnfitFile(f"is {unfit}")
+            head = b"" if tolerant else stream.peek(HEAD_BYTES)
         if kind != "parquet":
+            if unfit := _unfit(head):
+                raise UnfitFile(f"is {unfit}")
             newline = "" if kind == "csv" else None  # a quoted cell of a csv may hold line ends
             errors = "replace" if tolerant else "surrogateescape"
             stream = stack.enter_context(io.TextIOWrapper(stream, "utf-8", errors=errors, newline=newline))
@@ -418,22 +414,7 @@ class _Source(io.FileIO):
 def _open_zstd(stream: Any) -> Any:
     import pyarrow  # slow to import
 
-    return _Zstd(pyarrow.CompressedInputStream(pyarrow.PythonFile(stream, "r"), "zstd"))
-
-
-class _Zstd(io.RawIOBase):
-    """A stream that Arrow unpacks; damage is an OSError, as in the streams of Python."""
-
-    def __init__(self, stream: Any) -> None:
-        self._stream = stream
-
-    def readable(self) -> bool:
-        return True
-
-    def readinto(self, buffer: Any) -> int:
-        part = self._stream.read(len(buffer))
-        buffer[: len(part)] = part
-        return len(part)
+    return pyarrow.CompressedInputStream(pyarrow.PythonFile(stream, "r"), "zstd")
 
 
 DECOMPRESSORS: dict[str, Callable[[Any], Any]] = {
