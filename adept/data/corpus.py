@@ -13,15 +13,13 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from adept.data.column_names import RequiredColumns, folded, missing_column
-from adept.data.formats import ENDINGS, Record, tells_format
+from adept.data.formats import ENDINGS, MAX_UNREAD, Record, say_unread, tells_format
 from adept.data.labels import USUAL_LABEL_COLUMN, label_of, refuse_late_label
 from adept.data.reading import (
-    MAX_UNREAD,
     SIDECARS,
     ReadingOptions,
     check_shards,
     read_records,
-    tell_unread,
 )
 from adept.data.text_arguments import cell_text, text_list
 from adept.errors import ConfigurationError, DataError
@@ -206,17 +204,6 @@ def _slots(words: Sequence[str], tagged: object) -> list[Slot] | None:
     return [(name, " ".join(value)) for name, value in values]
 
 
-def samples_of(location: str, options: ReadingOptions | None = None) -> int:
-    """Return the number of rows that a file holds for each record; 1 without a column ``sample``.
-
-    The column ``sample`` numbers the rows of each record 0, 1, 2 and so on, in every part of the
-    file; a column with other numbers does not count.
-    """
-    numbers = [str(record.get("sample")) for record in read_records(location, options=options)]
-    count = next((place for place, number in enumerate(numbers) if number != str(place)), len(numbers))
-    return count if count and all(number == str(place % count) for place, number in enumerate(numbers)) else 1
-
-
 def load(config: DataConfig, columns: Columns | None = None) -> dict[str, Corpus]:
     """Load the splits of a data set: "train", "validation", and "test" if there is one.
 
@@ -343,7 +330,8 @@ def _load_directory(config: DataConfig, columns: Columns) -> dict[str, Corpus]:
         parts = list(map(str, paths))
         columns.check_used(parts)
         splits[split] = read_corpus(parts if len(parts) > 1 else parts[0], **named, options=columns)
-    tell_unread(str(directory), unread)
+    if unread:
+        say_unread(str(directory), tuple(unread))
     return splits
 
 

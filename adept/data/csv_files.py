@@ -43,8 +43,7 @@ from adept.data.formats import (
     Write,
     check_columns,
     check_text,
-    ending_of,
-    say_once,
+    say_unread,
 )
 from adept.data.json_files import to_json
 
@@ -60,11 +59,6 @@ ENDS = ("\n", "\r")
 
 class TooLong(Exception):
     """An error: a row has more than MAX_CHARACTERS characters."""
-
-
-def delimiter_of(location: str, given: str | None = None) -> str:
-    """Return the delimiter named ``given``; if it is None, a tab for .tsv files, else a comma."""
-    return DELIMITERS[given or ("tab" if ending_of(location) == "tsv" else "comma")]
 
 
 @cache
@@ -164,16 +158,17 @@ def read_csv(
         raise UnfitFile(f"is damaged (header: {error}): repair it") from None
     if not names and not tolerant:
         return  # there is nothing in the file
-    places = [place for place, name in enumerate(names) if name]
-    width, least = len(names), max(places, default=-1) + 1
-    names = [names[place] for place in places]
-    check_columns(names)
-    on_header(names)
+    named_columns = [name for name in names if name]
+    check_columns(named_columns)
+    on_header(named_columns)
+    width, least = len(names), max((place for place, name in enumerate(names, start=1) if name), default=0)
     for cells in parsed:
         if least <= len(cells) and not any(cells[width:]):
             if least < width and not tolerant and any(cells[least:]):
-                say_once("a csv has cells in columns that its header does not name: these columns are not read")
-            yield {name: cells[place] for name, place in zip(names, places, strict=True)}
+                say_unread("a csv", ("cells of columns without a name",))
+            record = dict(zip(names, cells, strict=False))
+            record.pop("", None)
+            yield record
         elif tolerant:
             yield {}
         else:

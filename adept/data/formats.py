@@ -31,15 +31,19 @@ REFUSED = {  # by the ending of a name, which nobody gives to data by mistake
     **dict.fromkeys(("zip", "7z", "rar", "lz4", "br", "lzma", "tar", "tgz"), COMPRESSED_ADVICE),
     **dict.fromkeys(("doc", "docx", "odt", "pdf", "rtf", "html", "htm", "xml", "pptx"), DOCUMENT_ADVICE),
 }
+MAX_UNREAD = 10  # names that a line lists
 MAX_CHARACTERS = 2**24  # of a row
 TOO_LONG = f"more than {MAX_CHARACTERS:,} characters"
 BYTE_ORDER_MARK = "\ufeff"  # dropped at the beginning of every row, so that the rule reads one row alone
 
 
 @cache
-def say_once(line: str) -> None:
-    """Log a line about what is not read, once in a run."""
-    logging.getLogger("adept").warning("adept: %s", line)
+def say_unread(place: str, names: tuple[str, ...]) -> None:
+    """Log one line, once in a run, with the names of what is not read in a directory or file."""
+    more = " and others" if len(names) > MAX_UNREAD else ""
+    logging.getLogger("adept").warning(
+        "adept: in %s, these are not read: %s%s", place, ", ".join(names[:MAX_UNREAD]), more
+    )
 
 
 class UnfitFile(Exception):

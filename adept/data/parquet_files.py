@@ -14,8 +14,9 @@ reader. QED.
 """
 
 import io
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from functools import partial
 from typing import IO, Any
 
 import pyarrow
@@ -45,16 +46,18 @@ def read_parquet(
     """
     try:
         source = _searchable(stream)
-        file = _open(source, tolerant=tolerant)
-        names = _schema(file).names
+        schema, batches, _ = _open(source, tolerant=tolerant)
+        names = schema.names
         check_columns(names)
         on_header(names)
         wanted = set(map(folded, names if columns is None else columns))
         used = [name for name in names if folded(name) in wanted]
         # Arrow takes a dot for the path to a field inside a column.
         asked = None if any("." in name for name in names) else used
-        for read in _batches(file, asked):
-            batch = read.select(used)
+        parts = ((read, start) for read in batches(asked) for start in range(0, read.num_rows, READ_ROWS))
+        for read, start in parts:
+            read.validate()
+            batch = read.select(used).slice(start, READ_ROWS)
             values = [plain_values(column, tolerant=tolerant) for column in batch.columns]
             for index in range(batch.num_rows):
                 yield PlacedRecord({name: row[index] for name, row in zip(used, values, strict=True)}, batch, index)
@@ -66,32 +69,24 @@ def read_parquet(
         ) from None
 
 
-def _open(source: Any, *, tolerant: bool = False) -> Any:
+def _open(source: Any, *, tolerant: bool = False) -> tuple[Any, Callable[[list[str] | None], Iterable[Any]], bool]:
+    """Return the schema, a function that reads batches of columns, and True if there is one part.
+
+    The batches of an Arrow file hold all columns.
+    """
     head = source.read(len(ARROW_FILE))
     source.seek(0)
     if head == ARROW_FILE:
-        return ipc.open_file(source)
+        parts = ipc.open_file(source)
+        return parts.schema, lambda _: map(parts.get_batch, range(parts.num_record_batches)), False
     if head.startswith(ARROW_STREAM):
-        return ipc.open_stream(source)
+        stream = ipc.open_stream(source)
+        return stream.schema, lambda _: stream, False
     file = parquet.ParquetFile(source)
     if tolerant and any(types.is_dictionary(field.type) for field in file.schema_arrow):
         file = parquet.ParquetFile(source, metadata=_without_dictionaries(source))
-    return file
-
-
-def _schema(file: Any) -> Any:
-    return file.schema_arrow if isinstance(file, parquet.ParquetFile) else file.schema
-
-
-def _batches(file: Any, columns: list[str] | None) -> Iterator[Any]:
-    """Yield batches of at most READ_ROWS rows; those of an Arrow file hold all columns."""
-    if isinstance(file, parquet.ParquetFile):
-        yield from file.iter_batches(batch_size=READ_ROWS, use_threads=False, columns=columns)
-        return
-    is_file = isinstance(file, ipc.RecordBatchFileReader)
-    for batch in (file.get_batch(number) for number in range(file.num_record_batches)) if is_file else file:
-        batch.validate()
-        yield from (batch.slice(start, READ_ROWS) for start in range(0, batch.num_rows, READ_ROWS))
+    read = partial(file.iter_batches, READ_ROWS, use_threads=False)
+    return file.schema_arrow, lambda columns: read(columns=columns), file.num_row_groups <= 1
 
 
 def _searchable(stream: Any) -> Any:
@@ -160,13 +155,12 @@ def _microseconds(column: Any) -> Any:
 def file_types(stream: IO[bytes]) -> dict[str, Any]:
     """Return the Arrow type of each column of a Parquet or Arrow file."""
     try:
-        file = _open(_searchable(stream))
+        schema, _, has_one_part = _open(_searchable(stream))
     except (pyarrow.ArrowException, ValueError, OSError):
         raise UnfitFile(f"is damaged ({NO_PARQUET}): repair it") from None
-    check_columns(_schema(file).names)
-    found = {field.name: bare_type(field.type) for field in _schema(file)}
-    one_part = getattr(file, "num_row_groups", 2) <= 1
-    return found if one_part else {name: long_indices(kind) for name, kind in found.items()}
+    check_columns(schema.names)
+    found = {field.name: bare_type(field.type) for field in schema}
+    return found if has_one_part else {name: long_indices(kind) for name, kind in found.items()}
 
 
 def long_indices(kind: Any) -> Any:

@@ -36,7 +36,7 @@ from pathlib import Path
 from typing import Any
 
 from adept.data.column_names import RequiredColumns, list_names
-from adept.data.csv_files import DELIMITERS, delimiter_of, read_csv
+from adept.data.csv_files import DELIMITERS, read_csv
 from adept.data.formats import (
     COMPRESSED_ADVICE,
     DOCUMENT_ADVICE,
@@ -47,10 +47,11 @@ from adept.data.formats import (
     Record,
     UnfitFile,
     compression_of,
+    ending_of,
     file_format,
     format_of_name,
     read_txt,
-    say_once,
+    say_unread,
     tells_format,
 )
 from adept.data.json_files import read_json, read_jsonl
@@ -73,7 +74,6 @@ UNFIT_HEADS = {  # by the first bytes of a file
     b"\xff\xff\xff\xff": "an Arrow file: add format=arrow",
 }
 SHARD = re.compile(r"-\d+-of-0*(\d+)(?:-[0-9a-f]{16})?(?=\.)")  # of the names of a data set's parts on the Hub
-MAX_UNREAD = 10  # names that a line lists
 HEAD_BYTES = 10  # enough to tell what a file is
 SIDECARS = re.compile(
     r"[._].*|dataset_infos?\.json|dataset_dict\.json|state\.json|.*\.md|(README|LICENSE)(\..*)?", re.IGNORECASE
@@ -220,8 +220,8 @@ def _file_records(
 
 
 def _csv_options(location: str, options: ReadingOptions) -> dict[str, Any]:
-    delimiter = delimiter_of(location, options.delimiter)
-    return {"delimiter": delimiter, "sure": options.delimiter is not None, "named": options.columns}
+    name = options.delimiter or ("tab" if ending_of(location) == "tsv" else "comma")
+    return {"delimiter": DELIMITERS[name], "sure": options.delimiter is not None, "named": options.columns}
 
 
 def parquet_types(location: str, *, tolerant: bool = False) -> dict[str, Any]:
@@ -239,14 +239,11 @@ def declared_columns(location: str, options: ReadingOptions) -> list[str] | None
         return None
     if kind == "txt":
         return ["text"]
-    if kind == "csv" and options.columns is not None:
-        return list(options.columns)
-    if kind == "parquet":
-        return list(parquet_types(location, tolerant=True))
+    names: list[str] = []
+    more = _csv_options(location, options) if kind == "csv" else {}
     with _data_errors(location, lambda: 0), open_input(location, kind=kind, tolerant=True) as stream:
-        names: list[str] = []
-        next(read_csv(stream, tolerant=True, on_header=names.extend, **_csv_options(location, options)), None)
-        return names or None
+        next(READERS[kind](stream, tolerant=True, on_header=names.extend, **more), None)
+    return names or None
 
 
 def mismatch(location: str, options: ReadingOptions) -> str | None:
@@ -295,15 +292,9 @@ def part_files(directory: str, given: str | None = None) -> list[str]:
     if not parts:
         raise DataError(f"{directory} is a directory without data files: name another one, or add format=")
     check_shards(parts)
-    tell_unread(directory, [path.name for path in files if path not in parts])
+    if unread := tuple(path.name for path in files if path not in parts):
+        say_unread(directory, unread)
     return list(map(str, parts))
-
-
-def tell_unread(directory: str, names: Sequence[str]) -> None:
-    """Log one line with the names of files and folders that are not read."""
-    if names:
-        more = " and others" if len(names) > MAX_UNREAD else ""
-        say_once(f"in {directory}, these are not read: {', '.join(names[:MAX_UNREAD])}{more}")
 
 
 def check_shards(paths: Sequence[Path]) -> None:

@@ -56,10 +56,10 @@ def written_format(target: str, options: ReadingOptions, sources: Iterable[str])
     option ``format``, and the format in the first input's name.
     """
     named = target != STANDARD_STREAM and format_of_name(target)
-    if compression_of(target) not in (None, "gz"):
-        raise DataError(f"{target} must be compressed with gzip or not at all: give it a name that ends with .gz")
-    if ending_of(target) in ARROW:
-        raise DataError(f"{target} must be of a format that is written, and Arrow is only read: name it .parquet")
+    if compression_of(target) not in (None, "gz") or ending_of(target) in ARROW:
+        raise DataError(
+            f"{target} has an ending that is read and not written: write .parquet for Arrow, .gz for others"
+        )
     model = target if named else next(iter(sources), target)
     kind = named or file_format(model, options.format)
     if kind != "csv":
