@@ -23,8 +23,10 @@ def main(config: AdaptConfig) -> None:
     begin = time.monotonic()
     config.label_set = list(read_label_set(config.label_set))
     model, tokenizer = load_model(config.model_dir)
-    labelled = _read_labelled(config)
-    lines = _lines(config.examples, config.text_column) if config.examples else []
+    read = _read_examples(config)
+    lines, labelled = read.texts, dict[str, list[str]]()
+    for text, label in zip(lines if read.labels else [], read.labels or [], strict=True):
+        labelled.setdefault(label, []).append(text)
     examples, said = _examples(config, model, lines)
     directory = new_directory(config.output_dir)
     model, tokenizer = adapt(model, tokenizer, examples, source=_source(config, lines), said=said, seed=config.seed)
@@ -84,25 +86,20 @@ def _examples(config: AdaptConfig, model: Autoencoder, lines: list[str]) -> tupl
     return [*said, *sentences_about(model.sentences, terms)], bool(said)
 
 
-def _read_labelled(config: AdaptConfig) -> dict[str, list[str]]:
-    if config.label_column is None:
-        return {}
-    if config.examples is None or config.examples.endswith(".md"):
+def _read_examples(config: AdaptConfig) -> Corpus:
+    is_page = config.examples is not None and config.examples.endswith(".md")
+    if config.label_column is not None and (config.examples is None or is_page):
         raise ConfigurationError("label_column needs examples= with labels: give a file of utterances, or leave it out")
-    corpus = read_corpus(config.examples, text_column=config.text_column, label_column=config.label_column)
-    found: dict[str, list[str]] = {}
-    for text, label in zip(corpus.texts, corpus.labels or [], strict=True):
-        found.setdefault(label, []).append(text)
-    return found
-
-
-def _lines(location: str, text_column: str) -> list[str]:
-    if not location.endswith(".md"):
-        return read_corpus(location, text_column=text_column, labelled=False).texts
+    if config.examples is None:
+        return Corpus([])
+    if not is_page:
+        config.check_used([config.examples])
+        named: dict[str, Any] = {"text_column": config.text_column, "label_column": config.label_column}
+        return read_corpus(config.examples, **named, labelled=config.label_column is not None, options=config)
     try:
-        return read_page(Path(location).read_text("utf-8"))
+        return Corpus(read_page(Path(config.examples).read_text("utf-8")))
     except (OSError, ValueError):
-        raise DataError(f"{location} cannot be read as UTF-8 text: correct the path or the file") from None
+        raise DataError(f"{config.examples} cannot be read as UTF-8 text: correct the path or the file") from None
 
 
 def _source(config: AdaptConfig, lines: list[str]) -> str:

@@ -44,7 +44,7 @@ class FineTuningConfig(TrainerConfig):
 
 
 @dataclass
-class AdaptConfig:
+class AdaptConfig(ReadingOptions):
     """Configuration of ``adept adapt``."""
 
     # --- Files

@@ -8,7 +8,7 @@ from typing import Any
 from adept.cli.config import EvaluateConfig
 from adept.cli.console import show, write_json
 from adept.cli.exit_status_and_signals import show_lines
-from adept.data.corpus import Corpus, join, read_corpus, samples_of
+from adept.data.corpus import Corpus, join, read_corpus
 from adept.data.writing import new_directory
 from adept.errors import ConfigurationError
 from adept.evaluation.classifiers import Evaluation, evaluate
@@ -44,7 +44,8 @@ def run(config: EvaluateConfig) -> Evaluation:
     stated = {name: _stated(name) for name in names}
     known = next(filter(None, stated.values()), {})
     test, *read = (_read(config, path, known) for path in (config.test, *named.values()))
-    parts = {name: (_read(config, name, stated[name] or known), samples_of(name, config)) for name in names}
+    read_parts = {name: _read(config, name, stated[name] or known) for name in names}
+    parts = {name: (corpus, _samples(corpus, stated[name])) for name, corpus in read_parts.items()}
     directory = new_directory(config.output_dir) if config.output_dir else None
     judge = partial(evaluate, test=test, classifier=config.classifier, seed=config.seed)
 
@@ -79,6 +80,13 @@ def _read(config: EvaluateConfig, location: str, stated: dict[str, Any]) -> Corp
     asked = {name: getattr(config, name) or stated.get(name) for name in ("text_column", "label_column")}
     named: dict[str, Any] = {name: column for name, column in asked.items() if isinstance(column, str)}
     return read_corpus(location, options=config, **named)
+
+
+def _samples(corpus: Corpus, stated: dict[str, Any]) -> int:
+    """Return the number of rows per record that a statement names; 1 if rows were added or removed."""
+    samples = stated.get("samples")
+    fits = isinstance(samples, int) and samples > 0 and stated.get("records") == len(corpus) / samples
+    return int(samples or 1) if fits else 1
 
 
 def _flat(found: Evaluation) -> dict[str, Any]:

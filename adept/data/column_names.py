@@ -23,6 +23,11 @@ USUAL_NAMES = {
 ALL_USUAL_NAMES = tuple(name for usual in USUAL_NAMES.values() for name in usual)
 
 
+def folded(name: str) -> str:
+    """Return a name without differences of case and without spaces around it."""
+    return name.strip().casefold()
+
+
 @dataclass(frozen=True)
 class RequiredColumns:
     """The columns that the header or schema of a file must name."""

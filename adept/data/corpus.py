@@ -12,17 +12,33 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from adept.data.column_names import RequiredColumns, missing_column
-from adept.data.formats import FORMATS, Record, tells_format
+from adept.data.column_names import RequiredColumns, folded, missing_column
+from adept.data.formats import ENDINGS, MAX_UNREAD, Record, say_unread, tells_format
 from adept.data.labels import USUAL_LABEL_COLUMN, label_of, refuse_late_label
-from adept.data.reading import ReadingOptions, read_records
-from adept.data.text_arguments import text_list
+from adept.data.reading import (
+    SIDECARS,
+    ReadingOptions,
+    check_shards,
+    read_records,
+)
+from adept.data.text_arguments import cell_text, text_list
 from adept.errors import ConfigurationError, DataError
 
 AIR_TRAVEL = Path(__file__).with_name("air_travel.jsonl.gz")
 SLOTS_COLUMN = "slots"  # of tags in the IOB scheme, one for each word (Ramshaw and Marcus 1995)
 HELD_OUT = 2_000  # texts of broad public text that nothing is learned from
 SPLITS = ("train", "validation", "test")
+SPLIT_NAMES = {  # as data sets on the Hub call their splits
+    **dict.fromkeys(("train", "training"), "train"),
+    **dict.fromkeys(("validation", "val", "valid", "dev"), "validation"),
+    **dict.fromkeys(("test", "testing", "eval", "evaluation"), "test"),
+}
+SPLIT_FILE = (
+    re.compile(  # such as train.csv, train-00000-of-00002.parquet and train_part1.jsonl.gz, and the folder train
+        r"([a-z]+)(?P<part>[-_.]?(?:part|shard)?[-_.]?\d+(?P<of>-of-\d+)?(?:-[0-9a-f]{16})?)?(?P<rest>(?:\.[a-z]\w*)*)",
+        re.IGNORECASE,
+    )
+)
 COMMON_IN = 60  # texts that hold a word which belongs to a template; rarer ones and numbers are what fills it
 MAX_OF_TEMPLATE = 3  # texts of one template that are kept, the first ones
 MAX_WORDS = 30  # of a text that is kept
@@ -106,32 +122,40 @@ class DataConfig:
 
 
 def text_of(record: Record, column: str, *, number: int) -> str:
-    """Return the string in a record's ``column``; raise DataError if the column holds no string."""
+    """Return the text in a record's ``column`` (``cell_text``); raise DataError if there is none."""
     if column not in record:
         raise missing_column(list(record), column, "text_column", number=number)
-    value = record[column]
-    if not isinstance(value, str):
-        raise DataError(f"column {column!r} must hold strings, got {type(value).__name__} in record {number}")
-    return value
+    if (text := cell_text(record[column])) is None:
+        raise DataError(
+            f"column {column!r} must hold strings, got {type(record[column]).__name__} in record {number}: leave such "
+            "records out, or make them strings"
+        )
+    return text
 
 
 def find_label_column(record: Record, label_column: str | None) -> str | None:
     """Return ``label_column``; if it is None, return "intent" if the record has it, else None.
 
+    If no column is called "intent", a column whose name differs only in case or spaces is returned.
     If ``record`` is the first of several, pass the others to ``refuse_late_label`` after None.
     """
-    return label_column or (USUAL_LABEL_COLUMN if USUAL_LABEL_COLUMN in record else None)
+    if label_column or USUAL_LABEL_COLUMN in record:
+        return label_column or USUAL_LABEL_COLUMN
+    near = [name for name in record if isinstance(name, str) and folded(name) == USUAL_LABEL_COLUMN]
+    if len(near) > 1:
+        raise DataError(f"columns {near[0]!r} and {near[1]!r} both look like labels: add label_column={near[0]}")
+    return near[0] if near else None
 
 
 def read_corpus(
-    location: str,
+    location: str | Sequence[str],
     *,
     text_column: str = "text",
     label_column: str | None = None,
     labelled: bool = True,
     options: ReadingOptions | None = None,
 ) -> Corpus:
-    """Read texts, labels and slots from a file; the default column of labels is "intent"."""
+    """Read texts, labels and slots (as ``read_records``); the default column of labels is "intent"."""
     named = [("label_column", label_column)] if labelled and label_column else []
     required = RequiredColumns((("text_column", text_column), *named))
     texts: list[str] = []
@@ -178,17 +202,6 @@ def _slots(words: Sequence[str], tagged: object) -> list[Slot] | None:
         elif tag != "O":
             values[-1][1].append(word)
     return [(name, " ".join(value)) for name, value in values]
-
-
-def samples_of(location: str, options: ReadingOptions | None = None) -> int:
-    """Return the number of rows that a file holds for each record; 1 without a column ``sample``.
-
-    The column ``sample`` numbers the rows of each record 0, 1, 2 and so on, in every part of the
-    file; a column with other numbers does not count.
-    """
-    numbers = [str(record.get("sample")) for record in read_records(location, options=options)]
-    count = next((place for place, number in enumerate(numbers) if number != str(place)), len(numbers))
-    return count if count and all(number == str(place % count) for place, number in enumerate(numbers)) else 1
 
 
 def load(config: DataConfig, columns: Columns | None = None) -> dict[str, Corpus]:
@@ -302,19 +315,47 @@ def _load_directory(config: DataConfig, columns: Columns) -> dict[str, Corpus]:
     directory = Path(config.path or "")
     if not os.path.isdir(directory):  # noqa: PTH112 - Path.is_dir raises for a name that is too long
         raise DataError(f"data.path must be an existing directory, got {directory}: correct data.path=, or create it")
+    found, unread = _find_splits(directory, columns.format)
+    while not found and len(unread) == 1 and (directory / unread[0]).is_dir():  # such as data, on the Hub
+        directory = directory / unread[0]
+        found, unread = _find_splits(directory, columns.format)
+    if not found and (directory / "state.json").is_file():
+        found, unread = {"train": [directory]}, []  # one Dataset that save_to_disk wrote
+    if "train" not in found:
+        held = f"; it holds {', '.join(unread[:MAX_UNREAD])}" if unread else ""
+        raise DataError(f"{directory} has no train.<ext> with <ext> one of {', '.join(ENDINGS)}{held}: put one there")
     splits = {}
-    for split in SPLITS:
-        found = [p for p in sorted(directory.glob(f"{split}.*")) if columns.format or tells_format(p.name)]
-        if len(found) > 1:
-            raise DataError(f"{directory} has {len(found)} files for the split {split!r}: keep one of them")
-        if found:
-            columns.check_used([str(found[0])])
-            splits[split] = read_corpus(
-                str(found[0]), text_column=columns.text_column, label_column=columns.label_column, options=columns
-            )
-    if "train" not in splits:
-        raise DataError(f"{directory} has no train.<ext> with <ext> one of {', '.join(FORMATS)}: put one there")
+    named: dict[str, Any] = {"text_column": columns.text_column, "label_column": columns.label_column}
+    for split, paths in found.items():
+        parts = list(map(str, paths))
+        columns.check_used(parts)
+        splits[split] = read_corpus(parts if len(parts) > 1 else parts[0], **named, options=columns)
+    if unread:
+        say_unread(str(directory), tuple(unread))
     return splits
+
+
+def _find_splits(directory: Path, given: str | None) -> tuple[dict[str, list[Path]], list[str]]:
+    """Return a folder, a file or the parts of a file for each split, and the names of all others.
+
+    The format of the files is ``given``, or their names show it.
+    """
+    found: dict[str, dict[str, list[Path]]] = {}
+    unread = []
+    for path in sorted(directory.iterdir()):
+        name = SPLIT_FILE.fullmatch(path.name)
+        if name and name[1].lower() in SPLIT_NAMES and (path.is_dir() or given or tells_format(path.name)):
+            pattern = f"{name[1]}{'-*' if name['part'] else ''}{name['of'] or ''}{name['rest']}{'/' * path.is_dir()}"
+            found.setdefault(SPLIT_NAMES[name[1].lower()], {}).setdefault(pattern, []).append(path)
+        elif not SIDECARS.fullmatch(path.name):
+            unread.append(path.name)
+    for split, (pattern, *others) in found.items():
+        if others:
+            raise DataError(
+                f"{directory} has {len(others) + 1} files for the split {split!r}, {pattern} and {others[0]}: keep one"
+            )
+        check_shards(found[split][pattern])
+    return {split: paths for split in SPLITS for paths in found.get(split, {}).values()}, unread
 
 
 def _load_hub(config: DataConfig) -> dict[str, Corpus]:

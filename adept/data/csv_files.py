@@ -17,6 +17,11 @@ Suppose that every quoted part of a row is closed. Then adding or removing the r
 row, because with or without this row, the reader is in the same state at the beginning of the next
 row. If a row does not close a quote, the next quote in a later row closes it, and both rows and all
 rows between them are read as one. Without a later quote, the row extends to the end of the file.
+
+Spreadsheets write empty cells to the right of a table, and rows of empty cells below it. So spaces
+around the names in the header are removed, columns without a name are left out, and so are empty
+cells to the right of the header's cells. A row of several cells that are all empty is not a record.
+Each of these rules reads only the header and one row.
 """
 
 import csv
@@ -38,14 +43,14 @@ from adept.data.formats import (
     Write,
     check_columns,
     check_text,
-    ending_of,
+    say_unread,
 )
 from adept.data.json_files import to_json
 
 DELIMITERS = {"comma": ",", "semicolon": ";", "tab": "\t", "pipe": "|"}
 PIECE_CHARACTERS = 2**20  # most that are read at once
 NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
-SEPARATOR = re.compile(r"sep=(.)\s*", re.DOTALL)  # a first line that some spreadsheets write into a csv
+SEPARATOR = re.compile(r"sep=(.)\1*\s*", re.DOTALL)  # a first line that some spreadsheets write into a csv
 
 # A state is spelled as the beginning of a row that leads to it.
 CELL_BEGINS, BARE, QUOTED, QUOTE_IN_QUOTED = "", "x", '"', '""'
@@ -54,11 +59,6 @@ ENDS = ("\n", "\r")
 
 class TooLong(Exception):
     """An error: a row has more than MAX_CHARACTERS characters."""
-
-
-def delimiter_of(location: str, given: str | None = None) -> str:
-    """Return the delimiter named ``given``; if it is None, a tab for .tsv files, else a comma."""
-    return DELIMITERS[given or ("tab" if ending_of(location) == "tsv" else "comma")]
 
 
 @cache
@@ -158,16 +158,22 @@ def read_csv(
         raise UnfitFile(f"is damaged (header: {error}): repair it") from None
     if not names and not tolerant:
         return  # there is nothing in the file
-    check_columns(names)
-    on_header(names)
+    named_columns = [name for name in names if name]
+    check_columns(named_columns)
+    on_header(named_columns)
+    width, least = len(names), max((place for place, name in enumerate(names, start=1) if name), default=0)
     for cells in parsed:
-        if len(cells) == len(names):
-            yield dict(zip(names, cells, strict=True))
+        if least <= len(cells) and not any(cells[width:]):
+            if least < width and not tolerant and any(cells[least:]):
+                say_unread("a csv", ("cells of columns without a name",))
+            record = dict(zip(names, cells, strict=False))
+            record.pop("", None)
+            yield record
         elif tolerant:
             yield {}
         else:
-            expected = f"{len(names)} in columns=" if named is not None else f"{len(names)} in the header"
-            raise DamagedRecord(f"wrong number of fields, {len(cells)} for {expected}")
+            where = "columns=" if named is not None else "the header"
+            raise DamagedRecord(f"wrong number of fields, {len(cells)} for {width} in {where}")
 
 
 def _header(
@@ -179,7 +185,9 @@ def _header(
     if first is None:
         return named or [], parsed
     if named is not None:
-        return (first, parsed) if set(first) <= set(named) else (named, chain([first], parsed))
+        header = [name.strip() for name in first]
+        is_header = any(header) and set(header) <= {*named, ""}
+        return (header, parsed) if is_header else (named, chain([first], parsed))
     if found := SEPARATOR.fullmatch(rows.delimiter.join(first)):
         if found[1] != rows.delimiter and (sure or tolerant or found[1] not in DELIMITERS.values()):
             raise UnfitFile(
@@ -189,16 +197,18 @@ def _header(
         rows.delimiter = found[1]
         parsed = _cells(rows, tolerant=tolerant)
         first = next(parsed, [])
-    if not first:
+    if not any(map(str.strip, first)):
         raise DamagedRecord("no names of columns")
+    if any(name != name.lstrip() and name.lstrip()[:1] == '"' for name in first):
+        raise UnfitFile("has spaces before the quotes of its first line: remove spaces after the delimiters")
     others = [name for name, other in DELIMITERS.items() if other in first[0] and other != rows.delimiter]
     if len(first) == 1 and others and not sure:
         raise UnfitFile(f"begins with one cell that holds {DELIMITERS[others[0]]!r}: add delimiter={others[0]}")
-    return first, parsed
+    return [name.strip() for name in first], parsed
 
 
 def _cells(rows: Rows, *, tolerant: bool) -> Iterator[list[str]]:
-    """Yield the cells of each row; with ``tolerant``, a damaged row has no cells."""
+    """Yield the cells of each row but empty ones; with ``tolerant``, a damaged row has no cells."""
     csv.field_size_limit(MAX_CHARACTERS)
     damaged_as_empty = ("" if text is None or "\0" in text else text for text in rows)
     texts = damaged_as_empty if tolerant else map(check_text, filter(None, rows))
@@ -215,7 +225,8 @@ def _cells(rows: Rows, *, tolerant: bool) -> Iterator[list[str]]:
             if not tolerant:
                 raise DamagedRecord(str(error)) from None
             cells = []
-        yield [cell[1:] if cell[:1] == "'" and is_formula(cell[1:]) else cell for cell in cells]
+        if len(cells) < 2 or any(cells):
+            yield [cell[1:] if cell[:1] == "'" and is_formula(cell[1:]) else cell for cell in cells]
 
 
 def is_formula(cell: str) -> bool:

@@ -5,8 +5,10 @@ A central release computes one result from all records. In a central release, on
 determined the format, one record (the first row) could change how all other rows are read.
 """
 
+import logging
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from functools import cache
 from pathlib import Path
 from typing import IO, Any
 
@@ -18,15 +20,30 @@ Types = Mapping[str, Any]  # Arrow types of columns
 
 FORMATS = ("txt", "jsonl", "json", "csv", "parquet")
 STANDARD_STREAM = "-"
-ENDINGS = {**{name: name for name in FORMATS}, "ndjson": "jsonl", "tsv": "csv"}
-SPREADSHEETS = ("xls", "xlsx", "xlsm", "xlsb", "ods")
-DOCUMENTS = ("doc", "docx", "odt", "pdf", "rtf", "html", "xml")  # no output is given such a name by mistake
-SPREADSHEET_ADVICE = "a spreadsheet, which cannot be read or written: save it as csv (UTF-8)"
-COMPRESSED = ("bz2", "xz", "zst", "zip", "7z")
+ARROW = ("arrow", "feather", "ipc")  # read as parquet files are, and never written
+ENDINGS = {**{name: name for name in FORMATS}, "ndjson": "jsonl", "tsv": "csv", **dict.fromkeys(ARROW, "parquet")}
+COMPRESSIONS = ("gz", "bz2", "xz", "zst")  # endings of compressed files that are read; outputs are only gz
 COMPRESSED_ADVICE = "compressed in a way that is not read or written: unpack it, or compress it with gzip"
+SPREADSHEET_ADVICE = "a spreadsheet, which cannot be read or written: save it as csv (UTF-8)"
+DOCUMENT_ADVICE = "a document, which cannot be read or written: save its text as txt (UTF-8), one record on each line"
+REFUSED = {  # by the ending of a name, which nobody gives to data by mistake
+    **dict.fromkeys(("xls", "xlsx", "xlsm", "xlsb", "ods", "numbers"), SPREADSHEET_ADVICE),
+    **dict.fromkeys(("zip", "7z", "rar", "lz4", "br", "lzma", "tar", "tgz"), COMPRESSED_ADVICE),
+    **dict.fromkeys(("doc", "docx", "odt", "pdf", "rtf", "html", "htm", "xml", "pptx"), DOCUMENT_ADVICE),
+}
+MAX_UNREAD = 10  # names that a line lists
 MAX_CHARACTERS = 2**24  # of a row
 TOO_LONG = f"more than {MAX_CHARACTERS:,} characters"
 BYTE_ORDER_MARK = "\ufeff"  # dropped at the beginning of every row, so that the rule reads one row alone
+
+
+@cache
+def say_unread(place: str, names: tuple[str, ...]) -> None:
+    """Log one line, once in a run, with the names of what is not read in a directory or file."""
+    more = " and others" if len(names) > MAX_UNREAD else ""
+    logging.getLogger("adept").warning(
+        "adept: in %s, these are not read: %s%s", place, ", ".join(names[:MAX_UNREAD]), more
+    )
 
 
 class UnfitFile(Exception):
@@ -86,18 +103,19 @@ def check_columns(names: Sequence[str]) -> None:
     places: dict[str, int] = {}
     for number, name in enumerate(names, start=1):
         if places.setdefault(name, number) != number:
-            raise UnfitFile(f"is damaged (columns {places[name]} and {number} have the same name): repair it")
+            raise UnfitFile(f"is unclear (columns {places[name]} and {number} have the same name): rename one")
 
 
-def is_gzip_name(location: str) -> bool:
-    """Return True if the name of a file ends with .gz, in upper or lower case."""
-    return location.lower().endswith(".gz")
+def compression_of(location: str) -> str | None:
+    """Return the ending of a compressed file's name, such as ``gz``; None for other names."""
+    ending = Path(location).suffix.removeprefix(".").lower()
+    return ending if ending in COMPRESSIONS else None
 
 
 def ending_of(location: str) -> str:
-    """Return the ending of a file's name in lower case, without .gz and without a dot."""
-    name = location[:-3] if is_gzip_name(location) else location
-    return Path(name).suffix.removeprefix(".").lower()
+    """Return the ending of a file's name in lower case, without a dot and without ``.gz``."""
+    path = Path(location)
+    return Path(path.stem if compression_of(location) else path.name).suffix.removeprefix(".").lower()
 
 
 def tells_format(location: str) -> bool:
@@ -108,12 +126,8 @@ def tells_format(location: str) -> bool:
 def format_of_name(location: str) -> str | None:
     """Return the format that a file's name shows, or None; raise DataError for names like a.pdf."""
     ending = ending_of(location)
-    if ending in SPREADSHEETS:
-        raise DataError(f"{location} is {SPREADSHEET_ADVICE}")
-    if ending in COMPRESSED:
-        raise DataError(f"{location} is {COMPRESSED_ADVICE}")
-    if ending in DOCUMENTS:
-        raise _unknown(location)
+    if ending in REFUSED:
+        raise DataError(f"{location} is {REFUSED[ending]}")
     return ENDINGS.get(ending)
 
 
@@ -122,13 +136,9 @@ def file_format(location: str, given: str | None = None) -> str:
     if found := given or format_of_name(location):
         return found
     if location == STANDARD_STREAM:
-        raise DataError(f"format of standard input or output is unknown: give format= as one of {', '.join(FORMATS)}")
-    raise _unknown(location)
-
-
-def _unknown(location: str) -> DataError:
-    return DataError(
-        f"unknown file format {ending_of(location)!r} of {location}: use one of {', '.join(FORMATS)}, or give format="
+        raise DataError(f"format of standard input or output is unknown: give format= as one of {', '.join(ENDINGS)}")
+    raise DataError(
+        f"unknown file format {ending_of(location)!r} of {location}: use one of {', '.join(ENDINGS)}, or give format="
     )
 
 

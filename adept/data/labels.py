@@ -59,21 +59,26 @@ def is_missing(value: Any) -> bool:
     return is_null(value) or (isinstance(value, str) and not value.strip())
 
 
-def label_set_of(labels: Iterable[Any]) -> tuple[str, ...]:
-    """Return a public label set's labels as texts; raise ConfigurationError if two are equal."""
+def label_set_of(labels: Iterable[Any], *, file: str | None = None) -> tuple[str, ...]:
+    """Return a public label set's labels as texts; raise ConfigurationError if two are equal.
+
+    ``file`` names the file whose lines the labels are; its blank lines are no labels.
+    """
     places: dict[str, int] = {}
     if isinstance(labels, str | bytes) or not isinstance(labels, Iterable):
         raise ConfigurationError("label_set must be a list of labels, got a single one: add the others")
     for number, label in enumerate(labels, start=1):
+        if file and is_missing(label):
+            continue
         if (text := plain_text(label)) is None:
             kind = "an empty one" if is_missing(label) else f"a value of type {type(label).__name__}"
             raise ConfigurationError(
                 f"label_set must hold names, whole numbers or booleans, got {kind} in entry {number}: correct it or leave it out"
             )
         if places.setdefault(text, number) != number:
+            where = f"lines {places[text]} and {number} of {file}" if file else f"entries {places[text]} and {number}"
             raise ConfigurationError(
-                f"label_set must hold labels that are all different, but entries {places[text]} and {number} are both "
-                f"{text!r}: leave one out"
+                f"label_set must hold labels that are all different, but {where} are both {text!r}: leave one out"
             )
     return tuple(places)
 
@@ -104,14 +109,7 @@ def read_label_set(given: Sequence[str] | None) -> tuple[str, ...]:
     if len(labels) != 1 or not str(labels[0]).startswith(FROM_FILE):
         return label_set_of(labels)
     location = os.path.expanduser(str(labels[0]).removeprefix(FROM_FILE))  # noqa: PTH111 - Path raises without a home
-    lines: dict[str, int] = {}
-    for number, record in enumerate(read_records(location, options=ReadingOptions(format="txt")), start=1):
-        label = plain_text(record["text"])
-        if label is not None and lines.setdefault(label, number) != number:
-            raise ConfigurationError(
-                f"label_set must hold labels that are all different, but lines {lines[label]} and {number} of {location} are "
-                "the same label: leave one out"
-            )
-    if not lines:
+    lines = [record["text"] for record in read_records(location, options=ReadingOptions(format="txt"))]
+    if not (found := label_set_of(lines, file=location)):
         raise ConfigurationError(f"label_set must hold labels, got none in {location}: write one on each line")
-    return tuple(lines)
+    return found

@@ -1,4 +1,4 @@
-"""Read and write Parquet files, and keep the types of their columns.
+"""Read Parquet and Arrow files, write Parquet files, and keep the types of their columns.
 
 Each row is read as a ``PlacedRecord``, which remembers the Arrow batch that holds the row. A value
 that is written to another Parquet file is copied from this batch, so nanoseconds, decimals, maps
@@ -13,21 +13,23 @@ separately. A value that Python cannot hold becomes an ``UnreadableValue``, or N
 reader. QED.
 """
 
-import gzip
 import io
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from functools import partial
 from typing import IO, Any
 
 import pyarrow
-from pyarrow import parquet, types
+from pyarrow import ipc, parquet, types
 
+from adept.data.column_names import folded
 from adept.data.formats import ArrowValue, PlacedRecord, Record, Types, UnfitFile, UnreadableValue, Write, check_columns
 from adept.errors import DataError
 
 MEMORY_BYTES = 2**29  # most bytes of a file that must be held in memory: a compressed one, or one from a pipe
 READ_ROWS = 1024
-NO_PARQUET = "no valid parquet"
+ARROW_FILE, ARROW_STREAM = b"ARROW1", b"\xff\xff\xff\xff"  # the first bytes, which no record can change
+NO_PARQUET = "no valid parquet or Arrow"
 FAILURES = (pyarrow.ArrowException, ValueError, TypeError, LookupError, OverflowError, RecursionError)
 
 
@@ -38,20 +40,24 @@ def read_parquet(
     columns: Collection[str] | None = None,
     on_header: Callable[[Sequence[str]], None] = lambda names: None,
 ) -> Iterator[Record]:
-    """Call ``on_header`` with the names of all columns; then yield the rows of a Parquet file."""
+    """Call ``on_header`` with the names of all columns; then yield the rows of a file.
+
+    Of ``columns``, those are read whose names differ only in case or in spaces around them, too.
+    """
     try:
         source = _searchable(stream)
-        file = parquet.ParquetFile(source)
-        if tolerant and any(types.is_dictionary(field.type) for field in file.schema_arrow):
-            file = parquet.ParquetFile(source, metadata=_without_dictionaries(source))
-        names = file.schema_arrow.names
+        schema, batches, _ = _open(source, tolerant=tolerant)
+        names = schema.names
         check_columns(names)
         on_header(names)
-        used = [name for name in names if columns is None or name in columns]
+        wanted = set(map(folded, names if columns is None else columns))
+        used = [name for name in names if folded(name) in wanted]
         # Arrow takes a dot for the path to a field inside a column.
         asked = None if any("." in name for name in names) else used
-        for read in file.iter_batches(batch_size=READ_ROWS, use_threads=False, columns=asked):
-            batch = read.select(used)
+        parts = ((read, start) for read in batches(asked) for start in range(0, read.num_rows, READ_ROWS))
+        for read, start in parts:
+            read.validate()
+            batch = read.select(used).slice(start, READ_ROWS)
             values = [plain_values(column, tolerant=tolerant) for column in batch.columns]
             for index in range(batch.num_rows):
                 yield PlacedRecord({name: row[index] for name, row in zip(used, values, strict=True)}, batch, index)
@@ -63,8 +69,28 @@ def read_parquet(
         ) from None
 
 
+def _open(source: Any, *, tolerant: bool = False) -> tuple[Any, Callable[[list[str] | None], Iterable[Any]], bool]:
+    """Return the schema, a function that reads batches of columns, and True if there is one part.
+
+    The batches of an Arrow file hold all columns.
+    """
+    head = source.read(len(ARROW_FILE))
+    source.seek(0)
+    if head == ARROW_FILE:
+        parts = ipc.open_file(source)
+        return parts.schema, lambda _: map(parts.get_batch, range(parts.num_record_batches)), False
+    if head.startswith(ARROW_STREAM):
+        stream = ipc.open_stream(source)
+        return stream.schema, lambda _: stream, False
+    file = parquet.ParquetFile(source)
+    if tolerant and any(types.is_dictionary(field.type) for field in file.schema_arrow):
+        file = parquet.ParquetFile(source, metadata=_without_dictionaries(source))
+    read = partial(file.iter_batches, READ_ROWS, use_threads=False)
+    return file.schema_arrow, lambda columns: read(columns=columns), file.num_row_groups <= 1
+
+
 def _searchable(stream: Any) -> Any:
-    if stream.seekable() and not isinstance(stream, gzip.GzipFile):
+    if isinstance(stream, io.BufferedReader) and isinstance(stream.raw, io.FileIO) and stream.seekable():
         return stream
     whole = stream.read(MEMORY_BYTES + 1)
     if len(whole) > MEMORY_BYTES:
@@ -127,14 +153,14 @@ def _microseconds(column: Any) -> Any:
 
 
 def file_types(stream: IO[bytes]) -> dict[str, Any]:
-    """Return the Arrow type of each column of a Parquet file."""
+    """Return the Arrow type of each column of a Parquet or Arrow file."""
     try:
-        file = parquet.ParquetFile(_searchable(stream))
+        schema, _, has_one_part = _open(_searchable(stream))
     except (pyarrow.ArrowException, ValueError, OSError):
         raise UnfitFile(f"is damaged ({NO_PARQUET}): repair it") from None
-    check_columns(file.schema_arrow.names)
-    found = {field.name: bare_type(field.type) for field in file.schema_arrow}
-    return found if file.num_row_groups <= 1 else {name: long_indices(kind) for name, kind in found.items()}
+    check_columns(schema.names)
+    found = {field.name: bare_type(field.type) for field in schema}
+    return found if has_one_part else {name: long_indices(kind) for name, kind in found.items()}
 
 
 def long_indices(kind: Any) -> Any:

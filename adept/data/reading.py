@@ -1,4 +1,4 @@
-"""Read records from data files of each format in ``FORMATS``, compressed with gzip or not.
+"""Read records from data files of each format in ``FORMATS``, compressed or not.
 
 Files of any size are read record by record. No error message shows content of a record. A
 *tolerant* reader refuses no file because of one record. Instead of a damaged record, it yields a
@@ -18,44 +18,65 @@ options. A byte order mark is dropped at the beginning of every row, not only of
 the exceptions to the claim. Statements, pages and docs take them from this list.
 """
 
+import bz2
 import errno
+import glob
 import gzip
 import io
+import lzma
 import os
 import re
 import zlib
+from collections import Counter
 from collections.abc import Callable, Collection, Generator, Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from adept.data.column_names import RequiredColumns
-from adept.data.csv_files import DELIMITERS, delimiter_of, read_csv
+from adept.data.column_names import RequiredColumns, list_names
+from adept.data.csv_files import DELIMITERS, read_csv
 from adept.data.formats import (
     COMPRESSED_ADVICE,
-    FORMATS,
+    DOCUMENT_ADVICE,
+    ENDINGS,
     SPREADSHEET_ADVICE,
     STANDARD_STREAM,
     DamagedRecord,
     Record,
     UnfitFile,
+    compression_of,
+    ending_of,
     file_format,
     format_of_name,
-    is_gzip_name,
     read_txt,
+    say_unread,
+    tells_format,
 )
 from adept.data.json_files import read_json, read_jsonl
 from adept.errors import ConfigurationError, DataError
 from adept.ranges import check_choice
 
-GZIP = b"\x1f\x8b"
-ZIP = b"PK\x03\x04"  # as a new spreadsheet begins
-OLD_SPREADSHEET = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
-COMPRESSED_BYTES = re.compile(rb"BZh[1-9]1AY&SY|\xfd7zXZ\0|\x28\xb5\x2f\xfd|7z\xbc\xaf")
-UTF_16 = (b"\xff\xfe", b"\xfe\xff")
-PARQUET = b"PAR1"
+# The first bytes of compressed files that are read: the groups have the names of their endings
+COMPRESSED_HEAD = re.compile(rb"(?P<gz>\x1f\x8b)|(?P<bz2>BZh[1-9]1AY&SY)|(?P<xz>\xfd7zXZ\0)|(?P<zst>\x28\xb5\x2f\xfd)")
+UNFIT_HEADS = {  # by the first bytes of a file
+    b"PK\x03\x04": f"{SPREADSHEET_ADVICE}, or a zip archive: unpack it",
+    b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1": SPREADSHEET_ADVICE,
+    b"%PDF-": DOCUMENT_ADVICE,
+    b"{\\rtf": DOCUMENT_ADVICE,
+    b"7z\xbc\xaf": COMPRESSED_ADVICE,
+    b"\x04\x22\x4d\x18": COMPRESSED_ADVICE,
+    b"\xff\xfe": "UTF-16: save it as UTF-8",
+    b"\xfe\xff": "UTF-16: save it as UTF-8",
+    b"PAR1": "a parquet file: add format=parquet",
+    b"ARROW1": "an Arrow file: add format=arrow",
+    b"\xff\xff\xff\xff": "an Arrow file: add format=arrow",
+}
+SHARD = re.compile(r"-\d+-of-0*(\d+)(?:-[0-9a-f]{16})?(?=\.)")  # of the names of a data set's parts on the Hub
 HEAD_BYTES = 10  # enough to tell what a file is
+SIDECARS = re.compile(
+    r"[._].*|dataset_infos?\.json|dataset_dict\.json|state\.json|.*\.md|(README|LICENSE)(\..*)?", re.IGNORECASE
+)
 READING_EXCEPTIONS = (
     "in a csv file, a quote that its row does not close takes in the rows after it, up to the next quote or the end of the file",
     "in a JSON array, a string or bracket that its element does not close takes in the elements after it, often all of them: "
@@ -72,8 +93,9 @@ class ReadingOptions:
 
     # --- Files
     format: str | None = None
-    """Format of the input: txt | jsonl | json | csv | parquet. An output gets the same format if
-    its name does not show another one. With null, the names of the files decide."""
+    """Format of the input: txt | jsonl | json | csv | tsv | parquet | arrow. An output gets the same
+    format if its name does not show another one (parquet for arrow). With null, the names of the
+    files decide."""
     delimiter: str | None = None
     """Separator of the cells in csv files: comma | semicolon | tab | pipe. With null, tabs separate
     the cells of .tsv files, and commas the cells of all other files."""
@@ -82,7 +104,9 @@ class ReadingOptions:
 
     def __post_init__(self) -> None:
         if self.format is not None:
-            check_choice(FORMATS, format=self.format)
+            check_choice(tuple(ENDINGS), format=self.format)
+            self.delimiter = self.delimiter or ("tab" if self.format == "tsv" else None)
+            self.format = ENDINGS[self.format]
         if self.delimiter is not None:
             check_choice(DELIMITERS, delimiter=self.delimiter)
         if self.columns is not None and (
@@ -95,7 +119,8 @@ class ReadingOptions:
     def check_used(self, locations: Iterable[str]) -> None:
         """Raise ConfigurationError if options for csv files are given and no csv file is read."""
         given = [name for name in ("delimiter", "columns") if getattr(self, name) is not None]
-        kinds = {file_format(location, self.format) for location in locations if given}
+        places = [data_files(location, self.format) for location in locations if given]
+        kinds = {file_format(part, kind) for parts, kind in places for part in parts}
         if given and "csv" not in kinds:
             raise ConfigurationError(
                 f"{given[0]} must be left out for {' and '.join(sorted(kinds))}: it is for csv files"
@@ -118,14 +143,16 @@ READERS: dict[str, Callable[..., Iterator[Record]]] = {
 
 
 def read_records(
-    location: str,
+    location: str | Sequence[str],
     *,
     options: ReadingOptions | None = None,
     tolerant: bool = False,
     columns: Collection[str] | None = None,
     required: RequiredColumns | None = None,
 ) -> Iterator[Record]:
-    """Yield the records of a file, of standard input (``-``), or of all files in a directory.
+    """Yield the records of a location or, if several files are given, of these files.
+
+    A location is a file, ``-`` (standard input), a directory or a pattern such as ``*.csv``.
 
     Every line of a txt file, even an empty one, is a record ``{"text": line}``. Blank lines of
     jsonl and csv files are skipped.
@@ -141,7 +168,7 @@ def read_records(
             becomes shorter while it is read.
     """
     options = options or ReadingOptions()
-    parts, kind = data_files(location, options.format)
+    parts, kind = data_files(location, options.format) if isinstance(location, str) else (location, options.format)
     options = replace(options, format=kind)
     yield from read_files(parts, options=options, tolerant=tolerant, columns=columns, required=required)
 
@@ -200,8 +227,8 @@ def _file_records(
 
 
 def _csv_options(location: str, options: ReadingOptions) -> dict[str, Any]:
-    delimiter = delimiter_of(location, options.delimiter)
-    return {"delimiter": delimiter, "sure": options.delimiter is not None, "named": options.columns}
+    name = options.delimiter or ("tab" if ending_of(location) == "tsv" else "comma")
+    return {"delimiter": DELIMITERS[name], "sure": options.delimiter is not None, "named": options.columns}
 
 
 def parquet_types(location: str, *, tolerant: bool = False) -> dict[str, Any]:
@@ -219,14 +246,11 @@ def declared_columns(location: str, options: ReadingOptions) -> list[str] | None
         return None
     if kind == "txt":
         return ["text"]
-    if kind == "csv" and options.columns is not None:
-        return list(options.columns)
-    if kind == "parquet":
-        return list(parquet_types(location, tolerant=True))
+    names: list[str] = []
+    more = _csv_options(location, options) if kind == "csv" else {}
     with _data_errors(location, lambda: 0), open_input(location, kind=kind, tolerant=True) as stream:
-        names: list[str] = []
-        next(read_csv(stream, tolerant=True, on_header=names.extend, **_csv_options(location, options)), None)
-        return names or None
+        next(READERS[kind](stream, tolerant=True, on_header=names.extend, **more), None)
+    return names or None
 
 
 def mismatch(location: str, options: ReadingOptions) -> str | None:
@@ -237,36 +261,74 @@ def mismatch(location: str, options: ReadingOptions) -> str | None:
     kind = file_format(location, options.format)
     with open_input(location, kind="parquet", tolerant=True) as stream:
         head = stream.read(HEAD_BYTES)
-    try:
-        if kind != "parquet":
-            _check_head(head)
-    except UnfitFile as error:
-        return f"{location} {error}"
-    if head.startswith(GZIP):
-        return f"{location} begins like a compressed file: give it a name that ends with .gz"
+    if found := COMPRESSED_HEAD.match(head):
+        return f"{location} begins like a compressed file: give it a name that ends with .{found.lastgroup}"
+    if unfit := None if kind == "parquet" else _unfit(head):
+        return f"{location} is {unfit}"
     if kind == "jsonl" and _opens_array(head):
         return f"{location} begins like a JSON array: add format=json"
     return None
 
 
 def data_files(location: str, given: str | None) -> tuple[list[str], str | None]:
-    """Return the files at a location (a file, ``-`` or a directory), and their format, if known."""
+    """Return the files at a location (as for ``read_records``), and their format, if known."""
+    if location != STANDARD_STREAM and not os.path.exists(location) and glob.has_magic(location):  # noqa: PTH110
+        return _matching(location), given
     if location == STANDARD_STREAM or not os.path.isdir(location):  # noqa: PTH112 - Path.is_dir raises for a long name
         return [location], given
-    return part_files(location), given or format_of_name(location.rstrip("/"))
+    given = given or format_of_name(location.rstrip("/"))
+    return part_files(location, given), given
 
 
-def part_files(directory: str) -> list[str]:
-    """Return the files in a directory, sorted; names that begin with . or _ are left out."""
+def part_files(directory: str, given: str | None = None) -> list[str]:
+    """Return the data files in a directory, sorted by name, and log the names of the others.
+
+    SIDECARS are left out and not named. If the format is ``given``, all other files hold data.
+    """
     try:
-        found = sorted(path for path in Path(directory).iterdir() if not path.name.startswith((".", "_")))
+        found = sorted(path for path in Path(directory).iterdir() if not SIDECARS.fullmatch(path.name))
     except OSError as error:
         raise DataError(f"cannot read {directory}: {error.strerror}") from None
+    files, folders = [path for path in found if not path.is_dir()], [path.name for path in found if path.is_dir()]
+    if folders:
+        raise DataError(
+            f"{directory} holds directories ({list_names(folders)}), which are not read: name one of them, or the "
+            "files by a pattern such as '*/*'"
+        )
+    parts = [path for path in files if given or tells_format(path.name)]
+    if not parts:
+        raise DataError(f"{directory} is a directory without data files: name another one, or add format=")
+    check_shards(parts)
+    if unread := tuple(path.name for path in files if path not in parts):
+        say_unread(directory, unread)
+    return list(map(str, parts))
+
+
+def check_shards(paths: Sequence[Path]) -> None:
+    """Raise DataError if files are called ``-of-00002`` and others of the two are missing."""
+    counts = Counter((SHARD.sub("", path.name), int(found[1])) for path in paths if (found := SHARD.search(path.name)))
+    for (name, most), count in counts.items():
+        if count != most:
+            raise DataError(
+                f"{paths[0].parent} holds {count} of the {most} parts of {name}: add the others, or remove the surplus"
+            )
+
+
+def _matching(pattern: str) -> list[str]:
+    names = [Path(name) for name in glob.glob(pattern, recursive=True)]  # noqa: PTH207
+    files = [str(name) for name in names if name.is_file() and not SIDECARS.fullmatch(name.name)]
+    folders = [str(name) for name in names if name.is_dir() and tells_format(str(name))]
+    parts = [part for name in folders for part in part_files(name, format_of_name(name))]
+    found = sorted({*files, *parts})
     if not found:
-        raise DataError(f"{directory} is a directory without data files: name another one")
-    if any(path.is_dir() for path in found):
-        raise DataError(f"{directory} holds directories, which are not read: name the files by a pattern such as '*/*'")
-    return [str(path) for path in found]
+        raise DataError(f"cannot read {pattern}: no file has such a name")
+    places: dict[tuple[int, int], str] = {}
+    for location in found:
+        state = Path(location).stat()
+        first = places.setdefault((state.st_dev, state.st_ino), location)
+        if first != location:
+            raise DataError(f"{first} and {location} are one file, which would be read twice: leave one out")
+    return found
 
 
 @contextmanager
@@ -283,7 +345,7 @@ def _data_errors(location: str, records: Callable[[], int]) -> Iterator[None]:
         raise DataError(f"{location} needs more memory than there is, after record {records()}: split it") from None
     except FileNotFoundError:
         raise DataError(f"cannot read {location}, for it does not exist: correct its name") from None
-    except (OSError, EOFError, zlib.error) as error:
+    except (OSError, EOFError, zlib.error, lzma.LZMAError) as error:
         raise DataError(f"cannot read {location}: {getattr(error, 'strerror', None) or 'damaged'}") from None
 
 
@@ -295,25 +357,24 @@ def open_input(location: str, *, kind: str, at_least: int = 0, tolerant: bool = 
     the first bytes of the file decide, too.
 
     Raises:
-        UnfitFile: the file is a spreadsheet, UTF-16, or compressed in a format other than gzip.
+        UnfitFile: the file is a spreadsheet, a document, UTF-16, or compressed in another way.
     """
     with ExitStack() as stack:
         raw = _Source(os.dup(0)) if location == STANDARD_STREAM else _Source(location, at_least)
         stack.callback(raw.close)
-        compressed = is_gzip_name(location)
-        if not tolerant:
-            head = raw.look()
-            if not compressed and kind != "parquet":
-                _check_head(head)
-            compressed = compressed or head.startswith(GZIP)
+        compression, head = compression_of(location), b"" if tolerant else raw.look()
+        if not compression and (found := COMPRESSED_HEAD.match(head)):
+            compression = found.lastgroup
         stream: Any = stack.enter_context(io.BufferedReader(raw))
-        if compressed:
-            stream = stack.enter_context(gzip.GzipFile(fileobj=stream, mode="rb"))
+        if compression:
+            stream = io.BufferedReader(stack.enter_context(DECOMPRESSORS[compression](stream)))
+            head = b"" if tolerant else stream.peek(HEAD_BYTES)
         if kind != "parquet":
+            if unfit := _unfit(head):
+                raise UnfitFile(f"is {unfit}")
             newline = "" if kind == "csv" else None  # a quoted cell of a csv may hold line ends
             errors = "replace" if tolerant else "surrogateescape"
-            buffered = io.BufferedReader(stream) if compressed else stream
-            stream = stack.enter_context(io.TextIOWrapper(buffered, "utf-8", errors=errors, newline=newline))
+            stream = stack.enter_context(io.TextIOWrapper(stream, "utf-8", errors=errors, newline=newline))
         yield stream
 
 
@@ -348,17 +409,22 @@ class _Source(io.FileIO):
         return count
 
 
-def _check_head(head: bytes) -> None:
-    if head.startswith(ZIP):
-        raise UnfitFile(f"is {SPREADSHEET_ADVICE}, or a zip archive: unpack it")
-    if head.startswith(OLD_SPREADSHEET):
-        raise UnfitFile(f"is {SPREADSHEET_ADVICE}")
-    if COMPRESSED_BYTES.match(head):
-        raise UnfitFile(f"is {COMPRESSED_ADVICE}")
-    if head.startswith(UTF_16):
-        raise UnfitFile("is UTF-16: save it as UTF-8")
-    if head.startswith(PARQUET):
-        raise UnfitFile("is a parquet file: add format=parquet")
+def _open_zstd(stream: Any) -> Any:
+    import pyarrow  # slow to import
+
+    return pyarrow.CompressedInputStream(pyarrow.PythonFile(stream, "r"), "zstd")
+
+
+DECOMPRESSORS: dict[str, Callable[[Any], Any]] = {
+    "gz": lambda stream: gzip.GzipFile(fileobj=stream, mode="rb"),
+    "bz2": bz2.BZ2File,
+    "xz": lzma.LZMAFile,
+    "zst": _open_zstd,
+}
+
+
+def _unfit(head: bytes) -> str | None:
+    return next((advice for begin, advice in UNFIT_HEADS.items() if head.startswith(begin)), None)
 
 
 def _opens_array(head: bytes) -> bool:

@@ -14,6 +14,7 @@ import numbers
 import re
 import unicodedata
 from collections.abc import Callable, Iterable, Sequence
+from datetime import date, time
 from decimal import Decimal
 from typing import Any
 
@@ -23,6 +24,7 @@ from adept.errors import DataError
 MAX_NUMBER = 10**100  # Python refuses to spell numbers of thousands of digits
 # A whole number in a csv column that pandas wrote with gaps
 WHOLE = re.compile(r"(-?(?:0|[1-9][0-9]{0,99}))\.0+")
+BOOLEANS = ("True", "False", "TRUE", "FALSE")  # as Python, R and spreadsheets spell them
 LIST_ADVICE = "give a list, an array or a column"
 ARRAY_TYPES, SCALAR_TYPES = [("numpy", "ndarray")], [("numpy", "generic")]
 COLUMN_TYPES: dict[tuple[str, str], Callable[[Any], Iterable[Any]]] = {
@@ -53,18 +55,20 @@ def text_list(texts: object, name: str = "texts", *, first: int = 1) -> list[str
         first: the position of the first text in error messages.
 
     Raises:
-        DataError: the type of ``texts`` is not supported, or an element is not a string.
+        DataError: the type of ``texts`` is not supported, or an element has no ``cell_text``.
     """
     values = _elements(texts, name)
     if set(map(type, values)) <= {str}:
         return values
+    found = []
     for position, value in enumerate(values, start=first):
-        if not isinstance(value, str):
+        if (text := cell_text(value)) is None:
             raise DataError(
                 f"{name} must be strings, got {_kind(value)} at position {position}: leave that record out, or make it "
                 "a string"
             )
-    return [str.__str__(value) for value in values]  # subclasses such as np.str_ become plain strings
+        found.append(text)
+    return found
 
 
 def value_list(values: object, count: int, name: str) -> list[Any]:
@@ -147,11 +151,13 @@ def plain_text(value: Any) -> str | None:
 
     Strings are normalised (NFC), and space around them is removed. A whole number becomes a text of
     its digits, even if it is given as 1.0, "1.0" or Decimal("1.00"). Booleans become "true" and
-    "false". None, NaN, fractions such as 1.5, bytes, dates, containers and blank strings have no
-    text.
+    "false", even if they are given as "True" or "FALSE". None, NaN, fractions such as 1.5, bytes,
+    dates, containers and blank strings have no text.
     """
     if isinstance(value, str):
         text = unicodedata.normalize("NFC", value).strip()
+        if text in BOOLEANS:
+            return text.lower()
         whole = WHOLE.fullmatch(text)
         return (str(int(whole[1])) if whole else text) or None
     if hasattr(value, "item") and getattr(value, "shape", None) == ():
@@ -161,6 +167,23 @@ def plain_text(value: Any) -> str | None:
     if isinstance(value, numbers.Real | Decimal) and _is_whole(value):
         return str(int(value))  # type: ignore[arg-type]
     return None
+
+
+def cell_text(value: Any) -> str | None:
+    """Return the text of a value in a column of texts, as a csv file spells it; None if it has none.
+
+    Strings stay as they are. Whole numbers and booleans become text as in ``plain_text``, and
+    fractions and dates as Python spells them.
+    """
+    if isinstance(value, str):
+        return str.__str__(value)  # subclasses such as np.str_ become plain strings
+    if (text := plain_text(value)) is not None or is_null(value):
+        return text
+    if instance_of(value, SCALAR_TYPES):
+        value = value.item()
+    if isinstance(value, date | time):
+        return str(value)
+    return str(value) if isinstance(value, float | Decimal) and str(value)[-1].isdigit() else None
 
 
 def _is_whole(number: Any) -> bool:

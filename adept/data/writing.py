@@ -15,13 +15,14 @@ from typing import Any
 
 from adept.data.csv_files import DELIMITERS, to_cell, write_csv
 from adept.data.formats import (
+    ARROW,
     STANDARD_STREAM,
     Types,
     Write,
+    compression_of,
     ending_of,
     file_format,
     format_of_name,
-    is_gzip_name,
     write_txt,
 )
 from adept.data.json_files import to_json, write_json, write_jsonl
@@ -55,6 +56,10 @@ def written_format(target: str, options: ReadingOptions, sources: Iterable[str])
     option ``format``, and the format in the first input's name.
     """
     named = target != STANDARD_STREAM and format_of_name(target)
+    if compression_of(target) not in (None, "gz") or ending_of(target) in ARROW:
+        raise DataError(
+            f"{target} has an ending that is read and not written: write .parquet for Arrow, .gz for others"
+        )
     model = target if named else next(iter(sources), target)
     kind = named or file_format(model, options.format)
     if kind != "csv":
@@ -71,7 +76,7 @@ def record_writer(location: str, *, format: str, columns: Sequence[str], types: 
     A txt file gets only the first column. In a parquet file, a column that is not in ``types``
     holds text.
     """
-    compressed = is_gzip_name(location.removesuffix(".partial"))
+    compressed = compression_of(location.removesuffix(".partial")) == "gz"
     raw: Any = gzip.open(location, "wb") if compressed else Path(location).open("wb")  # noqa: SIM115
     binary = format == "parquet"
     with (

@@ -37,6 +37,7 @@ from typing import Any
 import numpy as np
 
 from adept.data.formats import STANDARD_STREAM, Record, file_format
+from adept.data.text_arguments import cell_text
 from adept.data.writing import written_format
 from adept.errors import ConfigurationError, DataError
 from adept.mechanisms.central_counts import Counts
@@ -192,7 +193,7 @@ class CentralPlan(Plan[CentralStatement]):
 
     def vote(self, batch: Sequence[Record]) -> Entry:
         """Return only the votes of a batch of records; a cluster's workers call this method."""
-        texts = [record.get(self.options.text_column) for record in batch]
+        texts = [cell_text(record.get(self.options.text_column)) for record in batch]
         labels = [record.get(self.options.label) for record in batch] if self.options.label else None
         return {"votes": self.writer.vote(texts, labels)}
 

@@ -179,8 +179,9 @@ class CheckedRecords:
         if self._label_column is None:
             if not self._drops_labels:
                 refuse_late_label(record, number=number)
-            return record
-        return record | {self._label_column: self._label(record, self._label_column, number)}
+            return record | {self._options.text_column: text}
+        label = self._label(record, self._label_column, number)
+        return record | {self._options.text_column: text, self._label_column: label}
 
     def _label(self, record: Record, column: str, number: int) -> str | None:
         if self._optional and is_missing(record.get(column)):

@@ -1,6 +1,5 @@
 """The input of a release: one file, several files that match a pattern, or standard input."""
 
-import glob
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -9,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from adept.data.column_names import RequiredColumns
-from adept.data.formats import STANDARD_STREAM, PlacedRecord, Record, file_format, is_gzip_name, tells_format
+from adept.data.formats import PlacedRecord, Record, compression_of, file_format
 from adept.data.parquet_files import bare_type, long_indices
 from adept.data.reading import (
     ReadingOptions,
@@ -17,7 +16,6 @@ from adept.data.reading import (
     declared_columns,
     mismatch,
     parquet_types,
-    part_files,
     read_files,
 )
 from adept.errors import DataError
@@ -43,8 +41,6 @@ class Inputs:
     def of(cls, source: str, options: ReadingOptions) -> "Inputs":
         """Find the files that a source (a file, directory or pattern) names; sort them by name."""
         found, given = data_files(source, options.format)
-        if source != STANDARD_STREAM and not Path(source).exists() and glob.has_magic(source):
-            found = _find(source)
         reading = ReadingOptions(format=given, delimiter=options.delimiter, columns=options.columns)
         reading.check_used(found)
         return cls(tuple(found), reading, _sizes(found))
@@ -104,21 +100,11 @@ class Inputs:
     def estimate(self) -> int | None:
         """Return the number of lines as an estimate of the records, or None.
 
-        None stands for input that has no lines (parquet or gzip) or can be read only once.
+        None stands for input that has no lines (parquet or a compressed file) or can be read only once.
         """
-        if not self.repeatable or "parquet" in self.formats or any(map(is_gzip_name, self.locations)):
+        if not self.repeatable or "parquet" in self.formats or any(map(compression_of, self.locations)):
             return None
         return sum(map(_count_lines, self.locations))
-
-
-def _find(pattern: str) -> list[str]:
-    names = [Path(name) for name in glob.glob(pattern, recursive=True)]  # noqa: PTH207
-    parts = [part for name in names if name.is_dir() and tells_format(str(name)) for part in part_files(str(name))]
-    found = sorted({*(str(name) for name in names if name.is_file()), *parts})
-    if not found:
-        raise DataError(f"cannot read {pattern}: no file has such a name")
-    _check_different(found)
-    return found
 
 
 def _sizes(locations: Sequence[str]) -> list[int] | None:
@@ -127,15 +113,6 @@ def _sizes(locations: Sequence[str]) -> list[int] | None:
         return [file.stat().st_size for file in files] if all(map(Path.is_file, files)) else None
     except OSError:
         return None  # reading says why
-
-
-def _check_different(locations: Sequence[str]) -> None:
-    names: dict[tuple[int, int], str] = {}
-    for location in locations:
-        found = Path(location).stat()
-        first = names.setdefault((found.st_dev, found.st_ino), location)
-        if first != location:
-            raise DataError(f"{first} and {location} are one file, which would be released twice: leave one out")
 
 
 def _count_lines(location: str) -> int:

@@ -68,9 +68,7 @@ def identity_text(value: Any) -> str | None:
 
 
 def _spelled(text: str) -> str:
-    """Return one text for all spellings of a date, a time, a boolean or a fraction."""
-    if text in ("True", "False", "TRUE", "FALSE"):
-        return text.lower()
+    """Return one text for all spellings of a date, a time or a fraction."""
     if fraction := FRACTION.fullmatch(text):
         return fraction[1]
     if (found := DATE.fullmatch(text)) is None:

@@ -6,8 +6,10 @@ from pathlib import Path
 import pytest
 from tiny import Run
 
+from adept.cli import evaluate as cli_evaluate
 from adept.cli.evaluate import EvaluateConfig, _gain, main, run
 from adept.errors import ConfigurationError, DataError
+from adept.evaluation.classifiers import Evaluation
 from adept.evaluation.metrics import ConfidenceInterval
 
 
@@ -36,6 +38,11 @@ def test_randomised_labels_are_known_from_the_statement_beside_the_file(
         (tmp_path / "out.jsonl.privacy.json").write_text(json.dumps({"labels": statement}))
     result = run(EvaluateConfig(train=str(train), test=str(test), noisy_labels=said))
     assert result.accuracy.value == accuracy
+
+
+def found_nothing() -> Evaluation:
+    interval = ConfidenceInterval(0.5, 0.4, 0.6)
+    return Evaluation(interval, interval, 0.5, 1, 1, 2)
 
 
 def columns_file(path: Path, text: str, label: str, **more: str) -> str:
@@ -73,6 +80,43 @@ def test_a_release_under_other_names_is_evaluated_without_naming_them(
     evaluated = adept_here("evaluate", f"train={tmp_path}/out.csv", f"test={given}")
     assert evaluated.returncode == 0, evaluated.stderr
     assert "2 labels" in evaluated.stdout
+
+
+@pytest.mark.parametrize(
+    ("statement", "samples"),
+    [
+        (None, 1),
+        ({"samples": 2, "records": 20}, 2),
+        ({"samples": 2, "records": 19}, 1),
+        ({"samples": 1, "records": 40}, 1),
+        ({"samples": "2", "records": None}, 1),
+        ({}, 1),
+    ],
+)
+def test_a_column_called_sample_is_the_users_unless_the_statement_says_that_we_wrote_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, statement: dict[str, object] | None, samples: int
+) -> None:
+    rows = [{"text": f"play song {i // 2}", "intent": i // 2 % 3, "sample": i % 2} for i in range(40)]
+    train = tmp_path / "out.jsonl"
+    train.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    if statement is not None:
+        (tmp_path / "out.jsonl.privacy.json").write_text(json.dumps(statement))
+    seen = []
+    monkeypatch.setattr(cli_evaluate, "evaluate", lambda *_, samples=1, **__: seen.append(samples) or found_nothing())
+    run(EvaluateConfig(train=str(train), test=str(train)))
+    assert seen == [samples]
+
+
+def test_one_value_is_one_label_in_files_of_different_formats(tmp_path: Path) -> None:
+    values = {"csv": ["True", " TRUE ", "0.0", "0", "e\u0301"], "jsonl": [True, "true", 0, 0.0, "é"]}
+    texts = ["play a song", "play it", "set an alarm", "set it", "table for two"]
+    train, test = tmp_path / "train.csv", tmp_path / "test.jsonl"
+    train.write_text("text,intent\n" + "".join(f"{t},{v}\n" for t, v in zip(texts, values["csv"], strict=True)) * 9)
+    test.write_text(
+        "".join(json.dumps({"text": t, "intent": v}) + "\n" for t, v in zip(texts, values["jsonl"], strict=True))
+    )
+    result = run(EvaluateConfig(train=str(train), test=str(test)))
+    assert (result.accuracy.value, result.labels) == (1.0, 3)
 
 
 def test_labels_of_both_files_are_compared_as_text(tmp_path: Path) -> None:

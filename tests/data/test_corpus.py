@@ -5,9 +5,11 @@ import json
 from pathlib import Path
 
 import datasets
+import pyarrow
 import pytest
+from pyarrow import parquet
 
-from adept.data.corpus import Corpus, DataConfig, find_slots, hold_out, load, read_corpus, samples_of
+from adept.data.corpus import Corpus, DataConfig, find_slots, hold_out, load, read_corpus
 from adept.errors import ConfigurationError, DataError
 from adept.models.training import length_batches
 
@@ -116,7 +118,7 @@ def test_one_record_cannot_be_split(tmp_path: Path) -> None:
     ("row", "message"),
     [
         ('{"utterance": "secret"}', "no column named 'text'"),
-        ('{"text": 7}', "must hold strings"),
+        ('{"text": [7]}', "must hold strings"),
         ('{"text": null}', "must hold strings"),
     ],
 )
@@ -153,18 +155,6 @@ def test_batches_hold_every_record_once_and_little_padding() -> None:
     padding = sum(max(lengths[i] for i in batch) * len(batch) - sum(lengths[i] for i in batch) for batch in batches)
     assert padding < 0.05 * sum(lengths)
     assert batches != length_batches(lengths, batch_size=16, seed=4)
-
-
-@pytest.mark.parametrize(
-    ("rows", "samples"),
-    [([{}] * 3, 1), ([{"sample": i % 4} for i in range(8)], 4), ([{"sample": "0"}] * 3, 1), ([{"sample": None}], 1)],
-)
-def test_rows_of_one_record_are_known_by_their_sample_column(
-    tmp_path: Path, rows: list[dict[str, object]], samples: int
-) -> None:
-    path = tmp_path / "rows.jsonl"
-    path.write_text("".join(json.dumps({"text": "a", **row}) + "\n" for row in rows))
-    assert samples_of(str(path)) == samples
 
 
 def test_values_are_the_runs_that_tags_begin_and_go_on_with() -> None:
@@ -223,10 +213,74 @@ def test_a_label_that_a_later_record_lacks_is_named_by_its_number(tmp_path: Path
         read_corpus(str(tmp_path / "a.jsonl"))
 
 
-@pytest.mark.parametrize("numbers", [[None, 0, 1], [0, 1, 1, 0], [0, 1, 0, None], [1, 0]])
-def test_a_sample_column_that_does_not_number_all_rows_is_not_believed(
-    tmp_path: Path, numbers: list[int | None]
+def lay_out(directory: Path, *names: str) -> dict[str, int]:
+    """Write 10, 20, ... records into files with such names, and return the sizes of the loaded splits."""
+    for number, name in enumerate(names, start=1):
+        place = directory / name
+        place.parent.mkdir(parents=True, exist_ok=True)
+        texts = [f"{name} {i}" for i in range(10 * number)]
+        if name.endswith("parquet"):
+            parquet.write_table(pyarrow.table({"text": texts}), place)
+        else:
+            write(place, *(["text", *texts] if name.endswith("csv") else texts))
+    return {split: len(corpus) for split, corpus in load(DataConfig(name="files", path=str(directory))).items()}
+
+
+LAYOUTS: list[tuple[tuple[str, ...], dict[str, int]]] = [
+    *((("train.csv", f"{name}.csv"), {"train": 10, "validation": 20}) for name in ("dev", "val", "valid", "Validation")),
+    (("training.txt", "dev.csv", "evaluation.txt"), {"train": 10, "validation": 20, "test": 30}),
+    (("train-00000-of-00002.parquet", "train-00001-of-00002.parquet", "dev.csv"), {"train": 30, "validation": 30}),
+    (("train.csv", "validation-00000-of-00001.parquet"), {"train": 10, "validation": 20}),
+    (("train-00000-of-00001-a09b74b3ef9c3b56.parquet", "dev.csv"), {"train": 10, "validation": 20}),
+    (("train_1.csv", "train_2.csv", "dev.part0.csv"), {"train": 30, "validation": 30}),
+    (("train/part-0.csv", "train/part-1.csv", "valid/a.csv", "train/_SUCCESS"), {"train": 30, "validation": 30}),
+    (("train.txt/part-0", "train.txt/part-1", "dev.csv"), {"train": 30, "validation": 30}),
+    (("data/train.csv", "data/dev.csv", "README.md"), {"train": 10, "validation": 20}),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("names", "sizes"), LAYOUTS)
+def test_splits_are_found_as_the_hub_and_colleagues_lay_them_out(
+    tmp_path: Path, names: tuple[str, ...], sizes: dict[str, int]
 ) -> None:
-    rows = ({"text": "a"} | ({} if number is None else {"sample": number}) for number in numbers)
-    write(tmp_path / "a.jsonl", *map(json.dumps, rows))
-    assert samples_of(str(tmp_path / "a.jsonl")) == 1
+    assert lay_out(tmp_path, *names) == sizes
+
+
+@pytest.mark.parametrize(
+    ("names", "message"),
+    [
+        (("train.csv", "dev.csv", "val.txt"), "for the split 'validation', dev.csv and val.txt: keep one"),
+        (("train.csv", "train.txt"), "for the split 'train', train.csv and train.txt: keep one"),
+        (("train.csv", "train/a.csv"), "train/ and train.csv: keep one"),
+        (("train-1.csv", "train.csv"), r"train-\*.csv and train.csv: keep one"),
+        (("train-00000-of-00001.csv", "train-00000-of-00002.csv"), "-of-00001.csv and .*-of-00002.csv: keep one"),
+        (("train-00001-of-00003.csv",), "holds 1 of the 3 parts of train.csv: add the others"),
+        (("my_train.csv", "dev.csv"), "no train.* it holds my_train.csv: put one there"),
+        (("train/a/b.csv",), r"holds directories \('a'\)"),
+    ],
+)
+def test_two_files_for_a_split_and_missing_parts_are_named(
+    tmp_path: Path, names: tuple[str, ...], message: str
+) -> None:
+    with pytest.raises(DataError, match=message):
+        lay_out(tmp_path, *names)
+
+
+def test_files_that_are_no_split_are_named_in_one_line(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    assert lay_out(tmp_path, "train.csv", "unlabelled.csv", "dev.docx", "README.md") == {"train": 9, "validation": 1}
+    assert [record.getMessage() for record in caplog.records] == [
+        f"adept: in {tmp_path}, these are not read: dev.docx, unlabelled.csv"
+    ]
+
+
+@pytest.mark.parametrize("shards", [1, 3])
+def test_data_sets_that_were_saved_to_disk_are_loaded(tmp_path: Path, shards: int) -> None:
+    datasets.disable_progress_bars()
+    rows = datasets.Dataset.from_dict({"text": [str(i) for i in range(30)], "intent": [i % 2 for i in range(30)]})
+    rows.save_to_disk(str(tmp_path / "one"), num_shards=shards)
+    datasets.DatasetDict(train=rows, validation=rows, test=rows).save_to_disk(str(tmp_path / "splits"))
+    alone = load(DataConfig(name="files", path=str(tmp_path / "one")))
+    assert {split: len(corpus) for split, corpus in alone.items()} == {"train": 27, "validation": 3}
+    splits = load(DataConfig(name="files", path=str(tmp_path / "splits")))
+    assert splits["test"] == Corpus(rows["text"], [str(i % 2) for i in range(30)])
+    assert len(splits["train"]) == len(splits["validation"]) == 30

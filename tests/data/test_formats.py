@@ -1,20 +1,27 @@
 """Files as people have them: any name, any delimiter, arrays, compressed files, directories of parts, and messages that help."""
 
 import bz2
+import datetime
 import gzip
 import lzma
 import os
+import re
 import threading
+from collections.abc import Callable
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
+import datasets
 import pyarrow
 import pytest
-from pyarrow import parquet
+from pyarrow import feather, ipc, parquet
 
 from adept.data.column_names import RequiredColumns
+from adept.data.corpus import read_corpus
 from adept.data.csv_files import DELIMITERS
-from adept.data.formats import FORMATS, file_format
+from adept.data.formats import COMPRESSIONS, ENDINGS, FORMATS, file_format, say_unread
 from adept.data.reading import READING_EXCEPTIONS, ReadingOptions, declared_columns, mismatch, read_records
+from adept.data.text_arguments import text_list
 from adept.data.writing import record_writer, written_format
 from adept.errors import ConfigurationError, DataError
 
@@ -24,6 +31,14 @@ LINES = b'{"text": "play a song", "intent": "music"}\n{"text": "set; an, alarm",
 ARRAY = (
     b'\xef\xbb\xbf \n[{"text": "play a song", "intent": "music"},\n {"text": "set; an, alarm", "intent": "alarm"}]\n'
 )
+
+
+PACKERS: dict[str, Callable[[bytes], bytes]] = {
+    "gz": lambda content: gzip.compress(content, mtime=0),
+    "bz2": bz2.compress,
+    "xz": lzma.compress,
+    "zst": lambda content: pyarrow.compress(content, codec="zstd", asbytes=True),
+}
 
 
 def placed(directory: Path, name: str, content: bytes) -> str:
@@ -55,7 +70,8 @@ def placed(directory: Path, name: str, content: bytes) -> str:
         ("a.json", LINES, {}),
         ("a.json.gz", gzip.compress(ARRAY, mtime=0), {}),
         ("a.jsonl", gzip.compress(ARRAY, mtime=0), {}),
-        ("a.csv", gzip.compress(CSV[:20], mtime=0) + gzip.compress(CSV[20:], mtime=0), {}),
+        *((name, pack(CSV[:20]) + pack(CSV[20:]), {}) for ending, pack in PACKERS.items() for name in ("a.csv", f"a.CSV.{ending}")),
+        ("a", CSV.replace(b"text,", b"text\t").replace(b"song,", b"song\t").replace(b'alarm",', b'alarm"\t'), {"format": "tsv"}),
     ],
 )  # fmt: skip
 def test_files_are_read_as_people_have_them(
@@ -113,11 +129,16 @@ def test_a_directory_of_directories_is_refused(tmp_path: Path) -> None:
         ("a.XLS", b"secret", "is a spreadsheet, .*save it as csv"),
         ("a.csv", "text,intent\nsecret,x\n".encode("utf-16"), "is UTF-16: save it as UTF-8"),
         ("a.csv", b"PK\x03\x04secret", "zip archive: unpack it"),
-        ("a.csv", bz2.compress(b"secret"), "compressed .*: unpack it, or compress it with gzip"),
-        ("a.jsonl", lzma.compress(b"secret"), "compressed .*: unpack it, or compress it with gzip"),
-        ("a.txt", b"\x28\xb5\x2f\xfdsecret", "compressed .*: unpack it, or compress it with gzip"),
-        ("a.csv.bz2", b"secret", "compressed .*: unpack it, or compress it with gzip"),
+        ("a.csv", b"7z\xbc\xafsecret", "compressed .*: unpack it, or compress it with gzip"),
+        ("a.txt", b"\x04\x22\x4d\x18secret", "compressed .*: unpack it, or compress it with gzip"),
         ("a.zip", b"secret", "compressed .*: unpack it, or compress it with gzip"),
+        *((f"a.csv.{ending}", b"secret", "cannot read .*: damaged") for ending in ("gz", "bz2", "xz", "zst")),
+        *((f"a.csv.{ending}", pack(CSV)[:-9], "cannot read .*: damaged") for ending, pack in PACKERS.items()),
+        ("a.csv.xz", lzma.compress(b"PK\x03\x04secret"), "is a spreadsheet, .*save it as csv"),
+        ("a.csv", b"%PDF-secret", "is a document, .*save its text as txt"),
+        ("a.txt", b"ARROW1secret", "add format=arrow"),
+        ("a.arrow", b"ARROW1secret", "no valid parquet or Arrow"),
+        ("a.csv", b'text, "intent"\nsecret, "x"\n', "spaces before the quotes"),
         ("a.csv", b"", "has no records"),
         ("a.csv", b"\xef\xbb\xbf", "has no records"),
         ("a.json", b'{\n"text": "secret"\n}', "over several lines, which must stand on one line, or in an array"),
@@ -194,6 +215,7 @@ def test_a_tolerant_reader_of_a_json_file_without_an_array_says_what_to_add(tmp_
         ("o", {}, "csv:tab"),
         ("-", {"delimiter": "pipe"}, "csv:pipe"),
         ("o.log", {"format": "txt"}, "txt"),
+        ("o.log", {"format": "feather"}, "parquet"),
     ],
 )
 def test_an_output_is_written_as_its_name_says_or_else_like_the_input(
@@ -203,7 +225,10 @@ def test_an_output_is_written_as_its_name_says_or_else_like_the_input(
 
 
 def test_an_output_is_never_a_spreadsheet_or_a_document() -> None:
-    with pytest.raises(DataError, match="unknown file format 'docx'"):
+    for name in ("o.arrow", "o.feather.gz", "o.csv.zst", "o.txt.bz2"):
+        with pytest.raises(DataError, match="read and not written: write"):
+            written_format(name, ReadingOptions(), ["in.csv"])
+    with pytest.raises(DataError, match="is a document"):
         written_format("o.docx", ReadingOptions(), ["in.csv"])
     with pytest.raises(DataError, match="spreadsheet"):
         written_format("o.xlsx", ReadingOptions(), ["in.csv"])
@@ -268,8 +293,6 @@ def test_declared_columns_are_public_facts_of_a_file(tmp_path: Path) -> None:
 def test_a_column_that_is_missing_is_answered_with_names_and_no_record(
     tmp_path: Path, name: str, content: bytes, column: str, message: str
 ) -> None:
-    from adept.data.corpus import read_corpus
-
     with pytest.raises(DataError, match=message) as caught:
         read_corpus(placed(tmp_path, name, content), text_column=column)
     assert "secret" not in str(caught.value)
@@ -277,8 +300,6 @@ def test_a_column_that_is_missing_is_answered_with_names_and_no_record(
 
 
 def test_all_names_of_a_parquet_schema_are_listed(tmp_path: Path) -> None:
-    from adept.data.corpus import read_corpus
-
     parquet.write_table(pyarrow.table({"my words": ["a"], "n": [1]}), tmp_path / "a.parquet")
     with pytest.raises(DataError, match=r"the columns are 'my words', 'n': correct text_column=$"):
         read_corpus(str(tmp_path / "a.parquet"))
@@ -304,3 +325,160 @@ def test_a_file_that_is_not_there_is_named(tmp_path: Path) -> None:
     path = tmp_path / "none.csv"
     with pytest.raises(DataError, match=r"none\.csv, for it does not exist: correct its name"):
         list(read_records(str(path)))
+
+
+SHEETS: dict[str, tuple[bytes, dict[str, object]]] = {
+    "empty header cells at the end": (b"text,intent,,\nplay a song,music,,\nstop,alarm,,\n", {}),
+    "an index without a name": (b",text,intent\n0,play a song,music\n1,stop,alarm\n", {}),
+    "a header over two cells": (b"text,,intent\nplay a song,,music\nstop,,alarm\n", {}),
+    "delimiters at the end of rows": (b"text,intent\nplay a song,music,\nstop,alarm,,,\n", {}),
+    "rows without the last empty cells": (b"text,intent,,\nplay a song,music\nstop,alarm,\n", {}),
+    "empty rows": (b",,\r\ntext,intent,\r\nplay a song,music,\r\n,,\r\n\r\nstop,alarm,\r\n,,\r\n,,\r\n", {}),
+    "spaces around the names": (b"text , intent\nplay a song, music\nstop, alarm\n", {}),
+    "a name in another case": (b"text,Intent\nplay a song,music\nstop,alarm\n", {}),
+    "quotes and a byte order mark": (b'\xef\xbb\xbf"text","intent"\n"play a song","music"\n"stop","alarm"\n', {}),
+    "a separator line with empty cells": (b"sep=,,\ntext,intent\nplay a song,music\nstop,alarm\n", {}),
+    "line ends of an old Mac": (b"text,intent\rplay a song,music\rstop,alarm\r", {}),
+    "no header, delimiters at the end": (b"play a song,music,\nstop,alarm,\n", {"columns": ["text", "intent"]}),
+    "a header beside columns=": (b"text, intent,\nplay a song,music,\nstop,alarm,\n", {"columns": ["text", "intent"]}),
+}
+
+
+@pytest.mark.parametrize("name", SHEETS)
+def test_a_csv_is_read_as_spreadsheets_write_it(tmp_path: Path, name: str) -> None:
+    content, options = SHEETS[name]
+    location = placed(tmp_path, "a.csv", content)
+    corpus = read_corpus(location, options=ReadingOptions(**options))  # type: ignore[arg-type]
+    assert (corpus.texts, corpus.labels) == (["play a song", "stop"], ["music", "alarm"])
+    tolerant = list(read_records(location, tolerant=True, options=ReadingOptions(**options)))  # type: ignore[arg-type]
+    assert [record["text"] for record in tolerant if record.get("text") not in (None, "text")] == corpus.texts
+
+
+def test_cells_that_only_look_like_numbers_or_formulas_stay_as_they_are(tmp_path: Path) -> None:
+    cells = ["1,234", "1.0", "12%", "2024-01-05", "#N/A", "'hello", " 7 "]
+    content = "".join(f'"{cell}",x\n' for cell in cells)
+    assert read_corpus(placed(tmp_path, "a.csv", f"text,intent\n{content}".encode())).texts == cells
+
+
+def test_cells_of_columns_without_a_name_are_left_out_with_a_line(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    say_unread.cache_clear()
+    records = list(read_records(placed(tmp_path, "a.csv", b"text,,\nplay,secret,\nstop,,\n")))
+    assert records == [{"text": "play"}, {"text": "stop"}]
+    assert "columns without a name" in caplog.text
+    assert "secret" not in caplog.text
+
+
+TABLE = Path(__file__).parents[2] / "docs" / "operation.md"
+ROWS = re.findall(r"^\| (.+?) \| (read|refused) \|", TABLE.read_text("utf-8"), re.MULTILINE)
+TEXTS = ["play a song", "set an alarm"]
+LABELLED = {"text": TEXTS, "intent": ["a", "b"]}
+
+
+def file_content(ending: str, columns: dict[str, list[object]] | None = None) -> bytes:
+    table = pyarrow.table(columns or LABELLED)
+    if ending in ("jsonl", "ndjson", "json", "csv", "tsv", "txt", "parquet"):
+        kind = {"ndjson": "jsonl", "tsv": "csv:tab"}.get(ending, ending)
+        with TemporaryDirectory() as place:
+            with record_writer(f"{place}/a", format=kind, columns=table.column_names) as write:
+                write(table.to_pylist())
+            return Path(place, "a").read_bytes()
+    stream = pyarrow.BufferOutputStream()
+    if ending == "feather":
+        feather.write_feather(table, stream)
+    else:
+        with (ipc.new_file if ending == "ipc" else ipc.new_stream)(stream, table.schema) as writer:
+            writer.write_table(table)
+    return stream.getvalue().to_pybytes()
+
+
+def save_to_disk(place: Path) -> str:
+    datasets.disable_progress_bars()
+    datasets.Dataset.from_dict(LABELLED).save_to_disk(str(place / "saved"))
+    return str(place / "saved")
+
+
+Case = tuple[str, dict[str, str]]
+CASES: dict[str, Callable[[Path], str | Case]] = {
+    "a directory": lambda place: placed(place, "d/b.csv", CSV).removesuffix("/b.csv"),
+    "a directory that `save_to_disk` wrote": save_to_disk,
+    "a pattern such as `'logs/*.jsonl'`": lambda place: placed(place, "logs/a.jsonl", LINES).replace("a.jsonl", "*.jsonl"),
+    "`-`": lambda place: ("-", {"format": "csv"}),
+    "a file without extension, with `format=`": lambda place: (placed(place, "a", CSV), {"format": "csv"}),
+    "a csv with empty cells to the right": lambda place: placed(place, "a.csv", b"text,,\nplay a song,,\nset an alarm,,\n"),
+    "a csv with rows of empty cells": lambda place: placed(place, "a.csv", b"text,n\nplay a song,1\n,\nset an alarm,2\n,\n"),
+    "a csv with spaces around its names": lambda place: placed(place, "a.csv", b"n , text\n1,play a song\n2,set an alarm\n"),
+    "a number in the text column": lambda place: placed(place, "a.jsonl", b'{"text": 7}\n{"text": "x"}\n'),
+    "10,000 columns": lambda place: placed(
+        place, "a.csv", f"text,{','.join(map(str, range(10_000)))}\nplay{',1' * 10_000}\n".encode()
+    ),
+    "100,000 labels": lambda place: placed(
+        place, "a.csv", ("text,intent\n" + "".join(f"play,{i}\n" for i in range(100_000))).encode()
+    ),
+    "a label of 10,000 letters": lambda place: placed(place, "a.csv", f"text,intent\nplay,{'x' * 10_000}\n".encode()),
+    "a file without extension": lambda place: placed(place, "a", CSV),
+    "a file in UTF-16": lambda place: placed(place, "a.csv", CSV.decode().encode("utf-16")),
+    "an empty file": lambda place: placed(place, "a.csv", b""),
+    "a csv with one name for two columns": lambda place: placed(place, "a.csv", b"text,n,n\na,b,c\n"),
+    "a directory of directories": lambda place: placed(place, "d/e/a.csv", CSV).removesuffix("/e/a.csv"),
+    "parts `-of-00002` of which one is missing": lambda place: placed(place, "d/train-00000-of-00002.csv", CSV).rpartition("/")[0],
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("row", "result"), ROWS)
+def test_the_table_of_files_is_true_row_by_row(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, row: str, result: str
+) -> None:
+    endings = re.findall(r"`\.(\w+)`", row)
+    made: list[str | Case] = [CASES[row](tmp_path)] if row in CASES else []
+    for ending in [] if made else endings:
+        content = b"x" if result == "refused" else PACKERS[ending](CSV) if ending in PACKERS else file_content(ending)
+        made.append(placed(tmp_path, f"a.csv.{ending}" if ending in PACKERS else f"a.{ending}", content))
+    assert made
+    for case in made:
+        location, options = (case, {}) if isinstance(case, str) else case
+        if location == "-":
+            handle = os.open(placed(tmp_path, "stdin", CSV), os.O_RDONLY)
+            monkeypatch.setattr(os, "dup", lambda _, handle=handle: handle)
+        if result == "refused":
+            with pytest.raises(DataError, match=r": \w"):
+                read_corpus(location, options=ReadingOptions(**options))
+        else:
+            assert len(read_corpus(location, options=ReadingOptions(**options))) >= 1
+            if location != "-":
+                assert list(read_records(location, tolerant=True, options=ReadingOptions(**options)))
+
+
+def test_the_table_of_files_lists_every_ending_and_every_case() -> None:
+    read = {ending for row, result in ROWS if result == "read" for ending in re.findall(r"`\.(\w+)`", row)}
+    assert read == {*ENDINGS, *COMPRESSIONS}
+    assert {row for row, _ in ROWS} >= set(CASES)
+
+
+NUMBERS = [7, 1.0, 12.5, True, datetime.date(2024, 1, 5)]
+SPELLED = ["7", "1", "12.5", "true", "2024-01-05"]
+
+
+@pytest.mark.parametrize("value", range(len(NUMBERS)))
+def test_a_number_in_a_text_column_is_its_digits_in_every_format(tmp_path: Path, value: int) -> None:
+    for ending in ("jsonl", "json", "parquet", "arrow", "ipc", "feather"):
+        if ending in ("jsonl", "json") and value == 4:
+            continue
+        if ending == "parquet":
+            parquet.write_table(pyarrow.table({"text": [NUMBERS[value]]}), tmp_path / "a.parquet")
+        else:
+            placed(tmp_path, f"a.{ending}", file_content(ending, {"text": [NUMBERS[value]]}))
+        assert read_corpus(str(tmp_path / f"a.{ending}")).texts == [SPELLED[value]]
+    assert text_list(["play", NUMBERS[value]]) == ["play", SPELLED[value]]
+
+
+def test_files_without_data_in_a_directory_are_named_in_one_line(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    for name in ("a.csv", "notes.docx", "b.csv.bak", "README.md", "state.json", "_SUCCESS"):
+        placed(tmp_path, f"d/{name}", CSV)
+    assert len(list(read_records(str(tmp_path / "d")))) == 2
+    assert [record.getMessage() for record in caplog.records] == [
+        f"adept: in {tmp_path / 'd'}, these are not read: b.csv.bak, notes.docx"
+    ]

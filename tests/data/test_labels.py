@@ -100,7 +100,7 @@ def test_twenty_thousand_labels_fit_into_a_file(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        (b"fare\n\nflight\n fare\n", "lines 1 and 4 of .* are the same label"),
+        (b"fare\n\nflight\n fare\n", "lines 1 and 4 of .* are both 'fare'"),
         (b"\n \n", "got none in"),
         (b"", "has no records"),
         (b"fare\n\xff\n", "record 2"),

@@ -1,5 +1,6 @@
 """Lists of texts: columns of every library are read, and what has characters, keys or names for elements is refused."""
 
+import datetime
 import unicodedata
 from collections import UserList, deque
 from collections.abc import Callable
@@ -76,7 +77,8 @@ NO_TEXTS = {
     "NaN": float("nan"),
     "NA": pd.NA,
     "NaT": pd.NaT,
-    "number": 3,
+    "infinity": float("inf"),
+    "number of too many digits": 10**400,
     "bytes": b"jazz",
     "list": ["jazz"],
 }
@@ -156,7 +158,10 @@ def test_a_value_without_a_text_gives_none(value: object) -> None:
 
 
 def test_booleans_become_words_and_not_numbers() -> None:
-    assert [plain_text(value) for value in (True, False, np.bool_(True))] == ["true", "false", "true"]
+    values = (True, np.bool_(True), "true", "True", "TRUE", " True")
+    assert {plain_text(value) for value in values} == {"true"}
+    assert {plain_text(value) for value in (False, "false", "False", "FALSE")} == {"false"}
+    assert plain_text("trUe") == "trUe"
 
 
 @given(st.text())
@@ -164,6 +169,23 @@ def test_the_text_of_a_text_is_itself_and_does_not_depend_on_its_normal_form(val
     text = plain_text(value)
     assert text is None or plain_text(text) == text
     assert plain_text(unicodedata.normalize("NFD", value)) == text
+
+
+def test_numbers_and_dates_in_a_list_of_texts_are_spelled_as_in_a_csv() -> None:
+    values = [
+        7,
+        7.0,
+        12.5,
+        np.float32(0.5),
+        Decimal("1.50"),
+        True,
+        datetime.date(2024, 1, 5),
+        datetime.time(9, 30),
+        " 7.0 ",
+    ]
+    spelled = ["7", "7", "12.5", "0.5", "1.50", "true", "2024-01-05", "09:30:00", " 7.0 "]
+    assert text_list(values) == spelled
+    assert text_list(pd.Series(values, dtype=object)) == spelled
 
 
 @given(st.integers(min_value=-(2**63), max_value=2**63))

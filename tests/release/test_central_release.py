@@ -253,6 +253,20 @@ def test_a_record_that_cannot_be_read_has_no_vote(
     assert told[0].tally.notes.no_text == failing
 
 
+def test_a_number_in_the_text_column_and_a_boolean_label_count_as_in_a_csv(
+    synthesizer: Synthesizer, tmp_path: Path
+) -> None:
+    label, counts = LABELS[0], []
+    values: list[Any] = [12345, 1.0, True, "1"]
+    (tmp_path / "in.csv").write_text(f"text,intent\n12345,{label}\n1,{label}\ntrue, {label} \n1,{label}\n")
+    for given in (written(tmp_path / "in.jsonl", [{"text": v, "intent": label} for v in values]), tmp_path / "in.csv"):
+        told = list[TallyNotes]()
+        released(synthesizer, given, tmp_path / f"{given.name}.out.jsonl", tell=told.append)
+        counts.append(told[0].tally.counts.tolist())
+    assert sum(counts[0]) == len(values)
+    assert counts[0] == counts[1]
+
+
 def test_rows_beyond_a_persons_are_left_out(topic_run: Path, given: Path, tmp_path: Path) -> None:
     votes = Votes(epsilon=2.0, votes_per_person=2)
     made, told = Synthesizer(*load_model(topic_run), votes=votes, label_set=LABELS, cells=16), list[TallyNotes]()

@@ -184,7 +184,7 @@ def test_records_of_the_ledger_are_refused_and_a_call_that_fails_leaves_it_as_it
         ({"labels": "joint_response", "label_set": ["a", "b"]}, "label must name a column"),
         ({"person": "customer"}, "must be given together"),
         ({"person": "customer", "max_records_per_person": 1}, "record 2 exceeds"),
-        ({"text": "time"}, "'time' must hold strings, got float in record 1"),
+        ({"frame": pd.DataFrame({"utterance": [[1], [2]]})}, "'utterance' must hold strings, got list in record 1"),
         ({"seed": 3}, "no option 'seed'"),
         ({"engine": "ray"}, "no option 'engine'"),
         ({"mechanism": "none"}, "mechanism must be"),
@@ -210,6 +210,14 @@ def test_a_wrong_argument_is_refused_before_anything_is_drawn(
         released(tmp_path, tiny_run, **options)
     assert "fare to" not in str(caught.value)
     assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("kind", TABLES)
+def test_a_column_of_numbers_is_rewritten_as_their_digits(kind: Any, tmp_path: Path, tiny_run: Path) -> None:
+    given = kind({"utterance": [7, 12345], "category": [True, False]})
+    found, _ = released(tmp_path, tiny_run, given, label="category", keep_columns=[])
+    assert all(isinstance(text, str) for text in column(found, "utterance"))
+    assert column(found, "category") == ["true", "false"]
 
 
 def test_the_statement_overwrites_nothing_and_must_be_writable_before_anything_is_drawn(
