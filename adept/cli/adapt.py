@@ -5,11 +5,12 @@ from pathlib import Path
 from typing import Any
 
 from adept.cli.config import AdaptConfig
-from adept.cli.console import show, write_json
+from adept.cli.console import show, warn, write_json
 from adept.data.corpus import Corpus, read_corpus
 from adept.data.labels import read_label_set
 from adept.data.writing import new_directory
 from adept.errors import ConfigurationError, DataError, ModelError
+from adept.evaluation.classifiers import list_few
 from adept.models.adapt import adapt, are_terms, fine_tune, read_page, sentences_about
 from adept.models.config import MODEL
 from adept.models.model_card import model_card
@@ -24,6 +25,9 @@ def main(config: AdaptConfig) -> None:
     config.label_set = list(read_label_set(config.label_set))
     model, tokenizer = load_model(config.model_dir)
     labelled = _read_labelled(config)
+    unnamed = [label for label in config.label_set if label not in labelled] if labelled else []
+    if unnamed:
+        warn(f"note: no example has the labels {list_few(unnamed)} of label_set")
     lines = _lines(config.examples, config.text_column) if config.examples else []
     examples, said = _examples(config, model, lines)
     directory = new_directory(config.output_dir)

@@ -7,12 +7,12 @@ import os
 import random
 import re
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from adept.data.column_names import RequiredColumns, missing_column
+from adept.data.column_names import MissingColumn, RequiredColumns, missing_column
 from adept.data.formats import FORMATS, Record, tells_format
 from adept.data.labels import USUAL_LABEL_COLUMN, label_of, refuse_late_label
 from adept.data.reading import ReadingOptions, read_records
@@ -147,6 +147,27 @@ def read_corpus(
             refuse_late_label(record, number=number)
         tags.append(record.get(SLOTS_COLUMN))
     return Corpus(texts, labels if label_column else None, find_slots(texts, tags))
+
+
+def read_corpora(columns: Mapping[str, Mapping[str, Any]], options: ReadingOptions) -> dict[str, Corpus]:
+    """Read several files that are used together; ``columns`` holds arguments of ``read_corpus`` for each.
+
+    Raises DataError as ``read_corpus``. If a column is missing from one file but not from all, the
+    error names this file, and does not advise an option that would break the others.
+    """
+    found: dict[str, Corpus] = {}
+    lacking: dict[str, MissingColumn] = {}
+    for location, named in columns.items():
+        try:
+            found[location] = read_corpus(location, options=options, **named)
+        except MissingColumn as error:
+            lacking[location] = error
+    for location, missing in lacking.items():
+        if not found:
+            raise missing
+        own = f"its column {missing.near!r}" if missing.near else "the column that it is"
+        raise DataError(f"no column named {missing.column!r} in {location}, but in {next(iter(found))}: rename {own}")
+    return found
 
 
 def join(corpora: Sequence[Corpus]) -> Corpus:
@@ -302,19 +323,19 @@ def _load_directory(config: DataConfig, columns: Columns) -> dict[str, Corpus]:
     directory = Path(config.path or "")
     if not os.path.isdir(directory):  # noqa: PTH112 - Path.is_dir raises for a name that is too long
         raise DataError(f"data.path must be an existing directory, got {directory}: correct data.path=, or create it")
-    splits = {}
+    paths = {}
     for split in SPLITS:
         found = [p for p in sorted(directory.glob(f"{split}.*")) if columns.format or tells_format(p.name)]
         if len(found) > 1:
             raise DataError(f"{directory} has {len(found)} files for the split {split!r}: keep one of them")
         if found:
             columns.check_used([str(found[0])])
-            splits[split] = read_corpus(
-                str(found[0]), text_column=columns.text_column, label_column=columns.label_column, options=columns
-            )
-    if "train" not in splits:
+            paths[str(found[0])] = split
+    if "train" not in paths.values():
         raise DataError(f"{directory} has no train.<ext> with <ext> one of {', '.join(FORMATS)}: put one there")
-    return splits
+    named = {"text_column": columns.text_column}
+    named |= {"label_column": columns.label_column} if columns.label_column else {}
+    return {paths[path]: corpus for path, corpus in read_corpora(dict.fromkeys(paths, named), columns).items()}
 
 
 def _load_hub(config: DataConfig) -> dict[str, Corpus]:
