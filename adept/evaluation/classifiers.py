@@ -19,7 +19,7 @@ from scipy.sparse import csr_matrix
 from torch import Tensor
 
 from adept.data.corpus import Corpus, join
-from adept.data.text_arguments import text_list
+from adept.data.text_arguments import separate_characters, text_list
 from adept.errors import DataError, printable
 from adept.evaluation.metrics import ConfidenceInterval, accuracy, bootstrap, codes, macro_f1
 from adept.evaluation.softmax_regression import Features, best_labels, commonness, softmax_regression
@@ -175,7 +175,7 @@ class TextClassifier:
     """The classifier "tfidf", for two or more labels; ``evaluate`` explains its arguments."""
 
     def __init__(self, train: Corpus, *, samples: int = 1, noisy_labels: bool = False) -> None:
-        texts, labels = train.texts, train.labels or []
+        texts, labels = [*map(separate_characters, train.texts)], train.labels or []
         self.samples, self.noisy_labels = samples, noisy_labels
         self.names = sorted(set(labels))
         number = {text: place for place, text in enumerate(dict.fromkeys(texts))}
@@ -208,7 +208,7 @@ class TextClassifier:
 
     def predict(self, texts: Sequence[str], weights: Tensor) -> list[str]:
         """Return the likeliest label of each text, given weights that ``fit`` returned."""
-        texts = text_list(texts)
+        texts = [*map(separate_characters, text_list(texts))]
         common = commonness(self._features, weights, self._counts(), noisy_labels=self.noisy_labels)
         words = self._tfidf.transform(self._replace_unknown(texts)).tocsr()
         found = best_labels(self._add_vectors(words, texts), weights, common)

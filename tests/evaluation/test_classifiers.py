@@ -168,3 +168,12 @@ def test_files_without_a_common_label_or_without_labels_are_refused() -> None:
         check_files_fit({"a": train, "b": unlabelled}, train)
     with pytest.raises(DataError, match=r"^a must have labels: name their column with label_column=$"):
         check_files_fit({"a": unlabelled}, unlabelled)
+
+
+@pytest.mark.parametrize("classifier", ["tfidf", "lstm"])
+def test_text_without_spaces_is_classified_by_its_characters(classifier: str) -> None:
+    places = ["北京", "上海", "广州", "成都", "武汉", "西安", "南京", "杭州", "重庆", "天津", "苏州", "长沙"]
+    texts = [said.format(place) for place in places for said in ("播放{}的歌曲", "{}会下雨吗")]
+    labelled = Corpus(texts, ["music", "weather"] * len(places))
+    train, test = labelled.take(range(16)), labelled.take(range(16, 24))
+    assert evaluate(train, test, classifier=classifier).accuracy.value == 1.0
