@@ -24,6 +24,7 @@ from tiny import Run, tiny_config
 
 from adept.__main__ import dispatch
 from adept.cli import train
+from adept.cli.exit_status_and_signals import SIGNALS
 from adept.mechanisms import LearnedCodebook
 from adept.mechanisms.base import MechanismChoice
 
@@ -65,7 +66,7 @@ def reachable_hub() -> None:
 @pytest.fixture(autouse=True)
 def _own_signals() -> Iterator[None]:
     """A command that runs in the tests' process handles signals; what is forked later must end when it is told to."""
-    before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
+    before = {number: signal.getsignal(number) for number in SIGNALS}
     yield
     for number, handler in before.items():
         signal.signal(number, handler)

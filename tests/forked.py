@@ -16,6 +16,7 @@ from typing import IO, Any, NoReturn
 from hydra.core.global_hydra import GlobalHydra
 
 from adept.__main__ import main
+from adept.cli.exit_status_and_signals import SIGNALS
 
 PIPE = subprocess.PIPE
 CLOSED = -100  # a stream that the shell has closed (``>&-``)
@@ -131,7 +132,8 @@ def _become(arguments: list[str], ends: tuple[int, int, int], program: Callable[
             if end > 2:
                 os.close(end)
         signal.signal(signal.SIGINT, signal.default_int_handler)
-        signal.signal(signal.SIGTERM, signal.SIG_DFL)
+        for number in SIGNALS[1:]:
+            signal.signal(number, signal.SIG_DFL)
         warnings.resetwarnings()
         GlobalHydra.instance().clear()
         sys.stdin, sys.stdout, sys.stderr = (_stream(number, ends[number]) for number in range(3))  # type: ignore[assignment]

@@ -4,16 +4,27 @@ import time
 from pathlib import Path
 from typing import Any
 
-from adept.cli.config import AdaptConfig
-from adept.cli.console import show, write_json
+from adept.cli.config import AUTO, EXAMPLES, NAMES, AdaptConfig
+from adept.cli.console import show, warn, write_json
 from adept.data.corpus import Corpus, read_corpus
 from adept.data.labels import read_label_set
 from adept.data.writing import new_directory
 from adept.errors import ConfigurationError, DataError, ModelError
-from adept.models.adapt import adapt, are_terms, fine_tune, read_page, sentences_about
+from adept.evaluation.classifiers import list_few
+from adept.models.adapt import (
+    MAX_TERM_WORDS,
+    MIN_EXAMPLES,
+    adapt,
+    are_terms,
+    fine_tune,
+    read_page,
+    sentences_about,
+    spell_out,
+)
 from adept.models.config import MODEL
 from adept.models.model_card import model_card
 from adept.models.saved_model import Autoencoder
+from adept.models.word_vectors import Lexicon
 from adept.rewriting.loading import load_model, model_directory
 
 
@@ -27,9 +38,15 @@ def main(config: AdaptConfig) -> None:
     lines, labelled = read.texts, dict[str, list[str]]()
     for text, label in zip(lines if read.labels else [], read.labels or [], strict=True):
         labelled.setdefault(label, []).append(text)
-    examples, said = _examples(config, model, lines)
+    unnamed = [label for label in config.label_set if label not in labelled] if labelled else []
+    if unnamed:
+        warn(f"note: no example has the labels {list_few(unnamed)} of label_set")
+    named = _are_names(config, model, lines) if lines else False
+    examples, said = _examples(config, model, lines, named=named)
     directory = new_directory(config.output_dir)
-    model, tokenizer = adapt(model, tokenizer, examples, source=_source(config, lines), said=said, seed=config.seed)
+    model, tokenizer = adapt(
+        model, tokenizer, examples, source=_source(config, named=named), said=said, seed=config.seed
+    )
     model.label_examples = labelled
     if config.trainer.max_epochs:
         options: dict[str, Any] = {"trainer": config.trainer, "output_dir": directory, "seed": config.seed}
@@ -75,15 +92,32 @@ def _card(model_dir: str | None) -> str:
     return cards[0].read_text("utf-8", "replace") if cards else ""
 
 
-def _examples(config: AdaptConfig, model: Autoencoder, lines: list[str]) -> tuple[list[str], bool]:
+def _are_names(config: AdaptConfig, model: Autoencoder, lines: list[str]) -> bool:
+    """Return True if the lines of the examples are names; print a note if they might be either."""
+    if config.kind != AUTO or not are_terms(lines):
+        return config.kind == NAMES
+    loose = str(config.examples).endswith(".md") or len(lines) < MIN_EXAMPLES
+    known = Lexicon.load().places if model.sentences and model.sentences.is_broad else {}
+    named = are_terms(lines, most=MAX_TERM_WORDS if loose else 1)
+    named = named and any(word in known for line in lines for word in spell_out(line).split())
+    taken, other = (NAMES, EXAMPLES) if named else (EXAMPLES, NAMES)
+    warn(f"note: the lines of {config.examples} are taken as {taken}: add kind={other} if they are {other}")
+    return named
+
+
+def _examples(config: AdaptConfig, model: Autoencoder, lines: list[str], *, named: bool) -> tuple[list[str], bool]:
     """Return the examples, and True if some of them are sentences from the user's file."""
-    terms = list(config.label_set or []) + (lines if are_terms(lines) else [])
-    said = [] if are_terms(lines) else lines
+    terms, said = list(config.label_set or []) + (lines if named else []), [] if named else lines
     if not terms:
         return said, True
     if model.sentences is None:
         raise ModelError("the model lists no public sentences: train one on public text")
-    return [*said, *sentences_about(model.sentences, terms)], bool(said)
+    found = sentences_about(model.sentences, terms)
+    if not (found or said):
+        raise DataError(
+            "the model reads no known word in the names: give texts that people say as examples, with kind=examples"
+        )
+    return [*said, *found], bool(said)
 
 
 def _read_examples(config: AdaptConfig) -> Corpus:
@@ -102,7 +136,7 @@ def _read_examples(config: AdaptConfig) -> Corpus:
         raise DataError(f"{config.examples} cannot be read as UTF-8 text: correct the path or the file") from None
 
 
-def _source(config: AdaptConfig, lines: list[str]) -> str:
+def _source(config: AdaptConfig, *, named: bool) -> str:
     labels = f"the names of {len(config.label_set)} labels" if config.label_set else ""
     file = Path(config.examples).name if config.examples else ""
-    return " and ".join(filter(None, [f"the names in {file}" if file and are_terms(lines) else file, labels]))
+    return " and ".join(filter(None, [f"the names in {file}" if named else file, labels]))

@@ -1,6 +1,6 @@
 """``adept compare``: compare mechanisms at several budgets on one data set, with several seeds."""
 
-from adept.cli.console import progress, show_table
+from adept.cli.console import progress, show_table, warn
 from adept.cli.exit_status_and_signals import show_lines
 from adept.comparison.config import ALL, CompareConfig
 from adept.comparison.run_comparison import Comparison
@@ -12,6 +12,9 @@ from adept.report.trust_comparison import write as write_trust
 def main(config: CompareConfig) -> None:
     """Run the comparison, write its report, and print the main findings and tables."""
     comparison = TrustComparison(config) if config.trust == ALL else Comparison(config)
+    first = comparison.parts[0] if isinstance(comparison, TrustComparison) else comparison
+    for note in first.notes:
+        warn(f"note: {note}")
     with progress("rows", lambda: comparison.size) as advance:
         for done in comparison.run():
             advance(done)

@@ -26,6 +26,7 @@ FILE_MEMBERSHIP = "file_membership"
 SYNTHESIZER = "synthesizer"
 AUDITS = ("wild", "zoo")  # studies of audits/run.py
 MIN_CLASSIFIERS = 4
+AUTO, EXAMPLES, NAMES = "auto", "examples", "names"  # kinds of lines that a model is adapted to
 HARD_TEXTS = (
     "fares",
     "",
@@ -51,6 +52,10 @@ class AdaptConfig(ReadingOptions):
     examples: str | None = None
     """File of public examples from your domain: sentences that people say, names of things, or a
     help page in Markdown. The adapted model stores the sentences word for word."""
+    kind: str = "auto"
+    """What the lines of examples are: examples (texts that people say) | names (of labels or things,
+    about which the command finds sentences) | auto. With auto, lines are names if most of them are
+    single words; those of a help page, or fewer than 8 lines, if most have at most 3 words."""
     label_set: list[str] | None = None
     """Names of your labels: either [A,B] or @FILE, a file with one name on each line. The original
     model contains public sentences. The command finds those about the names of your labels, and
@@ -73,6 +78,9 @@ class AdaptConfig(ReadingOptions):
     """Seed of all random choices during the adaptation."""
     trainer: FineTuningConfig = field(default_factory=FineTuningConfig)
     training: OptimiserConfig = field(default_factory=OptimiserConfig)
+
+    def __post_init__(self) -> None:
+        check_choice((AUTO, EXAMPLES, NAMES), kind=self.kind)
 
 
 @dataclass

@@ -6,12 +6,12 @@ from pathlib import Path
 from typing import Any
 
 from adept.cli.config import EvaluateConfig
-from adept.cli.console import show, write_json
+from adept.cli.console import show, warn, write_json
 from adept.cli.exit_status_and_signals import show_lines
-from adept.data.corpus import Corpus, join, read_corpus
+from adept.data.corpus import Corpus, join, read_corpora
 from adept.data.writing import new_directory
 from adept.errors import ConfigurationError
-from adept.evaluation.classifiers import Evaluation, evaluate
+from adept.evaluation.classifiers import Evaluation, check_files_fit, evaluate
 from adept.evaluation.metrics import ConfidenceInterval
 from adept.models.untrusted_files import read_json
 from adept.release.publication import STATEMENT
@@ -43,9 +43,13 @@ def run(config: EvaluateConfig) -> Evaluation:
     config.check_used([*names, config.test, *named.values()])
     stated = {name: _stated(name) for name in names}
     known = next(filter(None, stated.values()), {})
-    test, *read = (_read(config, path, known) for path in (config.test, *named.values()))
-    read_parts = {name: _read(config, name, stated[name] or known) for name in names}
-    parts = {name: (corpus, _samples(corpus, stated[name])) for name, corpus in read_parts.items()}
+    columns = {path: _columns(config, known) for path in (config.test, *named.values())}
+    corpora = read_corpora(columns | {name: _columns(config, stated[name] or known) for name in names}, config)
+    test, read = corpora[config.test], [corpora[path] for path in named.values()]
+    for trained in (names, *([path] for path in named.values())):
+        for note in check_files_fit({path: corpora[path] for path in trained}, test, name=config.test):
+            warn(f"note: {note}")
+    parts = {name: (corpora[name], _samples(corpora[name], stated[name])) for name in names}
     directory = new_directory(config.output_dir) if config.output_dir else None
     judge = partial(evaluate, test=test, classifier=config.classifier, seed=config.seed)
 
@@ -75,11 +79,10 @@ def _names(given: object) -> list[str]:
     return names
 
 
-def _read(config: EvaluateConfig, location: str, stated: dict[str, Any]) -> Corpus:
-    """Read texts and labels; the options or the privacy statement name their columns."""
+def _columns(config: EvaluateConfig, stated: dict[str, Any]) -> dict[str, str]:
+    """Return the names of the columns of text and labels that the options or the privacy statement give."""
     asked = {name: getattr(config, name) or stated.get(name) for name in ("text_column", "label_column")}
-    named: dict[str, Any] = {name: column for name, column in asked.items() if isinstance(column, str)}
-    return read_corpus(location, options=config, **named)
+    return {name: column for name, column in asked.items() if isinstance(column, str)}
 
 
 def _samples(corpus: Corpus, stated: dict[str, Any]) -> int:

@@ -16,7 +16,9 @@ from typing import Any, NoReturn
 from adept.errors import AdeptError, Interrupted, escape
 
 DONE, USER_ERROR, INTERNAL_ERROR, INTERRUPTED = 0, 2, 70, 130  # an audit that found a violation ends with 1
-SIGNALS = (signal.SIGINT, signal.SIGTERM)
+# Batch systems announce the end of a job by one of these, of which each would end the process by itself
+STOPS = ("SIGINT", "SIGTERM", "SIGUSR1", "SIGUSR2", "SIGXCPU")
+SIGNALS = tuple(getattr(signal, name) for name in STOPS if hasattr(signal, name))
 TORCH_MEMORY = re.compile("allocate memory|out of memory")  # PyTorch has no MemoryError of its own on the CPU
 EXTRAS = dict.fromkeys(("matplotlib", "sacrebleu"), "compare")  # see pyproject.toml
 

@@ -3,8 +3,6 @@
 import json
 import math
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -19,7 +17,7 @@ from adept.models.config import CHECKPOINTS, LAST, MODEL, FitResult, TrainingDat
 from adept.models.model_card import model_card
 from adept.models.reconstruction_share import Reconstruction, reconstruction
 
-OVERRIDES = "overrides.json"
+OVERRIDES, RESULT = "overrides.json", "result.json"
 PATHS = ("data.path", "data.broad")  # relative to the directory in which a run began
 
 
@@ -64,6 +62,21 @@ def run(config: TrainConfig, *, overrides: list[str] | None = None) -> TrainResu
     directory, checkpoint = _prepare(config)
     if overrides is not None and checkpoint is None:  # at once, as a run may be interrupted
         _write_overrides(config, overrides, directory)
+    try:
+        result = _train(config, splits, directory, checkpoint)
+    except BaseException as error:  # Lightning makes an exit of an interrupt, other libraries errors of their own
+        if not (isinstance(error, (KeyboardInterrupt, SystemExit)) or is_interrupted()) or overrides is None:
+            raise
+        _write_overrides(config, overrides, directory)
+        begun = (directory / CHECKPOINTS / LAST).is_file()
+        place = "goes on after the last whole epoch" if begun else "begins again, for no epoch was finished"
+        raise Interrupted(f"adept train resume_from={directory} {place}") from None
+    if overrides is not None:
+        _write_overrides(config, overrides, directory)
+    return result
+
+
+def _train(config: TrainConfig, splits: dict[str, Corpus], directory: Path, checkpoint: Path | None) -> TrainResult:
     public = config.data.public if config.training_data.public is None else config.training_data.public
     spec = TrainSpec(
         clip=config.mechanism.kind.clip,
@@ -78,12 +91,9 @@ def run(config: TrainConfig, *, overrides: list[str] | None = None) -> TrainResu
     )
     from adept.models.training import train_model  # a trainer takes seconds to import
 
-    with _resumable(directory):
-        model, tokenizer, fitted = train_model(
-            splits["train"], splits["validation"], spec, output_dir=directory, resume=checkpoint
-        )
-    if overrides is not None:
-        _write_overrides(config, overrides, directory)
+    model, tokenizer, fitted = train_model(
+        splits["train"], splits["validation"], spec, output_dir=directory, resume=checkpoint
+    )
     result = TrainResult(
         model_dir=str(directory / MODEL),
         data=config.data.name,
@@ -98,20 +108,8 @@ def run(config: TrainConfig, *, overrides: list[str] | None = None) -> TrainResu
     loss = fitted.validation_loss
     metrics = {"loss (nats per token)": loss, "perplexity": math.exp(min(700.0, loss))}
     (directory / MODEL / "README.md").write_text(model_card(model, metrics=metrics), "utf-8")
-    write_json(result, directory / "result.json")
+    write_json(result, directory / RESULT)
     return result
-
-
-@contextmanager
-def _resumable(directory: Path) -> Iterator[None]:
-    """Turn an interrupt into an error whose message tells how to continue the training."""
-    try:
-        yield
-    except BaseException as error:  # Lightning makes an exit of an interrupt, other libraries errors of their own
-        interrupted = isinstance(error, (KeyboardInterrupt, SystemExit)) or is_interrupted()
-        if interrupted and (directory / CHECKPOINTS / LAST).is_file():
-            raise Interrupted(f"adept train resume_from={directory} goes on after the last whole epoch") from None
-        raise
 
 
 def _labelled(name: str, splits: dict[str, Corpus]) -> Corpus:
@@ -131,9 +129,23 @@ def _prepare(config: TrainConfig) -> tuple[Path, Path | None]:
             f"output_dir must be left out with resume_from, got {config.output_dir}: a run continues in its own directory"
         )
     checkpoint = directory / CHECKPOINTS / LAST
-    if not checkpoint.is_file():
-        raise DataError(f"resume_from must be the directory of a run, got {directory}: it has no {CHECKPOINTS}/{LAST}")
-    return directory, checkpoint
+    if checkpoint.is_file():
+        if (done := _count_epochs(directory)) >= config.trainer.max_epochs:
+            raise ConfigurationError(
+                f"trainer.max_epochs must be more than the {done} epochs of the finished run, got {config.trainer.max_epochs}"
+            )
+        return directory, checkpoint
+    if (directory / OVERRIDES).is_file() and not (directory / MODEL).exists():
+        return directory, None  # interrupted in its first epoch
+    raise DataError(f"resume_from must be the directory of a run, got {directory}: it has no {CHECKPOINTS}/{LAST}")
+
+
+def _count_epochs(directory: Path) -> int:
+    """Return the number of epochs after which the run's model was finished; 0 without a finished model."""
+    try:
+        return int(json.loads((directory / RESULT).read_text("utf-8"))["fit"]["epochs"])
+    except (OSError, ValueError, LookupError, TypeError):
+        return 0
 
 
 def _write_overrides(config: TrainConfig, overrides: list[str], directory: Path) -> None:

@@ -27,6 +27,7 @@ from adept.comparison.results import AttackedRelease, AuditVerdict, Results
 from adept.data.corpus import load
 from adept.data.writing import write_table
 from adept.errors import DataError
+from adept.evaluation.classifiers import check_files_fit
 from adept.rewriting.loading import load_model
 
 
@@ -34,19 +35,20 @@ class Comparison:
     """A comparison and its directory; an interrupted comparison resumes where it stopped.
 
     Raises:
-        DataError: the train or test split has no labels, or the directory holds another comparison.
+        DataError: the train or test split has no labels, they have no label in common, or the
+            directory holds another comparison.
     """
 
     def __init__(self, config: CompareConfig, *, models: Path | None = None) -> None:
+        self.splits = load(config.data, config)
+        if "test" not in self.splits:
+            raise DataError("the data must have a labelled test split to compare on: add one")
+        train, test = (self.splits[name] for name in ("train", "test"))
+        self.notes = check_files_fit({"the train split": train}, test, name="the test split")
         self.config, self.store = config, Store(config, models=models)
         given = load_model(config.model_dir)[0].label_examples if config.model_dir else {}
         self.examples = [(text, label) for label, texts in given.items() for text in texts]
-        self.schedule, self.splits = plan_comparison(config, examples=bool(given)), load(config.data, config)
-        for name in ("train", "test"):
-            if name not in self.splits or self.splits[name].labels is None:
-                raise DataError(
-                    f"the data must have a labelled {name} split to compare on: add one, or set label_column="
-                )
+        self.schedule = plan_comparison(config, examples=bool(given))
 
     @property
     def size(self) -> int:

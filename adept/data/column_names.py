@@ -28,6 +28,14 @@ def folded(name: str) -> str:
     return name.strip().casefold()
 
 
+class MissingColumn(DataError):
+    """An error: a file lacks a column; ``near`` is the column that may be meant, if any."""
+
+    def __init__(self, message: str, column: str, near: str | None) -> None:
+        super().__init__(message)
+        self.column, self.near = column, near
+
+
 @dataclass(frozen=True)
 class RequiredColumns:
     """The columns that the header or schema of a file must name."""
@@ -42,14 +50,15 @@ class RequiredColumns:
         """
         for option, column in self.columns:
             if column not in names:
-                advice = _advice(names, column, option, central=self.central, header=header)
+                advice, near = _advice(names, column, option, central=self.central, header=header)
                 listed = _usual_clause(names) if self.central else _clause(names, public=not header)
-                raise DataError(f"no column named {column!r} in {location}{listed}: {advice}")
+                raise MissingColumn(f"no column named {column!r} in {location}{listed}: {advice}", column, near)
 
 
-def missing_column(names: Sequence[str], column: str, option: str, *, number: int) -> DataError:
+def missing_column(names: Sequence[str], column: str, option: str, *, number: int) -> MissingColumn:
     """Return an error which says that the record ``number`` lacks the column ``column``."""
-    return DataError(f"no column named {column!r} in record {number}{_clause(names)}: {_advice(names, column, option)}")
+    advice, near = _advice(names, column, option)
+    return MissingColumn(f"no column named {column!r} in record {number}{_clause(names)}: {advice}", column, near)
 
 
 def list_names(names: Iterable[object]) -> str:
@@ -76,8 +85,10 @@ def _usual_clause(names: Sequence[str]) -> str:
     return f"; usual names among its columns are {', '.join(known)}" if known else ""
 
 
-def _advice(names: Sequence[str], column: str, option: str, *, central: bool = False, header: bool = False) -> str:
-    """Return advice to set ``option`` to a column whose name is common or resembles ``column``."""
+def _advice(
+    names: Sequence[str], column: str, option: str, *, central: bool = False, header: bool = False
+) -> tuple[str, str | None]:
+    """Return advice to set ``option`` to a column whose name is common or resembles ``column``, and its name."""
     others = {name for other, usual in USUAL_NAMES.items() if other != option for name in usual}
     candidates = [name for name in names if (name in ALL_USUAL_NAMES if central else COLUMN_NAME.fullmatch(name))]
     near = get_close_matches(column, [name for name in candidates if name not in others], n=1, cutoff=0.7)
@@ -85,6 +96,6 @@ def _advice(names: Sequence[str], column: str, option: str, *, central: bool = F
     no_header = header and (central or not near or any(not COLUMN_NAME.fullmatch(name) for name in names))
     hint = ", or add columns=[...] if the first line is a record" if no_header else ""
     if not near:
-        return f"correct {option}={hint}"
+        return f"correct {option}={hint}", None
     kept = option == "keep_columns"
-    return (f"correct {option}=, which may mean {near[0]}" if kept else f"add {option}={near[0]}") + hint
+    return (f"correct {option}=, which may mean {near[0]}" if kept else f"add {option}={near[0]}") + hint, near[0]

@@ -7,12 +7,12 @@ import os
 import random
 import re
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from adept.data.column_names import RequiredColumns, folded, missing_column
+from adept.data.column_names import MissingColumn, RequiredColumns, folded, missing_column
 from adept.data.formats import ENDINGS, MAX_UNREAD, Record, say_unread, tells_format
 from adept.data.labels import USUAL_LABEL_COLUMN, label_of, refuse_late_label
 from adept.data.reading import (
@@ -173,6 +173,29 @@ def read_corpus(
     return Corpus(texts, labels if label_column else None, find_slots(texts, tags))
 
 
+def read_corpora(columns: Mapping[str, Mapping[str, Any]], options: ReadingOptions) -> dict[str, Corpus]:
+    """Read several files that are used together, each with its arguments of ``read_corpus``.
+
+    The keys of ``columns`` are the names of the files in messages, and their locations by default.
+
+    Raises DataError as ``read_corpus``. If a column is missing from one file but not from all, the
+    error names this file, and does not advise an option that would break the others.
+    """
+    found: dict[str, Corpus] = {}
+    lacking: dict[str, MissingColumn] = {}
+    for location, named in columns.items():
+        try:
+            found[location] = read_corpus(**{"location": location, **named}, options=options)
+        except MissingColumn as error:
+            lacking[location] = error
+    for location, missing in lacking.items():
+        if not found:
+            raise missing
+        own = f"its column {missing.near!r}" if missing.near else "the column that it is"
+        raise DataError(f"no column named {missing.column!r} in {location}, but in {next(iter(found))}: rename {own}")
+    return found
+
+
 def join(corpora: Sequence[Corpus]) -> Corpus:
     """Join corpora; the result has no slots, and has labels only if all corpora have labels."""
     labels = [corpus.labels for corpus in corpora]
@@ -324,15 +347,16 @@ def _load_directory(config: DataConfig, columns: Columns) -> dict[str, Corpus]:
     if "train" not in found:
         held = f"; it holds {', '.join(unread[:MAX_UNREAD])}" if unread else ""
         raise DataError(f"{directory} has no train.<ext> with <ext> one of {', '.join(ENDINGS)}{held}: put one there")
-    splits = {}
-    named: dict[str, Any] = {"text_column": columns.text_column, "label_column": columns.label_column}
+    named = {"text_column": columns.text_column}
+    named |= {"label_column": columns.label_column} if columns.label_column else {}
+    files: dict[str, dict[str, Any]] = {}
     for split, paths in found.items():
         parts = list(map(str, paths))
         columns.check_used(parts)
-        splits[split] = read_corpus(parts if len(parts) > 1 else parts[0], **named, options=columns)
+        files[split] = {"location": parts if len(parts) > 1 else parts[0], **named}
     if unread:
         say_unread(str(directory), tuple(unread))
-    return splits
+    return read_corpora(files, columns)
 
 
 def _find_splits(directory: Path, given: str | None) -> tuple[dict[str, list[Path]], list[str]]:

@@ -25,6 +25,11 @@ MAX_NUMBER = 10**100  # Python refuses to spell numbers of thousands of digits
 # A whole number in a csv column that pandas wrote with gaps
 WHOLE = re.compile(r"(-?(?:0|[1-9][0-9]{0,99}))\.0+")
 BOOLEANS = ("True", "False", "TRUE", "FALSE")  # as Python, R and spreadsheets spell them
+# A character of a script without spaces between words: Thai, Lao, Burmese, Khmer; Chinese, Japanese, full width
+UNSPACED = (
+    "[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff"
+    "\u3000-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\uff00-\uffef\U00020000-\U0003ffff]"
+)
 LIST_ADVICE = "give a list, an array or a column"
 ARRAY_TYPES, SCALAR_TYPES = [("numpy", "ndarray")], [("numpy", "generic")]
 COLUMN_TYPES: dict[tuple[str, str], Callable[[Any], Iterable[Any]]] = {
@@ -69,6 +74,11 @@ def text_list(texts: object, name: str = "texts", *, first: int = 1) -> list[str
             )
         found.append(text)
     return found
+
+
+def separate_characters(text: str) -> str:
+    """Return a text in which each character of a script without spaces is a word of its own."""
+    return text if text.isascii() else re.sub(UNSPACED, r" \g<0> ", text)
 
 
 def value_list(values: object, count: int, name: str) -> list[Any]:

@@ -8,7 +8,7 @@ similar according to the lexicon.
 """
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -18,15 +18,16 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_matrix
 from torch import Tensor
 
-from adept.data.corpus import Corpus
-from adept.data.text_arguments import text_list
-from adept.errors import DataError
+from adept.data.corpus import Corpus, join
+from adept.data.text_arguments import separate_characters, text_list
+from adept.errors import DataError, printable
 from adept.evaluation.metrics import ConfidenceInterval, accuracy, bootstrap, codes, macro_f1
 from adept.evaluation.softmax_regression import Features, best_labels, commonness, softmax_regression
 from adept.models.word_vectors import Lexicon, TextVectors
 from adept.ranges import check_choice
 
 CLASSIFIERS = ("tfidf", "lstm")
+FEW_LABELS = 5  # labels that a message names
 # Strengths to try (scikit-learn's C): a smaller strength gives a simpler classifier
 STRENGTHS = 0.25, 0.5, 1.0, 2.0, 4.0, 16.0, 64.0
 STANDARD_STRENGTH = 4.0  # a larger strength must give more correct labels
@@ -51,6 +52,48 @@ class Evaluation:
     test_records: int
     labels: int
     others: dict[str, "Evaluation"] = field(default_factory=dict)  # classifiers trained on other files, for comparison
+
+
+def check_files_fit(train: Mapping[str, Corpus], test: Corpus, *, name: str = "test") -> list[str]:
+    """Check that classifiers trained on ``train`` can be tested on ``test``; return notes for the user.
+
+    A note counts the test records whose labels training lacks, or the test texts that training holds.
+
+    Args:
+        train: training corpora, by the names that messages give them.
+        name: name of ``test`` in messages.
+
+    Raises:
+        DataError: a corpus has no labels, or training and test have no label in common.
+    """
+    corpora = {**train, name: test}
+    lacking = [place for place, corpus in corpora.items() if corpus.labels is None]
+    if lacking:
+        others = [place for place, corpus in corpora.items() if corpus.labels is not None]
+        advice = f"rename its column of labels as in {others[0]}" if others else "name their column with label_column="
+        raise DataError(f"{lacking[0]} must have labels: {advice}")
+    joined, names = join(list(train.values())), " and ".join(train)
+    known, texts = set(joined.labels or []), set(map(_fold, joined.texts))
+    unseen = Counter(label for label in test.labels or [] if label not in known)
+    if len(unseen) == len(set(test.labels or [])):
+        raise DataError(
+            f"{names} and {name} have no label in common ({list_few(known)}; {list_few(unseen)}): use the same "
+            "labels, or name their column with label_column="
+        )
+    count, repeated = sum(unseen.values()), sum(_fold(text) in texts for text in test.texts)
+    lost = f"{count} of {len(test)} records of {name} have labels that {names} lacks ({list_few(unseen)})"
+    seen = f"{repeated} of {len(test)} texts of {name} also occur in {names}, apart from case and spaces"
+    return [note for note, found in ((lost, count), (seen, repeated)) if found]
+
+
+def _fold(text: str) -> str:
+    return " ".join(text.casefold().split())
+
+
+def list_few(labels: Iterable[str]) -> str:
+    listed = sorted(labels)
+    few = ", ".join(repr(printable(label, limit=40)) for label in listed[:FEW_LABELS])
+    return few + (f" and {len(listed) - FEW_LABELS} more" if len(listed) > FEW_LABELS else "")
 
 
 def evaluate(
@@ -132,7 +175,7 @@ class TextClassifier:
     """The classifier "tfidf", for two or more labels; ``evaluate`` explains its arguments."""
 
     def __init__(self, train: Corpus, *, samples: int = 1, noisy_labels: bool = False) -> None:
-        texts, labels = train.texts, train.labels or []
+        texts, labels = [*map(separate_characters, train.texts)], train.labels or []
         self.samples, self.noisy_labels = samples, noisy_labels
         self.names = sorted(set(labels))
         number = {text: place for place, text in enumerate(dict.fromkeys(texts))}
@@ -165,7 +208,7 @@ class TextClassifier:
 
     def predict(self, texts: Sequence[str], weights: Tensor) -> list[str]:
         """Return the likeliest label of each text, given weights that ``fit`` returned."""
-        texts = text_list(texts)
+        texts = [*map(separate_characters, text_list(texts))]
         common = commonness(self._features, weights, self._counts(), noisy_labels=self.noisy_labels)
         words = self._tfidf.transform(self._replace_unknown(texts)).tocsr()
         found = best_labels(self._add_vectors(words, texts), weights, common)

@@ -295,9 +295,9 @@ def spell_out(name: str) -> str:
     return " ".join(words_of(re.sub(r"(?<=[a-z])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])|[_\-./:]+", " ", name)))
 
 
-def are_terms(lines: Sequence[str]) -> bool:
-    """Return True if most lines are as short as a term: they have at most MAX_TERM_WORDS words."""
-    return 2 * sum(len(words_of(line)) <= MAX_TERM_WORDS for line in lines) > len(lines)
+def are_terms(lines: Sequence[str], *, most: int = MAX_TERM_WORDS) -> bool:
+    """Return True if most lines are as short as a term: they have at most ``most`` words."""
+    return 2 * sum(len(words_of(line)) <= most for line in lines) > len(lines)
 
 
 def read_page(page: str) -> list[str]:

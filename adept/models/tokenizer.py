@@ -17,7 +17,7 @@ import tokenizers
 from tokenizers import Regex, decoders, models, normalizers, pre_tokenizers, trainers
 
 from adept.data.corpus import Corpus
-from adept.data.text_arguments import plain_text, text_list
+from adept.data.text_arguments import UNSPACED, plain_text, separate_characters, text_list
 from adept.errors import ConfigurationError
 from adept.models.config import MAX_VOCABULARY, TokenizerConfig
 from adept.models.untrusted_files import corrupt, read_json
@@ -49,7 +49,8 @@ class Tokenizer:
         self._backend.encode_special_tokens = True  # a text that says "[END]" is text
         self._backend.no_padding()  # a row's ids must not depend on the other rows
         self._backend.no_truncation()
-        if isinstance(backend.model, models.BPE):
+        self._is_bpe = isinstance(backend.model, models.BPE)
+        if self._is_bpe:
             backend.model._resize_cache(0)  # else the time of one record would tell of earlier ones
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -71,7 +72,7 @@ class Tokenizer:
             "show_progress": False,
         }
         if config.kind == "word":
-            backend.train_from_iterator(texts, trainers.WordLevelTrainer(**options))
+            backend.train_from_iterator(map(separate_characters, texts), trainers.WordLevelTrainer(**options))
         else:
             backend.train_from_iterator(texts, trainers.BpeTrainer(**options, initial_alphabet=BYTES))
         return cls(backend)
@@ -97,7 +98,9 @@ class Tokenizer:
         words: dict[str, int] = content["model"]["vocab"]
         # Subwords spell all words already
         for text in texts if isinstance(backend.model, models.WordLevel) else ():
-            clean = backend.normalizer.normalize_str(text.encode("utf-8", "replace").decode("utf-8"))
+            clean = backend.normalizer.normalize_str(
+                separate_characters(text.encode("utf-8", "replace").decode("utf-8"))
+            )
             for word, _ in backend.pre_tokenizer.pre_tokenize_str(clean):
                 if len(words) < MAX_VOCABULARY and is_writable(word):
                     words.setdefault(word, len(words))
@@ -132,6 +135,7 @@ class Tokenizer:
         """
         # A line of megabytes must not cost seconds. Lone surrogates become question marks.
         clean = [text[: 100 * max_length].encode("utf-8", "replace").decode("utf-8") for text in text_list(texts)]
+        clean = clean if self._is_bpe else [*map(separate_characters, clean)]
         rows = [[*ids[:max_length], END] for ids in self._ids(clean)]
         if not self.labels:
             return rows
@@ -170,13 +174,20 @@ class Tokenizer:
         kept = [row[: row.index(END)] if END in row else row for row in rows]
         written = self._backend.decode_batch(kept, skip_special_tokens=True)
         # Bytes of harmless tokens can spell a line break: so lines are checked when written.
-        return [join_words(CONTROL.normalize_str(text).split()) for text in written]
+        lines = [CONTROL.normalize_str(text).split() for text in written]
+        return [join_marks(words) if self._is_bpe else join_words(words) for words in lines]
 
     def decode_labels(self, rows: list[list[int]]) -> list[str]:
         return [self.labels[row[0] - FIRST_LABEL] for row in rows]
 
 
 def join_words(words: Sequence[str]) -> str:
+    """Join words and punctuation marks as ``join_marks``, and undo ``separate_characters``."""
+    text = join_marks(words)
+    return text if text.isascii() else re.sub(f"(?<={UNSPACED}) (?={UNSPACED})", "", text)
+
+
+def join_marks(words: Sequence[str]) -> str:
     """Join words and punctuation marks into a text, without spaces before the marks."""
     return re.sub(r" ([.,;:!?)\]])", r"\1", " ".join(words))
 

@@ -17,6 +17,8 @@ from typing import Any, cast
 
 import pytorch_lightning as lightning
 import torch
+from lightning_fabric.plugins.environments.lightning import LightningEnvironment
+from lightning_fabric.utilities.rank_zero import rank_zero_only
 from pytorch_lightning.callbacks import Callback, EarlyStopping, ModelCheckpoint, RichProgressBar
 from pytorch_lightning.loggers import CSVLogger
 from torch import Tensor
@@ -25,7 +27,17 @@ from torch.utils.data import DataLoader, Dataset, Sampler
 from adept.data.corpus import Corpus
 from adept.errors import ConfigurationError, DataError, printable
 from adept.models.codebook_learning import draw_codewords, fit_topics, learn_codes
-from adept.models.config import BEST, CHECKPOINTS, MODEL, TOPICS, FitResult, ModelConfig, TrainerConfig, TrainSpec
+from adept.models.config import (
+    BEST,
+    CHECKPOINTS,
+    MODEL,
+    TOPICS,
+    FitResult,
+    ModelConfig,
+    TrainerConfig,
+    TrainingConfig,
+    TrainSpec,
+)
 from adept.models.lstm_autoencoder import lightning_module, noise_between
 from adept.models.saved_model import MAX_HELD_OUT, Autoencoder, pad
 from adept.models.tokenizer import Tokenizer
@@ -34,6 +46,7 @@ from adept.models.untrusted_files import is_moderate
 from adept.models.word_vectors import Lexicon
 
 POOL_BATCHES = 50  # batches whose records are sorted by length together
+STOPPING = EarlyStopping("validation_loss").state_key  # in checkpoints
 
 
 @torch.inference_mode(mode=False)  # the caller may have switched gradients off
@@ -106,7 +119,7 @@ def fit(
         best,
         EarlyStopping("validation_loss", patience=config.patience),
         save(filename="last"),  # ``save_last`` would keep improvements alone
-        Origin(origin_of(spec, train), learning_rate=config.learning_rate),
+        Origin(origin_of(spec, train), config),
     ]
     trainer = make_trainer(spec.trainer, output_dir, callbacks, gradient_clip=config.gradient_clip)
     task = lightning_module(
@@ -119,11 +132,13 @@ def fit(
     with quiet_lightning():
         trainer.fit(task, loader, judge, ckpt_path=resume, weights_only=True)
     seconds, epochs = time.monotonic() - begin, trainer.current_epoch - done
-    task.load_state_dict(torch.load(output_dir / CHECKPOINTS / BEST, weights_only=True)["state_dict"])
+    content = torch.load(output_dir / CHECKPOINTS / BEST, weights_only=True)
+    task.load_state_dict(content["state_dict"])
     model.eval()
+    score = content["callbacks"][best.state_key]["best_model_score"]
     return FitResult(
         epochs=trainer.current_epoch,
-        validation_loss=math.nan if best.best_model_score is None else float(best.best_model_score),
+        validation_loss=math.nan if score is None else float(score),
         tokens_per_second=epochs * sum(map(len, rows)) / seconds,
         records_per_second=epochs * len(rows) / seconds,
         seconds=seconds,
@@ -148,8 +163,8 @@ def resume_run(
 
     A resumed model counts as public only if the text of every run that trained it was public.
     Raises DataError if the checkpoint is damaged, or belongs to a run with another text, clip,
-    label set or model size. Raises ConfigurationError if the checkpoint's run already has as many
-    epochs as ``spec`` asks for.
+    label set or model size. Raises ConfigurationError if the checkpoint's run already has more
+    epochs than ``spec`` asks for. If it has as many, or ended for lack of patience, no epoch is left.
     """
     if checkpoint is None:
         return spec, 0
@@ -164,12 +179,14 @@ def resume_run(
     if model is not None and _shapes(content["state_dict"]) != _shapes(model.state_dict(prefix="model.")):
         raise DataError(f"cannot resume from {checkpoint} (its weights do not fit): train a new model")
     done = content["epoch"] + 1
-    if spec.trainer.max_epochs <= done:
+    if spec.trainer.max_epochs < done:
         raise ConfigurationError(
-            f"trainer.max_epochs must be more than the {done} epochs that are done, got {spec.trainer.max_epochs}"
+            f"trainer.max_epochs must be at least the {done} epochs that are done, got {spec.trainer.max_epochs}"
         )
+    stopped = content["callbacks"][STOPPING]["wait_count"] >= spec.training.patience
+    trainer = replace(spec.trainer, max_epochs=done) if stopped else spec.trainer
     public = spec.training_data.public and origin.get("public") is True
-    return replace(spec, training_data=replace(spec.training_data, public=public)), done
+    return replace(spec, trainer=trainer, training_data=replace(spec.training_data, public=public)), done
 
 
 def _shapes(weights: dict[str, Any]) -> dict[str, tuple[int, ...]]:
@@ -182,7 +199,8 @@ def _read_checkpoint(path: Path) -> dict[str, Any]:
             if archive.testzip() is not None:
                 raise ValueError
         content: dict[str, Any] = torch.load(path, map_location="cpu", weights_only=True)
-        parts = (content["epoch"], int), (content["origin"], dict), (content["state_dict"], dict)
+        parts = [(content["epoch"], int), (content["origin"], dict), (content["state_dict"], dict)]
+        parts.append((content["callbacks"][STOPPING]["wait_count"], int))
         if not all(isinstance(part, kind) for part, kind in parts):
             raise TypeError
         if not all(isinstance(weights, Tensor) and is_moderate(weights) for weights in content["state_dict"].values()):
@@ -196,18 +214,19 @@ def _read_checkpoint(path: Path) -> dict[str, Any]:
 class Origin(Callback):
     """A callback that stores the origin of the weights in each checkpoint, for ``resume_run``."""
 
-    def __init__(self, origin: dict[str, Any], *, learning_rate: float) -> None:
-        self.origin, self.learning_rate = origin, learning_rate
+    def __init__(self, origin: dict[str, Any], config: TrainingConfig) -> None:
+        self.origin, self.config = origin, config
 
     def on_save_checkpoint(self, trainer: Any, pl_module: Any, checkpoint: dict[str, Any]) -> None:
         checkpoint["origin"] = self.origin
 
     def on_load_checkpoint(self, trainer: Any, pl_module: Any, checkpoint: dict[str, Any]) -> None:
-        """Recompute the learning rate, which falls to zero by the end of this run's last epoch."""
+        """Set the patience and the learning rate, which falls to zero by the end of this run's last epoch."""
+        checkpoint["callbacks"][STOPPING]["patience"] = self.config.patience
         done = checkpoint["epoch"] + 1
         checkpoint["lr_schedulers"][0]["last_epoch"] = done
         for group in checkpoint["optimizer_states"][0]["param_groups"]:
-            group["lr"] = self.learning_rate * max(0.0, 1 - done / (trainer.max_epochs or 1))
+            group["lr"] = self.config.learning_rate * max(0.0, 1 - done / (trainer.max_epochs or 1))
 
 
 def randomiser(model: Autoencoder, spec: TrainSpec) -> Callable[[Tensor], Tensor] | None:
@@ -220,6 +239,12 @@ def randomiser(model: Autoencoder, spec: TrainSpec) -> Callable[[Tensor], Tensor
 def make_trainer(
     config: TrainerConfig, directory: Path, callbacks: list[Callback], *, gradient_clip: float, checkpoints: bool = True
 ) -> lightning.Trainer:
+    """Return a trainer of one process that writes into ``directory`` alone, also inside a batch job.
+
+    Batch systems and launchers (SLURM, torchrun, LSF, MPI) set variables for each process, from
+    which Lightning would take a rank, a number of processes and a signal to requeue the job.
+    """
+    cast(Any, rank_zero_only).rank = 0  # Lightning read it from such variables when it was imported
     show = sys.stderr.isatty() if config.progress_bar is None else config.progress_bar
     if show:
         callbacks = [*callbacks, RichProgressBar(console_kwargs={"stderr": True})]
@@ -227,6 +252,10 @@ def make_trainer(
         return lightning.Trainer(
             accelerator=config.accelerator,
             devices=1,
+            num_nodes=1,
+            strategy="auto",
+            plugins=LightningEnvironment(),
+            default_root_dir=directory,
             max_epochs=config.max_epochs,
             gradient_clip_val=gradient_clip,
             callbacks=callbacks,

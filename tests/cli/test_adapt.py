@@ -2,11 +2,16 @@
 
 import json
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 import travel
 from tiny import Run
 
+from adept.cli import adapt as adapt_command
+from adept.cli.config import AdaptConfig
+from adept.errors import ConfigurationError, DataError
 from adept.models.tokenizer import join_words
 from adept.rewriting.loading import load_model
 
@@ -156,3 +161,64 @@ def test_labels_of_examples_are_kept_with_the_model(topic_run: Path, tmp_path: P
         "adapt", "label_set=[a,b]", "label_column=topic", "public=true", f"output_dir={tmp_path / 'none'}"
     )
     assert (done.returncode, "label_column needs examples=" in done.stderr) == (2, True)
+
+
+TWO_WORDS = [f"{verb} {noun}" for verb in ("play", "stop", "skip") for noun in ("music", "radio", "podcast")]
+
+
+class Broad:
+    """A model of broad text, as far as the choice of a kind of lines asks for it."""
+
+    class codec:  # noqa: N801 - an attribute
+        lexicon = SimpleNamespace(places={"card": 0, "play": 1, "weather": 2, "pin": 3})
+
+
+@pytest.mark.parametrize(
+    ("lines", "name", "kind", "taken"),
+    [
+        (TWO_WORDS, "a.txt", "auto", "examples"),
+        (TWO_WORDS, "a.txt", "names", None),
+        (TWO_WORDS, "a.md", "auto", "names"),
+        (TWO_WORDS[:7], "a.txt", "auto", "names"),
+        (["lost_card", "CardFees", "weather"] * 4, "a.txt", "auto", "names"),
+        (["lost_card", "CardFees", "weather"] * 4, "a.txt", "examples", None),
+        ([str(number) for number in range(10, 30)], "a.txt", "auto", "examples"),
+        (["😀"] * 9, "a.txt", "auto", "examples"),
+        (["播放一首周杰伦的歌"] * 9, "a.txt", "auto", None),
+        (["شغل أغنية فيروز الآن"] * 9, "a.txt", "auto", None),
+        (["play a song by adele now"] * 9, "a.txt", "auto", None),
+    ],
+)
+def test_a_line_says_what_short_examples_are_taken_for_and_an_option_decides(
+    capsys: pytest.CaptureFixture[str], lines: list[str], name: str, kind: str, taken: str | None
+) -> None:
+    model: Any = Broad()
+    config = AdaptConfig(examples=name, kind=kind, output_dir="out")
+    assert adapt_command._are_names(config, model, lines) is ((taken or kind) == "names")
+    other = "names" if taken == "examples" else "examples"
+    note = f"adept: note: the lines of {name} are taken as {taken}: add kind={other} if they are {other}\n"
+    assert capsys.readouterr().err == (note if taken else "")
+
+
+def test_names_that_the_model_does_not_know_are_said_to_be(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(adapt_command, "sentences_about", lambda *_: [])
+    model: Any = Broad()
+    with pytest.raises(DataError, match=r"reads no known word in the names: .* kind=examples"):
+        adapt_command._examples(AdaptConfig(output_dir="out"), model, ["überweisung"] * 9, named=True)
+    with pytest.raises(ConfigurationError, match="kind"):
+        AdaptConfig(output_dir="out", kind="sentences")
+
+
+def test_sentences_without_spaces_are_as_many_examples_as_they_are(
+    topic_run: Path, tmp_path: Path, adept_here: Run
+) -> None:
+    places = ["北京", "上海", "广州", "成都", "武汉", "西安", "南京", "杭州", "重庆", "天津"]
+    texts = [said.format(place) for place in places for said in ("播放{}的歌曲", "{}会下雨吗")]
+    (tmp_path / "zh.txt").write_text("\n".join(texts) + "\n")
+    given = ["adapt", f"model_dir={topic_run}", f"examples={tmp_path / 'zh.txt'}", "public=true"]
+    done = adept_here(*given, f"output_dir={tmp_path / 'zh'}")
+    assert (done.returncode, "adapted to 20 examples" in done.stdout) == (0, True), done.stderr
+    rewrite = ["rewrite", f"model_dir={tmp_path / 'zh'}", f"input={tmp_path / 'zh.txt'}", "epsilon=60"]
+    done = adept_here(*rewrite, "mechanism=learned_codebook", f"output={tmp_path / 'out.txt'}")
+    assert done.returncode == 0, done.stderr
+    assert len(set(texts) & set((tmp_path / "out.txt").read_text().splitlines())) > 5

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 from tiny import Run
 
+from adept.cli import evaluate
 from adept.cli import evaluate as cli_evaluate
 from adept.cli.evaluate import EvaluateConfig, _gain, main, run
 from adept.errors import ConfigurationError, DataError
@@ -189,3 +190,52 @@ def test_a_sentence_states_what_a_file_adds(without: float, said: str) -> None:
 def test_what_names_no_files_is_refused(train: object) -> None:
     with pytest.raises(ConfigurationError, match="train must be a file"):
         run(EvaluateConfig(train=train, test="test.csv"))
+
+
+OPTIONS = ["train", "test", "reference", "examples"]
+
+
+@pytest.mark.parametrize("odd", OPTIONS)
+@pytest.mark.parametrize("kind", ["text", "intent", "named"])
+def test_a_column_that_one_file_lacks_is_named_with_this_file_and_the_advice_suits_the_others(
+    tmp_path: Path, odd: str, kind: str
+) -> None:
+    names = dict.fromkeys(OPTIONS, ("text", "intent"))
+    names[odd] = ("utterance", "intent") if kind == "text" else ("text", "category")
+    files = {name: columns_file(tmp_path / f"{name}.jsonl", *own) for name, own in names.items()}
+    with pytest.raises(DataError, match=f"{odd}.jsonl") as error:
+        run(EvaluateConfig(**files, label_column="intent" if kind == "named" else None))
+    assert "rename its column" in str(error.value)
+    assert "_column=" not in str(error.value)
+
+
+def test_a_column_that_one_of_several_training_files_lacks_is_named_with_this_file(tmp_path: Path) -> None:
+    good, odd = columns_file(tmp_path / "a.jsonl", "text", "intent"), str(tmp_path / "b.csv")
+    (tmp_path / "b.csv").write_text("utterance,intent\nplay song,1\n")
+    with pytest.raises(DataError, match=r"'text' in .*b\.csv, but in .*a\.jsonl: rename its column 'utterance'"):
+        run(EvaluateConfig(train=[good, odd], test=good))
+
+
+@pytest.mark.parametrize("odd", OPTIONS[::2])
+def test_every_file_is_checked_against_the_test_before_anything_is_trained(
+    tmp_path: Path, odd: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    files = {
+        name: columns_file(tmp_path / f"{name}.jsonl", "text", "intent") for name in ("train", "test", "reference")
+    }
+    monkeypatch.setattr(evaluate, "evaluate", lambda *_, **__: pytest.fail("trained"))
+    (tmp_path / f"{odd}.jsonl").write_text('{"text": "a", "intent": "alarm"}\n')
+    with pytest.raises(DataError, match="no label in common"):
+        run(EvaluateConfig(**files))
+    monkeypatch.undo()
+    (tmp_path / f"{odd}.jsonl").write_text('{"text": "rain in Rome", "intent": 2}\n' * 2)
+    run(EvaluateConfig(**files))
+    notes = [line for line in capsys.readouterr().err.splitlines() if f"{odd}.jsonl" in line]
+    assert any("20 of 40 records" in note for note in notes)
+    assert any("20 of 40 texts" in note for note in notes)
+
+
+def test_a_file_that_is_tested_on_itself_is_said_to_be(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    same = columns_file(tmp_path / "a.jsonl", "text", "intent")
+    run(EvaluateConfig(train=same, test=same))
+    assert f"adept: note: 40 of 40 texts of {same} also occur in {same}" in capsys.readouterr().err

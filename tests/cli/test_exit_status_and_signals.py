@@ -9,13 +9,13 @@ import sys
 from collections.abc import Callable
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 import forked
 import pytest
 from forked import CLOSED, PIPE, Forked
 from hanging import wait_until
-from tiny import TINY_MODEL, Run
+from tiny import TINY_MODEL, Run, tiny_config
 
 from adept.__main__ import main
 from adept.cli import exit_status_and_signals, rewrite, train
@@ -89,14 +89,17 @@ def test_an_interrupt_that_a_library_turned_into_an_error_says_how_to_go_on(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, arrived: bool
 ) -> None:
     """As when it comes while a checkpoint is written, and what writes it says that the file is incomplete."""
-    (tmp_path / "checkpoints").mkdir()
-    (tmp_path / "checkpoints" / "last.ckpt").touch()
-    monkeypatch.setattr(exit_status_and_signals, "_arrived", [signal.SIGTERM] if arrived else [])
-    with pytest.raises(Interrupted if arrived else RuntimeError), train._resumable(tmp_path):
+
+    def fail(*_: object) -> NoReturn:
         raise RuntimeError("unexpected pos 64 vs 0")
 
+    monkeypatch.setattr(train, "_train", fail)
+    monkeypatch.setattr(exit_status_and_signals, "_arrived", [signal.SIGTERM] if arrived else [])
+    with pytest.raises(Interrupted if arrived else RuntimeError):
+        train.run(tiny_config(tmp_path / "run"), overrides=[])
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGUSR1, signal.SIGXCPU])
 def test_an_interrupted_training_is_one_line_and_130(tmp_path: Path, number: int) -> None:
     sizes = [f"model.{name}={size}" for name, size in TINY_MODEL.items()] + ["data.sizes=[400,60,60]"]
     long = ["trainer.max_epochs=1000", "training.patience=1000"]

@@ -444,3 +444,36 @@ def test_a_model_is_trained_without_the_public_labels(tmp_path: Path, monkeypatc
 def test_impossible_label_budgets_are_refused(tmp_path: Path, changes: dict[str, object], message: str) -> None:
     with pytest.raises(ConfigurationError, match=message):
         config(tmp_path, **changes)
+
+
+SPLIT = "text,intent\nplay a song,music\nwake me,alarm\n"
+
+
+@pytest.mark.parametrize(
+    ("test", "message"),
+    [
+        ("text,intent\nrain,weather\n", "the train split and the test split have no label in common"),
+        ("text,category\nrain,music\n", "the test split must have labels: rename its column of labels"),
+        ("utterance,intent\nrain,music\n", r"in .*test\.csv, but in .*train\.csv: rename its column 'utterance'"),
+        (None, "labelled test split"),
+    ],
+)
+def test_splits_that_do_not_fit_are_refused_before_a_directory_is_made(
+    tmp_path: Path, test: str | None, message: str
+) -> None:
+    for name, content in (("train", SPLIT), ("validation", SPLIT), ("test", test)):
+        if content:
+            (tmp_path / f"{name}.csv").write_text(content)
+    with pytest.raises(DataError, match=message):
+        Comparison(config(tmp_path / "run", data=DataConfig(name="files", path=str(tmp_path))))
+    assert not (tmp_path / "run").exists()
+
+
+def test_a_comparison_counts_records_whose_labels_training_lacks_and_texts_that_it_holds(tmp_path: Path) -> None:
+    test = "text,intent\nrain,weather\nWake  me,alarm\nsing,music\n"
+    for name, content in (("train", SPLIT), ("validation", SPLIT), ("test", test)):
+        (tmp_path / f"{name}.csv").write_text(content)
+    assert Comparison(config(tmp_path / "run", data=DataConfig(name="files", path=str(tmp_path)))).notes == [
+        "1 of 3 records of the test split have labels that the train split lacks ('weather')",
+        "1 of 3 texts of the test split also occur in the train split, apart from case and spaces",
+    ]

@@ -8,7 +8,7 @@ import travel
 
 from adept.data.corpus import Corpus, DataConfig, load
 from adept.errors import ConfigurationError, DataError
-from adept.evaluation.classifiers import TextClassifier, evaluate, predict
+from adept.evaluation.classifiers import TextClassifier, check_files_fit, evaluate, predict
 
 
 def test_a_classifier_beats_the_majority_on_real_text_and_not_on_shuffled_labels() -> None:
@@ -133,3 +133,47 @@ def test_a_rare_label_is_recognised_in_noise_unless_labels_are_noisy_themselves(
 def test_equal_rows_count_as_often_as_they_occur() -> None:
     train = Corpus(["a"] * 5 + ["a"] * 4 + ["b"] * 3, ["x"] * 5 + ["y"] * 4 + ["z"] * 3)
     assert evaluate(train, Corpus(["a", "b"], ["x", "z"])).accuracy.value == 1.0
+
+
+def corpus(**labels: str) -> Corpus:
+    return Corpus([text.replace("_", " ") for text in labels], list(labels.values()))
+
+
+def test_labels_that_training_lacks_are_named_and_counted() -> None:
+    train = corpus(play="music", wake_me="alarm")
+    test = corpus(play_it="music", rain="weather", snow="weather", buy="Music")
+    [note] = check_files_fit({"a.csv": train}, test, name="b.csv")
+    assert note == "3 of 4 records of b.csv have labels that a.csv lacks ('Music', 'weather')"
+    assert check_files_fit({"a.csv": train, "c.csv": corpus(rain_it="weather", buy_it="Music")}, test) == []
+    many = corpus(play_it="music", **{f"text_{i}": f"label {i}" for i in range(9)})
+    [note] = check_files_fit({"a": train}, many)
+    assert note.endswith("'label 4' and 4 more)")
+    [note] = check_files_fit({"a": train}, corpus(play_it="music", rain="x" * 10_000))
+    assert len(note) < 200
+
+
+def test_texts_of_the_test_that_training_holds_are_counted_without_regard_to_case_and_spaces() -> None:
+    train = Corpus(["Play  a song", "straße", "rain"], ["m", "s", "w"])
+    test = Corpus(["play a Song ", "STRASSE", "play a song", "snow"], ["m", "s", "m", "w"])
+    [note] = check_files_fit({"a": train}, test, name="b")
+    assert note == "3 of 4 texts of b also occur in a, apart from case and spaces"
+
+
+def test_files_without_a_common_label_or_without_labels_are_refused() -> None:
+    train, test = corpus(play="music"), corpus(rain="weather")
+    with pytest.raises(DataError, match=r"a and b have no label in common \('music'; 'weather'\)"):
+        check_files_fit({"a": train}, test, name="b")
+    unlabelled = Corpus(["rain"])
+    with pytest.raises(DataError, match=r"^b must have labels: rename its column of labels as in a$"):
+        check_files_fit({"a": train, "b": unlabelled}, train)
+    with pytest.raises(DataError, match=r"^a must have labels: name their column with label_column=$"):
+        check_files_fit({"a": unlabelled}, unlabelled)
+
+
+@pytest.mark.parametrize("classifier", ["tfidf", "lstm"])
+def test_text_without_spaces_is_classified_by_its_characters(classifier: str) -> None:
+    places = ["北京", "上海", "广州", "成都", "武汉", "西安", "南京", "杭州", "重庆", "天津", "苏州", "长沙"]
+    texts = [said.format(place) for place in places for said in ("播放{}的歌曲", "{}会下雨吗")]
+    labelled = Corpus(texts, ["music", "weather"] * len(places))
+    train, test = labelled.take(range(16)), labelled.take(range(16, 24))
+    assert evaluate(train, test, classifier=classifier).accuracy.value == 1.0

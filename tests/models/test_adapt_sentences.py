@@ -48,6 +48,8 @@ def test_names_are_read_as_words(name: str, words: str) -> None:
 def test_lines_are_terms_where_most_name_something() -> None:
     assert are_terms(["dining light", "thermostat", "please turn the heating down a bit"])
     assert not are_terms(["dining light", "please turn the heating down a bit"])
+    assert not are_terms(["dining light", "thermostat", "kitchen lamp"], most=1)
+    assert not are_terms(["播放一首歌", "北京的天气怎么样"])
 
 
 def test_a_page_is_its_headings_and_sentences() -> None:

@@ -8,10 +8,11 @@ import unicodedata
 from pathlib import Path
 
 import pytest
+from adept.models.codec.codec import words_of
 
 from adept.errors import ConfigurationError, ModelError
 from adept.models.config import TokenizerConfig
-from adept.models.tokenizer import END, PAD, PUNCTUATION, SPECIAL_TOKENS, START, UNKNOWN, Tokenizer
+from adept.models.tokenizer import END, PAD, PUNCTUATION, SPECIAL_TOKENS, START, UNKNOWN, Tokenizer, join_words
 
 TEXTS = ["show flights to Boston", "show flights to Denver, please", "flights from st. louis to boston."] * 3
 
@@ -133,3 +134,22 @@ def test_subwords_of_one_text_are_worked_out_anew_for_the_next(tmp_path: Path) -
         before = tokenizer.encode(["flights"], max_length=9)
         tokenizer._backend.model.end_of_word_suffix = "~"
         assert tokenizer.encode(["flights"], max_length=9) != before
+
+
+@pytest.mark.parametrize(
+    "text", ["播放一首周杰伦的歌。", "今日の天気は?", "เปิดเพลงของเชียงใหม่", "播放 adele 的歌", "ສະບາຍດີ"]
+)
+@pytest.mark.parametrize("later", [True, False])
+def test_text_without_spaces_is_read_by_characters_and_written_as_it_was(text: str, later: bool) -> None:
+    tokenizer = Tokenizer.train(["play"]).with_words([text]) if later else Tokenizer.train([text] * 2)
+    [row] = tokenizer.encode([text], max_length=40)
+    assert len(row) > 5
+    assert UNKNOWN not in row
+    assert tokenizer.decode([row]) == [text]
+    assert join_words(words_of(text)) == text
+    assert len(words_of(text)) == len(row) - 1
+
+
+def test_subwords_keep_the_spaces_between_characters() -> None:
+    tokenizer = Tokenizer.train(["播放 一首 歌"] * 4, TokenizerConfig(kind="bpe", vocabulary_size=300))
+    assert tokenizer.decode(tokenizer.encode(["播放 一首 歌"], max_length=40)) == ["播放 一首 歌"]

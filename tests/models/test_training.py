@@ -8,18 +8,21 @@ from collections.abc import Callable
 from functools import partial
 from itertools import pairwise
 from pathlib import Path
-from typing import Any, cast
+from typing import Any, NoReturn, cast
 
 import pytest
 import torch
+from lightning_fabric.utilities.rank_zero import rank_zero_only
 from tiny import TINY_MODEL, Run, tiny_config
 from torch import Tensor
 
 from adept.cli import train
 from adept.cli.overrides import MechanismChoice
 from adept.data.corpus import Corpus
-from adept.errors import AdeptError, ConfigurationError, DataError, ModelError
+from adept.errors import AdeptError, ConfigurationError, DataError, Interrupted, ModelError
+from adept.evaluation.classifiers import predict
 from adept.mechanisms import BY_NAME, Description, L1Laplace, LearnedCodebook, Mechanism, SqrtNLaplace
+from adept.models import training
 from adept.models.codebook_learning import draw_codewords
 from adept.models.config import (
     ContentConfig,
@@ -239,6 +242,108 @@ def test_a_run_is_continued_from_another_directory_with_the_data_that_began_it(
     assert (lost.returncode, f"got {tmp_path}/data: correct data.path=" in lost.stderr) == (2, True)
     found = adept_here("train", "resume_from=../run", "trainer.max_epochs=3", "data.path=../moved")
     assert found.returncode == 0, found.stderr
+
+
+PLACES = {
+    "SLURM": "SLURM_JOB_ID=7 SLURM_JOB_NAME=mine SLURM_NTASKS=4 SLURM_PROCID=2 SLURM_NNODES=2",
+    "torchrun": "TORCHELASTIC_RUN_ID=1 RANK=1 WORLD_SIZE=2 LOCAL_RANK=1 MASTER_ADDR=10.0.0.9",
+    "LSF": "LSB_JOBID=1 LSB_DJOB_RANKFILE=/none JSM_NAMESPACE_SIZE=4 JSM_NAMESPACE_LOCAL_RANK=3",
+    "MPI": "OMPI_COMM_WORLD_SIZE=4 OMPI_COMM_WORLD_RANK=2 PMI_RANK=2 PMI_SIZE=4",
+    "PBS": "PBS_JOBID=1 PBS_NODEFILE=/none PBS_NP=8 NODE_RANK=1",
+    "Kubeflow": "KUBERNETES_PORT=tcp://x MASTER_ADDR=x MASTER_PORT=1 WORLD_SIZE=2 RANK=1",
+}
+
+
+@pytest.mark.parametrize("place", PLACES)
+def test_training_in_a_batch_job_is_training_outside_of_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, place: str
+) -> None:
+    """The rank stands for what Lightning reads from such variables when it is imported."""
+    (tmp_path / "here").mkdir()
+    monkeypatch.chdir(tmp_path / "here")
+    _, plain = small_fit(tmp_path / "plain", epochs=1)
+    for name, value in (variable.split("=") for variable in PLACES[place].split()):
+        monkeypatch.setenv(name, value)
+    monkeypatch.setattr(rank_zero_only, "rank", 1)
+    _, inside = small_fit(tmp_path / "inside", epochs=1)
+    assert inside.validation_loss == plain.validation_loss
+    logs = [(tmp_path / run / "metrics.csv").read_text() for run in ("plain", "inside")]
+    assert logs[0] == logs[1]
+    assert predict(Corpus(TEXTS, [*"ab"] * 16), TEXTS[:2], classifier="lstm")
+    assert not list((tmp_path / "here").iterdir())
+
+
+def interrupt(config: train.TrainConfig, monkeypatch: pytest.MonkeyPatch, owner: object, name: str) -> str:
+    """Run a training until it calls a function, and return the message of its interrupt."""
+
+    def stop(*_: object, **__: object) -> NoReturn:
+        raise KeyboardInterrupt
+
+    given = [f"trainer.max_epochs={config.trainer.max_epochs}"]
+    with monkeypatch.context() as patch:
+        patch.setattr(owner, name, stop)
+        with pytest.raises(Interrupted) as error:
+            train.run(config, overrides=given)
+    return str(error.value)
+
+
+@pytest.mark.parametrize(
+    ("owner", "name", "epochs"),
+    [
+        (training, "learn_codes", 3),
+        (Autoencoder, "save_pretrained", 1),
+        (train, "reconstruction", 1),
+        (train, "write_json", 1),
+    ],
+)
+def test_a_run_stopped_after_its_last_epoch_is_finished_without_another(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, owner: object, name: str, epochs: int
+) -> None:
+    """With a tiny learning rate, the second of three epochs is the last, for patience ends there."""
+    config = tiny_config(tmp_path / "run", epochs=epochs)
+    config.training.patience, config.training.learning_rate = 1, 1e-30
+    assert "goes on after the last whole epoch" in interrupt(config, monkeypatch, owner, name)
+    last = (tmp_path / "run" / "checkpoints" / "last.ckpt").read_bytes()
+    finished = train.run(resumed(config, epochs=epochs), overrides=[])
+    assert finished.fit.epochs == min(2, epochs)
+    assert finished.fit.validation_loss > 0
+    assert (tmp_path / "run" / "checkpoints" / "last.ckpt").read_bytes() == last
+    load_model(tmp_path / "run")
+
+
+@pytest.mark.parametrize("name", ["_tokenizer", "make_trainer", "lightning_module"])
+def test_a_run_stopped_before_its_first_epoch_ended_begins_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    config = tiny_config(tmp_path / "run", epochs=1)
+    assert "run begins again" in interrupt(config, monkeypatch, training, name)
+    assert train.run(resumed(config, epochs=1), overrides=[]).fit.epochs == 1
+
+
+def test_a_resumed_run_that_is_interrupted_keeps_its_new_options(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    config = tiny_config(tmp_path / "run", epochs=1)
+    train.run(config, overrides=["trainer.max_epochs=1"])
+    interrupt(resumed(config, epochs=2), monkeypatch, training, "learn_codes")
+    assert "trainer.max_epochs=2" in train.complete([f"resume_from={tmp_path}/run"])
+    assert train.run(config).fit.epochs == 2
+
+
+def test_a_larger_patience_counts_when_a_run_is_resumed(tmp_path: Path) -> None:
+    stopped = small_fit(tmp_path, epochs=9, patience=1, learning_rate=1e-30)[1]
+    checkpoint = tmp_path / "checkpoints" / "last.ckpt"
+    again = small_fit(tmp_path, epochs=9, patience=4, learning_rate=1e-30, resume=checkpoint)[1]
+    assert (stopped.epochs, again.epochs) == (2, 5)
+
+
+def test_a_tilde_names_the_home_directory_in_resume_from(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    (tmp_path / "run").mkdir()
+    (tmp_path / "run" / "overrides.json").write_text('["seed=3"]')
+    for given in ("resume_from=~/run", "resume_from='~/run'"):
+        assert train.complete([given]) == ["seed=3", given]
+    assert train.complete(["resume_from=~run"]) == ["resume_from=~run"]
 
 
 def test_a_new_run_needs_a_directory(adept_here: Run) -> None:

@@ -20,7 +20,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
-from adept.data.text_arguments import text_list
+from adept.data.text_arguments import separate_characters, text_list
 from adept.errors import ConfigurationError
 from adept.models.sentences.listed_texts import MAX_LISTED_WORDS, MAX_WORDS, ListedTexts, Words
 from adept.models.sentences.nearest_text import SentenceIndex, group_meanings
@@ -130,6 +130,6 @@ def words_of(text: str) -> Words:
     clean = text[:MAX_RECORD_LETTERS]
     if not (clean.isascii() and clean.isprintable()):  # of most texts nothing has to be taken out
         clean = unicodedata.normalize("NFC", clean.encode("utf-8", "replace").decode("utf-8"))
-        clean = "".join(" " if unicodedata.category(c)[0] == "C" else c for c in clean)
+        clean = separate_characters("".join(" " if unicodedata.category(c)[0] == "C" else c for c in clean))
     words = (PUNCTUATION_MARKS.sub(r" \1 ", word).split() for word in clean.lower().split())
     return tuple(part for parts in words for part in parts)[:MAX_WORDS]
