@@ -13,6 +13,7 @@ from typing import Any
 
 import pyarrow
 
+from adept.data.formats import ENDINGS, ending_of
 from adept.data.reading import parquet_types
 from adept.errors import ConfigurationError, DataError
 
@@ -133,8 +134,8 @@ def fits(value: Any, kind: pyarrow.DataType) -> bool:
 
 
 def read_schema(location: str) -> dict[str, pyarrow.DataType]:
-    """Read the Arrow type of each column from a parquet file, or from a JSON file of type names."""
-    if location.endswith(".parquet"):
+    """Read the Arrow type of each column from a parquet or Arrow file, or a JSON file of type names."""
+    if ENDINGS.get(ending_of(location)) == "parquet":
         return parquet_types(location)
     try:
         content = json.loads(Path(location).read_text("utf-8-sig"))

@@ -354,8 +354,7 @@ def _load_directory(config: DataConfig, columns: Columns) -> dict[str, Corpus]:
         parts = list(map(str, paths))
         columns.check_used(parts)
         files[split] = {"location": parts if len(parts) > 1 else parts[0], **named}
-    if unread:
-        say_unread(str(directory), tuple(unread))
+    say_unread(str(directory), tuple(unread))
     return read_corpora(files, columns)
 
 
@@ -392,7 +391,7 @@ def _load_hub(config: DataConfig) -> dict[str, Corpus]:
             f"cannot load {config.hub} from the Hugging Face Hub ({type(error).__name__}): "
             "give data.path=DIR with train.jsonl, validation.jsonl and test.jsonl"
         ) from error
-    return {split: _hub_split(rows, config) for split, rows in loaded.items() if split in SPLITS}
+    return {SPLIT_NAMES[split]: _hub_split(rows, config) for split, rows in loaded.items() if split in SPLIT_NAMES}
 
 
 def _hub_split(rows: Any, config: DataConfig) -> Corpus:
@@ -404,9 +403,8 @@ def _hub_split(rows: Any, config: DataConfig) -> Corpus:
 
 
 def _load_air_travel(config: DataConfig) -> dict[str, Corpus]:
-    rows: dict[str, list[Record]] = {split: [] for split in SPLITS}
-    for record in read_records(str(AIR_TRAVEL)):
-        rows[record["split"]].append(record)
+    records = list(read_records(str(AIR_TRAVEL)))
+    rows = {split: [record for record in records if record["split"] == split] for split in SPLITS}
     most = [len(rows[split]) for split in SPLITS]
     if len(config.sizes) != len(SPLITS) or not all(0 <= size <= n for size, n in zip(config.sizes, most, strict=True)):
         raise ConfigurationError(

@@ -41,9 +41,10 @@ BYTE_ORDER_MARK = "\ufeff"  # dropped at the beginning of every row, so that the
 def say_unread(place: str, names: tuple[str, ...]) -> None:
     """Log one line, once in a run, with the names of what is not read in a directory or file."""
     more = " and others" if len(names) > MAX_UNREAD else ""
-    logging.getLogger("adept").warning(
-        "adept: in %s, these are not read: %s%s", place, ", ".join(names[:MAX_UNREAD]), more
-    )
+    if names:
+        logging.getLogger("adept").warning(
+            "adept: in %s, these are not read: %s%s", place, ", ".join(names[:MAX_UNREAD]), more
+        )
 
 
 class UnfitFile(Exception):

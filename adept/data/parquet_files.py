@@ -70,10 +70,7 @@ def read_parquet(
 
 
 def _open(source: Any, *, tolerant: bool = False) -> tuple[Any, Callable[[list[str] | None], Iterable[Any]], bool]:
-    """Return the schema, a function that reads batches of columns, and True if there is one part.
-
-    The batches of an Arrow file hold all columns.
-    """
+    """Return the schema, a function that reads batches of at least some columns, and True for one part."""
     head = source.read(len(ARROW_FILE))
     source.seek(0)
     if head == ARROW_FILE:

@@ -62,15 +62,11 @@ COMPRESSED_HEAD = re.compile(rb"(?P<gz>\x1f\x8b)|(?P<bz2>BZh[1-9]1AY&SY)|(?P<xz>
 UNFIT_HEADS = {  # by the first bytes of a file
     b"PK\x03\x04": f"{SPREADSHEET_ADVICE}, or a zip archive: unpack it",
     b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1": SPREADSHEET_ADVICE,
-    b"%PDF-": DOCUMENT_ADVICE,
-    b"{\\rtf": DOCUMENT_ADVICE,
-    b"7z\xbc\xaf": COMPRESSED_ADVICE,
-    b"\x04\x22\x4d\x18": COMPRESSED_ADVICE,
-    b"\xff\xfe": "UTF-16: save it as UTF-8",
-    b"\xfe\xff": "UTF-16: save it as UTF-8",
+    **dict.fromkeys((b"%PDF-", b"{\\rtf"), DOCUMENT_ADVICE),
+    **dict.fromkeys((b"7z\xbc\xaf", b"\x04\x22\x4d\x18"), COMPRESSED_ADVICE),
+    **dict.fromkeys((b"\xff\xfe", b"\xfe\xff"), "UTF-16: save it as UTF-8"),
     b"PAR1": "a parquet file: add format=parquet",
-    b"ARROW1": "an Arrow file: add format=arrow",
-    b"\xff\xff\xff\xff": "an Arrow file: add format=arrow",
+    **dict.fromkeys((b"ARROW1", b"\xff\xff\xff\xff"), "an Arrow file: add format=arrow"),
 }
 SHARD = re.compile(r"-\d+-of-0*(\d+)(?:-[0-9a-f]{16})?(?=\.)")  # of the names of a data set's parts on the Hub
 HEAD_BYTES = 10  # enough to tell what a file is
@@ -231,11 +227,11 @@ def _csv_options(location: str, options: ReadingOptions) -> dict[str, Any]:
     return {"delimiter": DELIMITERS[name], "sure": options.delimiter is not None, "named": options.columns}
 
 
-def parquet_types(location: str, *, tolerant: bool = False) -> dict[str, Any]:
+def parquet_types(location: str) -> dict[str, Any]:
     """Return the Arrow types of a parquet file's columns; raise DataError for any other file."""
     from adept.data.parquet_files import file_types
 
-    with _data_errors(location, lambda: 0), open_input(location, kind="parquet", tolerant=tolerant) as stream:
+    with _data_errors(location, lambda: 0), open_input(location, kind="parquet") as stream:
         return file_types(stream)
 
 
@@ -299,8 +295,7 @@ def part_files(directory: str, given: str | None = None) -> list[str]:
     if not parts:
         raise DataError(f"{directory} is a directory without data files: name another one, or add format=")
     check_shards(parts)
-    if unread := tuple(path.name for path in files if path not in parts):
-        say_unread(directory, unread)
+    say_unread(directory, tuple(path.name for path in files if path not in parts))
     return list(map(str, parts))
 
 

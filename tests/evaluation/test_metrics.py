@@ -146,6 +146,7 @@ def test_every_column_of_measures_is_one_of_the_table() -> None:
         "exact_other",
         "fluency",
         "holds",
+        "enough",
     ]
     assert names[-len(added) :] == added
 

@@ -341,8 +341,7 @@ def test_a_tilde_names_the_home_directory_in_resume_from(tmp_path: Path, monkeyp
     monkeypatch.setenv("HOME", str(tmp_path))
     (tmp_path / "run").mkdir()
     (tmp_path / "run" / "overrides.json").write_text('["seed=3"]')
-    for given in ("resume_from=~/run", "resume_from='~/run'"):
-        assert train.complete([given]) == ["seed=3", given]
+    assert train.complete(["resume_from=~/run"]) == ["seed=3", "resume_from=~/run"]
     assert train.complete(["resume_from=~run"]) == ["resume_from=~run"]
 
 
