@@ -30,6 +30,7 @@ from adept.audit.subject.vector import VectorTarget
 from adept.audit.subject.wrappers import CALLER, Rewriting
 from adept.errors import ConfigurationError
 from adept.ranges import check_positive
+from adept.torch_defaults import usual_torch
 
 MAX_SMALL_DIM = 8
 # Factor of the trials at a small dimension, and of trials times dimension at a large one
@@ -43,6 +44,7 @@ audit.JointReports(mechanism, reports=3))"
 NAMED_FAILURE = 1e-3  # probability of a total failure
 
 
+@usual_torch()
 def run(
     mechanism: Any,
     *,

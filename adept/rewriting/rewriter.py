@@ -25,6 +25,7 @@ from adept.models.tokenizer import Tokenizer
 from adept.rewriting.encode_release_write import Coding, DescriptionCoding, LatentCoding, PairCoding
 from adept.rewriting.loading import check_release, fit_mechanism, is_by_label, label_mechanism, load_model
 from adept.rewriting.release_by_label import LabelCoding
+from adept.torch_defaults import usual_torch
 
 THREADS = Path("/proc/self/task")  # threads of this process, on Linux
 HUB_NAME = re.compile(r"[\w.-]+/[\w.-]+")
@@ -77,6 +78,7 @@ class Rewriter:
             (``check_release``).
     """
 
+    @usual_torch()
     def __init__(
         self,
         model: Autoencoder,
@@ -157,6 +159,7 @@ class Rewriter:
         """
         return [text for text, _ in self.rewrite_pairs(texts, samples=samples)]
 
+    @usual_torch()
     def rewrite_pairs(self, texts: Any, labels: Any = None, *, samples: int = 1) -> list[Pair]:
         """Release each record once, and write ``samples`` pairs (text, label) from each release.
 
@@ -231,11 +234,13 @@ class Rewriter:
         view.coding = self.coding.of_label(label)
         return view
 
+    @usual_torch()
     def encode(self, texts: Any, labels: Any = None) -> Tensor:
         """Return one secret row, which the mechanism randomises, for each of B records."""
         batches = self._batches(*self._check(texts, labels))
         return torch.cat([self.coding.encode(*batch) for batch in batches])
 
+    @usual_torch()
     def release(self, texts: Any, labels: Any = None) -> Tensor:
         """Return the released rows of B records: latents (B, n) or numbers of descriptions (B, 2).
 
@@ -244,6 +249,7 @@ class Rewriter:
         mechanism, batches = self.joint or self.mechanism, self._batches(*self._check(texts, labels))
         return torch.cat([self.coding.release_records(*batch, mechanism) for batch in batches])
 
+    @usual_torch()
     def write(self, released: Tensor, *, samples: int = 1) -> list[Pair]:
         return self.coding.write(released, samples=samples)
 
