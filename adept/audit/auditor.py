@@ -30,8 +30,10 @@ from adept.audit.subject.vector import VectorTarget
 from adept.audit.subject.wrappers import CALLER, Rewriting
 from adept.errors import ConfigurationError
 from adept.ranges import check_positive
+from adept.torch_defaults import usual_torch
 
 
+@usual_torch()
 def run(
     mechanism: Any,
     *,

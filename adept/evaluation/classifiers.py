@@ -25,6 +25,7 @@ from adept.evaluation.metrics import ConfidenceInterval, accuracy, bootstrap, co
 from adept.evaluation.softmax_regression import Features, best_labels, commonness, softmax_regression
 from adept.models.word_vectors import Lexicon, TextVectors
 from adept.ranges import check_choice
+from adept.torch_defaults import usual_torch
 
 CLASSIFIERS = ("tfidf", "lstm")
 FEW_LABELS = 5  # labels that a message names
@@ -146,6 +147,7 @@ def score(predicted: list[str], test: Corpus, *, learned: Sequence[str], majorit
     )
 
 
+@usual_torch()
 def predict(
     train: Corpus, texts: list[str], *, classifier: str, seed: int = 0, samples: int = 1, noisy_labels: bool = False
 ) -> list[str]:

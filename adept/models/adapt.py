@@ -51,6 +51,7 @@ from adept.models.sentences.word_weights_and_meanings import Codes, Meanings, mu
 from adept.models.tokenizer import UNKNOWN, Tokenizer, join_words
 from adept.models.topics import MEANING
 from adept.models.word_vectors import Lexicon
+from adept.torch_defaults import usual_torch
 
 MIN_EXAMPLES, MAX_TOPICS = 8, 400
 MAX_DOMAIN_CODEWORDS, MAX_BROAD_CODEWORDS = 1024, 4096  # codewords of an adapted model
@@ -66,7 +67,7 @@ MANY_PLACING, FEW_PLACING = (3, 4000, 0.0), (1, 16000, 0.5)
 READ_LATENTS = ("topics.rarity", "topics.directions", "topics.offset", "to_state.weight", "decoder.weight_ih_l0")
 
 
-@torch.inference_mode(mode=False)  # inside it, no weights could be trained later
+@usual_torch()
 def adapt(
     model: Autoencoder, tokenizer: Tokenizer, examples: Sequence[str], *, source: str, said: bool = True, seed: int = 0
 ) -> tuple[Autoencoder, Tokenizer]:

@@ -7,6 +7,7 @@ from statistics import fmean
 
 from adept.models.saved_model import Autoencoder
 from adept.models.tokenizer import Tokenizer
+from adept.torch_defaults import usual_torch
 
 MAX_MEASURED_TEXTS, MIN_SHARE = 200, 0.25
 
@@ -33,6 +34,7 @@ class Reconstruction:
         )
 
 
+@usual_torch()
 def reconstruction(model: Autoencoder, tokenizer: Tokenizer, texts: Sequence[str]) -> Reconstruction | None:
     """Compare up to 200 texts with their noiseless rewrites; return None for a single text."""
     chosen = texts[:: max(1, len(texts) // MAX_MEASURED_TEXTS)][:MAX_MEASURED_TEXTS]

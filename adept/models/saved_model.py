@@ -19,6 +19,7 @@ from adept.models.tokenizer import FIRST_LABEL, MAX_LABELS, PAD, UNKNOWN, join_w
 from adept.models.topics import TopicEncoder
 from adept.models.untrusted_files import MAX_NUMBER, Shape, corrupt, is_moderate, read_json, read_tensors
 from adept.ranges import check_integer
+from adept.torch_defaults import usual_torch
 
 if TYPE_CHECKING:
     from adept.models.sentences.sentence_list import SentenceList
@@ -133,6 +134,7 @@ class Autoencoder(Adept):
         (directory / CONFIG).write_text(json.dumps(description, indent=2) + "\n", "utf-8")
 
     @classmethod
+    @usual_torch()
     def from_pretrained(cls, directory: str | Path) -> "Autoencoder":
         """Load a model; raise ModelError if files are missing, damaged or do not fit together."""
         directory = Path(directory)

@@ -44,12 +44,13 @@ from adept.models.tokenizer import Tokenizer
 from adept.models.topics import supported_topics
 from adept.models.untrusted_files import is_moderate
 from adept.models.word_vectors import Lexicon
+from adept.torch_defaults import usual_torch
 
 POOL_BATCHES = 50  # batches whose records are sorted by length together
 STOPPING = EarlyStopping("validation_loss").state_key  # in checkpoints
 
 
-@torch.inference_mode(mode=False)  # the caller may have switched gradients off
+@usual_torch()
 def train_model(
     train: Corpus, validation: Corpus, spec: TrainSpec, *, output_dir: Path, resume: Path | None = None
 ) -> tuple[Autoencoder, Tokenizer, FitResult]:
@@ -97,6 +98,7 @@ def _tokenizer(train: Corpus, spec: TrainSpec, *, checkpoints: Path, resume: Pat
     return tokenizer
 
 
+@usual_torch()
 def fit(
     model: Autoencoder,
     tokenizer: Tokenizer,

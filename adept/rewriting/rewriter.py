@@ -25,6 +25,7 @@ from adept.models.tokenizer import Tokenizer
 from adept.rewriting.alphabets import Alphabet, Codewords, Latents, Pairs, Sentences
 from adept.rewriting.cells import Cells
 from adept.rewriting.loading import check_release, fit, label_mechanism, load_model, public_sentences
+from adept.torch_defaults import usual_torch
 
 THREADS = Path("/proc/self/task")  # threads of this process, on Linux
 HUB_NAME = re.compile(r"[\w.-]+/[\w.-]+")
@@ -78,6 +79,7 @@ class Rewriter:
             (``check_release``).
     """
 
+    @usual_torch()
     def __init__(
         self,
         model: Autoencoder,
@@ -155,6 +157,7 @@ class Rewriter:
         """
         return [text for text, _ in self.rewrite_pairs(texts, samples=samples)]
 
+    @usual_torch()
     def rewrite_pairs(self, texts: Any, labels: Any = None, *, samples: int = 1) -> list[Pair]:
         """Release each record once, and write ``samples`` pairs (text, label) from each release.
 
@@ -238,10 +241,12 @@ class Rewriter:
         """True if a release depends on the record's label."""
         return isinstance(self.alphabet, Alphabet) and self.alphabet.reads_labels
 
+    @usual_torch()
     def encode(self, texts: Any, labels: Any = None) -> Tensor:
         """Return a secret row for each of B records: its latent, or the numbers of its heavy entries."""
         return torch.cat([self._encode(*batch) for batch in self._batches(*self._check(texts, labels))])
 
+    @usual_torch()
     def release(self, texts: Any, labels: Any = None) -> Tensor:
         """Return the released rows of B records: latents (B, n), or numbers (B, 1) of the alphabet."""
         batches = self._batches(*self._check(texts, labels))
@@ -259,6 +264,7 @@ class Rewriter:
             return released
         return self.alphabet.numbers(self.alphabet.selection.draw(encoded), labels)[:, None]
 
+    @usual_torch()
     def write(self, released: Tensor, *, samples: int = 1) -> list[Pair]:
         """Write ``samples`` pairs (text, label) from each released row; read no record."""
         if isinstance(self.alphabet, Latents):

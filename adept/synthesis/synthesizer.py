@@ -32,6 +32,7 @@ from adept.synthesis.draw_by_label_names import choose_texts, score_labels, spel
 from adept.synthesis.labels_of_synthetic_text import Estimate, estimate
 from adept.synthesis.vote_cells import MAX_CELLS, PublicCells, PublicTexts, WritableTexts, choose_size, largest_size
 from adept.synthesis.votes_per_person import NO_TEXT, OUTSIDE, Tally
+from adept.torch_defaults import usual_torch
 
 MAX_ROWS = 10**8
 ROWS_PER_RECORD, MANY_ROWS = 4, 16_000  # that are written by default: rows for each record, up to MANY_ROWS
@@ -59,6 +60,7 @@ class Synthesizer:
             ``accept_private_model`` is False.
     """
 
+    @usual_torch()
     def __init__(
         self,
         model: Autoencoder,
@@ -139,6 +141,7 @@ class Synthesizer:
     def _decay(self) -> float:
         return math.exp(-1 / self.votes.scale)
 
+    @usual_torch()
     def synthesize(self, texts: Any, labels: Any = None, persons: Any = None, *, rows: int | None = None) -> list[Pair]:
         """Release the noisy counts of a collection once, and write synthetic records from them.
 

@@ -1,0 +1,34 @@
+"""PyTorch's own defaults for a call, whatever the caller's program has changed.
+
+A library that computes with ``torch.zeros(n)`` depends on the default dtype and device, on the grad
+and inference modes and on autocast, all of which its caller may set for other models.
+"""
+
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+
+import torch
+
+DEVICES = ("cpu", "cuda")  # for which a program may switch autocast on
+
+
+@contextmanager
+def usual_torch() -> Iterator[None]:
+    """Compute in float32 on the CPU, with gradients and without autocast, unless a call says otherwise.
+
+    The caller's defaults are restored afterwards. The function is also a decorator.
+    """
+    dtype = torch.get_default_dtype()
+    torch.set_default_dtype(torch.float32)
+    try:
+        with ExitStack() as stack:
+            if torch.get_default_device().type != "cpu":  # as a mode, a device makes every call slower
+                stack.enter_context(torch.device("cpu"))
+            stack.enter_context(torch.inference_mode(False))
+            stack.enter_context(torch.enable_grad())
+            for device in DEVICES:
+                if torch.is_autocast_enabled(device):
+                    stack.enter_context(torch.autocast(device, enabled=False))
+            yield
+    finally:
+        torch.set_default_dtype(dtype)
