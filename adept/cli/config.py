@@ -6,7 +6,8 @@ from typing import Any, ClassVar
 from adept.cli.help import REQUIRED
 from adept.cli.release_config import NEIGHBOURS, LedgerConfig, RewriteConfig, SynthesizeConfig, VerifyConfig
 from adept.comparison.config import CompareConfig
-from adept.data.corpus import SPLITS, Columns, DataConfig
+from adept.data.corpus import Columns, DataConfig
+from adept.data.locations import SPLITS
 from adept.data.reading import ReadingOptions
 from adept.errors import ConfigurationError
 from adept.models.config import (

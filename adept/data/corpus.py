@@ -13,32 +13,16 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from adept.data.column_names import MissingColumn, RequiredColumns, folded, missing_column
-from adept.data.formats import ENDINGS, MAX_UNREAD, Record, say_unread, tells_format
+from adept.data.formats import ENDINGS, MAX_UNREAD, Record, say_unread
 from adept.data.labels import USUAL_LABEL_COLUMN, label_of, refuse_late_label
-from adept.data.reading import (
-    SIDECARS,
-    ReadingOptions,
-    check_shards,
-    read_records,
-)
+from adept.data.locations import SPLIT_NAMES, SPLITS, find_splits
+from adept.data.reading import ReadingOptions, read_records
 from adept.data.text_arguments import cell_text, text_list
 from adept.errors import ConfigurationError, DataError
 
 AIR_TRAVEL = Path(__file__).with_name("air_travel.jsonl.gz")
 SLOTS_COLUMN = "slots"  # of tags in the IOB scheme, one for each word (Ramshaw and Marcus 1995)
 HELD_OUT = 2_000  # texts of broad public text that nothing is learned from
-SPLITS = ("train", "validation", "test")
-SPLIT_NAMES = {  # as data sets on the Hub call their splits
-    **dict.fromkeys(("train", "training"), "train"),
-    **dict.fromkeys(("validation", "val", "valid", "dev"), "validation"),
-    **dict.fromkeys(("test", "testing", "eval", "evaluation"), "test"),
-}
-SPLIT_FILE = (
-    re.compile(  # such as train.csv, train-00000-of-00002.parquet and train_part1.jsonl.gz, and the folder train
-        r"([a-z]+)(?P<part>[-_.]?(?:part|shard)?[-_.]?\d+(?P<of>-of-\d+)?(?:-[0-9a-f]{16})?)?(?P<rest>(?:\.[a-z]\w*)*)",
-        re.IGNORECASE,
-    )
-)
 COMMON_IN = 60  # texts that hold a word which belongs to a template; rarer ones and numbers are what fills it
 MAX_OF_TEMPLATE = 3  # texts of one template that are kept, the first ones
 MAX_WORDS = 30  # of a text that is kept
@@ -338,10 +322,10 @@ def _load_directory(config: DataConfig, columns: Columns) -> dict[str, Corpus]:
     directory = Path(config.path or "")
     if not os.path.isdir(directory):  # noqa: PTH112 - Path.is_dir raises for a name that is too long
         raise DataError(f"data.path must be an existing directory, got {directory}: correct data.path=, or create it")
-    found, unread = _find_splits(directory, columns.format)
+    found, unread = find_splits(directory, columns.format)
     while not found and len(unread) == 1 and (directory / unread[0]).is_dir():  # such as data, on the Hub
         directory = directory / unread[0]
-        found, unread = _find_splits(directory, columns.format)
+        found, unread = find_splits(directory, columns.format)
     if not found and (directory / "state.json").is_file():
         found, unread = {"train": [directory]}, []  # one Dataset that save_to_disk wrote
     if "train" not in found:
@@ -356,29 +340,6 @@ def _load_directory(config: DataConfig, columns: Columns) -> dict[str, Corpus]:
         files[split] = {"location": parts if len(parts) > 1 else parts[0], **named}
     say_unread(str(directory), tuple(unread))
     return read_corpora(files, columns)
-
-
-def _find_splits(directory: Path, given: str | None) -> tuple[dict[str, list[Path]], list[str]]:
-    """Return a folder, a file or the parts of a file for each split, and the names of all others.
-
-    The format of the files is ``given``, or their names show it.
-    """
-    found: dict[str, dict[str, list[Path]]] = {}
-    unread = []
-    for path in sorted(directory.iterdir()):
-        name = SPLIT_FILE.fullmatch(path.name)
-        if name and name[1].lower() in SPLIT_NAMES and (path.is_dir() or given or tells_format(path.name)):
-            pattern = f"{name[1]}{'-*' if name['part'] else ''}{name['of'] or ''}{name['rest']}{'/' * path.is_dir()}"
-            found.setdefault(SPLIT_NAMES[name[1].lower()], {}).setdefault(pattern, []).append(path)
-        elif not SIDECARS.fullmatch(path.name):
-            unread.append(path.name)
-    for split, (pattern, *others) in found.items():
-        if others:
-            raise DataError(
-                f"{directory} has {len(others) + 1} files for the split {split!r}, {pattern} and {others[0]}: keep one"
-            )
-        check_shards(found[split][pattern])
-    return {split: paths for split in SPLITS for paths in found.get(split, {}).values()}, unread
 
 
 def _load_hub(config: DataConfig) -> dict[str, Corpus]:

@@ -20,21 +20,18 @@ the exceptions to the claim. Statements, pages and docs take them from this list
 
 import bz2
 import errno
-import glob
 import gzip
 import io
 import lzma
 import os
 import re
 import zlib
-from collections import Counter
 from collections.abc import Callable, Collection, Generator, Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import Any
 
-from adept.data.column_names import RequiredColumns, list_names
+from adept.data.column_names import RequiredColumns
 from adept.data.csv_files import DELIMITERS, read_csv
 from adept.data.formats import (
     COMPRESSED_ADVICE,
@@ -48,12 +45,10 @@ from adept.data.formats import (
     compression_of,
     ending_of,
     file_format,
-    format_of_name,
     read_txt,
-    say_unread,
-    tells_format,
 )
 from adept.data.json_files import read_json, read_jsonl
+from adept.data.locations import data_files
 from adept.errors import ConfigurationError, DataError
 from adept.ranges import check_choice
 
@@ -68,11 +63,7 @@ UNFIT_HEADS = {  # by the first bytes of a file
     b"PAR1": "a parquet file: add format=parquet",
     **dict.fromkeys((b"ARROW1", b"\xff\xff\xff\xff"), "an Arrow file: add format=arrow"),
 }
-SHARD = re.compile(r"-\d+-of-0*(\d+)(?:-[0-9a-f]{16})?(?=\.)")  # of the names of a data set's parts on the Hub
 HEAD_BYTES = 10  # enough to tell what a file is
-SIDECARS = re.compile(
-    r"[._].*|dataset_infos?\.json|dataset_dict\.json|state\.json|.*\.md|(README|LICENSE)(\..*)?", re.IGNORECASE
-)
 READING_EXCEPTIONS = (
     "in a csv file, a quote that its row does not close takes in the rows after it, up to the next quote or the end of the file",
     "in a JSON array, a string or bracket that its element does not close takes in the elements after it, often all of them: "
@@ -264,66 +255,6 @@ def mismatch(location: str, options: ReadingOptions) -> str | None:
     if kind == "jsonl" and _opens_array(head):
         return f"{location} begins like a JSON array: add format=json"
     return None
-
-
-def data_files(location: str, given: str | None) -> tuple[list[str], str | None]:
-    """Return the files at a location (as for ``read_records``), and their format, if known."""
-    if location != STANDARD_STREAM and not os.path.exists(location) and glob.has_magic(location):  # noqa: PTH110
-        return _matching(location), given
-    if location == STANDARD_STREAM or not os.path.isdir(location):  # noqa: PTH112 - Path.is_dir raises for a long name
-        return [location], given
-    given = given or format_of_name(location.rstrip("/"))
-    return part_files(location, given), given
-
-
-def part_files(directory: str, given: str | None = None) -> list[str]:
-    """Return the data files in a directory, sorted by name, and log the names of the others.
-
-    SIDECARS are left out and not named. If the format is ``given``, all other files hold data.
-    """
-    try:
-        found = sorted(path for path in Path(directory).iterdir() if not SIDECARS.fullmatch(path.name))
-    except OSError as error:
-        raise DataError(f"cannot read {directory}: {error.strerror}") from None
-    files, folders = [path for path in found if not path.is_dir()], [path.name for path in found if path.is_dir()]
-    if folders:
-        raise DataError(
-            f"{directory} holds directories ({list_names(folders)}), which are not read: name one of them, or the "
-            "files by a pattern such as '*/*'"
-        )
-    parts = [path for path in files if given or tells_format(path.name)]
-    if not parts:
-        raise DataError(f"{directory} is a directory without data files: name another one, or add format=")
-    check_shards(parts)
-    say_unread(directory, tuple(path.name for path in files if path not in parts))
-    return list(map(str, parts))
-
-
-def check_shards(paths: Sequence[Path]) -> None:
-    """Raise DataError if files are called ``-of-00002`` and others of the two are missing."""
-    counts = Counter((SHARD.sub("", path.name), int(found[1])) for path in paths if (found := SHARD.search(path.name)))
-    for (name, most), count in counts.items():
-        if count != most:
-            raise DataError(
-                f"{paths[0].parent} holds {count} of the {most} parts of {name}: add the others, or remove the surplus"
-            )
-
-
-def _matching(pattern: str) -> list[str]:
-    names = [Path(name) for name in glob.glob(pattern, recursive=True)]  # noqa: PTH207
-    files = [str(name) for name in names if name.is_file() and not SIDECARS.fullmatch(name.name)]
-    folders = [str(name) for name in names if name.is_dir() and tells_format(str(name))]
-    parts = [part for name in folders for part in part_files(name, format_of_name(name))]
-    found = sorted({*files, *parts})
-    if not found:
-        raise DataError(f"cannot read {pattern}: no file has such a name")
-    places: dict[tuple[int, int], str] = {}
-    for location in found:
-        state = Path(location).stat()
-        first = places.setdefault((state.st_dev, state.st_ino), location)
-        if first != location:
-            raise DataError(f"{first} and {location} are one file, which would be read twice: leave one out")
-    return found
 
 
 @contextmanager

@@ -9,10 +9,10 @@ from typing import Any
 
 from adept.data.column_names import RequiredColumns
 from adept.data.formats import PlacedRecord, Record, compression_of, file_format
+from adept.data.locations import data_files
 from adept.data.parquet_files import bare_type, long_indices
 from adept.data.reading import (
     ReadingOptions,
-    data_files,
     declared_columns,
     mismatch,
     parquet_types,
