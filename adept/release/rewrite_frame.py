@@ -18,14 +18,14 @@ from adept.data.text_arguments import text_list
 from adept.errors import ConfigurationError, DataError
 from adept.mechanisms import BY_NAME, LocalRandomizer
 from adept.mechanisms.base import MechanismChoice
-from adept.release.columns_labels_persons import RANDOMISED_TREATMENTS, KeptColumns
-from adept.release.default_ledger import NO_LEDGER, claim_records
-from adept.release.input_files import Inputs
-from adept.release.ledger_file import Spending
-from adept.release.local_release import LocalPlan, open_release, plan_local
-from adept.release.publication import PARTIAL, Publication
-from adept.release.rewrite_options import PersonOptions, ReleaseRequest
-from adept.release.tables_in_memory import Table, table_of
+from adept.release.flow.local import LocalPlan, open_release, plan_local
+from adept.release.flow.publication import PARTIAL, Publication
+from adept.release.ledger.default import NO_LEDGER, claim_records
+from adept.release.ledger.file import Spending
+from adept.release.options import PersonOptions, ReleaseRequest
+from adept.release.records.columns import RANDOMISED_TREATMENTS, KeptColumns
+from adept.release.records.inputs import Inputs
+from adept.release.records.tables import Table, table_of
 
 Frame = TypeVar("Frame")
 # Stands for the output in the plan, so that rows have columns; no such file is written
