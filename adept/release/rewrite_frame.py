@@ -1,11 +1,9 @@
 """The release of texts or of a table in memory; imports neither pandas nor datasets."""
 
-import json
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, fields, replace
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, TypeVar, cast
 
@@ -19,13 +17,14 @@ from adept.errors import ConfigurationError, DataError
 from adept.mechanisms import BY_NAME, LocalRandomizer
 from adept.mechanisms.base import MechanismChoice
 from adept.release.flow.local import LocalPlan, open_release, plan_local
-from adept.release.flow.publication import PARTIAL, Publication
+from adept.release.flow.publication import Publication
 from adept.release.ledger.default import NO_LEDGER, claim_records
 from adept.release.ledger.file import Spending
 from adept.release.options import PersonOptions, ReleaseRequest
 from adept.release.records.columns import RANDOMISED_TREATMENTS, KeptColumns
 from adept.release.records.inputs import Inputs
 from adept.release.records.tables import Table, table_of
+from adept.release.statement.provenance import now
 
 Frame = TypeVar("Frame")
 # Stands for the output in the plan, so that rows have columns; no such file is written
@@ -105,8 +104,7 @@ def rewrite_frame(
     with _reserve(place), held:
         rows = plan.type_labels(list(_draw_rows(plan, records)))
         private: Frame = table.build(rows, plan.columns, plan.types, kept, text=text)
-        stated = replace(stated, date=datetime.now(UTC).isoformat(timespec="seconds"))
-        Path(place.statement + PARTIAL).write_text(json.dumps(stated.to_json(), indent=2) + "\n", "utf-8")
+        place.write_statement(replace(stated, date=now()).to_json())
         place.publish()
     return private
 

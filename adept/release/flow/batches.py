@@ -9,33 +9,17 @@ the copied columns.
 """
 
 import base64
-import hashlib
 from collections.abc import Iterator, Sequence
-from itertools import islice
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import torch
 from torch import Tensor
 
 from adept.data.formats import PlacedRecord, Record
-from adept.errors import DataError
-from adept.mechanisms import RandomizedResponse
 from adept.mechanisms.random_bits import shuffle
-from adept.release.flow import cluster
 from adept.release.flow.journal import Entry
-from adept.release.flow.publication import open_output
-from adept.release.ledger.claims import Ledger
-from adept.release.ledger.file import Spending
-from adept.release.ledger.identity import prefix_digest, row_digest
-from adept.release.records.columns import ReleaseOptions
+from adept.release.records.columns import ReleaseOptions, split_response
 from adept.rewriting.rewriter import Rewriter
-
-if TYPE_CHECKING:
-    from adept.release.flow.local import LocalPlan
-    from adept.release.flow.plan import Run
-    from adept.release.statement.statement import PrivacyStatement
-
-JOINT_TREATMENTS = ("joint", "joint_response")  # treatments that put the label into the release of the text
 
 
 class PlainBatches:
@@ -49,7 +33,7 @@ class PlainBatches:
         self, rewriter: Rewriter, label_column: str | None, options: ReleaseOptions, *, copied: bool = False
     ) -> None:
         self.rewriter, self.label_column, self._copied = rewriter, label_column, copied
-        self.options, self._joint = options, options.labels in JOINT_TREATMENTS
+        self.options, self._joint = options, options.labels in ("joint", "joint_response")
 
     def draw(self, batch: Sequence[Record]) -> Entry:
         """Release a batch of records, and write ``options.samples`` rewrites of each record."""
@@ -63,8 +47,8 @@ class PlainBatches:
 
     def randomise_labels(self, batch: Sequence[Record]) -> list[Any] | None:
         """Return a batch's randomised labels, or None if the labels have no separate budget."""
-        labels, response = self._labels(batch), self.options.response
-        return response.privatize(labels) if labels is not None and isinstance(response, RandomizedResponse) else None
+        labels, (_, response) = self._labels(batch), split_response(self.options.response)
+        return response.privatize(labels) if labels is not None and response else None
 
     def write(self, released: Tensor, labels: Sequence[Any] | None) -> Entry:
         pairs = self.rewriter.write(released, samples=self.options.samples)
@@ -150,93 +134,5 @@ class ShuffledBatches:
 Batches = PlainBatches | ShuffledBatches
 
 
-def _shorten(digest: bytes) -> bytes:
-    return hashlib.sha256(digest).digest()
-
-
 def _repeat(values: Sequence[Any], times: int) -> list[Any]:
     return [value for value in values for _ in range(times)]
-
-
-class Drawing:
-    """An object that draws for all records of one run, and writes their rows, batch by batch."""
-
-    def __init__(self, plan: "LocalPlan", run: "Run[PrivacyStatement]") -> None:
-        self._plan, self._run = plan, run
-        self._collected: dict[int, bytes] = {}  # digests of claimed batches by the number of earlier records
-
-    @property
-    def _ledger(self) -> Ledger | None:
-        return self._run.ledger if self._run.ledger and self._run.ledger.keeps else None
-
-    def claim_all(self) -> None:
-        """Check all records, and list them in the ledger before anything is drawn.
-
-        If the input can be read only once, each batch is listed later, just before the random
-        choices for the batch are made.
-        """
-        plan, count = self._plan, 0
-        if ledger := self._ledger:
-            ledger.identity(text_column=plan.options.text_column, person_column=plan.options.person_column)
-            ledger.begin(self._run.journal.run, Spending.of_local(plan.statement()), plan.publication.target)
-        for batch in plan.parts(iter(plan.check(plan.records()))) if plan.inputs.repeatable else ():
-            if ledger := self._ledger:
-                ledger.collect_records(batch, before=count)
-                self._collected[count] = _shorten(self._digest(batch))
-            count += len(batch)
-        if count and (ledger := self._ledger):
-            ledger.claim()
-
-    def write(self, records: Iterator[Record]) -> str:
-        """Write the rows of all records; return the SHA-256 digest of the output."""
-        plan, batches, written = self._plan, self._plan.batches, 0
-        with open_output(plan.publication, format=plan.format, columns=plan.columns, types=plan.types) as output:
-            for batch, entry in self._entries(batches, records):
-                if rows := list(batches.rows(batch, entry)):
-                    output.write(plan.type_labels(rows))
-                    output.flush()
-                written += len(batch)
-                self._run.progress(written)
-            for rows in batches.last_rows():
-                output.write(plan.type_labels(rows))
-                self._run.progress(written)
-        self._run.journal.sync()
-        return output.sha256()
-
-    def _entries(self, batches: Batches, records: Iterator[Record]) -> Iterator[tuple[Sequence[Record], Entry]]:
-        journal, prefix, read = self._run.journal, prefix_digest(self._run.key), 0
-        for entry in journal.entries():
-            batch = list(islice(records, entry["records"]))
-            prefix.update(digest := self._digest(batch))
-            if len(batch) != entry["records"] or prefix.hexdigest() != entry["input"]:
-                raise DataError(
-                    "input is not that of the interrupted release, or the key of its digests is another one: restore both, "
-                    "because nothing else can be continued"
-                )
-            self._claim(batch, digest, read)  # the run that drew them may have had no ledger
-            read += len(batch)
-            yield batch, entry
-        parts = self._claim_parts(records, read)
-        for (batch, digest), draws in cluster.draw_parts(batches.draw, parts, self._plan.options):
-            prefix.update(digest)
-            entry = {"records": len(batch), "input": prefix.hexdigest(), **draws}
-            journal.append(entry, durable=self._plan.publication.streaming)
-            if self._plan.publication.streaming:
-                self._run.show()
-            yield batch, entry
-
-    def _claim_parts(self, records: Iterator[Record], read: int) -> Iterator[tuple[list[Record], bytes]]:
-        for batch in self._plan.parts(records):
-            digest = self._digest(batch)
-            self._claim(batch, digest, read)  # the input may have grown since its records were claimed
-            read += len(batch)
-            yield batch, digest
-
-    def _claim(self, batch: Sequence[Record], digest: bytes, before: int) -> None:
-        """List the records of a batch in the ledger, unless ``claim_all`` has listed them."""
-        if (ledger := self._ledger) and self._collected.get(before) != _shorten(digest):
-            ledger.collect_records(batch, before=before)
-            ledger.claim()
-
-    def _digest(self, batch: Sequence[Record]) -> bytes:
-        return b"".join(row_digest(self._run.key, record) for record in batch)

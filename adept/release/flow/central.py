@@ -29,7 +29,6 @@ import hashlib
 import os
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime
 from functools import cached_property, partial
 from itertools import chain, islice
 from typing import Any
@@ -49,6 +48,7 @@ from adept.release.ledger.claims import Ledger
 from adept.release.ledger.file import Spending
 from adept.release.options import CentralOptions
 from adept.release.records.inputs import Inputs
+from adept.release.statement.provenance import now
 from adept.release.statement.statement import CentralStatement
 from adept.rewriting.budget_estimates import APPROVAL_EXAMPLES, short_texts
 from adept.synthesis.synthesizer import MAX_ROWS, Synthesizer
@@ -271,10 +271,8 @@ def plan_central(
     if options.rows is not None:
         check_integer(0, MAX_ROWS, rows=options.rows)
     inputs.check_columns(options.required)
-    day = datetime.now(UTC).date().isoformat()
-    return CentralPlan(
-        writer=synthesizer, inputs=inputs, publication=publication, options=options, format=written, date=day
-    )
+    common: dict[str, Any] = {"inputs": inputs, "publication": publication, "options": options, "format": written}
+    return CentralPlan(writer=synthesizer, date=now()[:10], **common)
 
 
 def check_label_set(options: CentralOptions, given: bool) -> None:

@@ -66,11 +66,6 @@ def draw_on_cluster(draw: Draw, parts: Iterator[Part], *, workers: int | None) -
     with one CPU; None means one for each CPU. The processes run on the cluster that the variable
     RAY_ADDRESS names or, without this variable, on this machine.
     """
-    with _environment():
-        yield from _draw(draw, parts, workers=workers)
-
-
-def _draw(draw: Draw, parts: Iterator[Part], *, workers: int | None) -> Iterator[tuple[Part, Entry]]:
     try:
         import ray
         from ray.exceptions import RayError, RayTaskError
@@ -81,7 +76,7 @@ def _draw(draw: Draw, parts: Iterator[Part], *, workers: int | None) -> Iterator
     own = _OwnOutput(sys.stderr)
     try:
         # Ray prints what becomes of its workers, and standard output may be the release.
-        with redirect_stdout(own), redirect_stderr(own):
+        with _environment(), redirect_stdout(own), redirect_stderr(own):
             shared = _connect(ray, draw, workers=workers)  # workers that start again read it again
             actors = _start_workers(ray, shared, workers=workers)
             waiting: deque[tuple[Part, Any]] = deque()

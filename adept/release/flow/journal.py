@@ -10,38 +10,13 @@ mechanism, together with the randomised label if labels are randomised.
 how often or when the run is killed and resumed. So each record spends the budget in
 the statement exactly once.
 
-*Proof*.
-
-1. A row becomes visible only after ``sync`` has put the row's entry on the disk. ``sync`` is called
-   before rows are written to standard output, and before the output file gets its final name.
-2. Entries are numbered in the order of the input, added by one process at a time, and never
-   changed. A lock keeps other processes out; the kernel releases the lock when the process that
-   holds it dies. On a disk that does not support locks, no run begins. If the disk's locks do not
-   work across machines, the claim covers only the runs of one machine.
-3. If a crash loses data, it loses only whole entries at the end of the journal. Lost entries were
-   not on the disk, so by (1) none of their rows was visible. A journal with any other damage is
-   refused, as shown below.
-4. A run first reads the stored entries, one after the other, together with the records to which
-   they belong. The run draws for a record only if no entry holds draws for this record. So all
-   visible rows of a record, in this run and in all earlier runs, come from exactly one entry.
-5. An entry belongs to its record: the entry holds a keyed digest of all rows of the input up to the
-   entry's last record. A run whose input differs from the first run's input is refused. A run is
-   also refused if its model, mechanism, budget, options, or the versions of the programs that draw
-   and write differ from those of the first run. QED.
-
-*Damage*. The journal is an SQLite file. A batch is committed to SQLite's write-ahead log, which
-survives the death of the process. ``sync`` moves the log into the file itself, and waits until the
-file is on the disk. If a checksum in the log is wrong, SQLite ignores the rest of the log; this
-loses only entries that were never visible. SQLite stores no checksums for the pages of the
-journal's file. So each row of the file's table stores a digest of the row's number and content, and
-an additional row stores the number of entries. A file is refused if one of its digests or its
-number of entries is wrong.
-
-*Lost draws*. If draws were lost before they were on the disk, nobody has seen them. Lost draws cost
-no budget if the moment at which the run dies does not depend on the drawn values. In this program,
-the moment does not depend on the drawn values. If it did, values that end the run would be drawn
-again, so other values would be more likely. At worst, this selection could double the epsilon of
-the records whose draws were lost.
+*Reason* (the proof is in ``docs/proofs.md``): a row becomes visible only after ``sync`` has put its
+entry on the disk. Entries are numbered in the order of the input, added by the one process that
+holds the lock, and never changed. A run draws for a record only if no entry holds its draws, and an
+entry holds a keyed digest of the input up to its last record. A crash loses only entries whose rows
+were never visible; a journal with any other damage is refused, because each row of its SQLite table
+holds a digest, and one row the number of entries. The moment at which a run dies does not depend on
+the drawn values, so lost draws cost no budget.
 
 An entry holds only drawn values: texts that were written, and labels that were randomised or
 written. If this run shuffles the records, an entry holds the releases instead of texts. Copied

@@ -4,11 +4,11 @@ The results of all random draws are stored before anybody can see a row
 (``adept.release.flow.journal``).
 """
 
+import hashlib
 import math
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass, fields, replace
-from datetime import UTC, datetime
 from functools import cached_property, partial
 from itertools import chain, islice
 from typing import Any
@@ -16,16 +16,20 @@ from typing import Any
 from adept.data.formats import Record
 from adept.data.labels import label_set_of, read_label_descriptions
 from adept.data.writing import written_format
-from adept.errors import ConfigurationError, ReleaseRefused
+from adept.errors import ConfigurationError, DataError, ReleaseRefused
 from adept.mechanisms import JointResponse, LocalRandomizer, RandomizedResponse
 from adept.mechanisms.base import MechanismChoice
 from adept.mechanisms.guarantee import share
 from adept.models.saved_model import Autoencoder
 from adept.models.tokenizer import Tokenizer
-from adept.release.flow.batches import Batches, Drawing, PlainBatches, ShuffledBatches
+from adept.release.flow import cluster
+from adept.release.flow.batches import Batches, PlainBatches, ShuffledBatches
+from adept.release.flow.journal import Entry
 from adept.release.flow.plan import Plan, Progress, Run, find_files, ignore, release
-from adept.release.flow.publication import Publication
+from adept.release.flow.publication import Publication, open_output
 from adept.release.ledger.claims import Ledger
+from adept.release.ledger.file import Spending
+from adept.release.ledger.identity import prefix_digest, row_digest
 from adept.release.options import FileOptions, ReleaseRequest
 from adept.release.records.columns import (
     RANDOMISED_TREATMENTS,
@@ -36,6 +40,7 @@ from adept.release.records.columns import (
     find_label,
     find_label_type,
     output_columns,
+    split_response,
 )
 from adept.release.records.inputs import Inputs
 from adept.release.statement import provenance
@@ -75,7 +80,7 @@ def open_release(
     rewriter = Rewriter(
         model,
         tokenizer,
-        mechanism=response if isinstance(response, JointResponse) else text,
+        mechanism=split_response(response)[0] or text,
         decoding=request.decoding,
         batch_size=request.batch_size,
         accept_broken_claim=request.accept_broken_claim,
@@ -263,7 +268,7 @@ class LocalPlan(Plan[PrivacyStatement]):
             kept_columns=list(options.keep_columns),
             codebook=self.codebook,
             output_sha256=output_sha256,
-            date=datetime.now(UTC).isoformat(timespec="seconds") if output_sha256 else None,
+            date=provenance.now() if output_sha256 else None,
             max_records_per_person=options.max_records_per_person,
             excess=options.excess,
             text_column=options.text_column,
@@ -291,6 +296,94 @@ class LocalPlan(Plan[PrivacyStatement]):
         checked, drawing = self.check(self.begun), Drawing(self, run)
         drawing.claim_all()
         return self.statement(checked, output_sha256=drawing.write(iter(checked))), checked
+
+
+class Drawing:
+    """An object that draws for all records of one run, and writes their rows, batch by batch."""
+
+    def __init__(self, plan: LocalPlan, run: Run[PrivacyStatement]) -> None:
+        self._plan, self._run = plan, run
+        self._collected: dict[int, bytes] = {}  # digests of claimed batches by the number of earlier records
+
+    @property
+    def _ledger(self) -> Ledger | None:
+        return self._run.ledger if self._run.ledger and self._run.ledger.keeps else None
+
+    def claim_all(self) -> None:
+        """Check all records, and list them in the ledger before anything is drawn.
+
+        If the input can be read only once, each batch is listed later, just before the random
+        choices for the batch are made.
+        """
+        plan, count = self._plan, 0
+        if ledger := self._ledger:
+            ledger.identity(text_column=plan.options.text_column, person_column=plan.options.person_column)
+            ledger.begin(self._run.journal.run, Spending.of_local(plan.statement()), plan.publication.target)
+        for batch in plan.parts(iter(plan.check(plan.records()))) if plan.inputs.repeatable else ():
+            if ledger := self._ledger:
+                ledger.collect_records(batch, before=count)
+                self._collected[count] = _shorten(self._digest(batch))
+            count += len(batch)
+        if count and (ledger := self._ledger):
+            ledger.claim()
+
+    def write(self, records: Iterator[Record]) -> str:
+        """Write the rows of all records; return the SHA-256 digest of the output."""
+        plan, batches, written = self._plan, self._plan.batches, 0
+        with open_output(plan.publication, format=plan.format, columns=plan.columns, types=plan.types) as output:
+            for batch, entry in self._entries(batches, records):
+                if rows := list(batches.rows(batch, entry)):
+                    output.write(plan.type_labels(rows))
+                    output.flush()
+                written += len(batch)
+                self._run.progress(written)
+            for rows in batches.last_rows():
+                output.write(plan.type_labels(rows))
+                self._run.progress(written)
+        self._run.journal.sync()
+        return output.sha256()
+
+    def _entries(self, batches: Batches, records: Iterator[Record]) -> Iterator[tuple[Sequence[Record], Entry]]:
+        journal, prefix, read = self._run.journal, prefix_digest(self._run.key), 0
+        for entry in journal.entries():
+            batch = list(islice(records, entry["records"]))
+            prefix.update(digest := self._digest(batch))
+            if len(batch) != entry["records"] or prefix.hexdigest() != entry["input"]:
+                raise DataError(
+                    "input is not that of the interrupted release, or the key of its digests is another one: restore both, "
+                    "because nothing else can be continued"
+                )
+            self._claim(batch, digest, read)  # the run that drew them may have had no ledger
+            read += len(batch)
+            yield batch, entry
+        parts = self._claim_parts(records, read)
+        for (batch, digest), draws in cluster.draw_parts(batches.draw, parts, self._plan.options):
+            prefix.update(digest)
+            entry = {"records": len(batch), "input": prefix.hexdigest(), **draws}
+            journal.append(entry, durable=self._plan.publication.streaming)
+            if self._plan.publication.streaming:
+                self._run.show()
+            yield batch, entry
+
+    def _claim_parts(self, records: Iterator[Record], read: int) -> Iterator[tuple[list[Record], bytes]]:
+        for batch in self._plan.parts(records):
+            digest = self._digest(batch)
+            self._claim(batch, digest, read)  # the input may have grown since its records were claimed
+            read += len(batch)
+            yield batch, digest
+
+    def _claim(self, batch: Sequence[Record], digest: bytes, before: int) -> None:
+        """List the records of a batch in the ledger, unless ``claim_all`` has listed them."""
+        if (ledger := self._ledger) and self._collected.get(before) != _shorten(digest):
+            ledger.collect_records(batch, before=before)
+            ledger.claim()
+
+    def _digest(self, batch: Sequence[Record]) -> bytes:
+        return b"".join(row_digest(self._run.key, record) for record in batch)
+
+
+def _shorten(digest: bytes) -> bytes:
+    return hashlib.sha256(digest).digest()
 
 
 def plan_local(rewriter: Rewriter, inputs: Inputs, publication: Publication, options: ReleaseOptions) -> LocalPlan:

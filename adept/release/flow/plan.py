@@ -257,8 +257,7 @@ class Run(Generic[Stated]):
 
     def _publish(self, statement: Stated) -> None:
         publication = self.publication
-        described = json.dumps(statement.to_json(), indent=2) + "\n"
-        Path(publication.statement + PARTIAL).write_text(described, "utf-8")
+        publication.write_statement(statement.to_json())
         if publication.card:
             Path(publication.card + PARTIAL).write_text(card(statement, Path(publication.target).name), "utf-8")
         if publication.report:

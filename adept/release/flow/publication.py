@@ -26,21 +26,10 @@ Each state is on the disk before the next state begins.
 (c) once all files have their final names, every resumed run finds that the release is complete;
 (d) no record has two visible releases.
 
-*Proof*.
-(a) Records are claimed after the terms are on the disk. The journal is removed only after
-    publication, or after the ledger has removed the claims.
-(b) Records are drawn after they are claimed, and a run that gives up deletes the draws before the
-    ledger removes the claims. A run that finds a journal without draws removes the claims and
-    begins anew.
-(c) ``complete`` reads only the files under their final names. The data file counts as published if
-    the statement beside it holds the digest of the data file. The steps after publication are
-    repeated by each resumed run until they are done.
-(d) This is the claim of ``adept.release.flow.journal`` if the journal is whole and up to date.
-    The ledger detects a journal that was replaced by an older copy or has lost its end. Before
-    anybody can read records, the ledger stores the number of these records. A run does not resume
-    from a journal that holds draws for fewer records than the number in the ledger. The ledger
-    removes the claims of a release only while the number is zero, so nobody can have read any
-    record of the release. QED.
+*Reason* (the proof is in ``docs/proofs.md``): records are claimed after the terms are on the disk,
+and drawn after they are claimed. The data file gets its name last, beside a statement that holds its
+digest. The ledger stores how many records may have been read; a journal with draws for fewer is
+refused, and while the number is above zero, no claim is removed.
 
 On standard output, rows become visible batch by batch. The records of a batch are drawn, stored in
 the journal, and marked as readable in the ledger; only then are their rows written. If a default
@@ -188,6 +177,10 @@ class Publication:
                 continue
             except OSError as error:
                 raise DataError(f"cannot write {path}: {error.strerror}") from None
+
+    def write_statement(self, described: dict[str, Any]) -> None:
+        """Write a statement's fields into the temporary file of the statement."""
+        Path(self.statement + PARTIAL).write_text(json.dumps(described, indent=2) + "\n", "utf-8")
 
     def publish(self) -> None:
         """Give the files their final names, one by one; raise DataError if a name is taken."""

@@ -62,7 +62,6 @@ import os
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
-from datetime import UTC, datetime
 
 from adept.data.formats import Record
 from adept.errors import ConfigurationError, ReleaseRefused
@@ -91,6 +90,7 @@ from adept.release.ledger.identity import (
     describe_roles,
     throwaway_key,
 )
+from adept.release.statement.provenance import now
 
 COLLECT = "INSERT INTO asked VALUES (?, ?, 1, 0) ON CONFLICT DO UPDATE SET times = times + 1"
 DUE = "(SELECT * FROM asked WHERE times > claimed)"
@@ -307,7 +307,7 @@ class Ledger(LedgerFile):
     def _write(self) -> None:
         budget = asdict(self._spending)
         central = budget.pop("central")
-        started, scope = (_now()[:10], EVERYWHERE) if central else (_now(), ROWS)  # a day, or a time
+        started, scope = (now()[:10], EVERYWHERE) if central else (now(), ROWS)  # a day, or a time
         release = {"run": self._run, "started": started, "output": self._output, "scope": scope, "shown": 0, **budget}
         columns, values = ", ".join(release), ", ".join(f":{column}" for column in release)
         self._database.execute(f"INSERT OR IGNORE INTO releases ({columns}) VALUES ({values})", release)
@@ -362,14 +362,10 @@ class Ledger(LedgerFile):
         """
         ended = f"CASE scope WHEN '{EVERYWHERE}' THEN started ELSE ? END"
         with self._database.transaction():
-            self._database.execute(f"UPDATE releases SET finished = {ended} WHERE run = ?", (_now(), run))
+            self._database.execute(f"UPDATE releases SET finished = {ended} WHERE run = ?", (now(), run))
             if output_sha256 is not None:
                 found = "SELECT id, ? FROM releases WHERE run = ?"
                 self._database.execute(f"INSERT OR IGNORE INTO outputs {found}", (output_sha256, run))
-
-
-def _now() -> str:
-    return datetime.now(UTC).isoformat(timespec="seconds")
 
 
 def check_limit(limit: float, name: str) -> float:

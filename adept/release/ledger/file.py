@@ -20,7 +20,6 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from contextlib import closing
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from fractions import Fraction
 from functools import cache
 from pathlib import Path
@@ -32,7 +31,7 @@ from adept.mechanisms.central_counts import ADD_OR_REMOVE
 from adept.mechanisms.guarantee import Guarantee
 from adept.release.database import Database
 from adept.release.ledger.identity import PERSON_KIND, ROW_KIND, row_digest
-from adept.release.statement.provenance import file_sha256
+from adept.release.statement.provenance import file_sha256, now
 from adept.release.statement.statement import CentralStatement, PrivacyStatement
 
 CACHE_KILOBYTES = 32_768  # memory for the digests that a run collects
@@ -288,8 +287,7 @@ class LedgerFile:
                     f"{self.path} lists no complete release with the content of {output}: name a released file, as it was "
                     f"written{UNKNOWN_CONTENT.format(unknown) if unknown else ''}"
                 )
-            now = datetime.now(UTC).isoformat(timespec="seconds")
-            self._database.execute("INSERT INTO approvals VALUES (?, ?, ?)", (release, by, now))
+            self._database.execute("INSERT INTO approvals VALUES (?, ?, ?)", (release, by, now()))
 
     def sum(self) -> LedgerSum:
         """Return the sums over all releases in the ledger; raise DataError for a damaged ledger."""

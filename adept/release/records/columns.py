@@ -92,6 +92,13 @@ class ReleaseOptions(FileOptions):
         return self.label_response if self.labels in RANDOMISED_TREATMENTS else None
 
 
+def split_response(
+    response: RandomizedResponse | JointResponse | None,
+) -> tuple[JointResponse | None, RandomizedResponse | None]:
+    """Return the mechanism of text and label together, and the one of labels alone; nobody else asks which it is."""
+    return (response, None) if isinstance(response, JointResponse) else (None, response)
+
+
 def find_label(first: Record, options: ReleaseOptions) -> str | None:
     """Return the name of the output's label column, or None if no labels are written."""
     found = find_label_column(first, options.label_column)

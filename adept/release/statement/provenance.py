@@ -7,6 +7,7 @@ import platform
 import re
 from collections.abc import Mapping
 from dataclasses import fields
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -123,6 +124,11 @@ def plain_name(name: object) -> str:
 def drawing_versions() -> dict[str, str]:
     """Return the versions of the packages on which the random draws of a release depend."""
     return {name: importlib.metadata.version(name) for name in ("adept-dp", "torch", "opendp", "tokenizers")}
+
+
+def now() -> str:
+    """Return the time of day (UTC) to the second; its first ten characters are the date."""
+    return datetime.now(UTC).isoformat(timespec="seconds")
 
 
 def versions() -> dict[str, str]:

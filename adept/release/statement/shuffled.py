@@ -10,24 +10,10 @@ choices) that nobody can guess.
 If labels are copied, the file is a function of the pairs (release, label), without their order, and
 of coins that nobody can guess.
 
-*Proof*, for ``shuffle=true``. Every record is released before any text is written. Then the
-releases, each together with its label, are permuted at random with the operating system's entropy.
-So the releases in their new order are a function of the unordered releases and of the coins for the
-permutation. The code that writes texts gets only the releases in their new order. A resumed run
-permutes the same releases again with new coins, so its file is also a function of the unordered
-releases and of coins.
-
-*Proof*, for ``shuffled_records=N``. Rows are written in the order of the input, and somebody else
-permutes the rows. Each row is a function of its record's release, of coins that are used for no
-other row, and of pools that are the same for all rows. A pool holds texts for one codeword (a
-possible value of a release). All records that release the same codeword take their texts from the
-pool of this codeword. (1) Words, and places in pools, are drawn from the operating system's
-entropy, and not by a generator with a seed or a state (``adept.models.decoding``). (2) Numbers that
-decide which text is written are rounded in the same way, regardless of the record's place in its
-batch (``adept.models.lstm_autoencoder``). The only exceptions are the numbers that decide which of
-several candidates for a text fits best; releases with several candidates are refused. (3) The texts
-of a pool do not depend on the rows that take texts from this pool. So moving the rows has the same
-result as moving the releases before their rows are written. QED.
+*Reason* (the proof is in ``docs/proofs.md``): ``shuffle=true`` permutes the releases, each with its
+label, before any text is written. With ``shuffled_records=N``, somebody else permutes the rows, and
+each row is a function of its record's release, of coins used for no other row, and of pools that are
+the same for all rows; releases with several candidates, the only exception, are refused.
 
 *Unit*: every number of shuffling counts records, and never rows. With ``samples=k``, the k rows of
 a record are written from one release, so N records of k rows each are N unordered releases, and the

@@ -7,46 +7,32 @@ counts of records, and synthetic records are written from the noisy counts.
 
 import math
 from abc import ABC, abstractmethod
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, field, fields, replace
 from functools import cached_property
 from importlib.metadata import version
-from typing import Any, ClassVar
+from typing import Any
 
 from adept.errors import AdeptError
 from adept.mechanisms import BY_NAME, JointResponse, LocalRandomizer, RandomizedResponse
 from adept.mechanisms.central_counts import COUNTS_MOVED, Votes
 from adept.mechanisms.guarantee import ANY_TWO_RECORDS, Guarantee, Part, json_number, laplace_part, total
+from adept.release.records.columns import split_response
 from adept.release.statement import wording
 from adept.release.statement.provenance import label_facts, mechanism_options
 from adept.release.statement.shuffled import Shuffled
 from adept.release.statement.verify import (
     DAMAGED,
+    FIELDS,
     SENTENCES,
     SHUFFLED,
     STATEMENT_VERSION,
     Json,
     Refused,
     is_ours,
+    own_fields,
     statement_sha256,
 )
 from adept.rewriting.loading import is_packaged
-
-FIELD_ORDER = (
-    "mechanism", "mechanism_options", "claimed_epsilon", "epsilon", "text_epsilon", "label_epsilon", "delta",
-    "person_epsilon", "person_delta", "max_records_per_person", "excess", "holds", "exact", "private_model", "sensitivity",
-    "scale", "dim", "clip", "clip_norm", "size", "top", "codebook_sha256", "unit", "neighbours", "not_hidden", "trust",
-    "records", "shuffled_here", "shuffled_records", "shuffled_smallest", "central_epsilon", "central_delta", "samples",
-    "labels", "text_column", "label_column", "kept_columns", "label_set", "label_keep_probability", "stands_out",
-    "composition", "training_data", "model_sha256", "model_files", "output_sha256", "date", "simulated", "versions",
-    "statement",
-)  # fmt: skip
-"""The fields of statements, in order. If a field does not apply to a release, its value is null."""
-
-SHARED_FIELDS = (
-    "records", "text_column", "label_column", "training_data", "versions", "model_sha256", "model_files", "output_sha256", "date",
-)  # fmt: skip
-LOCAL_FIELDS = ("samples", "labels", "kept_columns", "max_records_per_person")
-"""Fields that are attributes of all statements (``SHARED_FIELDS``), or of local ones only."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -57,8 +43,6 @@ class Statement(ABC):
         records: number of written records; None while this number is unknown.
         date: the end of a local release (UTC), or the day on which a central release began.
     """
-
-    lacks: ClassVar[str]  # the field that only the other kind of statement has
 
     records: int | None
     training_data: dict[str, Any]
@@ -87,11 +71,8 @@ class Statement(ABC):
     def fields(self) -> dict[str, Any]:
         """Return the statement's fields as JSON values, without a certificate."""
         values = self.values()
-        found = {
-            name: values[name] if name in values else getattr(self, name, None)
-            for name in FIELD_ORDER
-            if name != self.lacks
-        }
+        _, *names, _ = own_fields(values["trust"] == "central")  # without version and certificate
+        found = {name: values[name] if name in values else getattr(self, name, None) for name in names}
         return {name: json_number(value) if isinstance(value, float) else value for name, value in found.items()}
 
     def to_json(self) -> dict[str, Any]:
@@ -120,8 +101,6 @@ class PrivacyStatement(Statement):
         label_response: the mechanism that randomises labels, alone or together with the text.
     """
 
-    lacks = "stands_out"
-
     mechanism: LocalRandomizer
     latent_dim: int
     samples: int
@@ -135,30 +114,32 @@ class PrivacyStatement(Statement):
     simulated: bool = False
 
     @cached_property
+    def responses(self) -> tuple[JointResponse | None, RandomizedResponse | None]:
+        """The mechanism of text and label together, and the mechanism of the label alone."""
+        return split_response(self.label_response)
+
+    @cached_property
     def guarantee(self) -> Guarantee:
         """Guarantee for the text or, if text and label are randomised together, for both."""
-        joint = self.label_response if isinstance(self.label_response, JointResponse) else None
-        return (joint or self.mechanism).guarantee(self.latent_dim)
+        return (self.responses[0] or self.mechanism).guarantee(self.latent_dim)
 
     @property
     def certificate(self) -> list[Part] | None:
-        response = self.label_response
-        if isinstance(response, JointResponse):
-            return response.certificate()
-        text = self.mechanism.certificate(self.latent_dim)
+        joint, response = self.responses
+        text = joint.certificate() if joint else self.mechanism.certificate(self.latent_dim)
         return text and [*text, *(response.certificate() if response else [])]
 
     @property
     def label_epsilon(self) -> float | None:
         """Actual epsilon of the released label alone; None if labels are not randomised."""
-        response = self.label_response
-        return response.label_epsilon if isinstance(response, JointResponse) else self.label_budget or None
+        joint, _ = self.responses
+        return joint.label_epsilon if joint else self.label_budget or None
 
     @property
     def label_budget(self) -> float:
         """Epsilon that labels spend in addition to ``guarantee.epsilon``; 0 if they spend none."""
-        response = self.label_response
-        return response.guarantee().epsilon if response and not isinstance(response, JointResponse) else 0.0
+        _, response = self.responses
+        return response.guarantee().epsilon if response else 0.0
 
     @property
     def epsilon(self) -> float:
@@ -186,10 +167,8 @@ class PrivacyStatement(Statement):
 
         With ``by_label``, the text alone has no finite epsilon for records with different labels.
         """
-        response = self.label_response
-        if self.by_label:
-            return None
-        return response.text_epsilon if isinstance(response, JointResponse) else self.guarantee.epsilon
+        joint, _ = self.responses
+        return None if self.by_label else joint.text_epsilon if joint else self.guarantee.epsilon
 
     @property
     def person_epsilon(self) -> float | None:
@@ -256,8 +235,6 @@ class CentralStatement(Statement):
             chosen.
         stands_out: True if noise alone would hardly ever reach the largest noisy count.
     """
-
-    lacks = "excess"
 
     votes: Votes
     label_set: tuple[str, ...] | None
@@ -351,34 +328,36 @@ def restate(said: Json) -> Json | None:
 
 def _restate_central(said: Json) -> CentralStatement:
     labels = said["label_set"]
-    return CentralStatement(
-        votes=Votes(**said["mechanism_options"]),
-        label_set=tuple(labels) if labels else None,
-        persons=said["unit"] == "person",
-        size=said["size"],
-        codebook_sha256=said["codebook_sha256"],
-        stands_out=said["stands_out"],
-        **_pick(said, SHARED_FIELDS),
-    )
+    computed = {
+        "votes": Votes(**said["mechanism_options"]),
+        "label_set": tuple(labels) if labels else None,
+        "persons": said["unit"] == "person",
+    }
+    return CentralStatement(**_attributes(CentralStatement, said) | computed)
 
 
 def _restate_local(said: Json) -> PrivacyStatement:
     options = {name: math.inf if value == "inf" else value for name, value in said["mechanism_options"].items()}
     mechanism: LocalRandomizer = BY_NAME[said["mechanism"]](**options)
-    response, joint = None, None
+    response: RandomizedResponse | JointResponse | None = None
     if said["label_set"] is not None:
         response = RandomizedResponse(epsilon=said["label_epsilon"], labels=tuple(said["label_set"]))
     if response and said["labels"] == "joint_response":
-        joint = JointResponse.of(mechanism, response.labels)
-    return PrivacyStatement(
-        mechanism=mechanism,
-        latent_dim=said["dim"],
-        label_response=joint or response,
-        codebook=said,
-        excess=said["excess"] or "refuse",
-        shuffled=shuffling_of(said),
-        **_pick(said, (*SHARED_FIELDS, *LOCAL_FIELDS)),
-    )
+        response = JointResponse.of(mechanism, response.labels)
+    computed = {
+        "mechanism": mechanism,
+        "latent_dim": said["dim"],
+        "label_response": response,
+        "codebook": said,
+        "excess": said["excess"] or "refuse",
+        "shuffled": shuffling_of(said),
+    }
+    return PrivacyStatement(**_attributes(PrivacyStatement, said) | computed)
+
+
+def _attributes(kind: type[Statement], said: Json) -> dict[str, Any]:
+    """Return those fields of a statement that are attributes of the class with the same name."""
+    return {field.name: said[field.name] for field in fields(kind) if field.name in FIELDS}
 
 
 def shuffling_of(said: Json) -> Shuffled | None:
@@ -387,7 +366,3 @@ def shuffling_of(said: Json) -> Shuffled | None:
         return None
     here, records, smallest, epsilon, delta = (said.get(name) for name in SHUFFLED)
     return Shuffled(here=here, records=records, smallest=smallest, epsilon=epsilon, delta=delta)  # type: ignore[arg-type]
-
-
-def _pick(said: Json, names: tuple[str, ...]) -> dict[str, Any]:
-    return {name: said[name] for name in names}

@@ -36,19 +36,24 @@ DECIMALS, FARTHEST = 700, 100  # digits for Gaussian tails, about 10^-360; beyon
 MAX_SHOWN = 60  # most characters of a string that are printed
 MAX_BYTES, MAX_BRACKETS, MAX_DEPTH, MAX_NUMBER = 2**25, 2**16, 4, 10**320  # no statement is larger or deeper
 MAX_DIM, MAX_DIGITS, MAX_BUDGET = 2**11, 1000, 1000  # numbers of a latent; digits of a number; epsilon of a symbol
+FIELDS = (
+    "statement_version", "mechanism", "mechanism_options", "claimed_epsilon", "epsilon", "text_epsilon", "label_epsilon",
+    "delta", "person_epsilon", "person_delta", "max_records_per_person", "excess", "holds", "exact", "private_model",
+    "sensitivity", "scale", "dim", "clip", "clip_norm", "size", "top", "codebook_sha256", "unit", "neighbours",
+    "not_hidden", "trust", "records", "shuffled_here", "shuffled_records", "shuffled_smallest", "central_epsilon",
+    "central_delta", "samples", "labels", "text_column", "label_column", "kept_columns", "label_set",
+    "label_keep_probability", "stands_out", "composition", "training_data", "model_sha256", "model_files", "output_sha256",
+    "date", "simulated", "versions", "statement", "certificate",
+)  # fmt: skip
+"""All fields of statements, in order. A field that does not apply is null; ``excess`` is of local statements, and ``stands_out``
+of central ones. ``Statement.values`` derives the fields, and ``check`` compares them with the certificate."""
 SENTENCES = ("statement", "composition", "not_hidden")
 SHUFFLED = ("shuffled_here", "shuffled_records", "shuffled_smallest", "central_epsilon", "central_delta")
 DECLARED = (
     "mechanism", "mechanism_options", "claimed_epsilon", "max_records_per_person", "labels", "label_set", "kept_columns",
     "codebook_sha256", "records", "samples", "training_data", "date", "versions", "text_column", "label_column",
 )  # fmt: skip
-"""Fields that no certificate can prove. They are not checked; other fields are checked against them."""
-DERIVED = (
-    "statement_version", "epsilon", "text_epsilon", "label_epsilon", "delta", "person_epsilon", "person_delta", "holds", "exact",
-    "private_model", "sensitivity", "scale", "dim", "clip", "clip_norm", "size", "top", "label_keep_probability", "unit",
-    "neighbours", "trust", "simulated", "output_sha256", "model_sha256", "model_files", "certificate", *SHUFFLED, *SENTENCES,
-)  # fmt: skip
-FIELDS = frozenset((*DECLARED, *DERIVED, "stands_out", "excess"))  # the last two: central, other statements
+"""Those fields that no certificate can prove. They are not checked; other fields are checked against them."""
 INNER_FIELDS = {
     "certificate": ("parts", "statement_sha256"),
     "training_data": ("name", "public", "records", "examples", "packaged"),
@@ -74,6 +79,9 @@ def check(
     statement: str, output: Name = None, model_dir: Name = None, *, restate: Any = None, same: Any = ()
 ) -> list[str]:
     """Check a statement, the output that it describes (default: the file beside it), and the model.
+
+    The arithmetic of ``adept`` is repeated on purpose, and none of it is imported: so an error of the
+    program that writes statements is no error of their check.
 
     ``restate`` returns the fields that adept would write into such a statement, which are compared.
     ``same`` maps digests of model files to digests of other files with the same content.
@@ -111,7 +119,7 @@ def _read(statement: str) -> Json:
     _same(_is_small(said, 0) and (type(said.get("dim")) is not int or said["dim"] <= MAX_DIM), True, large)
     none = "it is of a version that wrote none, or its mechanism is no exact arithmetic with a finite epsilon"
     _same(said.get("certificate") is None, False, f"{path_shown(statement)} has no certificate: {none}")
-    missing = _fields(said) - said.keys()
+    missing = set(own_fields(said["trust"] == "central")) - said.keys()
     for name in [*sorted(missing), *_unknown(said)] if is_ours(said) else ():
         raise Refused(f"the field {quoted(name)} is {'missing' if name in missing else 'none of a statement'}")
     return said
@@ -124,13 +132,14 @@ def _is_small(value: Any, depth: int) -> bool:
     return not isinstance(value, int | float) or abs(value) < MAX_NUMBER
 
 
-def _fields(said: Json) -> frozenset[str]:
-    return FIELDS - {"excess" if said["trust"] == "central" else "stands_out"}
+def own_fields(central: bool) -> tuple[str, ...]:
+    """Return the names of all fields of a central statement, or of any other, in order."""
+    return tuple(name for name in FIELDS if name != ("excess" if central else "stands_out"))
 
 
 def _unknown(said: Json) -> list[str]:
     """Return the names of fields that no statement has; a dot stands before the name of an inner field."""
-    places: list[tuple[str, Json, Any]] = [("", said, _fields(said))]
+    places: list[tuple[str, Json, Any]] = [("", said, own_fields(said["trust"] == "central"))]
     places += [(f"{name}.", said.get(name) or {}, names) for name, names in INNER_FIELDS.items()]
     for part in said["certificate"]["parts"]:
         places.append(("certificate.parts.", part, {"of", "kind", "epsilon", *PART_FIELDS[part["kind"]]}))
@@ -164,9 +173,8 @@ def _implied(said: Json, parts: list[Json]) -> tuple[list[str], list[str]]:
     _budgets(said, _number(parts[-1]["epsilon"]), central, whole, by_label=parts[0]["of"] == BY_LABEL)
     drawn = [part for part in parts if part["of"] != "label"]
     symbols = all(part["kind"] == "symbols" for part in drawn)
-    _same(
-        symbols and whole["epsilon"] > 2 * MAX_BUDGET, False, "epsilon is larger than that of any draw"
-    )  # text and label
+    large = symbols and whole["epsilon"] > 2 * MAX_BUDGET  # of text and label
+    _same(large, False, "epsilon is larger than that of any draw")
     _draws(said, drawn, symbols, central)
     _relation(said, central)
     _shuffling(said, symbols)

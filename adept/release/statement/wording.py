@@ -3,7 +3,7 @@
 Every epsilon and delta in the sentences is rounded up (``guarantee.words``). A probability is
 written as a number of times out of a total, and never rounded to "always" (``guarantee.often``). A
 stranger may have chosen the name of the model's training text. So this name is reduced to plain
-characters (``statement_provenance.plain_name``) and quoted: it cannot add a sentence or a line.
+characters (``provenance.plain_name``) and quoted: it cannot add a sentence or a line.
 """
 
 import math

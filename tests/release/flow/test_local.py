@@ -566,7 +566,7 @@ def test_labels_that_are_one_symbol_with_the_text_are_private_and_the_statement_
     alone = (response.text_epsilon, response.label_epsilon)
     assert (described["text_epsilon"], described["label_epsilon"], described["epsilon"]) == (*alone, 4.0)
     assert (described["labels"], described["neighbours"]) == ("joint_response", "any two records")
-    assert (described["size"], described["top"]) == (response.text.count, response.top)
+    assert (described["size"], described["top"]) == (response.text.count, response.selection.heavy_count)
     assert (described["label_set"], described["label_keep_probability"]) == (
         list(PAIRS),
         float(response.keep_probability),

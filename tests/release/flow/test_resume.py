@@ -352,9 +352,9 @@ def test_a_label_that_is_one_symbol_with_its_text_is_resumed_with_it(
         release_file(joint, str(given), str(target), options=options, key=KEY, progress=interrupt)
     held = drawn(Path(f"{target}.journal"))
     counts: list[int] = []
-    release = JointResponse.release
+    release = Rewriter.release
     monkeypatch.setattr(
-        JointResponse, "release", lambda m, i, labels: (counts.append(len(labels)), release(m, i, labels))[1]
+        Rewriter, "release", lambda own, texts, *rest: (counts.append(len(texts)), release(own, texts, *rest))[1]
     )
     release_file(joint, str(given), str(target), options=options, resume=True, key=KEY)
     assert sum(counts) == 2

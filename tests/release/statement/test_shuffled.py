@@ -9,7 +9,6 @@ import secrets
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from datetime import datetime, tzinfo
 from pathlib import Path
 
 import pytest
@@ -123,14 +122,6 @@ def test_a_run_that_shuffles_all_records_takes_no_number_of_them(
         release_file(rewriter, str(numbered), str(tmp_path / "out.jsonl"), options=options)
 
 
-class Later(datetime):
-    """A clock of another day."""
-
-    @classmethod
-    def now(cls, tz: tzinfo | None = None) -> "Later":
-        return cls(2100, 1, 1, tzinfo=tz)
-
-
 @pytest.mark.parametrize("options", [ReleaseOptions(shuffle=True), ReleaseOptions(shuffled_records=60)])
 def test_a_complete_release_is_stated_again_as_it_was(
     rewriter: Rewriter, numbered: Path, tmp_path: Path, options: ReleaseOptions, monkeypatch: pytest.MonkeyPatch
@@ -140,7 +131,7 @@ def test_a_complete_release_is_stated_again_as_it_was(
     place = {"options": options, "key": b"k" * 32}
     release_file(rewriter, str(numbered), str(tmp_path / "out.jsonl"), **place)  # type: ignore[arg-type]
     described = json.loads((tmp_path / "out.jsonl.privacy.json").read_text())
-    monkeypatch.setattr(local_release, "datetime", Later)
+    monkeypatch.setattr("adept.release.statement.provenance.now", lambda: "2100-01-01T00:00:00+00:00")
     again = release_file(rewriter, str(numbered), str(tmp_path / "out.jsonl"), resume=True, **place)  # type: ignore[arg-type]
     assert json.loads(json.dumps(again.to_json())) == described
 

@@ -295,7 +295,7 @@ def test_the_model_may_be_named_by_its_run(tmp_path: Path) -> None:
 
 def test_the_checker_is_one_file_of_the_standard_library(tmp_path: Path) -> None:
     source = Path(verify_statement.__file__)
-    assert len(source.read_text("utf-8").splitlines()) <= 450
+    assert len(source.read_text("utf-8").splitlines()) <= 460
     tree = ast.parse(source.read_text("utf-8"))
     names = [
         node.module if isinstance(node, ast.ImportFrom) else node.names[0].name
