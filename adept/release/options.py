@@ -9,7 +9,6 @@ from adept.errors import ConfigurationError
 from adept.models.config import BATCH_SIZE, DecodingConfig
 from adept.ranges import check_between, check_choice
 
-LABEL_CODEWORDS = ("auto", "off")
 MAX_SAMPLES = 1000  # rewrites of one record: more of them tell nothing new, and would fill the memory
 
 
@@ -242,7 +241,7 @@ class ReleaseRequest(LedgerOptions, FileOptions):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        check_choice(LABEL_CODEWORDS, label_codewords=self.label_codewords)
+        check_choice(("auto", "off"), label_codewords=self.label_codewords)
         if self.epsilon_per not in ("record", "person"):
             raise ConfigurationError(f"epsilon_per must be record or person, got {self.epsilon_per}")
         if self.epsilon_per == "person" and self.max_records_per_person is None:

@@ -17,13 +17,10 @@ ledger.
 
 *Claim*: suppose that two ledgers list the same releases with the same outputs, but that the central
 releases had different records. Then every command gets the same answers from both ledgers, and the
-bytes of the ledgers do not depend on these records. *Proof*. The ledger stores one line for a
-central release: the options, the budget, the day on which the release began, the fact that it
-ended, and the digest of its output, which the statement holds too. The ledger
-does not store how many records a central release has, the digests of these records, or how long the
-release took. The budget of a central release is added to the totals of all records and persons,
-whether they are in the release or not. QED. A ledger that refuses a local run reveals that a record
-was in an earlier local release. A local release's statement says this in its field ``not_hidden``.
+bytes of the ledgers do not depend on these records. *Reason*: of a central release, the ledger stores
+only options, the day, and the digest of its output, and its budget is added to the totals of all
+records and persons. A ledger that refuses a local run reveals that a record was in an earlier local
+release. A local release's statement says this in its field ``not_hidden``.
 
 *What adds up*. A release is *with persons* if a column names the person who contributed each
 record. A release with epsilon e adds these amounts to the total of a record and of a person:
@@ -37,16 +34,9 @@ record. A release with epsilon e adds these amounts to the total of a record and
 | central with persons, ``replace``          | 2 e               | e                           |
 | central with persons, ``add_or_remove``    | 4 e               | 2 e                         |
 
-The total of a record is the epsilon for replacing one record in a file whose number of rows is
-public. Under ``add_or_remove``, a replacement is one removal and one addition, so its epsilon is
-twice the epsilon of the release. In a release with persons, the old record and the new one may
-belong to two persons. Then the rows of both persons change, so the epsilon doubles once more. The
-total of a person is the epsilon for replacing all records of the person. A release without
-persons may hold any number of a person's records, so the total of a person is then unbounded. Equal
-records in one run count as different records, each of which is released once. Equal records in
-different runs may be the same record, so their budgets add up. Records are equal if their
-identifying texts are (``adept.release.ledger.identity``). A mechanism may read two spellings of a
-text alike. For the ledger they are two records, so the totals are lower bounds for such a text.
+``docs/proofs.md`` says why. Equal records in one run count as different records, each of which is
+released once; equal records in different runs may be the same record, so their budgets add up.
+Records are equal if their identifying texts are (``adept.release.ledger.identity``).
 
 *Without the key*, the file shows under a constant pseudonym in which releases each record and each
 person is, and how many rows each person has in each release.

@@ -22,8 +22,6 @@ from adept.data.reading import (
 )
 from adept.errors import DataError
 
-CHUNK_BYTES = 2**20
-
 
 @dataclass(frozen=True)
 class Inputs:
@@ -140,4 +138,4 @@ def _check_different(locations: Sequence[str]) -> None:
 
 def _count_lines(location: str) -> int:
     with Path(location).open("rb") as stream:
-        return sum(chunk.count(b"\n") for chunk in iter(lambda: stream.read(CHUNK_BYTES), b"")) or 1
+        return sum(chunk.count(b"\n") for chunk in iter(lambda: stream.read(2**20), b"")) or 1

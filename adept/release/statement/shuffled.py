@@ -48,6 +48,8 @@ MAX_DELTA, MAX_DELTA_SHARE = 1e-6, 0.1  # the usual central delta: at most this,
 class Shuffled:
     """The guarantee of a shuffled file for readers who see its records only in their new order.
 
+    The attributes are, in order, the fields ``verify.SHUFFLED`` of a statement.
+
     Attributes:
         here: True if this run shuffled the file; False if somebody else shuffles it.
         records: least number of records that are shuffled together.

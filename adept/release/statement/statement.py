@@ -7,7 +7,7 @@ counts of records, and synthetic records are written from the noisy counts.
 
 import math
 from abc import ABC, abstractmethod
-from dataclasses import asdict, dataclass, field, fields, replace
+from dataclasses import asdict, astuple, dataclass, field, fields, replace
 from functools import cached_property
 from importlib.metadata import version
 from typing import Any
@@ -200,13 +200,12 @@ class PrivacyStatement(Statement):
         return wording.local_text(self)
 
     def values(self) -> dict[str, Any]:
-        shuffled, radius = asdict(self.shuffled) if self.shuffled else {}, self.mechanism.radius
+        shuffled, radius = astuple(self.shuffled) if self.shuffled else (None,) * 5, self.mechanism.radius
         return {
             **self._common(self.guarantee),
             **label_facts(self.label_response),
             **{name: self.codebook.get(name) for name in ("size", "top", "codebook_sha256")},
-            **{f"shuffled_{name}": shuffled.get(name) for name in ("here", "records", "smallest")},
-            **{f"central_{name}": shuffled.get(name) for name in ("epsilon", "delta")},
+            **dict(zip(SHUFFLED, shuffled, strict=True)),
             "mechanism": self.mechanism.name,
             "mechanism_options": mechanism_options(self.mechanism),
             "dim": None if radius is None else self.latent_dim,
@@ -364,5 +363,4 @@ def shuffling_of(said: Json) -> Shuffled | None:
     """Return the guarantee from shuffling that a statement holds."""
     if said.get("trust") != "shuffled":
         return None
-    here, records, smallest, epsilon, delta = (said.get(name) for name in SHUFFLED)
-    return Shuffled(here=here, records=records, smallest=smallest, epsilon=epsilon, delta=delta)  # type: ignore[arg-type]
+    return Shuffled(**{own.name: said.get(name) for own, name in zip(fields(Shuffled), SHUFFLED, strict=True)})

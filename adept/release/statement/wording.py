@@ -31,12 +31,10 @@ EXCESS_NOT_HIDDEN = (
     "which records were left out because they exceed their person's bound",
     "how many records, up to {most}, a person has",
 )
-ORDER_NOT_HIDDEN = "their order"
 TIME_NOT_HIDDEN = (
     "how long a batch of records takes, if somebody sees when rows are written (the time depends on the lengths and "
     "words of the records, and on which of them are equal or similar)"
 )
-NAMES_READ = ", the public names of the labels, and the model"
 TELLS_LABEL = (
     "Each text is one of the public sentences that the name of its label selects, so a text can reveal its label: leaving the "
     "label column out later does not hide the labels. For two records with different labels, the text alone has no finite "
@@ -52,7 +50,6 @@ CENTRAL_NOT_HIDDEN = (
     "the time that a run takes, if somebody watches it",
     f"a value that damages the whole file ({'; '.join(READING_EXCEPTIONS)})",
 )
-PRIVATE_MODEL = " The model can write sentences of that text."
 OTHER_SPELLING = (
     "For a ledger, another spelling of a text is another record, even if the mechanism reads both alike: it does not add up their "
     "budgets."
@@ -157,7 +154,7 @@ def origin(data: dict[str, Any]) -> str:
     return (
         f'{packaged}The model\'s weights, vocabulary and codes come from text named "{name}", declared '
         f"{'public' if public else 'PRIVATE'} by whoever trained it{adapted or '.'} This guarantee does not cover that text."
-        f"{'' if public else PRIVATE_MODEL}"
+        f"{'' if public else ' The model can write sentences of that text.'}"
     )
 
 
@@ -192,7 +189,7 @@ def _labels(statement: "PrivacyStatement") -> str:
 
 def facts_not_hidden(statement: "PrivacyStatement") -> list[str]:
     copied = [*(["label"] if statement.labels == "copy" else []), *statement.kept_columns]
-    order = [] if statement.shuffled and statement.shuffled.here else [ORDER_NOT_HIDDEN]
+    order = [] if statement.shuffled and statement.shuffled.here else ["their order"]
     most, drops = statement.max_records_per_person, statement.excess == "drop"
     rows = [fact.format(most=most) for fact in EXCESS_NOT_HIDDEN] if drops else []
     time = [TIME_NOT_HIDDEN, *([FIRST_LABEL_NOT_HIDDEN] if statement.by_label else [])]
@@ -201,6 +198,7 @@ def facts_not_hidden(statement: "PrivacyStatement") -> list[str]:
 
 def central_text(statement: "CentralStatement") -> str:
     both = "Text and label of a record are one vote, so both are private."
+    named = ", the public names of the labels, and the model" if statement.label_set else ""
     return " ".join(
         [
             statement.guarantee.text,
@@ -209,7 +207,7 @@ def central_text(statement: "CentralStatement") -> str:
             f"For one {statement.unit}, the odds of any output {odds_change(statement.epsilon)}.",
             both if statement.label_set else "Labels were left out.",
             "Every text is a public text of the model, and none was copied from a record. The choice of texts, their numbers, and "
-            f"their labels depend only on the released counts{NAMES_READ if statement.label_set else ''}.",
+            f"their labels depend only on the released counts{named}.",
             *([] if statement.stands_out else [NOTHING_STANDS_OUT]),
             "The guarantee requires trust in whoever held the file.",
             f"The following is not hidden: {_list_facts(list(CENTRAL_NOT_HIDDEN))}.",
