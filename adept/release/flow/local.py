@@ -283,9 +283,6 @@ class LocalPlan(Plan[PrivacyStatement]):
     def examples(self) -> list[tuple[str, str]]:
         return rewrite_examples(self.writer, count=APPROVAL_EXAMPLES)
 
-    def expected_statement(self) -> PrivacyStatement:
-        return self.preview()[0]
-
     def restore(self, stated: PrivacyStatement, described: dict[str, Any]) -> PrivacyStatement:
         """Return ``stated`` with the guarantee from shuffling as it was, if the same party shuffles."""
         shuffled = shuffling_of(described)

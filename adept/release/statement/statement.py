@@ -363,4 +363,5 @@ def shuffling_of(said: Json) -> Shuffled | None:
     """Return the guarantee from shuffling that a statement holds."""
     if said.get("trust") != "shuffled":
         return None
-    return Shuffled(**{own.name: said.get(name) for own, name in zip(fields(Shuffled), SHUFFLED, strict=True)})
+    found: dict[str, Any] = {own.name: said.get(name) for own, name in zip(fields(Shuffled), SHUFFLED, strict=True)}
+    return Shuffled(**found)
