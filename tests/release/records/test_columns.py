@@ -1,6 +1,7 @@
 """With excess=drop a person's first records are released, and what was left out is told to the curator alone."""
 
 import json
+import re
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -15,6 +16,7 @@ from adept.mechanisms import LearnedCodebook, SqrtNLaplace
 from adept.release.flow.local import prepare_file, release_file
 from adept.release.flow.plan import preview
 from adept.release.ledger.claims import Ledger
+from adept.release.records import columns
 from adept.release.records.columns import CheckedRecords, ReleaseOptions
 from adept.rewriting.rewriter import Rewriter
 
@@ -187,3 +189,13 @@ def test_only_the_curator_is_told_about_records_that_were_left_out(
     assert "3 records" not in done.stdout
     statement = tmp_path / "out.jsonl.privacy.json"
     assert statement.exists() is (dry_run == "false")
+
+
+def test_one_place_asks_if_a_response_releases_text_and_label_together() -> None:
+    asked = [
+        path.name
+        for path in Path(columns.__file__).parents[1].rglob("*.py")
+        for call in re.findall(r"isinstance\([^()]*\)", path.read_text("utf-8"))
+        if "JointResponse" in call or "RandomizedResponse" in call
+    ]
+    assert asked == ["columns.py"]
