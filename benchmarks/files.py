@@ -24,8 +24,8 @@ from adept.models.config import TOPICS, ContentConfig, DecodingConfig, ModelConf
 from adept.models.saved_model import Autoencoder
 from adept.models.tokenizer import END, Tokenizer
 from adept.models.topics import supported_topics
-from adept.release.columns_labels_persons import ReleaseOptions
-from adept.release.local_release import release_file
+from adept.release.flow.local import release_file
+from adept.release.records.columns import ReleaseOptions
 from adept.rewriting.rewriter import Rewriter
 
 REFERENCE, LONE = 190e9, 40

@@ -22,9 +22,9 @@ import torch
 torch.set_num_threads(1)
 from adept.data.corpus import DataConfig, load
 from adept.mechanisms import Description
-from adept.release.rewrite_options import ReleaseRequest
+from adept.release.options import ReleaseRequest
 from adept.mechanisms.base import MechanismChoice
-from adept.release.local_release import open_release
+from adept.release.flow.local import open_release
 path, records = json.loads(sys.argv[1])
 texts = [json.loads(line)["text"] for line in Path(path).open()] if path else load(DataConfig())["test"].texts
 texts = random.Random(0).sample(list(dict.fromkeys(texts)), records)

@@ -1,8 +1,8 @@
 (** * The checker of certificates
 
-    The arithmetic of [_symbols], [_at_most_e_to], [_laplace] and [_step] in adept/release/verify_statement.py,
+    The arithmetic of [_symbols], [_at_most_e_to], [_laplace] and [_step] in adept/release/statement/verify.py,
       as functions that Coq can run,
-    and the proof that what they accept is private. A test runs these functions, extracted to OCaml, beside verify_statement.py. *)
+    and the proof that what they accept is private. A test runs these functions, extracted to OCaml, beside verify.py. *)
 
 From Coq Require Import Reals List Lra Lia ZArith QArith Qreals Bool PeanoNat.
 From Adept Require Import Privacy Symbols Noise Papers Exponential.

@@ -1,6 +1,6 @@
 (** * The exponential function without floats
 
-    [exponential_series] of random_draws.py and [_at_most_e_to] of verify_statement.py add up the terms of the series of e^epsilon in
+    [exponential_series] of random_draws.py and [_at_most_e_to] of verify.py add up the terms of the series of e^epsilon in
       whole numbers,
     in units of 2^-128, each rounded down. *)
 

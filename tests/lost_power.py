@@ -17,8 +17,8 @@ from typing import Any
 
 import pytest
 
-from adept.release.ledger import Ledger
-from adept.release.resume_journal import SIDE_FILES, Journal
+from adept.release.flow.journal import SIDE_FILES, Journal
+from adept.release.ledger.claims import Ledger
 
 BLOCK = 512  # bytes that reach a disk together
 

@@ -3,8 +3,8 @@
 from typing import Any
 
 from adept.mechanisms import L1Laplace
-from adept.release.ledger_file import Spending
-from adept.release.statement import PrivacyStatement
+from adept.release.ledger.file import Spending
+from adept.release.statement.statement import PrivacyStatement
 
 
 def statement(*, epsilon: float = 2.0, **changes: Any) -> PrivacyStatement:

@@ -12,10 +12,10 @@ from adept.cli.exit_status_and_signals import INTERNAL_ERROR, _verdict
 from adept.data.corpus import read_corpus
 from adept.data.formats import FORMATS
 from adept.mechanisms import JointResponse, LearnedCodebook, RandomizedResponse, SqrtNLaplace
-from adept.release.columns_labels_persons import ReleaseOptions
-from adept.release.ledger import Ledger
-from adept.release.local_release import prepare_file, release_file
-from adept.release.release_flow import preview
+from adept.release.flow.local import prepare_file, release_file
+from adept.release.flow.plan import preview
+from adept.release.ledger.claims import Ledger
+from adept.release.records.columns import ReleaseOptions
 from adept.rewriting.rewriter import Rewriter
 
 KEY = b"k" * 32

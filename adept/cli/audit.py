@@ -16,7 +16,7 @@ from adept.cli.exit_status_and_signals import show_lines
 from adept.data.writing import new_directory
 from adept.errors import ConfigurationError
 from adept.mechanisms import Description
-from adept.release.central_release_replay import replay
+from adept.release.flow.replay import replay
 from adept.rewriting.loading import load_model
 from adept.rewriting.rewriter import Rewriter
 from adept.synthesis.neighbouring_files_for_audits import NeighbouringFiles

@@ -23,9 +23,9 @@ from adept.mechanisms.guarantee import total
 from adept.mechanisms.policy import MAX_EXAMPLES_EPSILON
 from adept.models.saved_model import Autoencoder
 from adept.models.tokenizer import Tokenizer
-from adept.release.columns_labels_persons import ReleaseOptions
-from adept.release.input_files import Inputs
-from adept.release.local_release import choose_writer, open_release
+from adept.release.flow.local import choose_writer, open_release
+from adept.release.records.columns import ReleaseOptions
+from adept.release.records.inputs import Inputs
 from adept.rewriting.budget_estimates import ADVICE, QUESTION, SHARE_HEADINGS, TABLE_BUDGETS, Budget, preview_budgets
 from adept.rewriting.expected_content_and_warnings import (
     LABELLED,

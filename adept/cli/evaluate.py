@@ -14,7 +14,7 @@ from adept.errors import ConfigurationError
 from adept.evaluation.classifiers import Evaluation, check_files_fit, evaluate
 from adept.evaluation.metrics import ConfidenceInterval
 from adept.models.untrusted_files import read_json
-from adept.release.publication import STATEMENT
+from adept.release.flow.publication import STATEMENT
 
 # Options that name files to compare with
 COMPARED = {"reference": "the originals instead", "examples": "public examples alone"}

@@ -7,10 +7,10 @@ from adept.cli.config import LedgerConfig
 from adept.cli.console import show, show_table
 from adept.errors import DataError
 from adept.mechanisms.guarantee import words
-from adept.release.default_ledger import default_location, mark_limited
-from adept.release.ledger import Ledger
-from adept.release.ledger_file import LedgerEntry, LedgerSum
-from adept.release.record_identity import key_location, secret_key
+from adept.release.ledger.claims import Ledger
+from adept.release.ledger.default import default_location, mark_limited
+from adept.release.ledger.file import LedgerEntry, LedgerSum
+from adept.release.ledger.identity import key_location, secret_key
 
 COUNTED = "epsilon for replacing one row; a release without rows counts against every row, as often as times says"
 OTHER_SPELLING = "another row, even if a mechanism reads both alike: their budgets are not added up"

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from adept.cli.help import REQUIRED
 from adept.errors import ConfigurationError
 from adept.ranges import check_choice
-from adept.release.rewrite_options import CentralOptions, LedgerOptions, ReleaseRequest
+from adept.release.options import CentralOptions, LedgerOptions, ReleaseRequest
 
 NEIGHBOURS = ("add_or_remove", "replace")
 

@@ -19,13 +19,13 @@ from adept.data.reading import read_records
 from adept.errors import ConfigurationError, DataError
 from adept.mechanisms.epsilon_as_odds import MAX_STATED_EPSILON, odds_change
 from adept.mechanisms.guarantee import words
-from adept.release.columns_labels_persons import CheckedRecords
-from adept.release.default_ledger import describe_overlap, find_key, open_ledger
-from adept.release.input_files import Inputs
-from adept.release.local_release import choose_writer, open_release, prepare_file, release_file
-from adept.release.publication import STATEMENT, Publication
-from adept.release.release_flow import preview
-from adept.release.statement import PrivacyStatement
+from adept.release.flow.local import choose_writer, open_release, prepare_file, release_file
+from adept.release.flow.plan import preview
+from adept.release.flow.publication import STATEMENT, Publication
+from adept.release.ledger.default import describe_overlap, find_key, open_ledger
+from adept.release.records.columns import CheckedRecords
+from adept.release.records.inputs import Inputs
+from adept.release.statement.statement import PrivacyStatement
 from adept.rewriting.expected_content_and_warnings import (
     FIRST_TEXTS,
     MIN_TEXTS,

@@ -11,11 +11,11 @@ from adept.errors import ConfigurationError
 from adept.mechanisms.central_counts import ADD_OR_REMOVE
 from adept.mechanisms.epsilon_as_odds import odds_change
 from adept.mechanisms.guarantee import words
-from adept.release.central_release import TallyNotes, check_label_set, prepare_synthesis, synthesize_file
-from adept.release.default_ledger import find_key
-from adept.release.input_files import Inputs
-from adept.release.release_flow import preview
-from adept.release.statement import CentralStatement
+from adept.release.flow.central import TallyNotes, check_label_set, prepare_synthesis, synthesize_file
+from adept.release.flow.plan import preview
+from adept.release.ledger.default import find_key
+from adept.release.records.inputs import Inputs
+from adept.release.statement.statement import CentralStatement
 from adept.rewriting.expected_content_and_warnings import first_texts
 from adept.synthesis.synthesizer import ROWS_PER_RECORD, Synthesizer
 

@@ -5,7 +5,7 @@ from pathlib import Path
 from adept.cli.config import VerifyConfig
 from adept.cli.exit_status_and_signals import show_lines
 from adept.errors import DataError
-from adept.release.verify_statement import Json, Refused, check
+from adept.release.statement.verify import Json, Refused, check
 
 # Digests of the packaged model's sentences in adept 0.2, and of the files that hold the same sentences now
 SAME_SENTENCES = {
@@ -32,7 +32,7 @@ def run(config: VerifyConfig) -> list[str]:
 
 
 def _restate(said: Json) -> Json | None:
-    from adept.release.statement import restate  # seconds to import, and in vain where the numbers are wrong
+    from adept.release.statement.statement import restate  # seconds to import, and in vain where the numbers are wrong
 
     return restate(said)
 

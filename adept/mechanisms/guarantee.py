@@ -1,7 +1,7 @@
 r"""Guarantees of mechanisms, the words that state them, and the public numbers that prove them.
 
 A *certificate* is a list of public numbers from which anyone can compute the guarantee of a
-release, as ``adept.release.verify_statement`` does. Releasing a record may take several random
+release, as ``adept.release.statement.verify`` does. Releasing a record may take several random
 draws. Each *part* of a certificate describes the distribution of one draw, never the drawn value. A
 part has one of three kinds:
 

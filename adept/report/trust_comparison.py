@@ -15,7 +15,7 @@ any other record. The number of records is public.
 - central: the synthesizer's epsilon is for adding or removing a record. Replacing a record is a
   removal and an addition, so the synthesizer runs with half of each epsilon of the table.
 - shuffled: the releases are the same as for local trust. Their epsilon and delta are those that
-  ``adept.release.shuffle_guarantee`` computes for the shuffled file.
+  ``adept.release.statement.shuffled`` computes for the shuffled file.
 - local: a mechanism whose claim is false is run with only a fraction of each epsilon of the table.
   Then the true epsilon of text and label together is exactly the epsilon of the table.
 """
@@ -44,8 +44,8 @@ from adept.comparison.run_comparison import Comparison
 from adept.data.writing import write_table
 from adept.mechanisms.guarantee import words
 from adept.plot_style import group_rows
-from adept.release.columns_labels_persons import ReleaseOptions
-from adept.release.shuffle_guarantee import Shuffled, find_shuffled
+from adept.release.records.columns import ReleaseOptions
+from adept.release.statement.shuffled import Shuffled, find_shuffled
 from adept.report import page
 from adept.report.accuracy_figures import HEADLINE_LEVELS
 from adept.rewriting.alphabets import Alphabet

@@ -18,12 +18,12 @@ from adept.data.formats import Record
 from adept.data.reading import ReadingOptions, read_records
 from adept.errors import AdeptError, ConfigurationError, DataError
 from adept.mechanisms.guarantee import words
-from adept.release.default_ledger import NO_LEDGER, open_ledger
-from adept.release.local_release import choose_writer, open_release, prepare_file, release_file
-from adept.release.publication import CARD, STATEMENT
-from adept.release.record_identity import secret_key
-from adept.release.release_flow import preview
-from adept.release.rewrite_options import ReleaseRequest
+from adept.release.flow.local import choose_writer, open_release, prepare_file, release_file
+from adept.release.flow.plan import preview
+from adept.release.flow.publication import CARD, STATEMENT
+from adept.release.ledger.default import NO_LEDGER, open_ledger
+from adept.release.ledger.identity import secret_key
+from adept.release.options import ReleaseRequest
 from adept.rewriting.expected_content_and_warnings import LABELLED, expected_lines
 
 UPLOAD_ENDINGS = ("csv", "tsv", "txt", "jsonl", "ndjson", "json")

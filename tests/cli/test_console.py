@@ -17,7 +17,7 @@ from adept.audit.result import AuditResult, Check, Verdict
 from adept.cli import audit, console
 from adept.cli.exit_status_and_signals import USER_ERROR, guard
 from adept.errors import DataError
-from adept.release.ledger import Ledger
+from adept.release.ledger.claims import Ledger
 
 FOREIGN = {
     "q[final].txt": "q[final].txt",

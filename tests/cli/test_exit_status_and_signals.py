@@ -21,9 +21,9 @@ from adept.__main__ import main
 from adept.cli import exit_status_and_signals, rewrite, train
 from adept.cli.exit_status_and_signals import guard
 from adept.errors import DataError, Interrupted
-from adept.release.ledger import Ledger
-from adept.release.publication import Publication
-from adept.release.resume_journal import Journal
+from adept.release.flow.journal import Journal
+from adept.release.flow.publication import Publication
+from adept.release.ledger.claims import Ledger
 
 
 @pytest.mark.parametrize(

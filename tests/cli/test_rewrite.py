@@ -21,8 +21,8 @@ from adept.cli.console import progress
 from adept.cli.rewrite import summary
 from adept.errors import ReleaseRefused
 from adept.mechanisms import Gaussian, Identity, L1Laplace, OriginalLaplace, RandomizedResponse
-from adept.release.ledger import Ledger
-from adept.release.shuffle_guarantee import Shuffled
+from adept.release.ledger.claims import Ledger
+from adept.release.statement.shuffled import Shuffled
 
 
 def lines(path: Path, records: int) -> Path:

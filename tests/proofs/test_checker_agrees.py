@@ -1,4 +1,4 @@
-"""The checker that was proved sound, extracted from Coq, and verify_statement.py accept and refuse the same certificates.
+"""The checker that was proved sound, extracted from Coq, and verify.py accept and refuse the same certificates.
 
 Most damaged certificates are off by one unit, because anything else is refused for its looks: heavy + 1, light - 1, epsilon one
 spacing of floats down, one term less, a scale 2^-24 smaller. Some are moved to the very edge of what is accepted.
@@ -15,15 +15,15 @@ from typing import Any
 
 import pytest
 from proving import needs_coq
-from release.test_forged_statements import central
-from release.test_verify_statement import LABELS, mechanism, statement
+from release.statement.test_forged_statements import central
+from release.statement.test_verify import LABELS, mechanism, statement
 
 from adept.mechanisms import BY_NAME, Codebook, Description, JointResponse, RandomizedResponse
 from adept.mechanisms.central_counts import ADD_OR_REMOVE, REPLACE, Votes
 from adept.mechanisms.guarantee import symbols_part
 from adept.mechanisms.random_draws import exact_odds, exponential_series
-from adept.release import verify_statement
-from adept.release.verify_statement import SERIES_BITS
+from adept.release.statement import verify as verify_statement
+from adept.release.statement.verify import SERIES_BITS
 
 Certificate = tuple[dict[str, Any], dict[str, Any]]
 """A statement, and one part of its certificate."""
@@ -98,7 +98,7 @@ def question(said: dict[str, Any], part: dict[str, Any]) -> str:
 
 
 def python_accepts(said: dict[str, Any], part: dict[str, Any]) -> bool:
-    """Return the verdict of verify_statement.py on the arithmetic."""
+    """Return the verdict of verify.py on the arithmetic."""
     try:
         (verify_statement._symbols if part["kind"] == "symbols" else verify_statement._laplace)(said, part)
     except (verify_statement.Refused, *verify_statement.DAMAGED):

@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 from tiny import Run
 
-from adept.release.resume_journal import Journal
+from adept.release.flow.journal import Journal
 
 TEXT, LABEL, OTHER, PERSON = "xanthic quokka", "zyzzyva_label", "vexillology-77", "Quetzal Ibn Wombat"
 ROW = {"text": f"a fare to {TEXT}", "intent": LABEL, "note": OTHER, "who": PERSON}

@@ -16,8 +16,8 @@ from adept.cli.ledger import LedgerConfig, run
 from adept.errors import AdeptError, ConfigurationError, DataError, ReleaseRefused
 from adept.mechanisms import LearnedCodebook, SqrtNLaplace
 from adept.release import rewrite_frame
-from adept.release.ledger import Ledger
-from adept.release.publication import Publication
+from adept.release.flow.publication import Publication
+from adept.release.ledger.claims import Ledger
 
 RECORDS = {
     "utterance": [f"a fare to boston {i}" for i in range(12)],

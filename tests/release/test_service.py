@@ -12,9 +12,9 @@ from adept.cli.config import TrainingDataConfig
 from adept.errors import ConfigurationError, ModelError, ReleaseRefused
 from adept.mechanisms import BY_NAME, Description, Identity, L1Laplace, LearnedCodebook, OriginalLaplace, SqrtNLaplace
 from adept.mechanisms.base import MechanismChoice
-from adept.release.columns_labels_persons import ReleaseOptions
-from adept.release.local_release import open_release, release_file
-from adept.release.rewrite_options import ReleaseRequest
+from adept.release.flow.local import open_release, release_file
+from adept.release.options import ReleaseRequest
+from adept.release.records.columns import ReleaseOptions
 from adept.rewriting.loading import load_model
 from adept.rewriting.rewriter import Rewriter
 

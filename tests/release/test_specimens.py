@@ -16,13 +16,15 @@ from adept.errors import DataError, ReleaseRefused
 from adept.mechanisms import Description, L1Laplace, LearnedCodebook, SqrtNLaplace
 from adept.mechanisms.base import Kind
 from adept.models.config import DecodingConfig
-from adept.release import ledger_file, resume_journal, verify_statement
-from adept.release.columns_labels_persons import ReleaseOptions
-from adept.release.ledger import Ledger
-from adept.release.local_release import release_file
-from adept.release.record_identity import TEXT_ROLE, Identity
-from adept.release.resume_journal import Journal
-from adept.release.verify_statement import check
+from adept.release.flow import journal as resume_journal
+from adept.release.flow.journal import Journal
+from adept.release.flow.local import release_file
+from adept.release.ledger import file as ledger_file
+from adept.release.ledger.claims import Ledger
+from adept.release.ledger.identity import TEXT_ROLE, Identity
+from adept.release.records.columns import ReleaseOptions
+from adept.release.statement import verify as verify_statement
+from adept.release.statement.verify import check
 from adept.rewriting.loading import load_model
 from adept.rewriting.rewriter import Rewriter
 

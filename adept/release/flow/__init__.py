@@ -1,0 +1,1 @@
+"""The flow of a release: plan, draw, publish, and resume."""

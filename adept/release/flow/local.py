@@ -1,0 +1,450 @@
+"""The local release of a file: each record is randomised by itself and written as private text.
+
+The results of all random draws are stored before anybody can see a row
+(``adept.release.flow.journal``).
+"""
+
+import hashlib
+import math
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import asdict, dataclass, fields, replace
+from functools import cached_property, partial
+from itertools import chain, islice
+from typing import Any
+
+from adept.data.formats import Record
+from adept.data.labels import label_set_of, read_label_descriptions
+from adept.data.writing import written_format
+from adept.errors import ConfigurationError, DataError, ReleaseRefused
+from adept.mechanisms import JointResponse, LocalRandomizer, RandomizedResponse
+from adept.mechanisms.base import MechanismChoice
+from adept.mechanisms.guarantee import share
+from adept.models.saved_model import Autoencoder
+from adept.models.tokenizer import Tokenizer
+from adept.release.flow import cluster
+from adept.release.flow.batches import Batches, PlainBatches, ShuffledBatches
+from adept.release.flow.journal import Entry
+from adept.release.flow.plan import Plan, Progress, Run, find_files, ignore, release
+from adept.release.flow.publication import Publication, open_output
+from adept.release.ledger.claims import Ledger
+from adept.release.ledger.file import Spending
+from adept.release.ledger.identity import prefix_digest, row_digest
+from adept.release.options import FileOptions, ReleaseRequest
+from adept.release.records.columns import (
+    RANDOMISED_TREATMENTS,
+    CheckedRecords,
+    KeptColumns,
+    ReleaseOptions,
+    decide_kept,
+    find_label,
+    find_label_type,
+    output_columns,
+    split_response,
+)
+from adept.release.records.inputs import Inputs
+from adept.release.statement import provenance
+from adept.release.statement.shuffled import check_shuffling, find_shuffled
+from adept.release.statement.statement import PrivacyStatement, shuffling_of
+from adept.rewriting.budget_estimates import APPROVAL_EXAMPLES, rewrite_examples
+from adept.rewriting.cells import Cells
+from adept.rewriting.loading import best_exact, load_model
+from adept.rewriting.rewriter import Rewriter
+
+# A resumed release may change these options: nothing that was drawn depends on them.
+FREE_OPTIONS = (
+    "label_response", "statement", "flush_every", "card", "report", "engine", "workers", "shuffled_records", "central_delta",
+)  # fmt: skip
+
+
+def open_release(
+    request: ReleaseRequest, loaded: tuple[Autoencoder, Tokenizer] | None = None
+) -> tuple[Rewriter, ReleaseOptions]:
+    """Load the model, and choose the mechanism and the budget; return the rewriter and the options.
+
+    ``loaded`` is the model of ``request.model_dir``, if the caller has loaded it already.
+
+    Raises:
+        ModelError: the directory holds no model, or the mechanism cannot use it.
+        ConfigurationError: the budget is missing, or options are out of range or contradictory.
+        ReleaseRefused: ``request`` lacks an option that accepts a false claim of the mechanism,
+            noise with rounding errors, or a model that was trained on private text.
+    """
+    model, tokenizer = loaded or load_model(request.model_dir)
+    asked = request.mechanism.budget(request.epsilon) if request.mechanism else request.epsilon
+    epsilon, label_epsilon = (_share(request, budget) for budget in (asked, request.label_epsilon))
+    choice = request.mechanism or MechanismChoice(best_exact(model, epsilon=epsilon))
+    text = replace(choice, epsilon=epsilon).build(clip_norm=model.config.clip_norm)
+    labels = label_set_of(request.label_set or ())
+    response = _label_response(request, text, label_epsilon, labels or tokenizer.labels)
+    rewriter = Rewriter(
+        model,
+        tokenizer,
+        mechanism=split_response(response)[0] or text,
+        decoding=request.decoding,
+        batch_size=request.batch_size,
+        accept_broken_claim=request.accept_broken_claim,
+        accept_inexact=request.accept_inexact,
+        accept_private_model=request.accept_private_model,
+    )
+    given = {option.name: getattr(request, option.name) for option in fields(FileOptions)}
+    by_label = request.label_codewords if request.mechanism is None else "off"
+    options = ReleaseOptions(**given, label_response=response, label_codewords=by_label)
+    if options.by_label:
+        about = read_label_descriptions(request.label_descriptions)
+        options = replace(options, label_set=labels, label_descriptions=about)
+    elif request.label_descriptions is not None:
+        raise ConfigurationError(
+            "label_descriptions must be left out where no names of labels are read: use labels=copy and label_codewords=auto, "
+            "without mechanism="
+        )
+    return rewriter, options
+
+
+def _share(request: ReleaseRequest, epsilon: float | None) -> float | None:
+    if epsilon is None or request.epsilon_per == "record" or not (epsilon > 0 and math.isfinite(epsilon)):
+        return epsilon
+    return share(epsilon, request.max_records_per_person or 1)
+
+
+def _label_response(
+    request: ReleaseRequest, text: LocalRandomizer, epsilon: float | None, labels: Sequence[str]
+) -> RandomizedResponse | JointResponse | None:
+    if request.labels not in RANDOMISED_TREATMENTS:
+        return None
+    if request.labels == "joint_response" and epsilon is not None:
+        raise ConfigurationError(
+            "label_epsilon must be left out for labels=joint_response, whose epsilon is that of text and label together, "
+            f"got {request.label_epsilon}"
+        )
+    if request.labels == "randomized_response" and epsilon is None:
+        raise ConfigurationError(
+            "label_epsilon must be chosen for labels=randomized_response, got none: add label_epsilon=2"
+        )
+    if not labels:
+        raise ConfigurationError(
+            "label_set must name the public labels, got none: a set taken from private data would leak"
+        )
+    public = label_set_of(labels)
+    return JointResponse.of(text, public) if epsilon is None else RandomizedResponse(epsilon=epsilon, labels=public)
+
+
+def release_file(
+    rewriter: Rewriter,
+    source: str,
+    target: str,
+    *,
+    options: ReleaseOptions,
+    resume: bool = False,
+    key: bytes | None = None,
+    ledger: Ledger | None = None,
+    progress: Progress | None = None,
+    tell: Callable[[CheckedRecords], None] = ignore,
+) -> PrivacyStatement:
+    """Rewrite the records of ``source`` into ``target``, and write the privacy statement.
+
+    Args:
+        rewriter, options: the two results of ``open_release``.
+        source: a file, a pattern of file names, or ``-`` for standard input.
+        target: a new file, or ``-`` for standard output.
+        resume, key, ledger, progress, tell: as for ``release``; ``resume`` needs a key.
+
+    Raises:
+        DataError: the input cannot be read, an output exists already, or an earlier run was
+            interrupted and ``resume`` is False.
+        ConfigurationError: options contradict each other, the input or the model.
+        ReleaseRefused: the rewriter may be used only for measurement, or the ledger forbids the
+            release.
+    """
+    if resume and key is None:
+        raise ConfigurationError("key must be given for resume=true, got none: use secret_key()")
+    prepared = prepare_file(rewriter, source, target, options=options, ledger=ledger)
+    return release(*prepared, resume=resume, key=key, ledger=ledger, progress=progress, tell=tell)
+
+
+def prepare_file(
+    rewriter: Rewriter, source: str, target: str, *, options: ReleaseOptions, ledger: Ledger | None = None
+) -> tuple[Publication, Callable[[], "LocalPlan"]]:
+    """Return the first two arguments of ``release``: the files, and the function that plans."""
+    inputs, publication = find_files(source, target, options, card=options.card, ledger=ledger)
+    if ledger:
+        identity = ledger.identity(text_column=options.text_column, person_column=options.person_column)
+        inputs = replace(inputs, also=tuple(column for _, column in identity.columns))
+    return publication, partial(plan_local, rewriter, inputs, publication, options)
+
+
+@dataclass(frozen=True, kw_only=True)
+class LocalPlan(Plan[PrivacyStatement]):
+    """The plan of a local release: all that is decided before its first record is randomised.
+
+    Attributes:
+        labels: public labels that may be written instead of a record's label.
+        label_type: integer type with which labels are written; None if labels are written as text.
+        begun: iterator over all records, including the first, which was read to make the plan.
+    """
+
+    done = ("released", "{} records")
+
+    writer: Rewriter
+    options: ReleaseOptions
+    label_column: str | None
+    labels: tuple[str, ...]
+    columns: list[str]
+    kept: KeptColumns
+    label_type: Any
+    begun: Iterator[Record]
+
+    @property
+    def types(self) -> dict[str, Any]:
+        """Arrow types of those output columns that do not hold text."""
+        import pyarrow
+
+        label = {self.label_column: self.label_type} if self.label_column and self.label_type else {}
+        return {**self.kept.types, **label, **({"sample": pyarrow.int64()} if self.options.samples > 1 else {})}
+
+    @property
+    def batches(self) -> Batches:
+        """The object that turns the batches of this release into output rows."""
+        plain = PlainBatches(self.writer, self.label_column, self.options, copied=self.kept.copied)
+        return ShuffledBatches(plain) if self.options.shuffle else plain
+
+    def parts(self, records: Iterator[Record]) -> Iterator[list[Record]]:
+        """Yield the records in lists, each of which is released as one batch."""
+        size = min(self.writer.batch_size, self.options.flush_every or self.writer.batch_size)
+        return iter(lambda: list(islice(records, size)), [])
+
+    @cached_property
+    def codebook(self) -> dict[str, Any]:
+        """Size and digest of the codebook, the list of all values that a release can have."""
+        model = self.writer.model
+        about = self.writer.alphabet.cells.about if isinstance(self.writer.alphabet, Cells) else {}
+        return provenance.codebook_facts(self.writer.mechanism, model.config.latent_dim, model.sentences, about=about)
+
+    def type_labels(self, rows: list[Record]) -> list[Record]:
+        """Return the rows, with labels converted to the type of the output's label column."""
+        column = self.label_column or ""
+        return [row | {column: int(row[column])} for row in rows] if self.label_type else rows
+
+    def check(self, records: Iterator[Record]) -> CheckedRecords:
+        """Return the records as an iterable that checks each record when it is read."""
+        more: dict[str, Any] = {"labels": self.labels or None, "kept": self.kept, "written": self.format}
+        return CheckedRecords(records, self.label_column, self.options, **more)
+
+    def records(self) -> Iterator[Record]:
+        """Return all records: read the input again or, if it is a stream, go on with ``begun``."""
+        return self.inputs.records(columns=self.options.used_columns) if self.inputs.repeatable else self.begun
+
+    def own_terms(self) -> dict[str, Any]:
+        given, response = asdict(self.options).items(), self.options.response
+        return {
+            "input_bytes": self.inputs.sizes,
+            "label_written": self.label_column,
+            **{name: value for name, value in given if name not in FREE_OPTIONS and value is not None},
+            **provenance.label_facts(response),
+            "label_epsilon": response.epsilon if response else None,
+            "mechanism": self.writer.mechanism.name,
+            "mechanism_options": provenance.mechanism_options(self.writer.mechanism),
+            "codebook": self.codebook,
+            "decoding": asdict(self.writer.decoding),
+        }
+
+    def statement(self, checked: CheckedRecords | None = None, *, output_sha256: str | None = None) -> PrivacyStatement:
+        """Return the privacy statement.
+
+        If ``output_sha256`` is None, the statement describes a release that is only planned.
+        """
+        rewriter, options = self.writer, self.options
+        dim, mechanism = rewriter.model.config.latent_dim, rewriter.mechanism
+        response = options.response if self.label_column else None
+        records, smallest = (checked.count, checked.smallest_group) if checked else (0, 0)
+        return PrivacyStatement(
+            **self.model_facts,
+            mechanism=mechanism,
+            latent_dim=dim,
+            records=records,
+            samples=options.samples,
+            labels=options.labels if options.labels == "drop" or self.label_column is not None else None,
+            label_response=response,
+            kept_columns=list(options.keep_columns),
+            codebook=self.codebook,
+            output_sha256=output_sha256,
+            date=provenance.now() if output_sha256 else None,
+            max_records_per_person=options.max_records_per_person,
+            excess=options.excess,
+            text_column=options.text_column,
+            label_column=self.label_column,
+            shuffled=find_shuffled(mechanism, options, dim=dim, records=records, smallest=smallest),
+        )
+
+    def preview(self) -> tuple[PrivacyStatement, CheckedRecords]:
+        deque(checked := self.check(self.begun), maxlen=0)
+        return self.statement(checked), checked
+
+    def examples(self) -> list[tuple[str, str]]:
+        return rewrite_examples(self.writer, count=APPROVAL_EXAMPLES)
+
+    def restore(self, stated: PrivacyStatement, described: dict[str, Any]) -> PrivacyStatement:
+        """Return ``stated`` with the guarantee from shuffling as it was, if the same party shuffles."""
+        shuffled = shuffling_of(described)
+        here = shuffled is not None and shuffled.here
+        return replace(stated, shuffled=shuffled) if here == self.options.shuffle else stated
+
+    def draw(self, run: Run[PrivacyStatement]) -> tuple[PrivacyStatement, CheckedRecords]:
+        checked, drawing = self.check(self.begun), Drawing(self, run)
+        drawing.claim_all()
+        return self.statement(checked, output_sha256=drawing.write(iter(checked))), checked
+
+
+class Drawing:
+    """An object that draws for all records of one run, and writes their rows, batch by batch."""
+
+    def __init__(self, plan: LocalPlan, run: Run[PrivacyStatement]) -> None:
+        self._plan, self._run = plan, run
+        self._collected: dict[int, bytes] = {}  # digests of claimed batches by the number of earlier records
+
+    @property
+    def _ledger(self) -> Ledger | None:
+        return self._run.ledger if self._run.ledger and self._run.ledger.keeps else None
+
+    def claim_all(self) -> None:
+        """Check all records, and list them in the ledger before anything is drawn.
+
+        If the input can be read only once, each batch is listed later, just before the random
+        choices for the batch are made.
+        """
+        plan, count = self._plan, 0
+        if ledger := self._ledger:
+            ledger.identity(text_column=plan.options.text_column, person_column=plan.options.person_column)
+            ledger.begin(self._run.journal.run, Spending.of_local(plan.statement()), plan.publication.target)
+        for batch in plan.parts(iter(plan.check(plan.records()))) if plan.inputs.repeatable else ():
+            if ledger := self._ledger:
+                ledger.collect_records(batch, before=count)
+                self._collected[count] = _shorten(self._digest(batch))
+            count += len(batch)
+        if count and (ledger := self._ledger):
+            ledger.claim()
+
+    def write(self, records: Iterator[Record]) -> str:
+        """Write the rows of all records; return the SHA-256 digest of the output."""
+        plan, batches, written = self._plan, self._plan.batches, 0
+        with open_output(plan.publication, format=plan.format, columns=plan.columns, types=plan.types) as output:
+            for batch, entry in self._entries(batches, records):
+                if rows := list(batches.rows(batch, entry)):
+                    output.write(plan.type_labels(rows))
+                    output.flush()
+                written += len(batch)
+                self._run.progress(written)
+            for rows in batches.last_rows():
+                output.write(plan.type_labels(rows))
+                self._run.progress(written)
+        self._run.journal.sync()
+        return output.sha256()
+
+    def _entries(self, batches: Batches, records: Iterator[Record]) -> Iterator[tuple[Sequence[Record], Entry]]:
+        journal, prefix, read = self._run.journal, prefix_digest(self._run.key), 0
+        for entry in journal.entries():
+            batch = list(islice(records, entry["records"]))
+            prefix.update(digest := self._digest(batch))
+            if len(batch) != entry["records"] or prefix.hexdigest() != entry["input"]:
+                raise DataError(
+                    "input is not that of the interrupted release, or the key of its digests is another one: restore both, "
+                    "because nothing else can be continued"
+                )
+            self._claim(batch, digest, read)  # the run that drew them may have had no ledger
+            read += len(batch)
+            yield batch, entry
+        parts = self._claim_parts(records, read)
+        for (batch, digest), draws in cluster.draw_parts(batches.draw, parts, self._plan.options):
+            prefix.update(digest)
+            entry = {"records": len(batch), "input": prefix.hexdigest(), **draws}
+            journal.append(entry, durable=self._plan.publication.streaming)
+            if self._plan.publication.streaming:
+                self._run.show()
+            yield batch, entry
+
+    def _claim_parts(self, records: Iterator[Record], read: int) -> Iterator[tuple[list[Record], bytes]]:
+        for batch in self._plan.parts(records):
+            digest = self._digest(batch)
+            self._claim(batch, digest, read)  # the input may have grown since its records were claimed
+            read += len(batch)
+            yield batch, digest
+
+    def _claim(self, batch: Sequence[Record], digest: bytes, before: int) -> None:
+        """List the records of a batch in the ledger, unless ``claim_all`` has listed them."""
+        if (ledger := self._ledger) and self._collected.get(before) != _shorten(digest):
+            ledger.collect_records(batch, before=before)
+            ledger.claim()
+
+    def _digest(self, batch: Sequence[Record]) -> bytes:
+        return b"".join(row_digest(self._run.key, record) for record in batch)
+
+
+def _shorten(digest: bytes) -> bytes:
+    return hashlib.sha256(digest).digest()
+
+
+def plan_local(rewriter: Rewriter, inputs: Inputs, publication: Publication, options: ReleaseOptions) -> LocalPlan:
+    """Plan a local release; of all records, read only the first."""
+    written = written_format(publication.target, inputs.options, inputs.locations)
+    _check_treatment(rewriter, options, written)
+    options = replace(options, label_response=rewriter.joint or options.label_response)
+    check_shuffling(rewriter, publication.target, options)
+    records = inputs.records(columns=options.used_columns, required=options.required)
+    first = next(records)
+    label_column = None if written == "txt" else find_label(first, options)
+    if label_column is None and options.labels in (RANDOMISED_TREATMENTS if written != "txt" else ("joint_response",)):
+        raise ConfigurationError(
+            f"labels={options.labels} needs labels in the input and the output, got none: name label_column="
+        )
+    drawn = options.response.labels if options.response else ()
+    labels = tuple(rewriter.tokenizer.labels) if options.labels == "joint" else drawn
+    return LocalPlan(
+        writer=choose_writer(rewriter, options, has_labels=label_column is not None),
+        inputs=inputs,
+        publication=publication,
+        options=options,
+        format=written,
+        label_column=label_column,
+        labels=labels,
+        columns=output_columns(label_column, options),
+        kept=decide_kept(inputs, options, written, first),
+        label_type=find_label_type(inputs, label_column, labels, first),
+        begun=chain([first], records),
+    )
+
+
+def choose_writer(rewriter: Rewriter, options: ReleaseOptions, *, has_labels: bool) -> Rewriter:
+    """Return the rewriter that writes a file: by label, if labels are copied and may choose codewords.
+
+    Args:
+        rewriter, options: the two results of ``open_release``.
+        has_labels: True if the output gets labels from the input.
+    """
+    by_label = has_labels and options.by_label
+    writer = rewriter.by_label(options.label_descriptions, label_set=options.label_set) if by_label else rewriter
+    if isinstance(writer.alphabet, Cells):
+        if not has_labels or options.labels != "copy":
+            raise ConfigurationError(
+                "mechanism must not be a description by label unless labels are copied: use labels=copy, with a column of labels"
+            )
+        writer.alphabet.cells.of(options.label_set)
+    return writer
+
+
+def _check_treatment(rewriter: Rewriter, options: ReleaseOptions, written: str) -> None:
+    if rewriter.measurement:
+        raise ReleaseRefused("a rewriter for measurement must not release a file: open one with open_release")
+    if written == "txt" and options.keep_columns:
+        raise ConfigurationError(
+            "keep_columns must be empty for a txt output, which holds text alone: write jsonl or csv"
+        )
+    if options.labels == "joint" and not rewriter.alphabet.labels:
+        raise ConfigurationError(
+            f"labels must not be joint for mechanism={rewriter.mechanism.name} with this model, which writes no labels then: train "
+            "one with labels=joint for a mechanism on latents, or use joint_response"
+        )
+    if (options.labels == "joint_response") != (rewriter.joint is not None):
+        raise ConfigurationError(
+            f"labels must be joint_response with a rewriter that releases text and label as one symbol, and only then, "
+            f"got {options.labels}: give open_release the public labels, or none"
+        )

@@ -1,0 +1,1 @@
+"""The ledger: the list of released records with their budgets."""

@@ -1,0 +1,365 @@
+"""The ledger, a list of released records that prevents a second release by mistake.
+
+The ledger holds a line for each release. For a local release, which randomises each record by
+itself, the ledger also holds a keyed digest of every record and of every person
+(``adept.release.ledger.identity``). A central release adds noise to counts over all records. The
+secret key of the digests is stored in a separate file. So nobody who has only the ledger can test
+whether it lists a guessed record.
+
+A record is *claimed*, that is, listed with its budget, before it is released. So an interrupted run
+has spent the budget of the records that it has claimed. A claim is checked and written in one
+transaction. So of two simultaneous runs, only one can be the first to claim a record, and both runs
+together stay within the ledger's limit. Before anybody can read records of a release, the ledger
+stores the number of these records. Once this number is stored, the claims of the release are never
+removed. A *journal* is the file in which a run stores its random draws, so that it can be resumed.
+A release is not resumed from a journal that holds draws for fewer records than the number in the
+ledger.
+
+*Claim*: suppose that two ledgers list the same releases with the same outputs, but that the central
+releases had different records. Then every command gets the same answers from both ledgers, and the
+bytes of the ledgers do not depend on these records. *Reason*: of a central release, the ledger stores
+only options, the day, and the digest of its output, and its budget is added to the totals of all
+records and persons. A ledger that refuses a local run reveals that a record was in an earlier local
+release. A local release's statement says this in its field ``not_hidden``.
+
+*What adds up*. A release is *with persons* if a column names the person who contributed each
+record. A release with epsilon e adds these amounts to the total of a record and of a person:
+
+| release                                    | total of a record | total of a person           |
+|--------------------------------------------|-------------------|-----------------------------|
+| local, with persons                        | e                 | e for each of their records |
+| local, without persons                     | e                 | unbounded                   |
+| central without persons, ``replace``       | e                 | unbounded                   |
+| central without persons, ``add_or_remove`` | 2 e               | unbounded                   |
+| central with persons, ``replace``          | 2 e               | e                           |
+| central with persons, ``add_or_remove``    | 4 e               | 2 e                         |
+
+``docs/proofs.md`` says why. Equal records in one run count as different records, each of which is
+released once; equal records in different runs may be the same record, so their budgets add up.
+Records are equal if their identifying texts are (``adept.release.ledger.identity``).
+
+*Without the key*, the file shows under a constant pseudonym in which releases each record and each
+person is, and how many rows each person has in each release.
+
+*Limit*. A claim is refused if it would raise the total of a record above the limit or, in a release
+with persons, the total of a person. In a ledger with a limit, either all releases are with persons
+or none is.
+"""
+
+import json
+import math
+import os
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict, dataclass
+
+from adept.data.formats import Record
+from adept.errors import ConfigurationError, ReleaseRefused
+from adept.mechanisms.guarantee import total, words
+from adept.release.ledger.file import (
+    EVERYWHERE,
+    ROWS,
+    WAIT_SECONDS,
+    Asked,
+    Budget,
+    LedgerFile,
+    Spending,
+    add_up,
+    exact,
+    group_claims,
+    round_up,
+)
+from adept.release.ledger.identity import (
+    PERSON_KIND,
+    PERSON_ROLE,
+    ROW_KIND,
+    TEXT_ROLE,
+    Identity,
+    Role,
+    choose_roles,
+    describe_roles,
+    throwaway_key,
+)
+from adept.release.statement.provenance import now
+
+COLLECT = "INSERT INTO asked VALUES (?, ?, 1, 0) ON CONFLICT DO UPDATE SET times = times + 1"
+DUE = "(SELECT * FROM asked WHERE times > claimed)"
+TREES = ("sqlite_autoindex_claims_1", "claims_again")  # the table of claims itself, and its index
+SELECT_FOUND = f"""
+SELECT kind, claimed = 0, times, found, COUNT(*) FROM (
+    SELECT due.kind AS kind, due.claimed AS claimed, CASE due.kind WHEN {ROW_KIND} THEN 1 ELSE due.times END AS times,
+        GROUP_CONCAT(claims.release || ':' || CASE claims.kind WHEN {ROW_KIND} THEN 1 ELSE claims.times END) AS found
+    FROM {DUE} AS due LEFT JOIN claims INDEXED BY {{}} ON claims.digest = due.digest AND claims.release != ?
+    GROUP BY due.digest
+) GROUP BY 1, 2, 3, 4
+"""
+COUNT_OTHERS = "SELECT COUNT(*) FROM releases WHERE run != ?"
+WRITE = f"""
+INSERT INTO claims SELECT digest, ?, kind, times FROM {DUE} WHERE true
+ON CONFLICT DO UPDATE SET times = MAX(times, excluded.times)
+"""
+
+
+@dataclass
+class Overlap:
+    """Numbers about earlier releases of the records that this run releases.
+
+    Attributes:
+        records: number of records that were released before.
+        releases: largest number of earlier releases of one record.
+        epsilon: largest total epsilon of a record after this run.
+    """
+
+    records: int = 0
+    releases: int = 0
+    epsilon: float = 0.0
+
+
+class Ledger(LedgerFile):
+    """An open ledger, the list of released records with their budgets.
+
+    Args:
+        path, key, seconds: as for ``LedgerFile``; a ledger needs the same key in each run.
+        again: True if a record that the ledger already lists may be released again.
+        limit: largest total epsilon of a record or person, unless the ledger stores a smaller
+            limit.
+        record_columns: columns that identify a record; None for the columns that the ledger stores.
+    """
+
+    _identity: Identity  # of records
+    _spending: Spending  # of the release that was begun
+    _output: str  # its name
+    keeps = True  # False once a default ledger was given up (``adept.release.ledger.default``)
+    required = True  # True if a release that began with this ledger must be resumed with it
+
+    def __init__(
+        self,
+        path: str,
+        *,
+        key: bytes | None = None,
+        again: bool = False,
+        limit: float | None = None,
+        record_columns: Sequence[str] | None = None,
+        seconds: float = WAIT_SECONDS,
+    ) -> None:
+        self.again, self.record_columns = again, record_columns
+        self._asked_limit = None if limit is None else check_limit(limit, "ledger_limit")
+        self._roles: Sequence[Role] = ()
+        self.overlap = Overlap()
+        super().__init__(path, key=key, seconds=seconds)
+
+    # --- Settings
+
+    @property
+    def limit(self) -> float | None:
+        """The limit stored in the ledger or the limit of this run, whichever is smaller."""
+        limits = (self._own_limit(), self._asked_limit)
+        return min((limit for limit in limits if limit is not None), default=None)
+
+    def set_limit(self, limit: float) -> None:
+        """Store a limit in the ledger, for all later releases."""
+        self._database.run("UPDATE adept SET epsilon_limit = ?", check_limit(limit, "limit"))
+
+    def identity(self, *, text_column: str, person_column: str | None) -> Identity:
+        """Return the columns that identify records; the first run in a ledger chooses them."""
+        asked = choose_roles(self.record_columns, text_column=text_column, person_column=person_column)
+        kept = self._kept_roles()
+        if asked and kept and asked != kept:
+            raise ConfigurationError(
+                f"record_columns must be those of {self.path}, which identifies records by {describe_roles(kept)}: leave "
+                "the option out, or keep another ledger with ledger=FILE"
+            )
+        self._roles = kept or asked or self._usual_roles(person_column)
+        key = self.key or throwaway_key()
+        self._identity = Identity.of(key, self._roles, text_column=text_column, person_column=person_column)
+        return self._identity
+
+    def _usual_roles(self, person_column: str | None) -> tuple[Role, ...]:
+        return tuple(sorted([TEXT_ROLE, PERSON_ROLE] if person_column else [TEXT_ROLE]))
+
+    def _kept_roles(self) -> tuple[Role, ...] | None:
+        (kept,) = self._database.row("SELECT record_columns FROM adept")
+        return tuple((kind, name) for kind, name in json.loads(kept)) if kept else None
+
+    def _own_limit(self) -> float | None:
+        (kept,) = self._database.row("SELECT epsilon_limit FROM adept")
+        return None if kept is None else float(kept)
+
+    # --- Claims
+
+    def begin(self, run: str, spending: Spending, output: str) -> None:
+        """Begin a release; the next call of ``claim`` stores the release in the ledger."""
+        self._run, self._spending = run, spending
+        self._output = os.fsencode(output).decode("utf-8", "backslashreplace")  # a file name need not be text
+        self._database.run("DELETE FROM asked")
+
+    def collect(self, subjects: Iterable[tuple[bytes, int]]) -> None:
+        """Collect digests of records and persons; the next call of ``claim`` lists them."""
+        with self._database.transaction("BEGIN"):  # of this process alone: without a lock on the file
+            self._database.executemany(COLLECT, subjects)
+
+    def collect_records(self, records: Iterable[Record], *, before: int = 0) -> None:
+        """Collect digests of records and persons.
+
+        ``before`` is the number of records that earlier calls have collected.
+        """
+        numbered = enumerate(records, start=before + 1)
+        self.collect(found for number, record in numbered for found in self._identity.subjects(record, number))
+
+    def claim(self) -> None:
+        """Add the records collected so far to the ledger, with the budget of the release.
+
+        Raises:
+            ReleaseRefused: one of the records must not be released; then none of them is added.
+        """
+        (due,) = self._database.row(f"SELECT EXISTS {DUE}")
+        if not due and self._release_id():
+            return
+        with self._database.transaction():
+            found = self._found()
+            self._check_again(found)
+            self._check_limit(found)
+            self._note(found)
+            self._write()
+
+    def _found(self) -> Counter[Asked]:
+        release = self._release_id()
+        found, again = (group_claims(self._database.run(SELECT_FOUND.format(tree), release)) for tree in TREES)
+        if found != again:
+            raise self._damaged()
+        return found
+
+    def _check_again(self, found: Counter[Asked]) -> None:
+        if self.again:
+            return
+        spending = self._spending
+        (listed,) = self._database.row(f"{COUNT_OTHERS} AND (? OR scope = '{EVERYWHERE}')", self._run, spending.central)
+        if listed:
+            whose = (
+                "" if spending.central else f" {'that counts' if listed == 1 else 'that count'} against every record"
+            )
+            raise ReleaseRefused(
+                f"{self.path} lists {listed} other release{'s' * (listed > 1)}{whose}; no message may reveal if they hold the "
+                "same records, so budgets may add up: add again=true, or keep a ledger for each file"
+            )
+        known = {asked: count for asked, count in found.items() if asked[0] == ROW_KIND and asked[3]}
+        if known:
+            spent = self._spent()  # no central release is listed, which would count against every record
+            before = round_up(max(add_up(spent, claims) for _, _, _, claims in known))
+            raise ReleaseRefused(
+                f"{sum(known.values())} different rows are in the ledger already, with epsilon {words(before)} in all; this "
+                f"release would make it {words(total(before, spending.epsilon))}: leave them out, or add again=true"
+            )
+
+    def _check_limit(self, found: Counter[Asked]) -> None:
+        if (limit := self.limit) is None:
+            return
+        spending = self._spending
+        others = self._database.run(
+            "SELECT output, started FROM releases WHERE run != ? AND persons != ? ORDER BY id",
+            self._run,
+            spending.persons,
+        )
+        if others:
+            (output, started), more = others[0], len(others) - 1
+            listed = f"{output}, begun {started}{f', and {more} more' if more else ''}"
+            raise ReleaseRefused(
+                f"{self.path} has a limit and lists a release {'without' if spending.persons else 'with'} persons ({listed}), so "
+                "no total of a person is known: give person_column= in all releases or in none, or keep another ledger with "
+                "ledger=FILE"
+            )
+        for kind, who in ((ROW_KIND, "record"), (PERSON_KIND, "person")):
+            if kind == PERSON_KIND and not spending.persons:
+                continue
+            counts = self._after(found, kind)
+            most, above = max(counts), sum(count for amount, count in counts.items() if amount > limit)
+            if above:
+                whom = f"every {who}" if spending.central else f"{above} {who}{'s' * (above > 1)}"
+                raise ReleaseRefused(
+                    f"the ledger's limit is epsilon {words(limit)}, and this release would bring {whom} to as much as "
+                    f"{words(round_up(most))}: leave them out, or lower epsilon"
+                )
+
+    def _after(self, found: Counter[Asked], kind: int) -> Counter[Budget]:
+        """Count the records (or persons) by their total epsilon after this run."""
+        spending, spent, everywhere = self._spending, self._spent(), self._everywhere(kind)
+        counts: Counter[Budget] = Counter()
+        if spending.central:
+            everywhere += exact(spending.epsilon) * (spending.per_row if kind == ROW_KIND else spending.per_person)
+            found = self._every_claim()
+            counts[everywhere] = 1  # a record that the ledger has never seen
+        for (asked, _, times, claims), count in found.items():
+            if asked == kind:
+                now = 0 if spending.central else times
+                counts[everywhere + add_up(spent, claims) + (now and exact(spending.epsilon) * now)] += count
+        return counts or Counter([everywhere])
+
+    def _write(self) -> None:
+        budget = asdict(self._spending)
+        central = budget.pop("central")
+        started, scope = (now()[:10], EVERYWHERE) if central else (now(), ROWS)  # a day, or a time
+        release = {"run": self._run, "started": started, "output": self._output, "scope": scope, "shown": 0, **budget}
+        columns, values = ", ".join(release), ", ".join(f":{column}" for column in release)
+        self._database.execute(f"INSERT OR IGNORE INTO releases ({columns}) VALUES ({values})", release)
+        kept = self._kept_roles()
+        if self._roles and kept is None:
+            self._database.execute("UPDATE adept SET record_columns = ?", (json.dumps(self._roles),))
+        elif self._roles and kept != tuple(self._roles):
+            raise ConfigurationError(f"another run has meanwhile given {self.path} other record_columns: run again")
+        (found,) = self._database.row("SELECT scope FROM releases WHERE run = ?", self._run)
+        if found == ROWS:
+            self._database.execute(WRITE, (self._release_id(),))
+        self._database.execute("UPDATE asked SET claimed = times WHERE times > claimed")
+
+    def _note(self, found: Counter[Asked]) -> None:
+        spent, spending = self._spent(), self._spending
+        if spending.central and self._database.row(COUNT_OTHERS, self._run)[0]:
+            self.overlap.epsilon = round_up(max(self._after(found, ROW_KIND)))
+        for (kind, first, _, claims), count in found.items():
+            if kind == ROW_KIND and first and claims:
+                amount = self._everywhere(kind) + add_up(spent, claims) + exact(spending.epsilon)
+                self.overlap.records += count
+                self.overlap.releases = max(self.overlap.releases, len(claims))
+                self.overlap.epsilon = max(self.overlap.epsilon, round_up(amount))
+
+    def _release_id(self) -> int:
+        return int(self._database.row("SELECT COALESCE(MAX(id), 0) FROM releases WHERE run = ?", self._run)[0])
+
+    # --- Records that somebody may have read
+
+    def show(self, run: str, records: int) -> None:
+        """Store the number of a release's records that somebody may have read."""
+        self._database.run("UPDATE releases SET shown = MAX(shown, ?) WHERE run = ?", records, run)
+
+    def count_shown(self, run: str) -> int:
+        """Return the number of a release's records that somebody may have read."""
+        return int(self._database.row("SELECT COALESCE(MAX(shown), 0) FROM releases WHERE run = ?", run)[0])
+
+    def forget(self, run: str) -> None:
+        """Remove a release from the ledger, if nobody can have read any of its rows."""
+        with self._database.transaction():
+            chosen = "(SELECT id FROM releases WHERE run = ? AND NOT shown)"
+            self._database.execute(f"DELETE FROM claims WHERE release IN {chosen}", (run,))
+            self._database.execute(f"DELETE FROM releases WHERE id IN {chosen}", (run,))
+            self._database.execute("UPDATE adept SET record_columns = NULL WHERE NOT EXISTS (SELECT 1 FROM releases)")
+            self._database.execute("UPDATE asked SET claimed = 0")
+
+    def finish(self, run: str, output_sha256: str | None = None) -> None:
+        """Store that a release has ended, with the current time and the digest of its output.
+
+        For a central release, store the day on which it began instead, so the ledger does not show
+        how long the release took. Leave out the digest if the output is not a file.
+        """
+        ended = f"CASE scope WHEN '{EVERYWHERE}' THEN started ELSE ? END"
+        with self._database.transaction():
+            self._database.execute(f"UPDATE releases SET finished = {ended} WHERE run = ?", (now(), run))
+            if output_sha256 is not None:
+                found = "SELECT id, ? FROM releases WHERE run = ?"
+                self._database.execute(f"INSERT OR IGNORE INTO outputs {found}", (output_sha256, run))
+
+
+def check_limit(limit: float, name: str) -> float:
+    """Return a limit on epsilon; raise ConfigurationError unless it is positive and finite."""
+    if not 0 < limit < math.inf:
+        raise ConfigurationError(f"{name} must be a positive number, got {limit}: write {name}=16")
+    return float(limit)

@@ -1,0 +1,407 @@
+"""The file of a ledger: an SQLite database (mode 0600), checks for damage, and exact sums.
+
+A *claim* is an entry of the ledger for one record or person in one release.
+
+*Claim*: suppose that one bit changes on the disk, or that the end of the file is lost. Then an
+error is raised, or else the ledger still lists every record and its limit has not grown.
+
+*Proof*. SQLite stores each claim twice: in the tree of the table of claims, and in the tree of the
+index ``claims_again``. The two trees of a claim share no page of the file. Each claim is looked up
+in both trees, and if the two answers differ, the ledger is refused. The tables ``adept``,
+``releases``, ``outputs`` and ``approvals`` are small; whenever the file is opened, each of them is
+compared with an index of all its columns. SQLite itself refuses a file that is shorter than its header says; this
+module refuses an empty file, and a file that lacks a table. QED.
+"""
+
+import math
+import os
+import sqlite3
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from contextlib import closing
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cache
+from pathlib import Path
+
+from adept.data.formats import STANDARD_STREAM
+from adept.data.writing import new_private_file
+from adept.errors import DataError
+from adept.mechanisms.central_counts import ADD_OR_REMOVE
+from adept.mechanisms.guarantee import Guarantee
+from adept.release.database import Database
+from adept.release.ledger.identity import PERSON_KIND, ROW_KIND, row_digest
+from adept.release.statement.provenance import file_sha256, now
+from adept.release.statement.statement import CentralStatement, PrivacyStatement
+
+CACHE_KILOBYTES = 32_768  # memory for the digests that a run collects
+WAIT_SECONDS = 60.0  # time to wait for another run's claim
+LEDGER_VERSION, OLDEST_VERSION = 5, 4
+LEDGER_TABLES = {"adept", "releases", "claims"}
+SMALL_TABLES = ("adept", "releases", "outputs", "approvals")
+# A release counts against the rows and persons that it claimed, or against all
+ROWS, EVERYWHERE = "rows", "everywhere"
+SETTING_COLUMNS = "version, key_check, record_columns, epsilon_limit"
+SCHEMA = f"""
+CREATE TABLE adept (version INTEGER, key_check BLOB, record_columns TEXT, epsilon_limit REAL);
+CREATE INDEX adept_again ON adept ({SETTING_COLUMNS});
+CREATE TABLE releases (
+    id INTEGER PRIMARY KEY, run TEXT UNIQUE, started TEXT, finished TEXT, mechanism TEXT, epsilon REAL, delta REAL,
+    model_sha256 TEXT, output TEXT, scope TEXT, unit TEXT, neighbours TEXT, persons INTEGER, per_row INTEGER,
+    per_person INTEGER, shown INTEGER
+);
+CREATE INDEX releases_again ON releases (
+    run, started, finished, mechanism, epsilon, delta, model_sha256, output, scope, unit, neighbours, persons, per_row,
+    per_person, shown
+);
+CREATE TABLE claims (digest BLOB, release INTEGER, kind INTEGER, times INTEGER, PRIMARY KEY (digest, release)) WITHOUT ROWID;
+CREATE INDEX claims_again ON claims (digest, kind, times);
+INSERT INTO adept VALUES ({LEDGER_VERSION}, NULL, NULL, NULL);
+"""
+ADDED = """
+CREATE TABLE IF NOT EXISTS approvals (release INTEGER, approved_by TEXT, approved TEXT);
+CREATE INDEX IF NOT EXISTS approvals_again ON approvals (release, approved_by, approved);
+CREATE TABLE IF NOT EXISTS outputs (release INTEGER PRIMARY KEY, sha256 TEXT);
+CREATE INDEX IF NOT EXISTS outputs_again ON outputs (release, sha256);
+"""  # tables that a ledger of version 4 may lack
+ASKED = """
+CREATE TEMP TABLE asked (digest BLOB PRIMARY KEY, kind INTEGER, times INTEGER, claimed INTEGER) WITHOUT ROWID;
+CREATE INDEX temp.asked_due ON asked (digest) WHERE times > claimed;
+"""
+ALL_FOUND = f"""
+SELECT kind, 0, 0, found, COUNT(*) FROM (
+    SELECT kind, GROUP_CONCAT(release || ':' || CASE kind WHEN {ROW_KIND} THEN 1 ELSE times END) AS found
+    FROM claims GROUP BY digest
+) GROUP BY 1, 4
+"""
+ENTRIES = f"""
+SELECT started, finished, mechanism, epsilon, delta,
+    (SELECT COUNT(*) FROM claims WHERE release = id AND kind = {ROW_KIND}), model_sha256, output, per_row, unit, neighbours,
+    scope = '{EVERYWHERE}', persons, (SELECT sha256 FROM outputs WHERE release = id),
+    COALESCE((SELECT GROUP_CONCAT(approved_by || ', ' || approved, '; ') FROM approvals WHERE release = id), '')
+FROM releases ORDER BY id
+"""
+UNKNOWN_CONTENT = (
+    "; the ledger does not know the content of {} of its releases (an earlier version entered them, or they were no files), so "
+    "sign their statements instead"
+)
+Claims = tuple[tuple[int, int], ...]  # releases that claimed a digest, and how often each counts
+# A digest's kind, True if this run asks for it first, its count now, and its earlier claims.
+Asked = tuple[int, bool, int, Claims]
+Budget = Fraction | float
+
+
+@dataclass(frozen=True, kw_only=True)
+class Spending:
+    """The budget of a release, and how often it is added to the total of a record or person.
+
+    Attributes:
+        persons: True if a column names the person who contributed each record.
+        central: True if the budget is added to the totals of all records and persons, even of those
+            that are not in the release.
+        per_row: number of times that epsilon is added to the total of a record.
+        per_person: number of times that epsilon is added to the total of a person. In a local
+            release, epsilon is added that many times for each record of the person.
+    """
+
+    mechanism: str
+    epsilon: float
+    delta: float
+    model_sha256: str | None
+    unit: str
+    neighbours: str
+    persons: bool = False
+    central: bool = False
+    per_row: int = 1
+    per_person: int = 1
+
+    @classmethod
+    def of(
+        cls, guarantee: Guarantee, name: str, model_sha256: str | None, *, persons: bool = False, central: bool = False
+    ) -> "Spending":
+        """Return the budget of a release with this guarantee by the mechanism with this name."""
+        twice = 2 if guarantee.neighbours == ADD_OR_REMOVE else 1
+        return cls(
+            mechanism=name,
+            epsilon=guarantee.epsilon,
+            delta=guarantee.delta,
+            model_sha256=model_sha256,
+            unit=guarantee.unit,
+            neighbours=guarantee.neighbours,
+            persons=persons,
+            central=central,
+            per_row=2 * twice if central and persons else twice,
+            per_person=twice,
+        )
+
+    @classmethod
+    def of_local(cls, statement: PrivacyStatement) -> "Spending":
+        whole, named = statement.whole_guarantee, statement.max_records_per_person is not None
+        return cls.of(whole, statement.mechanism.name, statement.model_sha256, persons=named)
+
+    @classmethod
+    def of_central(cls, statement: CentralStatement) -> "Spending":
+        whole, named = statement.guarantee, statement.persons
+        return cls.of(whole, statement.votes.name, statement.model_sha256, persons=named, central=True)
+
+
+@dataclass(frozen=True)
+class LedgerEntry:
+    """A release in the ledger; its epsilon is added ``counted`` times to the total of a record."""
+
+    started: str
+    finished: str | None
+    mechanism: str
+    epsilon: float
+    delta: float
+    rows: int
+    model_sha256: str | None
+    output: str
+    counted: int
+    unit: str
+    neighbours: str
+    everywhere: bool
+    persons: bool
+    output_sha256: str | None  # unknown for standard output, for a table in memory, and from version 4
+    approved: str  # who approved it and when, or nothing
+
+
+@dataclass(frozen=True)
+class LedgerSum:
+    """Sums over all releases in a ledger: counts, and the largest totals of epsilon and delta.
+
+    Attributes:
+        rows, persons: numbers of distinct records and of distinct persons in local releases.
+        equal: largest number of records in one release that are equal to each other.
+        person_epsilon: largest total epsilon of a person; infinite if some releases name no
+            persons, and None if no release names persons.
+        nameless: number of releases that name no persons.
+    """
+
+    releases: int
+    rows: int
+    epsilon: float
+    delta: float
+    equal: int = 1
+    persons: int = 0
+    person_epsilon: float | None = None
+    nameless: int = 0
+
+
+class LedgerFile:
+    """The file of an open ledger, with methods that list its releases and sum up their budgets.
+
+    Args:
+        path: name of the file, which is created if it does not exist.
+        key: secret key for digests; with None, only the list of releases can be read.
+        seconds: longest time to wait for other runs that use the file.
+    """
+
+    _run = ""  # the current release, which does not count among the earlier ones
+
+    def __init__(self, path: str, *, key: bytes | None, seconds: float = WAIT_SECONDS) -> None:
+        self.path, self.key = path, key
+        try:
+            _check_file(path)
+            self._database = sqlite3.connect(path, timeout=seconds, isolation_level=None, factory=Database)
+        except (OSError, sqlite3.Error) as error:
+            raise DataError(f"cannot open the ledger {path}: {getattr(error, 'strerror', error)}") from None
+        self._database.name(path, f"cannot use the ledger {path}", "restore it, or give another one")
+        try:
+            self._prepare()
+        except BaseException:
+            self._database.close()
+            raise
+
+    def close(self) -> None:
+        self._database.close()
+
+    def _prepare(self) -> None:
+        self._database.run("PRAGMA secure_delete = ON")  # overwrite what is deleted
+        self._database.run("PRAGMA temp.journal_mode = MEMORY")
+        self._database.run(f"PRAGMA temp.cache_size = -{CACHE_KILOBYTES}")
+        with self._database.transaction():
+            self._check_whole()
+            self._execute_each(ASKED)
+            if self.key is not None:
+                self._check_key(row_digest(self.key, {"adept": "ledger"}))
+
+    def _check_whole(self) -> None:
+        there = {name for (name,) in self._database.execute("SELECT name FROM sqlite_master")}
+        if not there >= LEDGER_TABLES:
+            raise DataError(
+                f"{self.path} is damaged, not a ledger, or of a version before 0.2.0: restore it, or add what an older one "
+                "lists to the totals of the new ledger"
+            )
+        for table in there.intersection(SMALL_TABLES):
+            self._check_tables(table)
+        version = self._database.run("SELECT version FROM adept")
+        if version == [(OLDEST_VERSION,)]:
+            self._execute_each(ADDED)
+            self._database.execute("UPDATE adept SET version = ?", (LEDGER_VERSION,))
+        elif version != [(LEDGER_VERSION,)]:
+            raise DataError(f"{self.path} is damaged, or another version's: restore it, or use the adept that wrote it")
+        if _definitions(self._database) != _own_definitions():
+            raise self._damaged()
+
+    def _execute_each(self, script: str) -> None:
+        for statement in filter(str.strip, script.split(";")):
+            self._database.execute(statement)
+
+    def _check_tables(self, table: str = "") -> None:
+        if self._database.run(f"PRAGMA integrity_check({table})" if table else "PRAGMA integrity_check") != [("ok",)]:
+            raise self._damaged()
+
+    def _check_key(self, check: bytes) -> None:
+        (found,) = self._database.row("SELECT key_check FROM adept")
+        if found is None:
+            self._database.execute("UPDATE adept SET key_check = ?", (check,))
+        elif found != check:
+            raise DataError(f"{self.path} was written with another key: give that key with key=FILE")
+
+    def _damaged(self) -> DataError:
+        return DataError(f"{self.path} is damaged: restore it, or give another one")
+
+    # --- List and sums
+
+    def entries(self) -> list[LedgerEntry]:
+        """Return all releases in the ledger, the oldest first."""
+        return [LedgerEntry(*row) for row in self._database.run(ENTRIES)]
+
+    def approve(self, output: str, by: str) -> None:
+        """Store who approved the newest complete release of the file ``output``.
+
+        The content of the file decides, not its name: two files in different directories may have
+        been released under one relative name. Raise DataError for a file that cannot be read, and
+        for a content that the ledger does not list.
+        """
+        sha256 = _released_digest(output)
+        with self._database.transaction():
+            (release,) = self._database.row("SELECT MAX(release) FROM outputs WHERE sha256 = ?", sha256)
+            if release is None:
+                known = "SELECT release FROM outputs"
+                (unknown,) = self._database.row(
+                    f"SELECT COUNT(*) FROM releases WHERE finished NOT NULL AND id NOT IN ({known})"
+                )
+                raise DataError(
+                    f"{self.path} lists no complete release with the content of {output}: name a released file, as it was "
+                    f"written{UNKNOWN_CONTENT.format(unknown) if unknown else ''}"
+                )
+            self._database.execute("INSERT INTO approvals VALUES (?, ?, ?)", (release, by, now()))
+
+    def sum(self) -> LedgerSum:
+        """Return the sums over all releases in the ledger; raise DataError for a damaged ledger."""
+        self._check_tables()
+        self._run = ""  # no current release: all count
+        found, spent = self._every_claim(), self._spent()
+        releases = self._database.run("SELECT id, scope, epsilon, delta, persons FROM releases")
+        (equal,) = self._database.row(f"SELECT MAX(times) FROM claims WHERE kind = {ROW_KIND}")
+        most = {kind: _largest(found, kind, spent, self._everywhere(kind)) for kind in (ROW_KIND, PERSON_KIND)}
+        deltas = {number: exact(delta) for number, _, _, delta, _ in releases}
+        everywhere_delta = sum((exact(delta) for _, scope, _, delta, _ in releases if scope == EVERYWHERE), Fraction())
+        named = [bool(persons) for *_, persons in releases]
+        return LedgerSum(
+            releases=len(releases),
+            rows=sum(count for (kind, *_), count in found.items() if kind == ROW_KIND),
+            epsilon=most[ROW_KIND],
+            delta=_largest(found, ROW_KIND, deltas, everywhere_delta),
+            equal=equal or 1,
+            persons=sum(count for (kind, *_), count in found.items() if kind == PERSON_KIND),
+            person_epsilon=None if not any(named) else most[PERSON_KIND] if all(named) else math.inf,
+            nameless=named.count(False),
+        )
+
+    def _every_claim(self) -> Counter[Asked]:
+        return group_claims(self._database.run(ALL_FOUND))
+
+    def _spent(self) -> dict[int, Budget]:
+        rows = self._database.run(f"SELECT id, epsilon FROM releases WHERE scope = '{ROWS}'")
+        return {release: exact(epsilon) for release, epsilon in rows}
+
+    def _everywhere(self, kind: int) -> Budget:
+        """Return the epsilon that central releases of other runs add to every total.
+
+        ``kind`` says whether these are the totals of records or of persons.
+        """
+        factor = "per_row" if kind == ROW_KIND else "per_person"
+        rows = self._database.run(
+            f"SELECT epsilon, {factor} FROM releases WHERE scope = '{EVERYWHERE}' AND run != ?", self._run
+        )
+        return sum((exact(epsilon) * times for epsilon, times in rows), Fraction())
+
+
+def _check_file(path: str) -> None:
+    if not os.path.lexists(path):
+        with new_private_file(Path(path)) as partial, closing(sqlite3.connect(partial, factory=Database)) as database:
+            database.name(path, f"cannot make the ledger {path}", "give another one")
+            with database.reported():
+                database.executescript(f"BEGIN; {SCHEMA} {ADDED} COMMIT;")
+    state = Path(path).stat()
+    if state.st_mode & 0o077:
+        raise DataError(f"{path} must be readable by its owner alone: chmod 600 it")
+    if not state.st_size:
+        raise DataError(f"{path} is empty, which a ledger never is: restore it, or remove it if it never was a ledger")
+
+
+def _definitions(database: sqlite3.Connection) -> dict[str, list[str]]:
+    """Return the SQL text that defines each table and index, split into words.
+
+    SQLite does not notice damage in this text, so ``LedgerFile`` compares it with the text that
+    defines a new ledger.
+    """
+    rows = database.execute("SELECT name, sql FROM sqlite_master WHERE name NOT LIKE 'sqlite_stat%'")
+    return {name: (sql or "").split() for name, sql in rows}
+
+
+@cache
+def _own_definitions() -> dict[str, list[str]]:
+    with closing(sqlite3.connect(":memory:")) as database:
+        database.executescript(SCHEMA + ADDED)
+        return _definitions(database)
+
+
+def group_claims(rows: Iterable[tuple[int, int, int, str | None, int]]) -> Counter[Asked]:
+    """Count the digests with the same kind, use in this run, and earlier claims (``Asked``)."""
+    groups: Counter[Asked] = Counter()
+    for kind, first, times, found, count in rows:
+        pairs = (claim.split(":") for claim in found.split(",")) if found else ()
+        try:
+            claims = tuple(sorted((int(release), int(often)) for release, often in pairs))
+        except ValueError:
+            raise DataError("the ledger is damaged: restore it, or give another one") from None
+        groups[kind, bool(first), times, claims] += count
+    return groups
+
+
+def exact(budget: float) -> Budget:
+    """Return a budget as an exact fraction; an infinite budget stays infinite."""
+    return Fraction(budget) if math.isfinite(budget) else math.inf
+
+
+def add_up(spent: Mapping[int, Budget], claims: Iterable[tuple[int, int]]) -> Budget:
+    """Return the total epsilon of the given claims; ``spent`` maps a release to its epsilon."""
+    return sum((spent[release] * times for release, times in claims if release in spent), Fraction())
+
+
+def round_up(amount: Budget) -> float:
+    """Return the smallest float that is at least as large as an exact amount."""
+    try:
+        result = float(amount)
+    except OverflowError:
+        return math.inf
+    return result if result >= amount else math.nextafter(result, math.inf)
+
+
+def _largest(found: Counter[Asked], kind: int, spent: Mapping[int, Budget], everywhere: Budget) -> float:
+    claimed = (add_up(spent, claims) for asked, _, _, claims in found if asked == kind)
+    return round_up(everywhere + max(claimed, default=Fraction()))
+
+
+def _released_digest(output: str) -> str:
+    """Return the digest of a released file; raise DataError if the file is missing."""
+    if output == STANDARD_STREAM or not Path(output).is_file():
+        raise DataError(
+            f"approve must be a released file, got {output}, which is none: name the file as it lies on the disk; for "
+            "standard output, sign the statement instead"
+        )
+    return file_sha256(output)

@@ -1,0 +1,393 @@
+"""Columns of a local release: which ones are read and written, their types, and their checks.
+
+The column that names persons is read only to count each person's records, and is never written.
+*Kept* columns are those that the user asks for with ``keep_columns``: they are copied unchanged, so
+they are not private. Apart from kept columns, only the text and the label are written.
+
+*Claim*: every kept value is unchanged in the output, except that some values become text, as
+``docs/operation.md`` says. If a value cannot be kept, the release is refused before anything is
+drawn at random for the record's batch and, if the input can be read twice, before anything is drawn
+for any record.
+
+*Proof*. If input and output are Parquet, Arrow copies each value with the type of its column. A
+file is refused if its schema gives the column a different type than the other files do. If the
+input or the output is not Parquet, each value is converted to its written form as soon as it is
+read. For a Parquet output, the written form is also converted back to a value, which must be equal
+to the original value. A batch is read completely before anything is drawn for its records. An input
+that can be read twice is read and checked once before the first draw. QED.
+"""
+
+import hashlib
+from collections import Counter
+from collections.abc import Collection, Iterable, Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+import pyarrow
+from pyarrow import types
+
+from adept.data.arrow_types import SeenValues, UnfitValues, fits, read_schema
+from adept.data.column_names import RequiredColumns, missing_column
+from adept.data.corpus import find_label_column, text_of
+from adept.data.formats import PlacedRecord, Record
+from adept.data.json_files import NOT_JSON
+from adept.data.labels import INTEGER, USUAL_LABEL_COLUMN, is_missing, label_of, label_set_of, refuse_late_label
+from adept.data.parquet_files import bare_type, can_hold, long_indices
+from adept.data.writing import check_value
+from adept.errors import ConfigurationError, DataError
+from adept.mechanisms import JointResponse, RandomizedResponse
+from adept.release.options import FileOptions
+from adept.release.records.inputs import Inputs
+from adept.rewriting.expected_content_and_warnings import FIRST_TEXTS
+from adept.synthesis.votes_per_person import person_name
+
+UNFIT_ADVICE = "leave it out of keep_columns, or write jsonl"
+RANDOMISED_TREATMENTS = ("randomized_response", "joint_response")  # treatments that randomise labels
+
+
+@dataclass(kw_only=True)
+class ReleaseOptions(FileOptions):
+    """Options of a local release; ``ReleaseRequest`` explains the options about labels."""
+
+    label_response: RandomizedResponse | JointResponse | None = None
+    label_codewords: str = "off"
+    label_set: tuple[str, ...] = ()
+    label_descriptions: dict[str, tuple[str, ...]] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.labels == "randomized_response" and self.label_response is None:
+            raise ConfigurationError("label_response must be given for labels=randomized_response, got none")
+        if self.label_response and label_set_of(self.label_response.labels) != self.label_response.labels:
+            raise ConfigurationError(
+                "label_response must have labels as they are written (NFC, no space around): pass them through label_set_of"
+            )
+
+    @property
+    def by_label(self) -> bool:
+        """True if labels are copied and each label may have its own codewords."""
+        return self.labels == "copy" and self.label_codewords == "auto"
+
+    @property
+    def used_columns(self) -> list[str]:
+        """Names of the input columns that a release may read."""
+        return [self.label_column or USUAL_LABEL_COLUMN, *(column for _, column in self.required.columns)]
+
+    @property
+    def required(self) -> RequiredColumns:
+        """Columns that the options name; each input file must have all of them."""
+        label = self.label_column if self.labels != "drop" else None
+        named = [("text_column", self.text_column), ("label_column", label), ("person_column", self.person_column)]
+        kept = [("keep_columns", column) for column in self.keep_columns]
+        return RequiredColumns(tuple((name, column) for name, column in [*named, *kept] if column))
+
+    @property
+    def shuffled(self) -> bool:
+        """True if the records are shuffled, either by this run or by somebody else."""
+        return self.shuffle or self.shuffled_records is not None
+
+    @property
+    def response(self) -> RandomizedResponse | JointResponse | None:
+        """The mechanism that randomises the labels; None if the labels are not randomised."""
+        return self.label_response if self.labels in RANDOMISED_TREATMENTS else None
+
+
+def split_response(
+    response: RandomizedResponse | JointResponse | None,
+) -> tuple[JointResponse | None, RandomizedResponse | None]:
+    """Return the mechanism of text and label together, and the one of labels alone; nobody else asks which it is."""
+    return (response, None) if isinstance(response, JointResponse) else (None, response)
+
+
+def find_label(first: Record, options: ReleaseOptions) -> str | None:
+    """Return the name of the output's label column, or None if no labels are written."""
+    found = find_label_column(first, options.label_column)
+    if options.labels == "drop":
+        if found in options.keep_columns:
+            raise ConfigurationError(
+                "keep_columns must not hold the label column with labels=drop: use labels=copy, or drop it there too"
+            )
+        return None
+    return found or (USUAL_LABEL_COLUMN if options.labels == "joint" else None)
+
+
+def output_columns(label_column: str | None, options: ReleaseOptions) -> list[str]:
+    """Return the names of the output's columns; raise ConfigurationError if two are equal."""
+    if options.person_column in options.keep_columns:
+        raise ConfigurationError("keep_columns must not hold the person column, which is never written: drop it there")
+    labels = [label_column] if label_column else []
+    samples = ["sample"] if options.samples > 1 else []
+    columns = [options.text_column, *labels, *options.keep_columns, *samples]
+    if options.person_column in columns:
+        raise ConfigurationError("person_column must be a column of its own, which is never written: name another one")
+    if repeated := [column for column, count in Counter(columns).items() if count > 1]:
+        raise ConfigurationError(
+            f"output columns must all be different, got {repeated[0]!r} twice: correct keep_columns="
+        )
+    return columns
+
+
+class CheckedRecords:
+    """An iterable that checks each record when the record is read, and counts the yielded records.
+
+    If a person contributed more than ``max_records_per_person`` records, excess=drop leaves the
+    later records out, and excess=refuse raises DataError.
+
+    *Claim*: with excess=drop, only the number of earlier records of the same person decides whether
+    a record is left out. *Proof*: ``_Persons`` counts the records of each person separately. To
+    decide if a record is left out, ``_Persons`` reads only the name of the record's person. QED. So
+    if the content of one person's records changes, the records of all other persons keep their
+    places in the output. A resumed run, which reads the same input again, leaves out the same
+    records as the first run.
+
+    Args:
+        label_column: name of the output's label column.
+        labels: public labels that a record may have; None for any label.
+        kept: the kept columns, whose values are checked in the records that are not left out.
+        written: format of the output; labels that txt cannot hold may be left out.
+    """
+
+    def __init__(
+        self,
+        records: Iterable[Record],
+        label_column: str | None,
+        options: ReleaseOptions,
+        *,
+        labels: Collection[str] | None = None,
+        kept: "KeptColumns | None" = None,
+        written: str = "jsonl",
+    ) -> None:
+        self.count, self.first_texts = 0, list[str]()
+        self._records, self._options, self._label_column = records, options, label_column
+        self._kept = kept or KeptColumns()
+        self._drops_labels = written == "txt" or options.labels == "drop"
+        self._allowed = None if labels is None else frozenset(labels)
+        # A model that writes labels needs none in a record, unless their column was named.
+        self._optional = options.labels == "joint" and options.label_column is None
+        self._persons = _Persons(options, options.person_column) if options.person_column else None
+        self._grouped = label_column if options.labels == "copy" else None
+        self._groups: Counter[object] = Counter()
+
+    def __iter__(self) -> Iterator[Record]:
+        for number, record in enumerate(self._records, start=1):
+            if not self._persons or self._persons.admits(record, number):
+                checked = self._check(record, number)
+                self.count += 1
+                self._groups[checked[self._grouped] if self._grouped else None] += 1
+                yield checked
+
+    def _check(self, record: Record, number: int) -> Record:
+        text = text_of(record, self._options.text_column, number=number)
+        if len(self.first_texts) < FIRST_TEXTS:
+            self.first_texts.append(text)
+        if missing := [column for column in self._options.keep_columns if column not in record]:
+            raise missing_column(list(record), missing[0], "keep_columns", number=number)
+        self._kept.check(record, number)
+        if self._label_column is None:
+            if not self._drops_labels:
+                refuse_late_label(record, number=number)
+            return record | {self._options.text_column: text}
+        label = self._label(record, self._label_column, number)
+        return record | {self._options.text_column: text, self._label_column: label}
+
+    def _label(self, record: Record, column: str, number: int) -> str | None:
+        if self._optional and is_missing(record.get(column)):
+            return None
+        label = label_of(record, column, number=number)
+        if self._allowed is not None and label not in self._allowed:
+            raise ConfigurationError(
+                f"labels must be in the public label set, got another one in record {number}: add it to label_set=, if it is public"
+            )
+        return label
+
+    @property
+    def smallest_group(self) -> int:
+        """Number of records with the rarest label, or of all records if labels are not copied."""
+        return min(self._groups.values(), default=0)
+
+    @property
+    def lines(self) -> list[str]:
+        """Lines of text, for the holder of the input alone, about records that were left out."""
+        if not self._persons or not (left_out := self._persons.left_out):
+            return []
+        exceed = "were left out, as they are beyond max_records_per_person"
+        return [f"{left_out.total()} records of {len(left_out)} persons {exceed}"]
+
+
+class _Persons:
+    def __init__(self, options: ReleaseOptions, column: str) -> None:
+        self._column, self._most, self._drops = column, options.max_records_per_person or 0, options.excess == "drop"
+        self._counts, self.left_out = Counter[bytes](), Counter[bytes]()
+
+    def admits(self, record: Record, number: int) -> bool:
+        value = record.get(self._column)
+        name = person_name(value)
+        if name is None:
+            kind = "nothing" if is_missing(value) else type(value).__name__
+            raise DataError(
+                f"column {self._column!r} must name a person, got {kind} in record {number}: write each person's name as text or "
+                "as a whole number"
+            )
+        digest = hashlib.blake2b(name.encode("utf-8", "surrogatepass"), digest_size=16).digest()
+        if self._counts[digest] < self._most:
+            self._counts[digest] += 1
+            return True
+        if not self._drops:
+            raise DataError(
+                f"record {number} exceeds max_records_per_person={self._most} of its person: add excess=drop, which keeps each "
+                "person's first records, or raise the bound, which costs budget"
+            )
+        self.left_out[digest] += 1
+        return False
+
+
+# --- Types
+
+
+@dataclass(frozen=True)
+class KeptColumns:
+    """The kept columns and their Parquet types; ``copied`` is True if Arrow copies their values."""
+
+    columns: tuple[str, ...] = ()
+    format: str = "jsonl"
+    types: dict[str, Any] = field(default_factory=dict)
+    copied: bool = False
+
+    def check(self, record: Record, number: int) -> None:
+        """Raise DataError if the output cannot hold a record's kept values; show no value."""
+        for column in self.columns:
+            self._check_value(record, column, number)
+
+    def _check_value(self, record: Record, column: str, number: int) -> None:
+        if self.format != "parquet":
+            try:
+                check_value(record[column], self.format)
+            except DataError:
+                raise DataError(
+                    f"column {column!r} holds {NOT_JSON} in record {number}, which {self.format} cannot hold: "
+                    "leave it out of keep_columns, or write parquet"
+                ) from None
+        elif self.copied:
+            found = record.batch.schema.field(column).type if isinstance(record, PlacedRecord) else None
+            if found is None or not _is_readable_as(found, self.types[column]):
+                raise DataError(f"column {column!r} has another type from record {number} on: give files of one schema")
+        elif not fits(record[column], self.types[column]):
+            raise DataError(
+                f"column {column!r} has {_name_type(self.types[column])}, which does not hold the value of record {number}: "
+                "correct the record, or the type in schema="
+            )
+
+
+def _name_type(kind: Any) -> str:
+    return "a nested type" if types.is_nested(kind) else f"type {kind}"  # the keys of objects may be data
+
+
+def _is_readable_as(found: Any, kind: Any) -> bool:
+    return types.is_null(found) or bool(_plain(bare_type(found)).equals(_plain(kind)))
+
+
+def decide_kept(inputs: Inputs, options: ReleaseOptions, output_format: str, first: Record) -> KeptColumns:
+    """Return the kept columns with their types; this may read the whole input."""
+    columns = tuple(options.keep_columns)
+    # Elsewhere no types are needed
+    formats = inputs.formats if columns and output_format == "parquet" else set()
+    if options.schema and (not formats or "parquet" in formats):
+        raise ConfigurationError(
+            "schema= is for kept columns of text files in a parquet output, and here types are known or not needed: leave it out"
+        )
+    if not formats:
+        return KeptColumns(columns, output_format)
+    if "parquet" in formats and len(formats) > 1:
+        raise ConfigurationError(
+            "input must not mix parquet with other formats if a parquet output has keep_columns: release the files one by one"
+        )
+    copied = "parquet" in formats
+    if copied:
+        schemas = inputs.schemas(first)  # those of standard input are known from its first row
+        types = {column: _unite(column, schemas) for column in columns}
+    else:
+        types = _read_types(options.schema, columns) if options.schema else _find_types(inputs, options)
+    for column, kind in types.items():
+        if not can_hold(kind):
+            raise DataError(f"column {column!r} has {_name_type(kind)}, which parquet cannot hold: {UNFIT_ADVICE}")
+    return KeptColumns(columns, output_format, types, copied=copied)
+
+
+def _read_types(location: str, columns: tuple[str, ...]) -> dict[str, Any]:
+    schema = read_schema(location)
+    if missing := [column for column in columns if column not in schema]:
+        raise ConfigurationError(
+            f"schema {location} has no column {missing[0]!r}, which is in keep_columns: add its type"
+        )
+    return {column: schema[column] for column in columns}
+
+
+def _find_types(inputs: Inputs, options: ReleaseOptions) -> dict[str, Any]:
+    """Return types that fit the kept values of all records, except those that are left out."""
+    columns = options.keep_columns
+    if not inputs.repeatable:
+        raise ConfigurationError(
+            "keep_columns from standard input or a pipe into parquet need types before the first record: add schema=FILE, a "
+            'parquet file or JSON such as {"score": "float64"}, or write jsonl'
+        )
+    shapes = {column: SeenValues() for column in columns}
+    column, persons = columns[0], _Persons(options, options.person_column) if options.person_column else None
+    try:
+        for number, record in enumerate(inputs.records(columns=options.used_columns), start=1):
+            if persons and not persons.admits(record, number):
+                continue
+            for column, shape in shapes.items():
+                shape.add(record.get(column))
+        types = {}
+        for column, shape in shapes.items():
+            types[column] = shape.arrow_type()
+    except UnfitValues as error:
+        raise DataError(
+            f"column {column!r} holds {error}, and parquet needs one type: convert the values, or {UNFIT_ADVICE}"
+        ) from None
+    return types
+
+
+def find_label_type(inputs: Inputs, column: str | None, drawn: Iterable[str], first: Record) -> Any:
+    """Return the integer type of the output's labels; None if the labels are written as text.
+
+    *Claim*: the type chosen for the label column reveals nothing about a record, and every written
+    label has this type. *Proof*. The choice depends only on the schemas and on ``drawn``, the
+    public labels that may be written instead of a record's own label. A copied label comes from a
+    column whose values all fit the chosen type. Any other label is one of ``drawn``, and this
+    function checks that all labels of ``drawn`` fit the type. QED.
+    """
+    if column is None or not all(INTEGER.fullmatch(label) for label in drawn):
+        return None
+    found = {_plain(schema[column]) for schema in inputs.schemas(first) if column in schema}
+    kind = _widest({one for one in found if not types.is_null(one)})
+    return kind if kind and all(fits(int(label), kind) for label in drawn) else None
+
+
+def _widest(kinds: set[Any]) -> Any:
+    if not kinds or not all(map(types.is_integer, kinds)):
+        return None
+    if len(kinds) == 1:
+        return next(iter(kinds))
+    if all(map(types.is_unsigned_integer, kinds)):
+        return pyarrow.uint64()
+    return None if pyarrow.uint64() in kinds else pyarrow.int64()
+
+
+def _plain(kind: Any) -> Any:
+    return kind.value_type if types.is_dictionary(kind) else kind
+
+
+def _unite(column: str, schemas: list[dict[str, Any]]) -> Any:
+    """Return the type that a column has in all files, except files where it holds only nulls."""
+    if any(column not in schema for schema in schemas):
+        raise DataError(f"column {column!r} is missing in a file of the input: correct keep_columns=")
+    found = [kind for schema in schemas if not types.is_null(kind := schema[column])]
+    if not found:
+        return pyarrow.null()
+    if not all(_is_readable_as(kind, found[0]) for kind in found):
+        raise DataError(
+            f"column {column!r} has different types in the files of the input: convert the files to one type, or {UNFIT_ADVICE}"
+        )
+    # Several files may have more values together
+    return long_indices(found[0]) if len(schemas) > 1 else found[0]

@@ -1,0 +1,1 @@
+"""The privacy statement of a release, its sentences, and its check."""

@@ -1,0 +1,367 @@
+"""Privacy statements: the fields of ``OUTPUT.privacy.json``, computed from a release.
+
+A *certificate* is a list of public numbers from which anybody can compute the guarantee again. In a
+*local* release, each record is randomised on its own. In a *central* release, noise is added to
+counts of records, and synthetic records are written from the noisy counts.
+"""
+
+import math
+from abc import ABC, abstractmethod
+from dataclasses import asdict, astuple, dataclass, field, fields, replace
+from functools import cached_property
+from importlib.metadata import version
+from typing import Any
+
+from adept.errors import AdeptError
+from adept.mechanisms import BY_NAME, JointResponse, LocalRandomizer, RandomizedResponse
+from adept.mechanisms.central_counts import COUNTS_MOVED, Votes
+from adept.mechanisms.guarantee import ANY_TWO_RECORDS, Guarantee, Part, json_number, laplace_part, total
+from adept.release.records.columns import split_response
+from adept.release.statement import wording
+from adept.release.statement.provenance import label_facts, mechanism_options
+from adept.release.statement.shuffled import Shuffled
+from adept.release.statement.verify import (
+    DAMAGED,
+    FIELDS,
+    SENTENCES,
+    SHUFFLED,
+    STATEMENT_VERSION,
+    Json,
+    Refused,
+    is_ours,
+    own_fields,
+    statement_sha256,
+)
+from adept.rewriting.loading import is_packaged
+
+
+@dataclass(frozen=True, kw_only=True)
+class Statement(ABC):
+    """The privacy statement of one release.
+
+    Attributes:
+        records: number of written records; None while this number is unknown.
+        date: the end of a local release (UTC), or the day on which a central release began.
+    """
+
+    records: int | None
+    training_data: dict[str, Any]
+    versions: dict[str, str]
+    model_sha256: str | None = None
+    model_files: dict[str, str] | None = None
+    output_sha256: str | None = None
+    date: str | None = None
+    text_column: str | None = None
+    label_column: str | None = None
+
+    @property
+    @abstractmethod
+    def text(self) -> str:
+        """The statement in English sentences."""
+
+    @abstractmethod
+    def values(self) -> dict[str, Any]:
+        """Return a dict with the JSON values of those fields that are not attributes."""
+
+    @property
+    @abstractmethod
+    def certificate(self) -> list[Part] | None:
+        """Public numbers that imply the guarantee; None if the mechanism has no certificate."""
+
+    def fields(self) -> dict[str, Any]:
+        """Return the statement's fields as JSON values, without a certificate."""
+        values = self.values()
+        _, *names, _ = own_fields(values["trust"] == "central")  # without version and certificate
+        found = {name: values[name] if name in values else getattr(self, name, None) for name in names}
+        return {name: json_number(value) if isinstance(value, float) else value for name, value in found.items()}
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the fields as JSON values, and a certificate with a digest of these fields."""
+        described: dict[str, Any] = {"statement_version": STATEMENT_VERSION, **self.fields(), "certificate": None}
+        if parts := self.certificate:
+            described["certificate"] = {"parts": parts}
+            described["certificate"]["statement_sha256"] = statement_sha256(described)
+        return described
+
+    def _common(self, guarantee: Guarantee) -> dict[str, Any]:
+        return {
+            **{name: getattr(guarantee, name) for name in ("holds", "exact", "sensitivity", "scale")},
+            "private_model": self.training_data.get("public") is not True,
+            "statement": self.text,
+        }
+
+
+@dataclass(frozen=True, kw_only=True)
+class PrivacyStatement(Statement):
+    """The privacy statement of a local release.
+
+    Attributes:
+        latent_dim: number of dimensions of the model's latents, the vectors that represent texts.
+        labels: treatment of labels; None if the input has no labels.
+        label_response: the mechanism that randomises labels, alone or together with the text.
+    """
+
+    mechanism: LocalRandomizer
+    latent_dim: int
+    samples: int
+    labels: str | None
+    label_response: RandomizedResponse | JointResponse | None
+    kept_columns: list[str]
+    codebook: dict[str, Any] = field(default_factory=dict)
+    max_records_per_person: int | None = None
+    excess: str = "refuse"
+    shuffled: Shuffled | None = None
+    simulated: bool = False
+
+    @cached_property
+    def responses(self) -> tuple[JointResponse | None, RandomizedResponse | None]:
+        """The mechanism of text and label together, and the mechanism of the label alone."""
+        return split_response(self.label_response)
+
+    @cached_property
+    def guarantee(self) -> Guarantee:
+        """Guarantee for the text or, if text and label are randomised together, for both."""
+        return (self.responses[0] or self.mechanism).guarantee(self.latent_dim)
+
+    @property
+    def certificate(self) -> list[Part] | None:
+        joint, response = self.responses
+        text = joint.certificate() if joint else self.mechanism.certificate(self.latent_dim)
+        return text and [*text, *(response.certificate() if response else [])]
+
+    @property
+    def label_epsilon(self) -> float | None:
+        """Actual epsilon of the released label alone; None if labels are not randomised."""
+        joint, _ = self.responses
+        return joint.label_epsilon if joint else self.label_budget or None
+
+    @property
+    def label_budget(self) -> float:
+        """Epsilon that labels spend in addition to ``guarantee.epsilon``; 0 if they spend none."""
+        _, response = self.responses
+        return response.guarantee().epsilon if response else 0.0
+
+    @property
+    def epsilon(self) -> float:
+        """Actual total epsilon of a record, for the pairs of records in ``neighbours``."""
+        return total(self.guarantee.epsilon, self.label_budget)
+
+    @property
+    def whole_guarantee(self) -> Guarantee:
+        """Guarantee of everything that is released of a record, for the pairs in ``neighbours``."""
+        return replace(self.guarantee, epsilon=self.epsilon, neighbours=self.neighbours)
+
+    @property
+    def claimed_epsilon(self) -> float:
+        """Total epsilon of each record if the claim of the mechanism's authors were true."""
+        return total(self.guarantee.claimed_epsilon, self.label_budget)
+
+    @property
+    def by_label(self) -> bool:
+        """True if a record's label selects the sentences that can replace the record's text."""
+        return getattr(self.mechanism, "by_label", False) is True
+
+    @property
+    def text_epsilon(self) -> float | None:
+        """Actual epsilon of the text alone, for any two records; None if ``by_label``.
+
+        With ``by_label``, the text alone has no finite epsilon for records with different labels.
+        """
+        joint, _ = self.responses
+        return None if self.by_label else joint.text_epsilon if joint else self.guarantee.epsilon
+
+    @property
+    def person_epsilon(self) -> float | None:
+        """Actual epsilon of all records of a person together; None if no column names persons."""
+        people = self.max_records_per_person
+        return total(self.guarantee.epsilon, self.label_budget, times=people) if people else None
+
+    @property
+    def person_delta(self) -> float | None:
+        """Delta of all records of a person together; None if no column names persons."""
+        people = self.max_records_per_person
+        return total(self.guarantee.delta, times=people) if people else None
+
+    @property
+    def neighbours(self) -> str:
+        """Description of the pairs of records that the guarantee compares.
+
+        The two records of a pair agree in everything that is copied. With ``excess=drop``, a
+        person's records beyond the allowed number are left out. If a record came from another
+        person instead, this could decide which other records of the two persons are left out. So
+        with ``excess=drop``, only two records of the same person are compared.
+        """
+        copied = [*(["label"] if self.labels == "copy" else []), *self.kept_columns]
+        whose = f"{ANY_TWO_RECORDS} of the same person" if self.excess == "drop" else ANY_TWO_RECORDS
+        return f"{whose} with the same {' and '.join(copied)}" if copied else whose
+
+    @property
+    def text(self) -> str:
+        return wording.local_text(self)
+
+    def values(self) -> dict[str, Any]:
+        shuffled, radius = astuple(self.shuffled) if self.shuffled else (None,) * 5, self.mechanism.radius
+        return {
+            **self._common(self.guarantee),
+            **label_facts(self.label_response),
+            **{name: self.codebook.get(name) for name in ("size", "top", "codebook_sha256")},
+            **dict(zip(SHUFFLED, shuffled, strict=True)),
+            "mechanism": self.mechanism.name,
+            "mechanism_options": mechanism_options(self.mechanism),
+            "dim": None if radius is None else self.latent_dim,
+            "clip": None if radius is None else self.mechanism.clip,
+            "clip_norm": radius,
+            "label_epsilon": "inf" if self.labels == "copy" else self.label_epsilon,
+            "delta": self.guarantee.delta,
+            "excess": self.excess if self.max_records_per_person else None,
+            "not_hidden": wording.facts_not_hidden(self),
+            "unit": self.guarantee.unit,
+            "trust": "shuffled" if self.shuffled else "local",
+            "composition": wording.local_composition(self),
+        }
+
+
+@dataclass(frozen=True, kw_only=True)
+class CentralStatement(Statement):
+    """The privacy statement of a central release.
+
+    Every field is a public option, or is computed from public data and released noisy numbers.
+
+    Attributes:
+        label_set: public labels; None if labels were left out.
+        size: number of cells (pairs of a codeword and a label); None before codewords are chosen.
+        codebook_sha256: digest of the codewords and the public texts; None before codewords are
+            chosen.
+        stands_out: True if noise alone would hardly ever reach the largest noisy count.
+    """
+
+    votes: Votes
+    label_set: tuple[str, ...] | None
+    persons: bool
+    size: int | None
+    codebook_sha256: str | None
+    stands_out: bool = True
+
+    @property
+    def guarantee(self) -> Guarantee:
+        """Guarantee for a person or, if no column names persons, for a record."""
+        return self.votes.guarantee(persons=self.persons)
+
+    @property
+    def epsilon(self) -> float:
+        return self.votes.epsilon
+
+    @property
+    def unit(self) -> str:
+        """Unit that the guarantee protects: "person" or "record"."""
+        return self.guarantee.unit
+
+    @property
+    def times_counted(self) -> int:
+        """Number by which this release's epsilon is multiplied in the total epsilon of one record.
+
+        The total of a record is the epsilon for replacing this record. Suppose that a column names
+        persons. If a record is removed, another record of the same person may be counted in its
+        place, so two counts change by one. Replacing a record means removing one and adding one, so
+        the counts change by up to 4 in l1 norm. A change by ``sensitivity`` costs the release's
+        epsilon once. The number also suffices for replacing all records of one person.
+        """
+        person = 2 // COUNTS_MOVED[self.votes.neighbours]
+        return max(person, -(-4 // self.votes.sensitivity)) if self.persons else person
+
+    @property
+    def certificate(self) -> list[Part]:
+        """Sensitivity, noise scale and epsilon of each draw; they imply the release's epsilon."""
+        votes = self.votes
+        draws = [("counts", votes.counts_epsilon, votes.scale)]
+        if votes.rounds == 2:
+            draws.insert(0, ("number", votes.number_epsilon, votes.number_scale))
+        return [laplace_part(of, epsilon=e, sensitivity=votes.sensitivity, scale=b) for of, e, b in draws]
+
+    @property
+    def text(self) -> str:
+        return wording.central_text(self)
+
+    def values(self) -> dict[str, Any]:
+        votes, epsilon = self.votes, self.epsilon
+        return {
+            **self._common(self.guarantee),
+            "mechanism": votes.name,
+            "mechanism_options": asdict(votes),
+            "claimed_epsilon": self.guarantee.claimed_epsilon,
+            "text_epsilon": epsilon,
+            "label_epsilon": epsilon if self.label_set else None,
+            "delta": 0.0,
+            "person_epsilon": epsilon if self.persons else None,
+            "person_delta": 0.0 if self.persons else None,
+            "max_records_per_person": votes.votes_per_person if self.persons else None,
+            "neighbours": votes.neighbours,
+            "not_hidden": list(wording.CENTRAL_NOT_HIDDEN),
+            "trust": "central",
+            "samples": 1,
+            "labels": "vote" if self.label_set else "drop",
+            "label_set": list(self.label_set) if self.label_set else None,
+            "kept_columns": [],
+            "composition": wording.central_composition(self),
+            "simulated": False,
+        }
+
+
+def restate(said: Json) -> Json | None:
+    """Compute a statement's sentences and numbers again; None for a statement of another version.
+
+    Raises:
+        Refused: no release can have the statement's fields.
+    """
+    if not is_ours(said) or said["versions"].get("adept-dp") != version("adept-dp"):
+        return None
+    try:
+        again = (_restate_central if said["trust"] == "central" else _restate_local)(said).fields()
+    except (AdeptError, *DAMAGED):
+        raise Refused("no release has the mechanism, options and facts of this statement") from None
+    if said["training_data"].get("packaged", False) is not is_packaged(said["model_files"]):
+        raise Refused("packaged is not what adept writes of a model with these files")
+    compared = (*SENTENCES, "claimed_epsilon", "text_epsilon", "label_epsilon", "sensitivity", "scale")
+    return {name: again[name] for name in compared}
+
+
+def _restate_central(said: Json) -> CentralStatement:
+    labels = said["label_set"]
+    computed = {
+        "votes": Votes(**said["mechanism_options"]),
+        "label_set": tuple(labels) if labels else None,
+        "persons": said["unit"] == "person",
+    }
+    return CentralStatement(**_attributes(CentralStatement, said) | computed)
+
+
+def _restate_local(said: Json) -> PrivacyStatement:
+    options = {name: math.inf if value == "inf" else value for name, value in said["mechanism_options"].items()}
+    mechanism: LocalRandomizer = BY_NAME[said["mechanism"]](**options)
+    response: RandomizedResponse | JointResponse | None = None
+    if said["label_set"] is not None:
+        response = RandomizedResponse(epsilon=said["label_epsilon"], labels=tuple(said["label_set"]))
+    if response and said["labels"] == "joint_response":
+        response = JointResponse.of(mechanism, response.labels)
+    computed = {
+        "mechanism": mechanism,
+        "latent_dim": said["dim"],
+        "label_response": response,
+        "codebook": said,
+        "excess": said["excess"] or "refuse",
+        "shuffled": shuffling_of(said),
+    }
+    return PrivacyStatement(**_attributes(PrivacyStatement, said) | computed)
+
+
+def _attributes(kind: type[Statement], said: Json) -> dict[str, Any]:
+    """Return those fields of a statement that are attributes of the class with the same name."""
+    return {field.name: said[field.name] for field in fields(kind) if field.name in FIELDS}
+
+
+def shuffling_of(said: Json) -> Shuffled | None:
+    """Return the guarantee from shuffling that a statement holds."""
+    if said.get("trust") != "shuffled":
+        return None
+    found: dict[str, Any] = {own.name: said.get(name) for own, name in zip(fields(Shuffled), SHUFFLED, strict=True)}
+    return Shuffled(**found)

@@ -1,0 +1,277 @@
+"""The sentences of privacy statements, and the data set card.
+
+Every epsilon and delta in the sentences is rounded up (``guarantee.words``). A probability is
+written as a number of times out of a total, and never rounded to "always" (``guarantee.often``). A
+stranger may have chosen the name of the model's training text. So this name is reduced to plain
+characters (``provenance.plain_name``) and quoted: it cannot add a sentence or a line.
+"""
+
+import math
+from typing import TYPE_CHECKING, Any
+
+from adept.data.reading import READING_EXCEPTIONS
+from adept.mechanisms.epsilon_as_odds import odds_change
+from adept.mechanisms.guarantee import total, words
+from adept.release.statement.provenance import plain_name
+from adept.release.statement.shuffled import Shuffled
+
+if TYPE_CHECKING:
+    from adept.release.statement.statement import CentralStatement, PrivacyStatement, Statement
+
+NOT_HIDDEN = (
+    "the fact that someone took part",
+    "how many records there are",
+    "the place of a record that ends the run with an error (the record is damaged, lacks a value, has an unknown label, or "
+    "exceeds its person's bound)",
+    "whether the first record has a label, if no option names the label column (labels are written only if it has one)",
+    "the fact that a record was released before, if a ledger refuses the run for this reason",
+    "everything that the model learned from its training text",
+)
+EXCESS_NOT_HIDDEN = (
+    "which records were left out because they exceed their person's bound",
+    "how many records, up to {most}, a person has",
+)
+TIME_NOT_HIDDEN = (
+    "how long a batch of records takes, if somebody sees when rows are written (the time depends on the lengths and "
+    "words of the records, and on which of them are equal or similar)"
+)
+TELLS_LABEL = (
+    "Each text is one of the public sentences that the name of its label selects, so a text can reveal its label: leaving the "
+    "label column out later does not hide the labels. For two records with different labels, the text alone has no finite "
+    "epsilon."
+)
+FIRST_LABEL_NOT_HIDDEN = (
+    "when a label occurs for the first time, or again after many others, if somebody sees when rows are written (the label's "
+    "sentences are selected then)"
+)
+CENTRAL_NOT_HIDDEN = (
+    "the fact that this output was written from a private file",
+    "everything that the model learned from its training text",
+    "the time that a run takes, if somebody watches it",
+    f"a value that damages the whole file ({'; '.join(READING_EXCEPTIONS)})",
+)
+OTHER_SPELLING = (
+    "For a ledger, another spelling of a text is another record, even if the mechanism reads both alike: it does not add up their "
+    "budgets."
+)
+NOTHING_STANDS_OUT = (
+    "No count stands out of the noise: at this budget almost nothing can be said about such a file, and the output says little "
+    "more than the public texts do."
+)
+
+
+def local_text(statement: "PrivacyStatement") -> str:
+    parts = [statement.guarantee.text, _labels(statement), local_composition(statement)]
+    if not statement.guarantee.exact:
+        parts.append(
+            "The release uses floating-point arithmetic: the proof covers the formula, but not every rounding error."
+        )
+    if statement.samples > 1:
+        kind = "description" if statement.mechanism.radius is None else "latent"
+        parts.append(
+            f"The {statement.samples} rewrites of a record share one released {kind}, so they cost no further budget."
+        )
+    if statement.kept_columns:
+        parts.append(f"The columns {', '.join(statement.kept_columns)} are copied as they are: they are not private.")
+    if statement.shuffled:
+        parts.append(_describe_shuffling(statement.shuffled, statement))
+    parts.append(f"The following is not hidden: {_list_facts(facts_not_hidden(statement))}.")
+    parts.append(origin(statement.training_data))
+    if statement.simulated:
+        parts.append("This is a simulation with seeded noise: it guarantees nothing.")
+    return " ".join(filter(None, parts))
+
+
+def _person_odds(statement: "PrivacyStatement") -> str:
+    if statement.person_delta:
+        return ""
+    same = statement.neighbours.partition(" with the same ")[2]
+    others = f"others with the same {same}" if same else "any others"
+    return (
+        f"If all records of one person are replaced by {others}, the odds of any output "
+        f"{odds_change(statement.person_epsilon or 0.0)}. "
+    )
+
+
+def local_composition(statement: "PrivacyStatement") -> str:
+    people = statement.max_records_per_person
+    if math.isinf(statement.epsilon):
+        return "Nobody is protected."
+    again = f"Another run over the same records is another release, and the budgets add up. {OTHER_SPELLING}"
+    if people is None:
+        return (
+            "Each record is one release. If a person contributed m records, their total epsilon and delta are m times as large. "
+            f"{again}"
+        )
+    return (
+        f"{_describe_bound(statement)}. By basic composition, a person's total epsilon is at most "
+        f"{words(statement.person_epsilon or 0.0)} and delta at most {words(statement.person_delta or 0.0)}. "
+        f"{_person_odds(statement)}{again}"
+    )
+
+
+def _describe_bound(statement: "PrivacyStatement") -> str:
+    people = statement.max_records_per_person
+    if statement.excess == "drop":
+        return (
+            f"Each person's first {'record was' if people == 1 else f'{people} records were'} kept, and all later ones were left "
+            "out. So the epsilon of a record compares records of the same person"
+        )
+    return f"The run checked that nobody contributed more than {people} record{'s' * (people != 1)}"
+
+
+SHUFFLING_CONDITIONS = (
+    "nobody contributed more than one record, the number of records is public, and the old order is not revealed by another "
+    "release, by times, or by another file"
+)
+
+
+def _describe_shuffling(shuffled: Shuffled, statement: "PrivacyStatement") -> str:
+    declared = f"The user declares that a trusted party shuffles the records in groups of at least {shuffled.records}"
+    rows = f", each with all its {statement.samples} rewrites" if statement.samples > 1 else ""
+    who = "This run shuffled the records" if shuffled.here else declared
+    return (
+        f"{who}{rows}. For readers who never see the old order, the file is "
+        f"({words(shuffled.epsilon)}, {words(shuffled.delta)})-DP for replacing one record by another "
+        f"({statement.neighbours}), because each record is hidden among {shuffled.smallest} records. This holds under three "
+        f"conditions: {SHUFFLING_CONDITIONS}. For readers who know the old order, only the local guarantee holds."
+    )
+
+
+def _list_facts(facts: list[str]) -> str:
+    return "; ".join(f"({place}) {fact}" for place, fact in enumerate(facts, start=1))
+
+
+def origin(data: dict[str, Any]) -> str:
+    name, public = plain_name(data.get("name")), data.get("public") is True
+    packaged = "The model is the one that comes with adept. " if data.get("packaged") else ""
+    adapted = (
+        f"; {data['examples']} of its texts are examples, declared public by whoever adapted the model. The examples may be "
+        "written word for word."
+        if data.get("examples")
+        else ""
+    )
+    return (
+        f'{packaged}The model\'s weights, vocabulary and codes come from text named "{name}", declared '
+        f"{'public' if public else 'PRIVATE'} by whoever trained it{adapted or '.'} This guarantee does not cover that text."
+        f"{'' if public else ' The model can write sentences of that text.'}"
+    )
+
+
+def _labels(statement: "PrivacyStatement") -> str:
+    pair = f"({words(statement.epsilon)}, {words(statement.guarantee.delta)})-LDP"
+    match statement.labels:
+        case "copy":
+            copied = (
+                "The labels are copied and not private, and the guarantee compares only records with the same label."
+            )
+            return f"{copied} {TELLS_LABEL}" if statement.by_label else copied
+        case "joint":
+            return (
+                "The label is written from the same released latent as the text, so the guarantee covers both together."
+            )
+        case "joint_response":
+            return (
+                "Label and text were drawn as one symbol: if the label is not the record's own, the text says nothing about the "
+                f"record either. The text alone is {words(statement.text_epsilon or 0.0)}-LDP, and the label alone is "
+                f"{words(statement.label_epsilon or 0.0)}-LDP. These two do not add up: the pair is {pair}."
+            )
+        case "randomized_response":
+            return (
+                "The label is randomised over its public label set, with an epsilon of "
+                f"{words(statement.label_budget)} of its own. The pair of text and label is {pair}."
+            )
+        case "drop":
+            return "The labels are left out."
+        case _:
+            return ""
+
+
+def facts_not_hidden(statement: "PrivacyStatement") -> list[str]:
+    copied = [*(["label"] if statement.labels == "copy" else []), *statement.kept_columns]
+    order = [] if statement.shuffled and statement.shuffled.here else ["their order"]
+    most, drops = statement.max_records_per_person, statement.excess == "drop"
+    rows = [fact.format(most=most) for fact in EXCESS_NOT_HIDDEN] if drops else []
+    time = [TIME_NOT_HIDDEN, *([FIRST_LABEL_NOT_HIDDEN] if statement.by_label else [])]
+    return [*NOT_HIDDEN[:2], *order, *NOT_HIDDEN[2:], *rows, *(f"each record's {column}" for column in copied), *time]
+
+
+def central_text(statement: "CentralStatement") -> str:
+    both = "Text and label of a record are one vote, so both are private."
+    named = ", the public names of the labels, and the model" if statement.label_set else ""
+    return " ".join(
+        [
+            statement.guarantee.text,
+            *_rounds(statement),
+            central_composition(statement),
+            f"For one {statement.unit}, the odds of any output {odds_change(statement.epsilon)}.",
+            both if statement.label_set else "Labels were left out.",
+            "Every text is a public text of the model, and none was copied from a record. The choice of texts, their numbers, and "
+            f"their labels depend only on the released counts{named}.",
+            *([] if statement.stands_out else [NOTHING_STANDS_OUT]),
+            "The guarantee requires trust in whoever held the file.",
+            f"The following is not hidden: {_list_facts(list(CENTRAL_NOT_HIDDEN))}.",
+            origin(statement.training_data),
+        ]
+    )
+
+
+def _rounds(statement: "CentralStatement") -> list[str]:
+    votes = statement.votes
+    if votes.rounds == 1:
+        return []
+    first, second = words(total(votes.number_epsilon)), words(total(votes.counts_epsilon))
+    return [
+        f"There were two rounds, whose budgets add up to this epsilon. The first round spent {first} on the number of counted "
+        f"records, with noise of scale {words(votes.number_scale)}. This noisy number decided into how many groups the texts "
+        f"were divided. The second round spent {second} on the counts of these groups, with noise of scale {words(votes.scale)}."
+    ]
+
+
+def _who(statement: "CentralStatement") -> str:
+    votes, most = statement.votes, statement.votes.votes_per_person
+    if not statement.persons:
+        return "The guarantee is for one record. If a person contributed m records, their total epsilon is m times as large."
+    return (
+        "The guarantee is for one person, who is one name in a column that the curator chose. At most "
+        f"{most} of a person's records {'was' if most == 1 else 'were'} counted, and all others were left out. If one record "
+        "of a person is removed, another of their records may count instead. So "
+        f"the epsilon of one record alone is {words(votes.record_epsilon(2))} for adding or removing it, and "
+        f"{words(votes.record_epsilon(4))} for replacing it by any other."
+    )
+
+
+def central_composition(statement: "CentralStatement") -> str:
+    """Return the protected unit, and the releases to whose epsilon this release adds which amount.
+
+    *Claim*: the sum holds for each pair of records that the local release compares. *Proof*: the
+    local guarantee, at epsilon e, and the central one, at ``times_counted`` times its epsilon, hold
+    for replacing one record by the other, and independent releases add up (basic composition). If
+    labels or columns are copied, or records are left out, the local release compares fewer pairs
+    (``PrivacyStatement.neighbours``), and has no finite epsilon for the others. QED.
+    """
+    return (
+        f"{_who(statement)} The budgets of several central releases of the same records add up, for the same neighbours. Together "
+        "with a local release of the same records at epsilon e, the total for replacing one record by any other is "
+        f"e + {words(statement.times_counted * statement.epsilon)}, if the number of records is public, and if the local release "
+        "copied neither labels nor columns and left no records out. A local release that copied labels or columns, or kept only "
+        "each person's first records, compares fewer pairs of records: the total holds for those pairs alone."
+    )
+
+
+def card(statement: "Statement", title: str) -> str:
+    """Return a data set card (Markdown) with the statement; ``title`` is the file's name."""
+    described = statement.to_json()
+    kind = "description" if described["dim"] is None else "latent"
+    fields = {
+        key: value
+        for key, value in described.items()
+        if isinstance(value, int | float | str) and key not in ("statement", "text_column", "label_column")
+    }
+    rows = "\n".join(f"| {key.replace('_', ' ')} | {value} |" for key, value in fields.items())
+    return (
+        "---\ntags: [differential-privacy, synthetic]\n---\n"
+        f"# {plain_name(title)}\n\n## Privacy statement\n\n{statement.text}\n\n| | |\n|---|---|\n{rows}\n\n"
+        f"Every text here was written from a randomised {kind}, not copied from its record. It may be wrong, "
+        "and it may also be, word for word, what its record, or somebody else, said.\n"
+    )

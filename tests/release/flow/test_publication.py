@@ -1,0 +1,345 @@
+"""Visible files of a release, by time and reader; published files stay, whatever goes wrong later."""
+
+import json
+import os
+import random
+import shutil
+import stat
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+from forked import standard_output
+from lost_power import Recorder, State, restore, states
+
+from adept.errors import DataError
+from adept.mechanisms import SqrtNLaplace
+from adept.release.flow import journal as journals
+from adept.release.flow.journal import Journal
+from adept.release.flow.local import release_file
+from adept.release.flow.publication import Publication
+from adept.release.ledger.claims import Ledger
+from adept.release.records.columns import ReleaseOptions
+from adept.release.statement.statement import PrivacyStatement
+from adept.rewriting.rewriter import Rewriter
+
+KEY = b"k" * 32
+
+
+@pytest.fixture(scope="module")
+def rewriter(tiny_run: Path) -> Rewriter:
+    return Rewriter.from_pretrained(tiny_run, mechanism=SqrtNLaplace(epsilon=8.0), batch_size=4)
+
+
+@pytest.fixture
+def given(tmp_path: Path) -> Path:
+    return appended(tmp_path / "in.jsonl", range(20))
+
+
+def appended(path: Path, numbers: range) -> Path:
+    with path.open("a") as stream:
+        stream.writelines(json.dumps({"text": f"a fare to {i}", "id": i}) + "\n" for i in numbers)
+    return path
+
+
+def released(rewriter: Rewriter, given: Path, out: Path, **options: object) -> PrivacyStatement:
+    keep = ReleaseOptions(keep_columns=["id"], statement=options.pop("statement", None))  # type: ignore[arg-type]
+    return release_file(rewriter, str(given), str(out), options=keep, key=KEY, **options)  # type: ignore[arg-type]
+
+
+def test_a_ledger_that_fails_after_everything_was_published_takes_nothing_back(
+    rewriter: Rewriter, given: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    out = tmp_path / "out.jsonl"
+
+    def locked(self: Ledger, run: str, output_sha256: str | None = None) -> None:
+        raise DataError("cannot use the ledger (database is locked)")
+
+    with closing(Ledger(str(tmp_path / "ledger.db"), key=KEY)) as ledger:
+        with monkeypatch.context() as patch:
+            patch.setattr(Ledger, "finish", locked)
+            assert released(rewriter, given, out, ledger=ledger).records == 20
+        assert (tmp_path / "out.jsonl.journal").exists()  # which tells a resumption to note it
+        seen = out.read_bytes()
+        assert released(rewriter, given, out, ledger=ledger, resume=True).records == 20
+        assert [entry.finished is not None for entry in ledger.entries()] == [True]
+    assert out.read_bytes() == seen
+    assert not list(tmp_path.glob("*.partial")) + list(tmp_path.glob("*.journal"))
+
+
+def test_an_interrupt_while_a_finished_release_is_tidied_up_takes_nothing_back(
+    rewriter: Rewriter, given: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    out = tmp_path / "out.jsonl"
+
+    def interrupted(self: Publication) -> None:
+        Path(self.statement + ".partial").unlink()
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Publication, "clear", interrupted)
+        assert released(rewriter, given, out).records == 20
+    seen = out.read_bytes()
+    assert released(rewriter, given, out, resume=True).records == 20
+    assert out.read_bytes() == seen
+
+
+def test_what_was_finished_and_is_gone_is_written_again_from_the_same_draws(
+    rewriter: Rewriter, given: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    out = tmp_path / "out.jsonl"
+    with monkeypatch.context() as patch:
+        patch.setattr(Journal, "remove", lambda self: None)
+        released(rewriter, given, out)
+    seen = out.read_bytes()
+    out.write_text("somebody else's")
+    (statement := tmp_path / "out.jsonl.privacy.json").unlink()
+    with pytest.raises(DataError, match="move it away"):  # nothing tells whose it is
+        released(rewriter, given, out, resume=True)
+    assert out.read_text() == "somebody else's"
+    out.unlink()
+    released(rewriter, given, out, resume=True)
+    assert out.read_bytes() == seen
+    assert statement.exists()
+
+
+def test_rows_that_come_while_a_file_is_released_are_in_the_ledger_too(
+    rewriter: Rewriter, given: Path, tmp_path: Path
+) -> None:
+    def grow(written: int) -> None:
+        if written == 4:
+            appended(given, range(20, 30))
+
+    with closing(Ledger(str(tmp_path / "ledger.db"), key=KEY)) as ledger:
+        statement = released(rewriter, given, tmp_path / "out.jsonl", ledger=ledger, progress=grow)
+        assert statement.records == ledger.sum().rows == 30
+        assert ledger.sum().equal == 1  # claimed twice, released once
+
+
+def test_until_they_are_published_files_are_their_owners_alone(rewriter: Rewriter, given: Path, tmp_path: Path) -> None:
+    out, modes = tmp_path / "out.jsonl", set[int]()
+
+    def look(written: int) -> None:
+        modes.update(stat.S_IMODE(path.stat().st_mode) for path in tmp_path.glob("out.jsonl.*"))
+
+    before = os.umask(0o022)
+    try:
+        released(rewriter, given, out, progress=look)
+    finally:
+        os.umask(before)
+    assert modes == {0o600}
+    assert {stat.S_IMODE(path.stat().st_mode) for path in tmp_path.glob("out.jsonl*")} == {0o644}
+
+
+def test_a_link_that_somebody_planted_is_not_followed(rewriter: Rewriter, given: Path, tmp_path: Path) -> None:
+    victim, out = tmp_path / "victim.txt", tmp_path / "out.jsonl"
+    victim.write_text("mine")
+    (tmp_path / "out.jsonl.journal").touch()
+    (tmp_path / "out.jsonl.partial").symlink_to(victim)
+    released(rewriter, given, out)
+    assert victim.read_text() == "mine"
+    assert not out.is_symlink()
+
+
+def test_a_journal_that_somebody_planted_is_refused(
+    rewriter: Rewriter, given: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "out.jsonl.journal").touch()
+    real = os.fstat
+
+    def planted(handle: int) -> os.stat_result:
+        fields = real(handle)
+        return os.stat_result((*fields[:4], fields.st_uid + 1, *fields[5:10]))
+
+    monkeypatch.setattr(journals.os, "fstat", planted)
+    with pytest.raises(DataError, match="belongs to somebody else"):
+        released(rewriter, given, tmp_path / "out.jsonl")
+
+
+def test_names_that_cannot_be_given_are_refused_before_anything_is_drawn(
+    rewriter: Rewriter, given: Path, tmp_path: Path
+) -> None:
+    drawn: list[int] = []
+    with pytest.raises(DataError, match="too long"):
+        released(rewriter, given, tmp_path / ("x" * 240 + ".jsonl"), progress=drawn.append)
+    (tmp_path / "sub").mkdir()
+    with pytest.raises(DataError, match="statement must be a file of its own"):
+        released(rewriter, given, tmp_path / "a.jsonl", statement=str(tmp_path / "sub" / ".." / "a.jsonl"))
+    assert not drawn
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["in.jsonl", "sub"]
+
+
+def test_a_name_need_not_be_text_to_be_in_the_ledger(rewriter: Rewriter, given: Path, tmp_path: Path) -> None:
+    out = tmp_path / os.fsdecode(b"out\xff.jsonl")
+    with closing(Ledger(str(tmp_path / "ledger.db"), key=KEY)) as ledger:
+        released(rewriter, given, out, ledger=ledger)
+        [entry] = ledger.entries()
+    assert entry.output.endswith(r"out\xff.jsonl")
+
+
+def test_what_stands_in_the_way_of_a_begun_release_is_to_be_moved_not_avoided(
+    rewriter: Rewriter, given: Path, tmp_path: Path
+) -> None:
+    """Under another name it would be a second release."""
+    out = tmp_path / "out.jsonl"
+
+    def stop(written: int) -> None:
+        if written == 8:
+            raise KeyboardInterrupt
+
+    with pytest.raises(BaseException, match="resume=true"):
+        released(rewriter, given, out, progress=stop)
+    out.write_text("somebody else's")
+    with pytest.raises(DataError, match="move it away, and continue with resume=true") as caught:
+        released(rewriter, given, out, resume=True)
+    assert "another name" not in str(caught.value)
+    out.unlink()
+    assert released(rewriter, given, out, resume=True).records == 20
+
+
+def test_from_publication_on_the_answer_is_done(
+    rewriter: Rewriter, given: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With the journal gone another name would be a second release; a resumption says what stands there, if it is what is asked."""
+    out = tmp_path / "out.jsonl"
+    released(rewriter, given, out)
+    before = {path: path.read_bytes() for path in tmp_path.iterdir()}
+    out.with_name("out.jsonl.partial").touch()  # as a kill at the very end may leave it
+    with monkeypatch.context() as patch:
+        patch.setattr(Rewriter, "release", lambda *arguments: pytest.fail("a second release"))
+        assert released(rewriter, given, out, resume=True).records == 20
+    assert {path: path.read_bytes() for path in tmp_path.iterdir()} == before
+    appended(given, range(20, 21))
+    with pytest.raises(DataError, match=r"a complete release with other options, .*\(records was 20, and is 21\)"):
+        released(rewriter, given, out, resume=True)
+    out.write_text("somebody else's")
+    with pytest.raises(
+        DataError, match=r"out\.jsonl exists and is not overwritten, nor is .*out\.jsonl\.privacy\.json: "
+    ):
+        released(rewriter, given, out, resume=True)
+
+
+def test_a_stream_that_is_complete_is_not_begun_again(rewriter: Rewriter, given: Path, tmp_path: Path) -> None:
+    place = {"options": ReleaseOptions(format="jsonl", statement=str(tmp_path / "s.json")), "key": KEY}
+    with standard_output(tmp_path / "shown"):
+        release_file(rewriter, str(given), "-", **place)  # type: ignore[arg-type]
+    with pytest.raises(DataError, match="this release is complete, and its rows are not kept"):
+        release_file(rewriter, str(given), "-", resume=True, **place)  # type: ignore[arg-type]
+
+
+def recorded(
+    rewriter: Rewriter, home: Path, patch: pytest.MonkeyPatch, *, streaming: bool, most: int
+) -> Iterator[tuple[bytes, State]]:
+    """Release a file with a ledger, and yield what was visible at every moment with every state of the disk after a power cut."""
+    home.mkdir()
+    appended(home / "in.jsonl", range(6))
+    Ledger(str(home / "ledger.db"), key=KEY).close()
+    shown = home.parent / "shown"
+    visible = shown if streaming else home / "out.jsonl"
+    recorder = Recorder(home, "ledger.db", lambda: visible.read_bytes() if visible.exists() else b"")
+    recorder.begin()
+    with patch.context() as watched:
+        recorder.watch(watched)
+        resumed(rewriter, home, shown, streaming=streaming)
+    rng, before = random.Random(0), None
+    for moment in recorder.moments:
+        for state in states(moment, rng, most=most):
+            if (moment.seen, state) != before:
+                yield (before := (moment.seen, state))
+
+
+def resumed(rewriter: Rewriter, home: Path, shown: Path, *, streaming: bool) -> PrivacyStatement:
+    kind, place = "jsonl" if streaming else None, str(home / "s.json")
+    options = ReleaseOptions(keep_columns=["id"], format=kind, flush_every=2, statement=place)
+    target = "-" if streaming else str(home / "out.jsonl")
+    with closing(Ledger(str(home / "ledger.db"), key=KEY)) as ledger, standard_output(shown):
+        ledger._database.execute("PRAGMA synchronous = OFF")  # this test trusts SQLite
+        return release_file(
+            rewriter,
+            str(home / "in.jsonl"),
+            target,
+            options=options,
+            key=KEY,
+            ledger=ledger,
+            resume=True,
+        )
+
+
+def check_power_cuts(rewriter: Rewriter, home: Path, patch: pytest.MonkeyPatch, *, streaming: bool, most: int) -> int:
+    """Resume after a cut at any moment, in up to ``most`` states of the disk for each; returns how many there were."""
+    count, shown = 0, home.parent / "shown"
+    for seen, state in recorded(rewriter, home, patch, streaming=streaming, most=most):
+        patch.setattr(os, "fsync", lambda handle: None)  # once the states are known, nothing need be on the disk
+        shutil.rmtree(home)
+        restore(state, home)
+        if streaming and "s.json" in state[0] and "s.json.journal" not in state[0]:
+            with pytest.raises(DataError, match="this release is complete"):
+                resumed(rewriter, home, shown, streaming=streaming)
+        else:
+            assert resumed(rewriter, home, shown, streaming=streaming).records == 6
+            complete = (shown if streaming else home / "out.jsonl").read_bytes()
+            assert complete.startswith(seen)
+            assert [json.loads(line)["id"] for line in complete.splitlines()] == list(range(6))
+            names = {"in.jsonl", "ledger.db", "s.json"} | (set() if streaming else {"out.jsonl"})
+            assert {path.name for path in home.iterdir()} == names
+        with closing(Ledger(str(home / "ledger.db"))) as ledger:
+            summed = ledger.sum()
+            assert (summed.releases, summed.rows, summed.epsilon) == (1, 6, 8.0)
+        count += 1
+    return count
+
+
+@pytest.mark.parametrize("later", [False, True])
+def test_an_input_that_becomes_shorter_while_it_is_read_is_noticed(
+    rewriter: Rewriter, tmp_path: Path, later: bool
+) -> None:
+    """Its last line would be half a record, and with a ledger more rows would be claimed than were released."""
+    for name in ("a.txt", "b.txt"):
+        (tmp_path / name).write_text(f"{'show me all flights ' * 15}\n" * 100)
+
+    def shrink(written: int) -> None:
+        if written == 8:
+            os.truncate(tmp_path / ("b.txt" if later else "a.txt"), 20_010)
+
+    with closing(Ledger(str(tmp_path / "ledger.db"), key=KEY)) as ledger:
+        with pytest.raises(DataError, match=r"cannot read .*\.txt: it became shorter while it was read"):
+            release_file(
+                rewriter, str(tmp_path / "[ab].txt"), str(tmp_path / "out.txt"), options=ReleaseOptions(), key=KEY,
+                ledger=ledger, progress=shrink,
+            )  # fmt: skip
+        assert (ledger.sum().releases, ledger.sum().rows) == (0, 0)
+    assert {path.name for path in tmp_path.iterdir()} == {"a.txt", "b.txt", "ledger.db"}
+
+
+@pytest.mark.parametrize("statement", ["out.jsonl.partial", "out.jsonl.journal", "in.jsonl", "ledger.db", "out.jsonl"])
+def test_a_statement_that_would_take_another_files_place_is_refused_before_anything_is_drawn(
+    rewriter: Rewriter, given: Path, tmp_path: Path, statement: str
+) -> None:
+    with closing(Ledger(str(tmp_path / "ledger.db"), key=KEY)) as ledger:
+        before = {path: path.read_bytes() for path in tmp_path.iterdir()}
+        with pytest.raises(DataError, match="statement must be a file of its own"):
+            released(
+                rewriter,
+                given,
+                tmp_path / "out.jsonl",
+                ledger=ledger,
+                statement=str(tmp_path / statement),
+                resume=True,
+            )
+        assert {path: path.read_bytes() for path in tmp_path.iterdir()} == before
+
+
+@pytest.mark.parametrize("streaming", [False, True])
+def test_after_a_power_cut_at_any_moment_a_release_goes_on_or_is_complete(
+    rewriter: Rewriter, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, streaming: bool
+) -> None:
+    assert check_power_cuts(rewriter, tmp_path / "home", monkeypatch, streaming=streaming, most=4) > 40
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("streaming", [False, True])
+def test_after_a_power_cut_in_any_state_a_release_goes_on_or_is_complete(
+    rewriter: Rewriter, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, streaming: bool
+) -> None:
+    assert check_power_cuts(rewriter, tmp_path / "home", monkeypatch, streaming=streaming, most=10**6) > 40

@@ -1,0 +1,143 @@
+"""The page for approval is made of the statement and of public texts: nothing of a record, and nothing that runs."""
+
+import json
+import re
+from html import unescape
+from html.parser import HTMLParser
+from pathlib import Path
+from typing import Any
+
+import pytest
+from made_statements import statement
+from release.statement.test_forged_statements import central
+from tiny import Run
+
+from adept.data.reading import READING_EXCEPTIONS
+from adept.mechanisms import Gaussian, L1Laplace, OriginalLaplace
+from adept.mechanisms.central_counts import ADD_OR_REMOVE, REPLACE, Votes
+from adept.release.statement.approval import approval_page
+from adept.release.statement.shuffled import Shuffled
+from adept.release.statement.statement import PrivacyStatement
+
+SECRET = "zebra"
+
+
+class Elements(HTMLParser):
+    """The elements of a page with their attributes."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.found: list[tuple[str, dict[str, str | None]]] = []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.found.append((tag, dict(attrs)))
+
+
+def page(stated: PrivacyStatement | dict[str, Any], examples: list[tuple[str, str]] | None = None) -> str:
+    described = stated if isinstance(stated, dict) else stated.to_json()
+    return approval_page(described, examples or [], title="out.csv", statement="out.csv.privacy.json")
+
+
+def said(html: str) -> str:
+    """The page's words on one line."""
+    return " ".join(re.sub(r"<[^>]+>", " ", html.partition("</style>")[2]).split())
+
+
+def test_a_release_with_its_page_is_published_whole_and_the_page_holds_no_record(
+    adept_here: Run, topic_run: Path, tmp_path: Path
+) -> None:
+    rows = "".join(json.dumps({"text": f"{SECRET} {place}", "intent": "fare"}) + "\n" for place in range(6))
+    (tmp_path / "in.jsonl").write_text(rows)
+    command = [f"model_dir={topic_run}", f"input={tmp_path}/in.jsonl", "epsilon=8", "report=true"]
+    done = adept_here("rewrite", *command, "mechanism=learned_codebook", f"output={tmp_path}/out.jsonl")
+    assert done.returncode == 0, done.stderr
+    assert sorted(path.name for path in tmp_path.iterdir()) == [
+        "in.jsonl", "out.jsonl", "out.jsonl.privacy.json", "out.jsonl.report.html"
+    ]  # fmt: skip
+    html = (tmp_path / "out.jsonl.report.html").read_text("utf-8")
+    assert SECRET not in html
+    words = said(html)
+    assert "For approval: out.jsonl" in words
+    assert "records rewritten 6" in words
+    assert "Epsilon is 8 for each record." in words
+    assert "the odds between any two records with the same label change at most 2,981-fold" in words
+    assert "They pick the right one in at most 75 of 100 cases." in words
+    assert "each record&#39;s label" in words
+    assert "a public sentence becomes" in words
+    assert "adept verify out.jsonl.privacy.json" in words
+    assert json.loads((tmp_path / "out.jsonl.privacy.json").read_text())["output_sha256"] in words
+    again = adept_here("rewrite", *command, "mechanism=learned_codebook", f"output={tmp_path}/out.jsonl")
+    assert (again.returncode, "is not overwritten" in again.stderr) == (2, True)
+
+
+def test_a_central_release_has_a_page_of_its_own_kind(adept_here: Run, topic_run: Path, tmp_path: Path) -> None:
+    (tmp_path / "in.jsonl").write_text(f'{{"text": "{SECRET}", "intent": "fare"}}\n')
+    done = adept_here("synthesize", f"model_dir={topic_run}", f"input={tmp_path}/in.jsonl", f"output={tmp_path}/out.jsonl",
+                      "epsilon=1", "label_set=[fare,flight]", "rows=5", "report=true", "ledger=none")  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    html = (tmp_path / "out.jsonl.report.html").read_text("utf-8")
+    assert SECRET not in html
+    assert "No row of the output was made from a single record" in said(html)
+    assert "the odds that a record took part or not change at most 2.719-fold" in said(html)
+    assert "Every row is a public sentence of the model, such as" in said(html)
+
+
+def test_nothing_on_the_page_runs_or_is_loaded_and_what_others_wrote_stays_text() -> None:
+    odd = "<script>alert(1)</script>"
+    html = page(statement(kept_columns=[odd]), [(odd, odd)])
+    parsed = Elements()
+    parsed.feed(html)
+    assert {tag for tag, _ in parsed.found} <= {
+        "html", "head", "meta", "title", "style", "body", "h1", "h2", "p", "div", "span", "table", "thead", "tbody", "tr", "th",
+        "td", "ul", "li", "pre",
+    }  # fmt: skip
+    assert not any(name in ("src", "href") or name.startswith("on") for _, given in parsed.found for name in given)
+    assert "url(" not in html
+    assert "@import" not in html
+    assert html.count("&lt;script&gt;") >= 3
+
+
+@pytest.mark.parametrize(
+    ("changes", "told"),
+    [
+        (
+            {"max_records_per_person": 2},
+            "nobody contributed more than 2 records. By basic composition, a person&#39;s total epsilon is at most 4",
+        ),
+        ({"mechanism": Gaussian(epsilon=2.0)}, "Epsilon is 2 for each record, and delta 1e-6."),
+        ({"mechanism": OriginalLaplace(epsilon=2.0)}, "the claim of the mechanism, which is false"),
+        ({"mechanism": OriginalLaplace(epsilon=2.0)}, "Epsilon is 8 for each record."),
+        ({"training_data": {"name": "x", "public": False}}, "which is PRIVATE"),
+        ({"simulated": True}, "seeded noise: it guarantees nothing"),
+        ({"kept_columns": ["time"]}, "each record&#39;s time"),
+        ({"mechanism": L1Laplace(epsilon=60.0)}, "next to nothing is guaranteed"),
+        (
+            {"shuffled": Shuffled(here=True, records=5, smallest=5, epsilon=0.5, delta=1e-6)},
+            "as each record is hidden among 5 records. This holds under three conditions: nobody contributed more than one record",
+        ),
+        ({}, "If a person contributed m records, their total epsilon and delta are m times as large."),
+    ],
+)
+def test_the_page_says_what_the_statement_says(changes: dict[str, Any], told: str) -> None:
+    assert told in said(page(statement(**changes)))
+
+
+@pytest.mark.parametrize("persons", [True, False])
+@pytest.mark.parametrize("neighbours", [ADD_OR_REMOVE, REPLACE])
+def test_the_page_of_a_central_release_has_the_statements_words(neighbours: str, persons: bool) -> None:
+    """Among them what one record gets where persons are protected, and m times for m records where they are not."""
+    stated = central(
+        persons=persons, votes=Votes(epsilon=1.0, neighbours=neighbours, votes_per_person=2 if persons else 1)
+    )
+    words = unescape(said(page(stated)))
+    assert stated["composition"] in words
+    assert ("the epsilon of one record alone is" in words) == persons
+    assert ("If a person contributed m records, their total epsilon is m times as large." in words) == (not persons)
+    assert all(exception in words for exception in READING_EXCEPTIONS)
+
+
+def test_where_nothing_is_guaranteed_the_page_says_that_alone() -> None:
+    described = statement().to_json() | {"epsilon": "inf"}
+    words = said(page(described))
+    assert "Nothing is guaranteed: epsilon is infinite." in words
+    assert "fold" not in words.partition("What is not covered")[0]
