@@ -25,7 +25,7 @@ from adept.cli.overrides import configure
 from adept.errors import AdeptError
 from adept.mechanisms import BY_NAME, LearnedCodebook
 from adept.mechanisms.base import MechanismChoice
-from adept.mechanisms.epsilon_as_odds import good_enough
+from adept.mechanisms.odds import good_enough
 
 ROOT = Path(__file__).parent.parent
 PAGES = [

@@ -9,14 +9,14 @@ from adept.cli.rewrite import foreign_lines, print_lines, run_release, statement
 from adept.data.labels import read_label_set
 from adept.errors import ConfigurationError
 from adept.mechanisms.central_counts import ADD_OR_REMOVE
-from adept.mechanisms.epsilon_as_odds import odds_change
 from adept.mechanisms.guarantee import words
+from adept.mechanisms.odds import odds_change
 from adept.release.central_release import TallyNotes, check_label_set, prepare_synthesis, synthesize_file
 from adept.release.default_ledger import find_key
 from adept.release.input_files import Inputs
 from adept.release.release_flow import preview
 from adept.release.statement import CentralStatement
-from adept.rewriting.expected_content_and_warnings import first_texts
+from adept.rewriting.expectation import first_texts
 from adept.synthesis.synthesizer import ROWS_PER_RECORD, Synthesizer
 
 

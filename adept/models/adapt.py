@@ -33,7 +33,7 @@ from torch.nn.functional import normalize
 from adept.data.corpus import Corpus
 from adept.errors import DataError, ModelError
 from adept.mechanisms.policy import MANY_EXAMPLES
-from adept.models.codebook_learning import TEXT_CODEWORDS, encode_public, learn_codebooks
+from adept.models.codebooks import TEXT_CODEWORDS, encode_public, learn_codebooks
 from adept.models.config import (
     TOPICS,
     FitResult,
@@ -45,9 +45,9 @@ from adept.models.config import (
 )
 from adept.models.saved_model import Autoencoder
 from adept.models.sentences.listed_texts import MAX_LISTED_WORDS, ListedTexts, Words
+from adept.models.sentences.meanings import Codes, Meanings, multiply_all
 from adept.models.sentences.nearest_text import join_groups
 from adept.models.sentences.sentence_list import SentenceList, words_of
-from adept.models.sentences.word_weights_and_meanings import Codes, Meanings, multiply_all
 from adept.models.tokenizer import UNKNOWN, Tokenizer, join_words
 from adept.models.topics import MEANING
 from adept.models.word_vectors import Lexicon

@@ -24,7 +24,7 @@ from torch.utils.data import DataLoader, Dataset, Sampler
 
 from adept.data.corpus import Corpus
 from adept.errors import ConfigurationError, DataError, printable
-from adept.models.codebook_learning import draw_codewords, fit_topics, learn_codes
+from adept.models.codebooks import draw_codewords, fit_topics, learn_codes
 from adept.models.config import BEST, CHECKPOINTS, MODEL, TOPICS, FitResult, ModelConfig, TrainerConfig, TrainSpec
 from adept.models.lstm_autoencoder import lightning_module, noise_between
 from adept.models.saved_model import MAX_HELD_OUT, Autoencoder, pad

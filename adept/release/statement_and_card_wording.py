@@ -10,8 +10,8 @@ import math
 from typing import TYPE_CHECKING, Any
 
 from adept.data.reading import READING_EXCEPTIONS
-from adept.mechanisms.epsilon_as_odds import odds_change
 from adept.mechanisms.guarantee import total, words
+from adept.mechanisms.odds import odds_change
 from adept.release.shuffle_guarantee import Shuffled
 from adept.release.statement_provenance import plain_name
 

@@ -4,10 +4,10 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 from adept.data.corpus import Corpus
-from adept.mechanisms.epsilon_as_odds import CANDIDATES
 from adept.mechanisms.guarantee import Guarantee
+from adept.mechanisms.odds import CANDIDATES
 from adept.rewriting.cells import NO_NAME, Cells
-from adept.rewriting.expected_content_and_warnings import Expectation, choose_probes, expectation
+from adept.rewriting.expectation import Expectation, choose_probes, expectation
 from adept.rewriting.rewriter import Rewriter
 
 TABLE_BUDGETS = (1.0, 2.0, 4.0, 8.0, 12.0, 16.0)  # in nats
@@ -19,7 +19,7 @@ ADVICE = (
     "if nobody needs rows one by one, use synthesize at 1 to 2"
 )
 
-QUESTION = f"an attacker picks the right one of {CANDIDATES:,} candidates in"  # answered by ``epsilon_as_odds.risk``
+QUESTION = f"an attacker picks the right one of {CANDIDATES:,} candidates in"  # answered by ``odds.risk``
 SHARE_HEADINGS = ("topic kept (by chance)", "words kept (by chance)", "word for word")
 
 

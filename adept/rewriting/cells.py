@@ -1,7 +1,7 @@
 """The sentences about a label, one of which replaces a record that keeps its label.
 
 The sentences of a label are chosen by the label's public name
-(``adept.models.label_names_and_sentences``). The set of a label's sentences is the label's *cell*.
+(``adept.models.names``). The set of a label's sentences is the label's *cell*.
 A sentence of the cell is likely to be released if it is near to the record's text. The module
 ``adept.mechanisms.selection`` holds the claim and the proof of privacy.
 
@@ -10,11 +10,11 @@ compares the words of the sentence and the record (``adept.models.sentences.near
 distance is a product: one minus the cosine between the topics of the sentence and the record, times
 the total weight of the record's words, times a constant. If the model has no topics, or if a cell
 has more than MAX_UNGROUPED sentences, meanings are compared instead of topics
-(``adept.models.sentences.word_weights_and_meanings``).
+(``adept.models.sentences.meanings``).
 
 *Claim*: the sentences found for a record depend only on the record, the cell and public facts.
 *Proof*: the words, topics and meaning of a text are whole numbers that depend on this text alone,
-whatever a model's file holds (``WordTopics``, ``word_weights_and_meanings``). Products and sums of
+whatever a model's file holds (``WordTopics``, ``meanings``). Products and sums of
 these numbers are exact in any order. Sentences at equal distances are ordered by their places. So
 the other records of a batch change neither a distance nor an order. QED.
 """
@@ -34,11 +34,11 @@ from adept.mechanisms import Description, Selection
 from adept.mechanisms.policy import common_share
 from adept.models.config import TOPICS
 from adept.models.decoding import Pair
-from adept.models.label_names_and_sentences import LabelCells, Places
+from adept.models.names import LabelCells, Places
 from adept.models.saved_model import Autoencoder
+from adept.models.sentences.meanings import MEANING_LENGTH, Meanings, tabulate
 from adept.models.sentences.nearest_text import MAX_UNGROUPED, MEANING_HALVES, SentenceIndex
 from adept.models.sentences.sentence_list import SentenceList, words_of
-from adept.models.sentences.word_weights_and_meanings import MEANING_LENGTH, Meanings, tabulate
 from adept.models.topics import WordTopics
 from adept.rewriting.alphabets import Alphabet, Labels
 

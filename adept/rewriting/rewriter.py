@@ -134,7 +134,7 @@ class Rewriter:
         """
         hub = {name: options.pop(name) for name in HUB_OPTIONS if name in options}
         if HUB_NAME.fullmatch(str(directory)) and not Path(directory).exists():
-            from adept.rewriting.hugging_face_hub import fetch  # only now: the Hub's library takes long to import
+            from adept.rewriting.hub import fetch  # only now: the Hub's library takes long to import
 
             model, tokenizer = fetch(str(directory), **hub)
         else:
@@ -276,8 +276,8 @@ class Rewriter:
         (Path(directory) / "README.md").write_text(model_card(self.model), "utf-8")
 
     def push_to_hub(self, name: str, *, accept_private_model: bool = False, **options: Any) -> str:
-        """Publish the model on the Hub as "owner/model" (``hugging_face_hub.publish``)."""
-        from adept.rewriting.hugging_face_hub import publish
+        """Publish the model on the Hub as "owner/model" (``hub.publish``)."""
+        from adept.rewriting.hub import publish
 
         return publish(self.model, self.tokenizer, name, accept_private_model=accept_private_model, **options)
 

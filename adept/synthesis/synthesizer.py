@@ -28,10 +28,10 @@ from adept.models.saved_model import Autoencoder
 from adept.models.tokenizer import Tokenizer
 from adept.ranges import check_integer
 from adept.rewriting.loading import check_release, load_model
-from adept.synthesis.draw_by_label_names import choose_texts, score_labels, spell_label_set
-from adept.synthesis.labels_of_synthetic_text import Estimate, estimate
+from adept.synthesis.labels import Estimate, estimate
+from adept.synthesis.prior import choose_texts, score_labels, spell_label_set
+from adept.synthesis.tally import NO_TEXT, OUTSIDE, Tally
 from adept.synthesis.vote_cells import MAX_CELLS, PublicCells, PublicTexts, WritableTexts, choose_size, largest_size
-from adept.synthesis.votes_per_person import NO_TEXT, OUTSIDE, Tally
 
 MAX_ROWS = 10**8
 ROWS_PER_RECORD, MANY_ROWS = 4, 16_000  # that are written by default: rows for each record, up to MANY_ROWS

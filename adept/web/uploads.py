@@ -24,7 +24,7 @@ from adept.release.publication import CARD, STATEMENT
 from adept.release.record_identity import secret_key
 from adept.release.release_flow import preview
 from adept.release.rewrite_options import ReleaseRequest
-from adept.rewriting.expected_content_and_warnings import LABELLED, expected_lines
+from adept.rewriting.expectation import LABELLED, expected_lines
 
 UPLOAD_ENDINGS = ("csv", "tsv", "txt", "jsonl", "ndjson", "json")
 MAX_UPLOAD_BYTES = 20 * 2**20

@@ -10,9 +10,9 @@ from adept.errors import ModelError
 from adept.models import adapt as nearby
 from adept.models.adapt import are_terms, nearest_first, read_page, sentences_about, spell_out
 from adept.models.sentences import sentence_list
+from adept.models.sentences.meanings import Meanings
 from adept.models.sentences.sentence_files import load_sentences, save_sentences
 from adept.models.sentences.sentence_list import SentenceList, words_of
-from adept.models.sentences.word_weights_and_meanings import Meanings
 from adept.models.tokenizer import join_words
 from adept.models.word_vectors import Lexicon
 

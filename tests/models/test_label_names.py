@@ -2,7 +2,7 @@
 
 import pytest
 
-from adept.models.label_names_and_sentences import words_of_name
+from adept.models.names import words_of_name
 from adept.models.word_vectors import Lexicon
 
 

@@ -17,9 +17,9 @@ from adept import audit
 from adept.errors import ConfigurationError, ModelError
 from adept.mechanisms import Description
 from adept.mechanisms.random_draws import exponential_series
-from adept.models.label_names_and_sentences import LabelCells
+from adept.models.names import LabelCells
 from adept.models.sentences import nearest_text
-from adept.models.sentences.word_weights_and_meanings import tabulate
+from adept.models.sentences.meanings import tabulate
 from adept.models.tokenizer import join_words
 from adept.models.topics import WordTopics
 from adept.rewriting import cells

@@ -27,7 +27,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from adept.models.sentences.listed_texts import ListedTexts
-from adept.models.sentences.word_weights_and_meanings import (
+from adept.models.sentences.meanings import (
     ADDED_COST,
     MEANING_LENGTH,
     MISSING_COST,

@@ -23,8 +23,8 @@ from dataclasses import dataclass, field
 from adept.data.text_arguments import text_list
 from adept.errors import ConfigurationError
 from adept.models.sentences.listed_texts import MAX_LISTED_WORDS, MAX_WORDS, ListedTexts, Words
+from adept.models.sentences.meanings import Learned, Meanings, WordWeights
 from adept.models.sentences.nearest_text import SentenceIndex, group_meanings
-from adept.models.sentences.word_weights_and_meanings import Learned, Meanings, WordWeights
 from adept.models.tokenizer import PUNCTUATION, join_words
 from adept.models.word_vectors import Lexicon
 

@@ -10,9 +10,7 @@ from broad import by_words
 
 from adept.models.sentences import nearest_text
 from adept.models.sentences.listed_texts import ListedTexts
-from adept.models.sentences.nearest_text import SentenceIndex
-from adept.models.sentences.sentence_list import words_of
-from adept.models.sentences.word_weights_and_meanings import (
+from adept.models.sentences.meanings import (
     MEANING_LENGTH,
     MISSING_COST,
     NEGATION_FACTOR,
@@ -20,6 +18,8 @@ from adept.models.sentences.word_weights_and_meanings import (
     Meanings,
     WordWeights,
 )
+from adept.models.sentences.nearest_text import SentenceIndex
+from adept.models.sentences.sentence_list import words_of
 from adept.models.word_vectors import Lexicon
 
 Words = tuple[str, ...]

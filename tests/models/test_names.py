@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from adept.models import label_names_and_sentences
-from adept.models.label_names_and_sentences import LabelCells, choose_near, choose_tilt
+from adept.models import names
+from adept.models.names import LabelCells, choose_near, choose_tilt
 from adept.models.sentences.sentence_list import SentenceList
 from adept.models.tokenizer import join_words
 
@@ -58,7 +58,7 @@ def test_a_cell_is_a_function_of_the_label_alone(sentences: SentenceList, monkey
     ]
     alone = {name: cells_of(sentences).of([name])[name] for name in names}
     together, backwards = cells_of(sentences).of(names), cells_of(sentences).of([*names[::-1], *ODD_NAMES])
-    monkeypatch.setattr(label_names_and_sentences, "MAX_PLACES", 64 * 3)  # three cells are kept
+    monkeypatch.setattr(names, "MAX_PLACES", 64 * 3)  # three cells are kept
     forgetful = cells_of(sentences)
     again = [forgetful.of([name])[name] for name in [*names, *names]]
     assert len(forgetful._kept) == 3

@@ -15,7 +15,7 @@ density is high (``adept.synthesis.vote_cells``). For the density, the two vecto
 *meanings*, which are computed from the lexicon's vectors of words.
 
 *Labels*: ``score_labels`` computes log odds of the labels of each text from the labels' names.
-``adept.synthesis.labels_of_synthetic_text`` corrects these log odds with the help of the noisy
+``adept.synthesis.labels`` corrects these log odds with the help of the noisy
 counts. For these log odds, the two vectors in the cosine are features
 (``adept.synthesis.vote_cells``).
 
@@ -36,9 +36,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from adept.models.adapt import read_meanings
-from adept.models.label_names_and_sentences import compare_names, spell_names
+from adept.models.names import compare_names, spell_names
+from adept.models.sentences.meanings import MEANING_LENGTH, multiply_all
 from adept.models.sentences.sentence_list import SentenceList, words_of
-from adept.models.sentences.word_weights_and_meanings import MEANING_LENGTH, multiply_all
 from adept.models.tokenizer import join_words
 from adept.synthesis.vote_cells import GRID, PublicCells, PublicTexts
 

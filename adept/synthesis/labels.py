@@ -6,7 +6,7 @@ numbers of votes for the cells are known.
 
 One model of the public texts explains the counts of all cells. A text with features z has the label
 c with probability ``p(c|z) = softmax(W z + s)_c``, where W is a fitted matrix. The text's scores s
-are computed from the names of the labels (``adept.synthesis.draw_by_label_names``); they are zero
+are computed from the names of the labels (``adept.synthesis.prior``); they are zero
 if the lexicon knows no word of any name. The *weight* ``w_t`` of a text t is the estimated number
 of records that resemble t. So ``w_t * p(c|z_t)`` of these records are expected to vote for label c.
 The expected count of a cell with label c is the sum of these products over all texts of the cell's

@@ -39,9 +39,9 @@ from numpy.typing import NDArray
 
 from adept.models.adapt import read_meanings, spell_out
 from adept.models.sentences.listed_texts import Words
+from adept.models.sentences.meanings import MEANING_LENGTH, multiply_all
 from adept.models.sentences.nearest_text import SentenceIndex
 from adept.models.sentences.sentence_list import SentenceList, words_of
-from adept.models.sentences.word_weights_and_meanings import MEANING_LENGTH, multiply_all
 from adept.models.word_vectors import Lexicon
 
 MIN_LETTERS = 3  # of a word that can say what a label means: codes have shorter ones

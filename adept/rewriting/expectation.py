@@ -24,9 +24,9 @@ from adept.data.formats import Record
 from adept.data.text_arguments import text_list
 from adept.mechanisms import Description, policy
 from adept.mechanisms.guarantee import words
-from adept.models.codebook_learning import encode_public
-from adept.models.label_names_and_sentences import spell_names
-from adept.models.reconstruction_share import mean_word_f1
+from adept.models.codebooks import encode_public
+from adept.models.names import spell_names
+from adept.models.reconstruction import mean_word_f1
 from adept.models.tokenizer import UNKNOWN, Tokenizer
 from adept.rewriting.alphabets import Alphabet
 from adept.rewriting.cells import Cells
