@@ -25,8 +25,8 @@ from adept.errors import ConfigurationError
 from adept.mechanisms import Description, JointResponse, LearnedCodebook
 from adept.mechanisms.base import MechanismChoice
 from adept.models import adapt as examples
-from adept.models.adapt import sentences_about
 from adept.models.codebooks import encode_public
+from adept.models.names import sentences_about
 from adept.models.reconstruction import mean_word_f1
 from adept.models.saved_model import Autoencoder
 from adept.models.sentences.sentence_list import words_of

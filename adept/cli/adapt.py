@@ -10,9 +10,10 @@ from adept.data.corpus import Corpus, read_corpus
 from adept.data.labels import read_label_set
 from adept.data.writing import new_directory
 from adept.errors import ConfigurationError, DataError, ModelError
-from adept.models.adapt import adapt, are_terms, fine_tune, read_page, sentences_about
+from adept.models.adapt import adapt, fine_tune, read_page
 from adept.models.config import MODEL
 from adept.models.model_card import model_card
+from adept.models.names import are_terms, sentences_about
 from adept.models.saved_model import Autoencoder
 from adept.rewriting.loading import load_model, model_directory
 

@@ -11,13 +11,14 @@ from adept.errors import ConfigurationError
 from adept.mechanisms.central_counts import ADD_OR_REMOVE
 from adept.mechanisms.guarantee import words
 from adept.mechanisms.odds import odds_change
+from adept.mechanisms.policy import ROWS_PER_RECORD
 from adept.release.central_release import TallyNotes, check_label_set, prepare_synthesis, synthesize_file
 from adept.release.default_ledger import find_key
 from adept.release.input_files import Inputs
 from adept.release.release_flow import preview
 from adept.release.statement import CentralStatement
 from adept.rewriting.expectation import first_texts
-from adept.synthesis.synthesizer import ROWS_PER_RECORD, Synthesizer
+from adept.synthesis.synthesizer import Synthesizer
 
 
 def main(config: SynthesizeConfig) -> None:

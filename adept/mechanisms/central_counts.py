@@ -84,12 +84,12 @@ from numpy.typing import NDArray
 from adept.errors import ConfigurationError
 from adept.mechanisms.discrete_laplace import exact_laplace, smallest_scale
 from adept.mechanisms.guarantee import Guarantee, total, words
+from adept.mechanisms.policy import NUMBER_SHARE
 from adept.ranges import BUDGETS, check_between, check_integer
 
 ADD_OR_REMOVE, REPLACE = "add_or_remove", "replace"
 COUNTS_MOVED = {ADD_OR_REMOVE: 1, REPLACE: 2}  # number of counts that one vote can change by one
 MAX_VOTES = 10**6  # largest ``votes_per_person``
-NUMBER_SHARE = 2.0**-5  # share of epsilon for the number of votes; a power of two, so that the product is exact
 # Largest count of a cell; ``exact_laplace`` may limit sums further, which costs accuracy, not privacy
 MAX_CELL_VOTES = 1 << 40
 NOISE_BATCH = 1 << 18  # counts whose noise is drawn together: memory stays flat

@@ -32,8 +32,17 @@ from torch.nn.functional import normalize
 
 from adept.data.corpus import Corpus
 from adept.errors import DataError, ModelError
-from adept.mechanisms.policy import MANY_EXAMPLES
-from adept.models.codebooks import TEXT_CODEWORDS, encode_public, learn_codebooks
+from adept.mechanisms.policy import (
+    ADAPTED_CODEWORDS,
+    FEW_PLACING,
+    MANY_EXAMPLES,
+    MANY_PLACING,
+    MEANING,
+    MIN_KNOWN_WORD_SHARE,
+    REDUNDANT_COSINE,
+    TEXT_CODEWORDS,
+)
+from adept.models.codebooks import encode_public, learn_codebooks
 from adept.models.config import (
     TOPICS,
     FitResult,
@@ -43,26 +52,18 @@ from adept.models.config import (
     TrainingData,
     TrainSpec,
 )
+from adept.models.names import sentences_about
 from adept.models.saved_model import Autoencoder
 from adept.models.sentences.listed_texts import MAX_LISTED_WORDS, ListedTexts, Words
-from adept.models.sentences.meanings import Codes, Meanings, multiply_all
+from adept.models.sentences.meanings import Codes
 from adept.models.sentences.nearest_text import join_groups
 from adept.models.sentences.sentence_list import SentenceList, words_of
 from adept.models.tokenizer import UNKNOWN, Tokenizer, join_words
-from adept.models.topics import MEANING
 from adept.models.word_vectors import Lexicon
 
 MIN_EXAMPLES, MAX_TOPICS = 8, 400
-MAX_DOMAIN_CODEWORDS, MAX_BROAD_CODEWORDS = 1024, 4096  # codewords of an adapted model
-MIN_KNOWN_WORD_SHARE = 0.85  # share of known words below which fewer examples show a domain too
-REDUNDANT_COSINE = 0.8  # cosine from which on one public text says what another does
-MAX_TERM_WORDS = 3  # words of a line that names a thing and is no sentence
-MAX_SENTENCES, MIN_PER_TERM = 1000, 8  # sentences for all terms together, and least number for one term
-PRODUCT_BATCH_TEXTS = 64  # texts whose products with all sentences are computed together
 # Nothing is learned from held-out examples: an estimate of utility rests on them
 MAX_HELD_OUT_EXAMPLES, EXAMPLES_PER_HELD_OUT = 50, 12
-# Weight of an example in topics; number of own texts beside them; share of random ones.
-MANY_PLACING, FEW_PLACING = (3, 4000, 0.0), (1, 16000, 0.5)
 READ_LATENTS = ("topics.rarity", "topics.directions", "topics.offset", "to_state.weight", "decoder.weight_ih_l0")
 
 
@@ -110,8 +111,7 @@ def adapt(
     if few:
         adapted.codebooks = codebooks_about(*latents, seed=seed)
     else:
-        most = MAX_BROAD_CODEWORDS if broad else MAX_DOMAIN_CODEWORDS
-        adapted.codebooks = codebooks_at(*latents[:2], most=most, seed=seed)
+        adapted.codebooks = codebooks_at(*latents[:2], most=ADAPTED_CODEWORDS[broad], seed=seed)
     adapted.sentences = _list_sentences(examples, [*own, *others], listed, held_out=held_out, seed=seed, broad=broad)
     return adapted.eval(), new_tokenizer
 
@@ -290,32 +290,12 @@ def fine_tune(
     return fit(model, tokenizer, texts, Corpus(examples.texts), spec, output_dir=output_dir)
 
 
-def spell_out(name: str) -> str:
-    """Return the words of a name, such as "card payment failed" for "CardPaymentFailed"."""
-    return " ".join(words_of(re.sub(r"(?<=[a-z])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])|[_\-./:]+", " ", name)))
-
-
-def are_terms(lines: Sequence[str]) -> bool:
-    """Return True if most lines are as short as a term: they have at most MAX_TERM_WORDS words."""
-    return 2 * sum(len(words_of(line)) <= MAX_TERM_WORDS for line in lines) > len(lines)
-
-
 def read_page(page: str) -> list[str]:
     """Return the headings and sentences of a Markdown page, without markup, links and code."""
     text = re.sub(r"```.*?```|<[^>]*>|!?\[([^\]]*)\]\([^)]*\)", r"\1", page, flags=re.DOTALL)
     lines = (re.sub(r"^[\s#>*+\-|]+|[*_`|]+", " ", line) for line in text.splitlines())
     parts = (part.strip() for line in lines for part in re.split(r"(?<=[.!?])\s+", line))
     return [part for part in parts if words_of(part)]
-
-
-def sentences_about(sentences: SentenceList, terms: Iterable[str]) -> list[str]:
-    """Return the sentences of broad text that are nearest in meaning to each term."""
-    asked = list(dict.fromkeys(filter(None, map(spell_out, terms))))
-    meanings, table = read_meanings(sentences)
-    each = max(MIN_PER_TERM, MAX_SENTENCES // max(1, len(asked)))
-    products = multiply_all(meanings.of(map(words_of, asked)), table)
-    found = [place for row in products for place in np.argsort(-row, kind="stable")[:each].tolist() if row[place] > 0]
-    return [join_words(sentences[place]) for place in dict.fromkeys(found)]
 
 
 def nearest_first(
@@ -327,23 +307,14 @@ def nearest_first(
     part holds the first ``besides`` of the other utterances (``adept.models.sentences.sentence_list``). The
     third part holds all other sentences.
     """
-    meanings, table = read_meanings(sentences)
+    table = sentences.table()
     nearness = np.full(len(table), -np.inf, dtype=np.float32)
-    for start in range(0, len(texts), PRODUCT_BATCH_TEXTS):
-        asked = meanings.of(map(words_of, texts[start : start + PRODUCT_BATCH_TEXTS]))
-        nearness = np.maximum(nearness, multiply_all(asked, table).max(axis=0))
+    for products in sentences.compare([*map(words_of, texts)], table):
+        np.maximum(nearness, products, out=nearness)
     first = np.argsort(-nearness, kind="stable")[:most]
     second = np.setdiff1d(np.arange(len(sentences.utterances)), first)[:besides]
     near, others = ([sentences[place] for place in places.tolist()] for places in (first, second))
     return near, others, _list_without(sentences, table, np.concatenate([first, second]))
-
-
-def read_meanings(sentences: SentenceList) -> tuple[Meanings, Codes]:
-    """Return the ``Meanings`` of a list of broad text, and its sentences' meanings (N, d)."""
-    if not sentences.is_broad:
-        raise ModelError("model_dir must hold a model of broad text: leave model_dir out, or give examples")
-    meanings = sentences.meanings
-    return meanings, meanings.of(sentences.utterances, sentences.listed)
 
 
 def _list_without(sentences: SentenceList, table: Codes, places: NDArray[np.int64]) -> ListedTexts:

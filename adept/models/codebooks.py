@@ -11,17 +11,15 @@ from torch import Tensor
 from adept.data.corpus import Corpus
 from adept.mechanisms.codebook import SIZES
 from adept.mechanisms.learned_codebook import unit_codewords
-from adept.mechanisms.policy import CODEWORD_POWERS
+from adept.mechanisms.policy import CODEWORD_POWERS, MEANING, TEXT_CODEWORDS
 from adept.models.config import TrainSpec
 from adept.models.saved_model import MAX_HELD_OUT, Autoencoder, pad
 from adept.models.tokenizer import Tokenizer
-from adept.models.topics import MEANING
 
 ENCODED_BATCH_TEXTS = 1024
 KMEANS_BATCH_ROWS = 20_000  # latents that k-means reads in each step
 KMEANS_RESTARTS = (3, 1)  # runs of k-means for up to 256 codewords, and for more
 MAX_NEIGHBOURS = 8  # codewords near a latent, from one of which training may write its text
-TEXT_CODEWORDS = (256, 512, 1024, 2048, 4096, 8192)  # sizes of the codebooks of texts
 
 
 def learn_codebooks(latents: Tensor, *, seed: int = 0, also: int = 0) -> dict[int, Tensor]:

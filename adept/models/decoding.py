@@ -15,14 +15,13 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from adept.mechanisms.policy import POOL_SIZES, POOL_TEXTS
 from adept.mechanisms.random_draws import fresh_index
 from adept.models.config import TOPICS, DecodingConfig
 from adept.models.lstm_autoencoder import fill_up
 from adept.models.saved_model import Autoencoder
 from adept.models.tokenizer import END, FIRST_LABEL, PAD
 
-POOL_TEXTS = 10_240  # texts of all pools together; more if there are many codewords
-MIN_POOL, MAX_POOL = 10, 40  # texts of the pool of one codeword
 NEAREST_ROWS = 32  # rows of every product; fewer latents are filled up with zeros
 Pair = tuple[str, str | None]  # a text, and its label where one was written or released with it
 
@@ -119,7 +118,7 @@ class PublicTexts:
 
 def pool_size(codewords: int) -> int:
     """Return the number of texts in a codeword's pool: the fewer codewords, the larger the pool."""
-    return min(MAX_POOL, max(MIN_POOL, POOL_TEXTS // codewords))
+    return min(POOL_SIZES[1], max(POOL_SIZES[0], POOL_TEXTS // codewords))
 
 
 class Pools:

@@ -18,14 +18,13 @@ from scipy.sparse import csr_array, csr_matrix, diags, hstack, identity
 from torch import Tensor, nn
 
 from adept.errors import DataError, ModelError
+from adept.mechanisms.policy import COOCCURRENCE, SPELLING
 from adept.models.sentences.listed_texts import MAX_WORDS
 from adept.models.tokenizer import FIRST_LABEL
 from adept.models.word_vectors import Lexicon
 
 TEXTS_PER_TOPIC, MIN_TEXTS_WITH_WORD = 8, 2  # public texts for each topic; least number of texts with a word
 PART_LETTERS, MIN_WORDS = (3, 5), 3  # letters of a part of a word; least number of words with a part
-# Weights of spelling, co-occurrence and meaning beside the word itself
-SPELLING, COOCCURRENCE, MEANING = 0.8, 1.5, 3.0
 COOCCURRENCE_WINDOW, VECTOR_DIMS = 8, 150  # for co-occurrence: places on each side; dimensions of a vector
 NEIGHBOUR_POWER = 0.75  # power of the frequency of a neighbour
 MAX_WHOLE_TOPICS = 128  # number of first topics that are computed in whole numbers

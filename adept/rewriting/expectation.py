@@ -24,8 +24,9 @@ from adept.data.formats import Record
 from adept.data.text_arguments import text_list
 from adept.mechanisms import Description, policy
 from adept.mechanisms.guarantee import words
+from adept.mechanisms.policy import BROAD_ROWS, BY_LABEL_ROWS, JOINT_ROWS
 from adept.models.codebooks import encode_public
-from adept.models.names import spell_names
+from adept.models.names import words_of_name
 from adept.models.reconstruction import mean_word_f1
 from adept.models.tokenizer import UNKNOWN, Tokenizer
 from adept.rewriting.alphabets import Alphabet
@@ -50,10 +51,6 @@ NO_LABEL_SET = (
     "gives the right ones"
 )
 NO_ESTIMATE = "no estimate is possible: add expect=FILE public=true with a file of public texts"
-# Rows of each label that rewrites need to teach a classifier more than the labels' names do: a factor
-# divided by a power of epsilon. In a joint release, ln L nats of epsilon are spent on L labels
-# (docs/studies.md, "Rows that teach more than names").
-BY_LABEL_ROWS, BROAD_ROWS, JOINT_ROWS = (140, 1.6), (640, 2.0), (1300, 2.0)
 MIN_TEXT_EPSILON = 0.5  # least part of epsilon, in nats, that the text is said to get
 NUMBERS = re.compile(r"\S*\d\S*")  # numbers and codes, which belong to no language
 
@@ -201,11 +198,14 @@ def _says_labels(writer: Rewriter) -> bool:
     labels: Sequence[str] = writer.joint.labels if writer.joint else ()
     if isinstance(writer.alphabet, Cells):
         labels = writer.alphabet.public_labels
-    return not labels or writer.model.sentences is None or any(spell_names(labels))
+    return not labels or writer.model.sentences is None or any(map(words_of_name, labels))
 
 
 def rows_above_names(writer: Rewriter, epsilon: float) -> float:
-    """Estimate from how many rewrites per label a classifier learns more than from label names."""
+    """Estimate from how many rewrites per label a classifier learns more than from label names.
+
+    A joint release spends ln L nats of epsilon on L labels.
+    """
     labels = len(writer.joint.labels) if writer.joint else 1
     factor, power = JOINT_ROWS if writer.joint else BY_LABEL_ROWS if isinstance(writer.alphabet, Cells) else BROAD_ROWS
     return float(factor / max(epsilon - log(labels), MIN_TEXT_EPSILON) ** power)

@@ -46,12 +46,9 @@ import torch
 from numpy.typing import NDArray
 
 from adept.evaluation.softmax_regression import Features, softmax_regression
+from adept.mechanisms.policy import DISCOUNT, EM_STEPS, FULL_RECORDS, REGRESSION_STEPS, STRENGTH
 from adept.synthesis.vote_cells import GRID, WritableTexts
 
-STRENGTH = 4.0  # C of logistic regression; a smaller C regularises more
-FULL_RECORDS = 64.0  # records per label, in units of the noise's scale, from which on C is STRENGTH; fewer reduce C
-EM_STEPS, REGRESSION_STEPS = 12, 8  # of expectation maximisation, and of the regression within each
-DISCOUNT = 0.25  # share of log p(c) that is taken from a label's score
 MAX_SCORES = 1 << 26  # largest number of texts times labels for a model of texts, which takes 3 GB and minutes
 MIN_WEIGHT = 1e-3  # of a codeword, in shares of the mean weight; a weight of 0 would never be corrected
 MIN_GAP = 1e-6  # a ratio that is nearer to 1 than this counts as 1

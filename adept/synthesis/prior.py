@@ -35,18 +35,14 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from adept.models.adapt import read_meanings
-from adept.models.names import compare_names, spell_names
+from adept.mechanisms.policy import EVEN_SHARE, MAX_ADDED_TEXTS, NAMED_SENTENCES, TILT
+from adept.models.names import compare_names, words_of_name
 from adept.models.sentences.meanings import MEANING_LENGTH, multiply_all
 from adept.models.sentences.sentence_list import SentenceList, words_of
 from adept.models.tokenizer import join_words
 from adept.synthesis.vote_cells import GRID, PublicCells, PublicTexts
 
 MAX_NAMED_LABELS = 512  # with more labels, names are not read, because the regression has a column for each label
-TILT = 10.0  # nats of prior probability for a cosine of one
-EVEN_SHARE = 0.2  # of the density, spread evenly over all sentences
-MAX_ADDED_TEXTS = 16_000  # sentences that are added to a model's utterances
-NAMED_SENTENCES = 300  # sentences nearest to a name, from which ``draw_by_names`` draws
 
 Floats = NDArray[np.float64]
 Scores = NDArray[np.float32]
@@ -59,7 +55,7 @@ def spell_label_set(sentences: SentenceList | None, labels: Sequence[str | None]
     """
     if sentences is None or not sentences.is_broad or len(labels) > MAX_NAMED_LABELS:
         return [()] * len(labels)
-    return spell_names([label or "" for label in labels])
+    return [words_of_name(label or "") for label in labels]
 
 
 def choose_texts(sentences: SentenceList, spelled: Sequence[tuple[str, ...]]) -> PublicTexts:
@@ -125,7 +121,7 @@ def draw_by_names(sentences: SentenceList, labels: Sequence[str], *, seed: int) 
     generator, names = np.random.default_rng(seed), list(dict.fromkeys(labels))
     wanted = np.array([names.index(label) for label in labels])
     places = generator.integers(len(sentences), size=len(labels))
-    for label, products in compare_names(sentences, spell_names(names)):
+    for label, products in compare_names(sentences, [*map(words_of_name, names)]):
         own = np.flatnonzero(wanted == label)
         places[own] = generator.choice(np.argsort(-products, kind="stable")[:NAMED_SENTENCES], size=len(own))
     return [join_words(sentences[place]) for place in places.tolist()]
@@ -133,8 +129,7 @@ def draw_by_names(sentences: SentenceList, labels: Sequence[str], *, seed: int) 
 
 def label_by_names(sentences: SentenceList, names: Sequence[str], texts: Sequence[str]) -> list[str]:
     """Return for each text the name that is nearest to the text in meaning."""
-    spelled = spell_names(names)
-    meanings, _ = read_meanings(sentences)
+    spelled, meanings = [*map(words_of_name, names)], sentences.meanings
     products = multiply_all(meanings.of(map(words_of, texts)), meanings.of(spelled))
     products[:, [not words for words in spelled]] = -np.inf
     return [names[place] for place in products.argmax(axis=1).tolist()]

@@ -23,6 +23,7 @@ from adept.data.text_arguments import plain_text, text_list, value_list
 from adept.errors import ConfigurationError, ModelError
 from adept.mechanisms.central_counts import ADD_OR_REMOVE, Counts, Votes
 from adept.mechanisms.guarantee import Guarantee
+from adept.mechanisms.policy import MANY_ROWS, ROWS_PER_RECORD
 from adept.models.decoding import Pair
 from adept.models.saved_model import Autoencoder
 from adept.models.tokenizer import Tokenizer
@@ -34,7 +35,6 @@ from adept.synthesis.tally import NO_TEXT, OUTSIDE, Tally
 from adept.synthesis.vote_cells import MAX_CELLS, PublicCells, PublicTexts, WritableTexts, choose_size, largest_size
 
 MAX_ROWS = 10**8
-ROWS_PER_RECORD, MANY_ROWS = 4, 16_000  # that are written by default: rows for each record, up to MANY_ROWS
 FALSE_ALARM = 0.05  # probability that noise alone makes a cell stand out
 
 

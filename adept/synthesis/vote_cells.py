@@ -35,16 +35,21 @@ import torch
 from numpy.typing import NDArray
 
 from adept.mechanisms.central_counts import Votes
+from adept.mechanisms.policy import (
+    CODEWORDS_PER_VOTE,
+    LABEL_POWER,
+    MANY_CODEWORDS,
+    MAX_CODEWORDS,
+    MIN_CODEWORDS,
+    NAMED_FACTOR,
+    TEXTS_PER_CODEWORD,
+)
 from adept.models.saved_model import Autoencoder
 from adept.models.tokenizer import Tokenizer
 from adept.models.word_vectors import TextVectors
 
 GRID = 4096  # steps to a unit of features
-MIN_CODEWORDS, MAX_CODEWORDS = 4, 512
-MAX_COMPARISONS, MANY_CODEWORDS = 1 << 31, 2048  # of votes with codewords, if there are many codewords
-CODEWORDS_PER_VOTE, LABEL_POWER = 0.7, 0.75  # codewords for each L^0.75 votes, with L labels and noise of scale 1
-NAMED_FACTOR = 2  # times as many codewords if label names place them, because some lie where no record is
-TEXTS_PER_CODEWORD = 4  # smallest mean number of public texts for a codeword, if no names place codewords
+MAX_COMPARISONS = 1 << 31  # of votes with codewords, if there are many codewords
 MAX_CELLS = 1 << 24
 MAX_KMEANS_PRODUCTS = 10**7  # texts times codewords; above, texts are first divided into KMEANS_GROUPS
 KMEANS_GROUPS, KMEANS_STEPS = 256, 30

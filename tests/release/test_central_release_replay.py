@@ -20,7 +20,7 @@ from adept.release import central_release
 from adept.release.central_release_replay import replay
 from adept.release.statement import CentralStatement
 from adept.rewriting.loading import load_model
-from adept.synthesis import tally as votes_per_person as tallies
+from adept.synthesis import tally as tallies
 from adept.synthesis.neighbouring_files import NeighbouringFiles
 from adept.synthesis.synthesizer import Synthesizer
 from adept.synthesis.tally import OUTSIDE, Tally

@@ -9,13 +9,14 @@ import travel
 from adept import Synthesizer
 from adept.data.corpus import Corpus
 from adept.mechanisms import Votes
+from adept.mechanisms.policy import TILT
 from adept.models.saved_model import Autoencoder
 from adept.models.sentences import sentence_list
 from adept.models.sentences.listed_texts import ListedTexts
 from adept.models.sentences.sentence_list import SentenceList
 from adept.models.tokenizer import Tokenizer, join_words
 from adept.synthesis import prior
-from adept.synthesis.prior import TILT, choose_texts, draw_by_names, label_by_names
+from adept.synthesis.prior import choose_texts, draw_by_names, label_by_names
 from adept.synthesis.tally import Tally
 from adept.synthesis.vote_cells import GRID
 

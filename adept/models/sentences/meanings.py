@@ -29,8 +29,6 @@ from adept.models.sentences.listed_texts import ListedTexts
 from adept.models.word_vectors import Lexicon
 
 WEIGHT_UNIT = 1000  # a word's weight is a whole number of thousandths
-ADDED_COST, MISSING_COST = 4, 10  # factors of the weights of words that a text adds to a record or lacks
-NEGATION_FACTOR = 3  # times as heavy as by rarity: words that negate
 AUXILIARIES = {"do", "does", "did", "is", "are", "was", "were", "has", "have", "had"}
 MODALS = {"could", "would", "should", "must", "need"}
 NEGATIONS = {"not", "no", "never", "without", "nothing", "nobody", "none", "neither", "nor", "cannot"} | {

@@ -26,12 +26,22 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from adept.models.sentences.listed_texts import ListedTexts
-from adept.models.sentences.meanings import (
+from adept.mechanisms.policy import (
     ADDED_COST,
-    MEANING_LENGTH,
+    MANY_TEXTS,
+    MAX_GROUPS,
+    MEANING_HALVES,
     MISSING_COST,
     NEGATION_FACTOR,
+    PROBED_GROUPS,
+    SCRAP_WORDS,
+    SHORTLIST_FACTOR,
+    SHORTLIST_TEXTS,
+    TEXTS_PER_GROUP,
+)
+from adept.models.sentences.listed_texts import ListedTexts
+from adept.models.sentences.meanings import (
+    MEANING_LENGTH,
     NEGATIONS,
     Codes,
     Meanings,
@@ -39,20 +49,13 @@ from adept.models.sentences.meanings import (
     tabulate,
 )
 
-MAX_GROUPS, TEXTS_PER_GROUP = 512, 64  # centres at most, and texts for each of them at least, about
 GROUP_TEXTS, JOINED_GROUP_TEXTS = 768, 1024  # at most, when a group is made and when others have joined it
 MAX_UNGROUPED = 1 << 15  # texts that are all compared
-PROBED_GROUPS = 40  # groups whose texts are compared
 KMEANS_ROUNDS = 8
 CENTRE_BATCH = 1 << 13  # texts whose centres are looked for together
 PLACE_UNIT = 1 << 21  # texts at most, which loading a list checks
 ORDERED_TEXTS = 1024  # at the beginning of the order
 TRIED_TEXTS, TARGET_TEXTS = 128, 1000  # candidates for each place there, and texts to be near to
-MANY_TEXTS = 1 << 15
-MEANING_HALVES = 4, 1  # of the record's weight, that a cosine of 0 adds: among fewer texts than MANY_TEXTS, and more
-SHORTLIST_TEXTS = 128  # texts that are compared by their words
-SHORTLIST_FACTOR = 4  # times as many are compared as are asked for
-SCRAP_WORDS = 3  # fewer different words than this, and than half of its record, make no sentence
 MAX_DISTANCES = 1 << 20  # that are computed together, if records are compared with all texts
 BATCH_RECORDS = 256  # records whose products are computed together
 SILENT_MARKS = frozenset(',;:!?()[]."')  # tokens of a text that are no words
