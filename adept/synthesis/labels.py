@@ -1,41 +1,20 @@
 r"""Estimate, from noisy counts, how many records resemble each public text, and the text's label.
 
-A *codeword* is the centre of a group of similar public texts, and a *cell* is a pair of a codeword
-and a label (``adept.synthesis.vote_cells``). Each record votes for one cell, and only the noisy
-numbers of votes for the cells are known.
+A *codeword* is the centre of a group of similar public texts, and a *cell* is a pair of a codeword and a
+label (``adept.synthesis.vote_cells``). Only the noisy numbers of votes for the cells are known.
 
-One model of the public texts explains the counts of all cells. A text with features z has the label
-c with probability ``p(c|z) = softmax(W z + s)_c``, where W is a fitted matrix. The text's scores s
-are computed from the names of the labels (``adept.synthesis.prior``); they are zero
-if the lexicon knows no word of any name. The *weight* ``w_t`` of a text t is the estimated number
-of records that resemble t. So ``w_t * p(c|z_t)`` of these records are expected to vote for label c.
-The expected count of a cell with label c is the sum of these products over all texts of the cell's
-codeword. This method is called learning from proportions (Quadrianto, Smola, Caetano and Le 2009,
-"Estimating labels from label proportions").
+One model of the public texts explains all counts: a text with features z has the label c with probability
+``p(c|z) = softmax(W z + s)_c``, where the scores s come from the names of the labels
+(``adept.synthesis.prior``). The *weight* of a text is the estimated number of records that resemble it: an
+average, by empirical Bayes, of its codeword's noisy counts and of its expected share. W is fitted by
+expectation maximisation; with few records per label, labels depend more on the scores than on the counts.
+A text gets the label with the largest ``log p(c|z) - log(p(c)) / 4``, where ``p(c)`` is the weighted mean
+of ``p(c|z)``. With more than MAX_SCORES pairs of a text and a label, a text gets the label with the
+largest noisy count for its codeword. ``docs/design/synthesis.md``, "From counts to labels", has the
+details.
 
-*Weights*: there are two estimates of the number of votes for a codeword. The first estimate is the
-sum of the codeword's noisy counts, whose noise has variance ``v``. The second estimate is the noisy
-number of all votes, times the share of votes that the codeword's public texts are expected to get.
-The mean squared error ``m`` of the second estimate is estimated from the differences between the
-two estimates over all codewords (empirical Bayes). In the best weighted average of the two
-estimates, the first estimate has the weight ``m / (m + v)``. The averaged number of votes is
-divided among the codeword's texts in proportion to the texts' expected shares.
-
-*Labels*: W is fitted by expectation maximisation, which alternates two steps. The first step
-computes the mean of each cell's true count, given the cell's noisy count (``expected_counts``).
-This step then divides the mean among the texts of the cell's codeword, in proportion to ``w_t *
-p(c|z_t)``. The second step fits W to these numbers of votes by regularised logistic regression. If
-there are few records per label, the regularisation is strong, and the labels depend more on the
-scores s than on the counts. A text gets the label c with the largest ``log p(c|z) - log(p(c)) /
-4``, where ``p(c)`` is the weighted mean of ``p(c|z)`` over all texts. If nothing were subtracted, a
-rare label would hardly ever have the largest value. The first step has assigned a number of votes
-for this label to the text, and the text is written that often. So labels are about as common as in
-the noisy counts. If there are more than MAX_SCORES pairs of a text and a label, each text gets the
-label that has the largest noisy count for the text's codeword, and is written in proportion to its
-weight.
-
-*Claim*: these estimates cost no privacy budget. *Proof*: they are computed from the released
-counts, from public texts and from public knowledge about these texts, without random numbers. QED.
+*Claim*: these estimates cost no privacy budget. *Proof*: they are computed from the released counts, from
+public texts and from public knowledge about these texts, without random numbers. QED.
 """
 
 import math

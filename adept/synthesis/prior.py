@@ -1,33 +1,23 @@
 r"""Use the public names of labels to choose public sentences, and to find the sentences' labels.
 
-The names of labels, such as "card_payment_failed" or "PlayMusic", say in words what the records
-with these labels are about. So the texts of these records are likely to be near the label's name in
-meaning. This module gives each public sentence s a prior probability of being the text of a record
-with label c. The probability is proportional to ``exp(TILT * cos(c, s))``, where ``cos(c, s)`` is
-the cosine of two vectors, one for the name of c and one for s. If the lexicon knows no word of the
-name, all sentences have the same probability.
+The names of labels, such as "card_payment_failed" or "PlayMusic", say in words what the records with
+these labels are about. So each public sentence s gets a prior probability of being the text of a record
+with label c, proportional to ``exp(TILT * cos(c, s))``, where ``cos(c, s)`` is a cosine of name and
+sentence. If the lexicon knows no word of the name, all sentences have the same probability.
 
-*Texts and codewords*: the *density* of a public sentence says how common the sentence is expected
-to be among the file's texts. The density is the mean of the prior probabilities for all labels,
-mixed with a uniform distribution. Sentences that are chosen by their density are added to the
-model's utterances. Codewords, the centres of groups of texts, are placed where the
-density is high (``adept.synthesis.vote_cells``). For the density, the two vectors in the cosine are
-*meanings*, which are computed from the lexicon's vectors of words.
+*Texts and codewords*: the *density* of a sentence says how common it is expected to be in the file. It is
+the mean of the prior probabilities for all labels, mixed with a uniform distribution. Sentences chosen by
+their density are added to the model's utterances, and codewords are placed where the density is high
+(``adept.synthesis.vote_cells``). The cosine is that of *meanings*.
 
-*Labels*: ``score_labels`` computes log odds of the labels of each text from the labels' names.
-``adept.synthesis.labels`` corrects these log odds with the help of the noisy
-counts. For these log odds, the two vectors in the cosine are features
-(``adept.synthesis.vote_cells``).
+*Labels*: ``score_labels`` computes log odds of the labels of each text from the labels' names, with the
+cosine of features (``adept.synthesis.vote_cells``), and ``adept.synthesis.labels`` corrects them with the
+help of the noisy counts.
 
-*Claim*: the use of names costs no privacy budget: a released file is as private with names as
-without names. *Proof*: the names come from the label set, and the sentences come from the model.
-The label set and the model are fixed before any record is read, so the density is fixed. For each
-number of codewords, the codewords are fixed, and so is the rule that sends a record to a cell (a
-pair of codeword and label). The proof of ``adept.mechanisms.central_counts`` only needs this rule
-to be fixed, because the sensitivity and the noise of counts are the same for any cells. The output
-is a function of the released numbers, of the label set, of the model and of public options. QED.
-The claim does not cover a label set that was collected from private records, because this set is
-not public.
+*Claim*: the use of names costs no privacy budget. *Reason*: label set and model are fixed before any
+record is read, and so are the density, the codewords for each number of codewords, and the rule that
+sends a record to a cell (``docs/proofs.md``, "Names of labels in synthetic text"). The claim does not
+cover a label set that was collected from private records.
 """
 
 from collections.abc import Sequence

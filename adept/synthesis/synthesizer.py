@@ -4,7 +4,7 @@ Every record votes for a *cell*, a pair of a codeword and a label (``adept.synth
 Exact noise is added to the number of votes for each cell. The noisy counts determine how often each
 public text is written, and with which label. If no option gives the number of codewords, there is a
 first round of votes, in which all records vote for the same cell. The noisy number of these votes
-decides how many codewords there are. Claim and proof: ``adept.mechanisms.central_counts``.
+decides how many codewords there are. Claim: ``adept.mechanisms.central_counts``.
 """
 
 import math
