@@ -101,7 +101,7 @@ class Votes:
 
     @property
     def number_scale(self) -> float:
-        """The scale of the noise that is added to the number of all votes, if there are two rounds."""
+        """The scale of the noise of the number of all votes, if there are two rounds."""
         return smallest_scale(self.sensitivity, epsilon=self.number_epsilon)
 
     def privatize_number(self, number: int) -> int:
@@ -113,19 +113,11 @@ class Votes:
         return _add_noise(counts, self.scale)
 
     def record_epsilon(self, moved: int) -> float:
-        """Return the epsilon for a change of only one row of a person.
-
-        ``moved`` bounds the l1 change of the counts: 2 if a row is added or removed, 4 if it is
-        replaced.
-        """
+        """Return the epsilon for a change of one row, which moves the counts by at most ``moved`` in l1 norm."""
         return total(Fraction(self.epsilon) * moved / self.sensitivity)
 
     def guarantee(self, *, persons: bool | None = None) -> Guarantee:
-        """Return the guarantee of one release of counts.
-
-        ``persons`` is True if the data say to which person each record belongs, False if they do
-        not, and None if this is unknown.
-        """
+        """Return the guarantee of one release of counts; ``persons`` is True if records name persons, None if unknown."""
         return Guarantee.pure(
             epsilon=self.epsilon,
             exact=True,

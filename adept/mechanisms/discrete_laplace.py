@@ -39,9 +39,8 @@ Integers = NDArray[np.int64]
 def smallest_scale(sensitivity: int, *, epsilon: float | Fraction) -> float:
     """Return a scale b >= ``sensitivity / epsilon``, rounded up to at most 24 significant bits.
 
-    ``sensitivity`` is the largest distance between the inputs of two neighbours, in grid steps; it
-    is at least 1. The program calculates with the exact rational value of the float ``epsilon``,
-    but treats an ``epsilon`` above 2^30 as 2^30.
+    ``sensitivity``, at least 1, is the largest distance between the inputs of two neighbours, in grid steps.
+    The float ``epsilon`` counts with its exact rational value, or 2^30 if that is smaller.
     """
     exact = sensitivity / Fraction(min(epsilon, MAX_EPSILON))
     size = exact.numerator.bit_length() - exact.denominator.bit_length()  # 2^(size - 1) < exact < 2^(size + 1)
@@ -57,14 +56,12 @@ def smallest_scale(sensitivity: int, *, epsilon: float | Fraction) -> float:
 def exact_laplace(values: Tensor, *, scale: float) -> Tensor:
     """Add an independent integer z to each entry, with P(z) proportional to exp(-|z| / scale).
 
-    Claim: for two integer tensors x and x' at l1 distance d, the probabilities of any output differ
-    by a factor of at most exp(d / scale), exactly. Proof: for each entry, P(z - x) / P(z - x') =
-    exp((|z - x'| - |z - x|) / scale) <= exp(|x - x'| / scale) by the triangle inequality, and the
-    noise of the entries is independent.
+    Claim: for integer tensors x and x' at l1 distance d, the probabilities of any output differ by a factor
+    of at most exp(d / scale), exactly. Proof: by the triangle inequality, P(z - x) / P(z - x') <=
+    exp(|x - x'| / scale) for each entry, and the noise of the entries is independent.
 
-    ``values`` is an int64 tensor on the CPU. An entry whose absolute value exceeds 2^36 times the
-    scale, or 2^61, may be limited to a smaller absolute value. ``scale`` is in grid steps, as
-    ``smallest_scale`` returns it.
+    ``values`` is an int64 tensor on the CPU. An entry whose absolute value exceeds 2^36 times the scale, or
+    2^61, may be limited. ``scale`` is in grid steps, as ``smallest_scale`` returns it.
     """
     t, shift = _fraction(scale)
     limit = MAX_MAGNITUDE >> shift + 1

@@ -43,17 +43,15 @@ DELTA_MARGIN = 2.0**-20
 class Gaussian(Mechanism):
     """A mechanism that adds Gaussian noise to latents clipped to l2 norm C.
 
-    The release is (eps, delta)-LDP for any two records. Proof: two points of the l2 ball of radius
-    C are at l2 distance at most 2C, which is the sensitivity. On the grid, the program verifies sum
-    z^2 <= (C / step)^2 for each vector z of integers, so two such vectors are at most 2C / step
-    apart. So the bound (**) in the module's docstring applies.
+    The release is (eps, delta)-LDP for any two records. Proof: the program verifies sum z^2 <= (C / step)^2
+    for each vector z of integers, so two such vectors are at most 2C / step apart, and the bound (**) of the
+    module applies.
 
     Attributes:
-        delta: the delta of the guarantee, from 1e-100 to 0.5; choose it far below 1 / (number of
-            records).
-        calibration: the kind of noise, and the formula for its scale. "exact" adds integer noise,
-            at the scale for which the bound (**) gives the guarantee. "analytic" adds floating-point noise, at the scale of Balle and Wang; no
-            proof covers the rounding errors of this noise.
+        delta: the delta of the guarantee, from 1e-100 to 0.5; choose it far below 1 / (number of records).
+        calibration: "exact" adds integer noise, at the scale for which the bound (**) gives the guarantee.
+            "analytic" adds floating-point noise, at the scale of Balle and Wang; no proof covers its
+            rounding errors.
     """
 
     delta: float = 1e-6
@@ -122,18 +120,15 @@ class Gaussian(Mechanism):
 
 @dataclass(frozen=True, kw_only=True)
 class ClampedGaussian(Gaussian):
-    """A mechanism that adds Gaussian noise to latents whose coordinates are clamped.
+    """A mechanism that clamps each of n coordinates to [-C / sqrt(n), C / sqrt(n)] and adds Gaussian noise.
 
-    Each of the n coordinates of a latent is clamped to [-C / sqrt(n), C / sqrt(n)]. The release is
-    (eps, delta)-LDP for any two records, with noise calibrated to the l2 distance 2C. Proof: the
-    cube of half side c = C / sqrt(n) lies in the l2 ball of radius C, because n c^2 = C^2. So two
-    points of the cube are at l2 distance at most 2C, and the bound (**) of the module's docstring
-    applies. The same is true on the grid: let R be the largest sum of squares of a grid point of
-    the ball, in grid steps. The program clamps each of the n integers of a latent to magnitude at
-    most m = floor(sqrt(R / n)), so their squares sum to at most n m^2 <= R.
+    The release is (eps, delta)-LDP for any two records. Proof: the cube of half side C / sqrt(n) lies in the
+    l2 ball of radius C, so the bound (**) of the module applies with D = 2C. The same holds on the grid: with
+    R the largest sum of squares of a grid point of the ball, the n integers are clamped to magnitude at most
+    m = floor(sqrt(R / n)), and n m^2 <= R.
 
-    Source: DP-BART clamps the encoder's output in this way and adds analytic Gaussian noise
-    (Igamberdiev and Habernal, Findings of ACL 2023, Section 3.2).
+    Source: DP-BART clamps the encoder's output in this way and adds analytic Gaussian noise (Igamberdiev and
+    Habernal, Findings of ACL 2023, Section 3.2).
     """
 
     name: ClassVar[str] = "clamped_gaussian"
@@ -163,10 +158,7 @@ def log_delta(scale: float, *, epsilon: float) -> float:
 
 @lru_cache(maxsize=256)
 def analytic_scale(epsilon: float, *, delta: float) -> float:
-    """Return the noise's standard deviation for (epsilon, delta)-LDP, if the sensitivity is 1.
-
-    The noise is continuous and Gaussian, and the sensitivity is measured in l2.
-    """
+    """Return the standard deviation of continuous Gaussian noise for (epsilon, delta)-LDP at l2 sensitivity 1."""
     from scipy.optimize import brentq  # slow to import, and most releases do without
 
     target = math.log(delta) + math.log1p(-DELTA_MARGIN)

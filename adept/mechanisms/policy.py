@@ -151,9 +151,8 @@ def default_mechanism(lists: Lists, *, epsilon: float | None = None) -> str:
 def has_cells(lists: Lists, *, epsilon: float) -> bool:
     """Return True if copied labels choose the sentences that replace a record.
 
-    The model must have more sentences than a cell. An adapted model needs labelled examples and, if
-    there are MANY_EXAMPLES, an epsilon below MAX_EXAMPLES_EPSILON: otherwise codewords near the
-    examples are nearer to the records.
+    The model must have more sentences than a cell. An adapted model needs labelled examples and, if there are
+    MANY_EXAMPLES, an epsilon below MAX_EXAMPLES_EPSILON: above, codewords near the examples are nearer.
     """
     many = lists.examples >= MANY_EXAMPLES and epsilon >= MAX_EXAMPLES_EPSILON
     unlabelled = bool(lists.examples) and not lists.label_examples
@@ -262,12 +261,9 @@ def best_size(epsilon: float) -> int:
 def best_size_beside_labels(epsilon: float, labels: int) -> int:
     """Return the best number K of entries for a release of an entry and one of L labels as one pair.
 
-    With this K, the pair transmits the most information about its record, under two assumptions.
-    First, all K entries are equally common. Second, a record's entry determines its label, so only K
-    of the K L pairs occur; this holds for most records. With A = e^eps, the pair transmits I(K) = (A
-    ln A - (A + K - 1) ln((A + K - 1) / K)) / (A + K L - 1) nats. For K well below A, I(K) is about ln
-    K / (1 + K L / A), which is largest where K (ln K - 1) = A / L. The solution is K = A / (L w),
-    where w e^w = A / (e L).
+    The pair then transmits the most information if all K entries are equally common and determine their label.
+    With A = e^eps, it transmits I(K) = (A ln A - (A + K - 1) ln((A + K - 1) / K)) / (A + K L - 1) nats. For K
+    well below A, this is largest where K (ln K - 1) = A / L: K = A / (L w), where w e^w = A / (e L).
     """
     odds = math.exp(min(epsilon, 600.0)) / labels
     return min(MAX_LIST, max(2, round(odds / float(lambertw(odds / math.e).real))))

@@ -58,24 +58,18 @@ def weight(draw: Selection) -> float:
 
 
 def kept(draw: Selection) -> float:
-    """Return the logarithm of t' A / W.
-
-    This ratio is the probability that x releases an index that is heavy for x and not for x'.
-    """
+    """Return the logarithm of t' A / W: the probability that an index is released that is heavy for x and not for x'."""
     heavy = own(draw) * math.exp(draw.epsilon)
     others = draw.size - draw.heavy_count
     return -math.log1p(((draw.heavy_count - own(draw)) * math.exp(draw.epsilon) + others) / heavy)
 
 
 def cells(draw: Selection) -> list[tuple[float, tuple[float, ...], tuple[float, ...]]]:
-    """Group the indices by their weights under two records x and x'.
+    """Group the indices by their weights under two records, whose heavy sets overlap as little as possible.
 
-    The heavy sets of x and x' overlap as little as possible.
-
-    Each group has three entries. The first is the probability that a record is a blanket and
-    releases an index of this group. The second and the third describe the weight that these
-    indices have under x and under x': each is a tuple of numbers whose sum is the logarithm of
-    the weight. The tuple is empty for the weight 1.
+    Each group has the probability that a record is a blanket and releases an index of the group, and the
+    weights of these indices under the first and the second record. A weight is a tuple of numbers whose sum
+    is its logarithm.
     """
     heavy, light, alone = (float(draw.epsilon),), (), own(draw)
     shared, rest = draw.heavy_count - alone, draw.size - draw.heavy_count - alone
@@ -86,11 +80,7 @@ def cells(draw: Selection) -> list[tuple[float, tuple[float, ...], tuple[float, 
 def draws_of(
     mechanism: LocalRandomizer, *, dim: int, labels: RandomizedResponse | JointResponse | None = None
 ) -> tuple[Selection, ...]:
-    """Return the random draws for one record.
-
-    If ``labels`` is a JointResponse, one draw releases the text and the label together. Otherwise
-    one draw releases the text, and another draw releases the label unless ``labels`` is None.
-    """
+    """Return the random draws for one record: of text and label together, or of the text and then of the label."""
     if isinstance(labels, JointResponse):
         return (labels.selection,)
     beside = () if labels is None else (labels.selection,)
@@ -103,10 +93,7 @@ def draws_of(
 
 
 def central_epsilon(draws: Sequence[Selection], *, records: int, delta: float) -> float:
-    """Return the central epsilon of ``records`` shuffled records.
-
-    It is never above the local epsilon, which is the guarantee of a record without shuffling.
-    """
+    """Return the central epsilon of ``records`` shuffled records, never above the local epsilon."""
     check_integer(1, 10**12, shuffled_records=records)
     check_between(1e-100, 0.5, central_delta=delta)
     local = total(*(draw.epsilon for draw in draws))
@@ -146,9 +133,8 @@ def central_delta(draws: Sequence[Selection], *, records: int, epsilon: float) -
 def _distribution(draws: Sequence[Selection], *, epsilon: float) -> tuple[Floats, Floats, float]:
     """Return the probabilities of X's nonzero values, these values divided by a unit, and the unit.
 
-    X is the random variable of the module's claim. The unit is the largest value of X, rounded up to
-    a float. The program rounds the probabilities and the values so that E[(X_1 + ... + X_n)+] can
-    only increase.
+    X is the random variable of the module's claim, and the unit its largest value. All are rounded so that
+    E[(X_1 + ... + X_n)+] can only increase.
     """
     joined: list[tuple[float, tuple[float, ...], tuple[float, ...]]] = [(1.0, (), ())]
     for draw in draws:
