@@ -1,20 +1,13 @@
 """Adapt a model to another domain with a few hundred public texts, without training.
 
-The public texts of the new domain are called *examples*. The adaptation uses linear algebra and
-clustering, and trains no network:
+The public texts of the new domain are called *examples*. Words of the examples join the vocabulary, topics
+(``adept.models.topics``) are fitted again, to the examples and to texts of the model, and the list of
+sentences begins with the examples. Codewords are latents of the examples and of the model's texts nearest
+to them, or means of such latents. The decoder reads the new topics through a linear map to the old ones.
 
-- *words* of the examples are added to the vocabulary;
-- *topics* (``adept.models.topics``) are fitted again, to the examples and to texts of the model;
-- *codewords* are the latents of the examples and of those texts of the model that are nearest to
-  the examples, or means of such latents;
-- the *list of sentences* begins with the examples, before the model's texts;
-- the *decoder* reads the new topics through a linear map to the old topics.
-
-A *broad* model is a model for text of many domains. A few examples do not show all subjects of a
-domain. If a broad model gets only a few examples, ``adapt`` adds more: those sentences of the model
-that are closest in meaning to the given examples. Then half of the codewords that do not come from
-the examples are latents of sentences near to the examples, and the other half are latents of
-sentences that were chosen without regard to the examples.
+A few examples do not show all subjects of a domain. So for a *broad* model, a model for text of many
+domains, ``adapt`` adds those sentences of the model that are closest in meaning to a few examples, and
+half of the other codewords are latents of sentences chosen without regard to the examples.
 """
 
 import random
@@ -123,13 +116,7 @@ def _show_a_domain(examples: Sequence[str], tokenizer: Tokenizer) -> bool:
 
 
 def _refit(
-    model: Autoencoder,
-    tokenizer: Tokenizer,
-    texts: list[str],
-    origin: TrainingData,
-    *,
-    examples: list[str],
-    seed: int,
+    model: Autoencoder, tokenizer: Tokenizer, texts: list[str], origin: TrainingData, *, examples: list[str], seed: int
 ) -> tuple[Autoencoder, Tokenizer]:
     new_tokenizer, meaning = tokenizer.with_words(examples), 0.0
     if tokenizer.synonyms:
@@ -178,10 +165,8 @@ def wider(model: Autoencoder, vocabulary_size: int, *, topics: int, training_dat
 def translate(model: Autoencoder, new: Tensor, old: Tensor, *, source: Autoencoder) -> None:
     """Change the decoder of ``model`` so that it reads latents of new topics, not of the old ones.
 
-    Row i of ``new`` (N, n') and row i of ``old`` (N, n) are the new latent z' and the old latent z
-    of the same text. Least squares find the matrix A for which ``A z'`` is nearest to z over all
-    texts. If a matrix W multiplies old latents in the decoder of ``source``, the decoder of
-    ``model`` gets ``W A`` in its place.
+    Row i of ``new`` (N, n') and of ``old`` (N, n) are the new latent z' and the old latent z of one text. Least
+    squares find the matrix A with ``A z'`` nearest to z. ``W A`` replaces a matrix W that multiplies latents.
     """
     new, old = model.scale(new).double().cpu(), source.scale(old).double().cpu()  # as the weights meet them
     linear = torch.linalg.lstsq(new, old, driver="gelsd").solution.T.float()  # (n, n')
@@ -193,10 +178,9 @@ def translate(model: Autoencoder, new: Tensor, old: Tensor, *, source: Autoencod
 def codebooks_at(latents: Tensor, own: Tensor, *, most: int, seed: int) -> dict[int, Tensor]:
     """Return codebooks for the latents (N, n) of many examples, keyed by number of codewords.
 
-    ``own`` (M, n) holds latents of the model's own public texts. The smallest codebooks hold means
-    of the examples' latents. If the examples have at most ``most`` distinct latents, there are two
-    more codebooks. The first holds these latents. The second also holds the rows of ``own`` that
-    are nearest to these latents, up to ``most`` codewords altogether.
+    The smallest hold means of the examples' latents. If these have at most ``most`` distinct rows, a codebook
+    holds these, and another one also the nearest rows of ``own`` (M, n), which are latents of the model's own
+    public texts, up to ``most`` codewords.
     """
     distinct = torch.unique(latents.cpu(), dim=0)
     books = learn_codebooks(distinct, seed=seed, also=len(distinct) // 2)
@@ -210,12 +194,10 @@ def codebooks_at(latents: Tensor, own: Tensor, *, most: int, seed: int) -> dict[
 def codebooks_about(latents: Tensor, own: Tensor, others: Tensor, *, seed: int) -> dict[int, Tensor]:
     """Return codebooks for the latents (N, n) of a few examples, keyed by number of codewords.
 
-    ``own`` (M, n) and ``others`` (L, n) hold latents of the model's own public texts. The texts of
-    ``own`` are near to the examples. The texts of ``others`` were chosen without regard to the
-    examples. One list holds, in random order, the latents of the examples, the rows of ``own`` that
-    are nearest to these latents, and about as many rows of ``others``. The codebooks with the sizes
-    TEXT_CODEWORDS hold the first latents of the list. Smaller codebooks hold means of its first
-    latents.
+    ``own`` (M, n) and ``others`` (L, n) are latents of the model's own texts, near to the examples and chosen
+    without regard to them. The first latents of one list, in random order, are the codewords, and smaller
+    codebooks hold means of its first latents. The list holds the examples, the nearest rows of ``own``, and
+    about as many of ``others``.
     """
     distinct, own, others = (normalize(some.cpu(), dim=1) for some in (torch.unique(latents.cpu(), dim=0), own, others))
     most = max(len(distinct), max(TEXT_CODEWORDS))
@@ -229,10 +211,7 @@ def codebooks_about(latents: Tensor, own: Tensor, others: Tensor, *, seed: int) 
 
 
 def _near(directions: Tensor, own: Tensor, *, count: int) -> Tensor:
-    """Return up to ``count`` rows of ``own``: those that are nearest to any row of ``directions``.
-
-    A row is left out if its cosine with an earlier row of the result is REDUNDANT_COSINE or more.
-    """
+    """Return up to ``count`` rows of ``own``, the nearest to any of ``directions`` first, without redundant ones."""
     nearness = (own @ directions.T).max(dim=1).values
     likeness = torch.full_like(nearness, -1.0)
     chosen: list[int] = []
@@ -246,13 +225,7 @@ def _near(directions: Tensor, own: Tensor, *, count: int) -> Tensor:
 
 
 def _list_sentences(
-    examples: Sequence[str],
-    own: Sequence[str],
-    listed: ListedTexts,
-    *,
-    held_out: Iterable[str],
-    seed: int,
-    broad: bool,
+    examples: Sequence[str], own: Sequence[str], listed: ListedTexts, *, held_out: Iterable[str], seed: int, broad: bool
 ) -> SentenceList:
     said = SentenceList.of([*examples, *own], held_out=sorted(held_out), seed=seed)
     ranked = [*examples, *own] if broad else examples  # a broad model's own texts come with the nearest first
@@ -303,9 +276,8 @@ def nearest_first(
 ) -> tuple[list[Words], list[Words], ListedTexts]:
     """Divide the sentences of a list into three parts, by nearness in meaning to ``texts``.
 
-    The first part holds the ``most`` sentences that are nearest to any of the texts. The second
-    part holds the first ``besides`` of the other utterances (``adept.models.sentences.sentence_list``). The
-    third part holds all other sentences.
+    The first part holds the ``most`` sentences nearest to any of the texts, the second the first ``besides``
+    of the other utterances (``adept.models.sentences.sentence_list``), and the third all others.
     """
     table = sentences.table()
     nearness = np.full(len(table), -np.inf, dtype=np.float32)

@@ -24,10 +24,9 @@ def spell_out(name: str) -> Words:
 
 
 def words_of_name(name: str) -> Words:
-    """Return the words of a label's name, without numbers.
+    """Return the words of a label's name without numbers, split at underscores, hyphens, capitals and digits.
 
-    A name is split at underscores, hyphens, capitals and digits. The result is empty unless the
-    lexicon knows a word of the name that has at least MIN_LETTERS letters.
+    The result is empty unless the lexicon knows a word of at least MIN_LETTERS letters.
     """
     known = Lexicon.load().places
     parts = [part for word in spell_out(name) for part in ([word] if word in known else DIGITS.split(word))]

@@ -26,7 +26,7 @@ from adept.data.corpus import Corpus
 from adept.errors import ConfigurationError, DataError, printable
 from adept.models.codebooks import draw_codewords, fit_topics, learn_codes
 from adept.models.config import BEST, CHECKPOINTS, MODEL, TOPICS, FitResult, ModelConfig, TrainerConfig, TrainSpec
-from adept.models.lstm_autoencoder import lightning_module, noise_between
+from adept.models.lstm_autoencoder import lightning_module, noise_between, rate_factor
 from adept.models.saved_model import MAX_HELD_OUT, Autoencoder, pad
 from adept.models.tokenizer import Tokenizer
 from adept.models.topics import supported_topics
@@ -110,10 +110,7 @@ def fit(
     ]
     trainer = make_trainer(spec.trainer, output_dir, callbacks, gradient_clip=config.gradient_clip)
     task = lightning_module(
-        model,
-        learning_rate=config.learning_rate,
-        weight_decay=config.weight_decay,
-        randomise=randomiser(model, spec),
+        model, learning_rate=config.learning_rate, weight_decay=config.weight_decay, randomise=randomiser(model, spec)
     )
     begin = time.monotonic()
     with quiet_lightning():
@@ -146,10 +143,9 @@ def resume_run(
 ) -> tuple[TrainSpec, int]:
     """Return the specification of a run, and the number of epochs that it has already finished.
 
-    A resumed model counts as public only if the text of every run that trained it was public.
-    Raises DataError if the checkpoint is damaged, or belongs to a run with another text, clip,
-    label set or model size. Raises ConfigurationError if the checkpoint's run already has as many
-    epochs as ``spec`` asks for.
+    A resumed model counts as public only if the text of every run that trained it was public. Raises DataError
+    if the checkpoint is damaged, or of a run with another text, clip, label set or size, and
+    ConfigurationError if its run already has as many epochs as ``spec`` asks for.
     """
     if checkpoint is None:
         return spec, 0
@@ -207,7 +203,7 @@ class Origin(Callback):
         done = checkpoint["epoch"] + 1
         checkpoint["lr_schedulers"][0]["last_epoch"] = done
         for group in checkpoint["optimizer_states"][0]["param_groups"]:
-            group["lr"] = self.learning_rate * max(0.0, 1 - done / (trainer.max_epochs or 1))
+            group["lr"] = self.learning_rate * rate_factor(trainer.max_epochs)(done)
 
 
 def randomiser(model: Autoencoder, spec: TrainSpec) -> Callable[[Tensor], Tensor] | None:

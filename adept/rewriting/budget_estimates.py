@@ -25,13 +25,7 @@ SHARE_HEADINGS = ("topic kept (by chance)", "words kept (by chance)", "word for 
 
 @dataclass(frozen=True)
 class Budget:
-    """One line of the table: an epsilon, and how much a rewrite keeps with this epsilon.
-
-    Attributes:
-        kept: estimate of how much a rewrite keeps of its record; None if there are too few public
-            texts.
-        examples: pairs of a public sentence and its rewrite.
-    """
+    """An epsilon, how much a rewrite keeps (None if there are too few public texts), and examples with their rewrites."""
 
     epsilon: float
     guarantee: Guarantee
@@ -48,12 +42,7 @@ class Budget:
 
 
 def preview_budgets(open_rewriter: Callable[[float], Rewriter], public: Corpus | None = None) -> Iterator[Budget]:
-    """Yield one line of the table of estimates for each epsilon in TABLE_BUDGETS.
-
-    Args:
-        open_rewriter: a function that returns a rewriter for an epsilon.
-        public: texts for the estimate; if None, texts held out from the model's training.
-    """
+    """Yield a line for each epsilon in TABLE_BUDGETS; ``public`` texts replace those held out from training."""
     for epsilon in TABLE_BUDGETS:
         rewriter = open_rewriter(epsilon)
         yield Budget(epsilon, rewriter.guarantee, expectation(rewriter, public), rewrite_examples(rewriter, public))
@@ -62,10 +51,7 @@ def preview_budgets(open_rewriter: Callable[[float], Rewriter], public: Corpus |
 def rewrite_examples(
     rewriter: Rewriter, public: Corpus | None = None, *, count: int = TABLE_EXAMPLES
 ) -> list[tuple[str, str]]:
-    """Return at most ``count`` pairs of a public sentence and its rewrite.
-
-    In a release by label, the public label of a sentence stands in brackets after the sentence.
-    """
+    """Return at most ``count`` pairs of a public sentence (and its label, in a release by label) and its rewrite."""
     probes = choose_probes(rewriter, public)
     chosen = short_texts(probes.texts, count)
     labels = probes.labels and [probes.labels[probes.texts.index(text)] for text in chosen]

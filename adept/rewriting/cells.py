@@ -56,12 +56,7 @@ from adept.models.names import words_of_name
 from adept.models.saved_model import Autoencoder
 from adept.models.sentences.listed_texts import Words
 from adept.models.sentences.meanings import MEANING_LENGTH, Meanings, multiply_all, tabulate
-from adept.models.sentences.nearest_text import (
-    BATCH_RECORDS,
-    MAX_DISTANCES,
-    MAX_UNGROUPED,
-    SentenceIndex,
-)
+from adept.models.sentences.nearest_text import BATCH_RECORDS, MAX_DISTANCES, MAX_UNGROUPED, SentenceIndex
 from adept.models.sentences.sentence_list import SentenceList, words_of
 from adept.models.topics import WordTopics
 from adept.rewriting.alphabets import Alphabet, Labels
@@ -88,12 +83,7 @@ class LabelCells:
     """
 
     def __init__(
-        self,
-        index: SentenceIndex,
-        *,
-        size: int,
-        first: int = 0,
-        about: Mapping[str, Texts] | None = None,
+        self, index: SentenceIndex, *, size: int, first: int = 0, about: Mapping[str, Texts] | None = None
     ) -> None:
         self._index, self.size, self.first = index, size, first
         self.about = about or {}
@@ -146,20 +136,14 @@ class LabelCells:
 
 
 def choose_tilt(products: NDArray[np.int16]) -> float:
-    """Return the factor beta of a label, given its inner products (N,) with all sentences.
-
-    Beta grows with the cosine of the label and its NAME_RANK-th nearest sentence.
-    """
+    """Return beta, which grows with the cosine of a label and its NAME_RANK-th nearest of N sentences."""
     rank = min(NAME_RANK, len(products))
     cosine = -float(np.partition(-products, rank - 1)[rank - 1]) / UNIT
     return float(np.interp(cosine, NAME_COSINES, NAME_TILTS))
 
 
 def choose_near(products: NDArray[np.int16], *, size: int, tilt: float) -> Places:
-    """Choose ``size`` of N sentences for a label; return their places, sorted.
-
-    ``products`` (N,) holds the label's inner products with the sentences, and ``tilt`` is beta.
-    """
+    """Choose ``size`` of N sentences by their inner products (N,) with a label; return their places, sorted."""
     levels = products.astype(np.int64) - int(products.min())
     weights = _weigh(np.bincount(levels), size=size, tilt=tilt / UNIT)
     order = np.argsort(-products, kind="stable")
@@ -199,12 +183,10 @@ class CellSearch:
         self._of_first = torch.from_numpy(self._table[:first]).float().T
 
     def nearest(self, records: Sequence[Sequence[str]], places: Places, count: int) -> Whole:
-        """Return the positions (B, ``count``) of a label's sentences nearest to each record.
+        """Return the positions (B, ``count``) of a label's sentences nearest to each record, sorted.
 
-        ``places`` (k,) holds the indices of the label's sentences among all public sentences, in
-        ascending order; it begins with 0, 1, ..., ``first`` - 1. A *position* is an index into
-        ``places``, and the positions of each record are sorted. If there are more than
-        MAX_UNGROUPED places, the search may miss some of the nearest sentences.
+        ``places`` (k,) holds the indices of the label's sentences among all, ascending, and begins with 0 to
+        ``first`` - 1. A *position* is an index into ``places``. Beyond MAX_UNGROUPED places, some may be missed.
         """
         few = len(places) <= MAX_UNGROUPED
         find, step = (self._find_in_few, MAX_DISTANCES // len(places)) if few else (self._find_in_many, BATCH_RECORDS)
@@ -222,11 +204,7 @@ class CellSearch:
         return np.sort(np.take_along_axis(near, _least(distances, near, count), axis=1), axis=1)
 
     def _compare(self, records: Sequence[Sequence[str]], places: Places) -> Whole:
-        """Return whole numbers (B, k): the distances in topic between B records and k sentences.
-
-        ``SentenceIndex.measure`` multiplies a number by the total weight of the record's words, and
-        divides the product by ``2 * UNIT``.
-        """
+        """Return the distances in topic (B, k), of which ``measure`` takes the ``2 * UNIT``-th part of the weight."""
         asked = torch.from_numpy(self._read.of_table(*tabulate([set(record) for record in records]))).float()
         others = torch.from_numpy(np.take(self._table, places[self.first :], axis=0)).float()
         products = torch.cat([asked @ self._of_first, asked @ others.T], dim=1)
@@ -311,11 +289,10 @@ class Cells(Alphabet):
             )
 
     def label_public(self, texts: Sequence[str]) -> Corpus:
-        """Return the texts, and give each text a public label.
+        """Return the texts with public labels, those nearest to a label first.
 
-        A text that is one of the public sentences about a label gets this label. Any other text
-        gets the public label that is nearest to it in meaning. The texts nearest to a public label
-        come first. If there are no public labels, each text gets the label NO_NAME.
+        A public sentence about a label gets this label, and any other text the nearest in meaning, or
+        NO_NAME.
         """
         pairs = self.cells.label(texts, self.public_labels or [NO_NAME])
         labels = [self._examples.get(words_of(text), label) for text, label in pairs]
@@ -353,10 +330,7 @@ class Cells(Alphabet):
 
 
 def _least(values: Whole, numbers: Whole, count: int) -> Whole:
-    """Return the columns (B, count) of the ``count`` smallest values in each row.
-
-    Of two equal values, the one with the lower number in ``numbers`` counts as smaller.
-    """
+    """Return the columns (B, count) of the smallest values in each row; of equal ones, the lower number is smaller."""
     if count >= values.shape[1]:
         return np.broadcast_to(np.arange(values.shape[1]), values.shape)
     return np.argpartition(values * (MAX_UNGROUPED * 2) + numbers, count - 1, axis=1)[:, :count]

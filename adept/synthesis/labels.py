@@ -45,11 +45,7 @@ class Estimate:
 
 
 def estimate(released: NDArray[np.int64], writable: WritableTexts, *, decay: float) -> Estimate:
-    """Estimate each public text's label, and how many records resemble the text.
-
-    ``released`` holds the noisy counts (K, L) of the cells. The noise has the value x with a
-    probability proportional to ``decay^|x|``.
-    """
+    """Estimate each text's label and number of records from noisy counts (K, L); noise x has odds ``decay^|x|``."""
     counts, places = released.astype(np.float64), writable.places
     shares = np.bincount(places, weights=writable.shares, minlength=len(counts))
     total = max(counts.sum(), 0.0)
@@ -105,16 +101,14 @@ def _share_out(counts: Numbers, means: Numbers, places: NDArray[np.int64], decay
 def expected_counts(released: Numbers, means: Numbers, *, decay: float) -> Numbers:
     r"""Return the mean E[h | y] of each true count h, given its released count y.
 
-    Before the release, the true count h of a cell is assumed to have a geometric distribution: P(h)
-    = (1 - r) r^h with r = g / (1 + g), where g is the cell's mean in ``means``. The released count
-    is y = h + X, where P(X = k) is proportional to a^|k|, and a is ``decay``. So P(h | y) is
-    proportional to r^h a^|y - h|. Let u = r / a and x = r a. If y >= 0, the sum of these terms over
-    all h consists of two geometric series:
+    A cell's true count h is assumed to be geometric: P(h) = (1 - r) r^h with r = g / (1 + g) and the mean g in
+    ``means``. Noise has P(X = k) proportional to a^|k|, with a = ``decay``. So P(h | y) is proportional to
+    r^h a^|y - h|. With u = r / a and x = r a, the sum over all h is two geometric series for y >= 0:
 
-        sum_{h <= y} r^h a^(y-h) = a^y sum_{h <= y} u^h,        sum_{h > y} r^h a^(h-y) = r^y x / (1 - x).
+        a^y sum_{h <= y} u^h  +  r^y x / (1 - x),
 
-    The mean is the sum of all h r^h a^|y - h|, divided by the sum of all r^h a^|y - h|. If y < 0,
-    only the second series is left, and it starts at h = 0.
+    and only the second one, from h = 0 on, for y < 0. The mean is the sum of h r^h a^|y - h| divided by
+    it.
     """
     ratio = means / (1 + means)  # r
     step = ratio * decay  # x

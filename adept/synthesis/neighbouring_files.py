@@ -44,11 +44,7 @@ class NeighbouringFiles:
         return self.synthesizer.votes.epsilon
 
     def privatize(self, names: Sequence[str]) -> NDArray[np.float64]:
-        """Release each of the B named files once; return the noisy counts of each release (B, M).
-
-        If there are two rounds, each row starts with the noisy number of all votes. Rows with fewer
-        than M numbers are filled with zeros.
-        """
+        """Release each named file once: rows (B, M) of noisy counts, after the noisy number of votes, filled with zeros."""
         releases = [self._release(name) for name in names]
         width = max(map(len, releases), default=0)
         if not self.synthesizer.has_codewords:

@@ -39,20 +39,14 @@ Scores = NDArray[np.float32]
 
 
 def spell_label_set(sentences: SentenceList | None, labels: Sequence[str | None]) -> list[tuple[str, ...]]:
-    """Return the words of each label's name.
-
-    Without a list of broad text, or with more than MAX_NAMED_LABELS labels, each label gets an empty tuple.
-    """
+    """Return the words of each label's name; none without broad text, or with more than MAX_NAMED_LABELS labels."""
     if sentences is None or not sentences.is_broad or len(labels) > MAX_NAMED_LABELS:
         return [()] * len(labels)
     return [words_of_name(label or "") for label in labels]
 
 
 def choose_texts(sentences: SentenceList, spelled: Sequence[tuple[str, ...]]) -> PublicTexts:
-    """Return all utterances of a list, and some of its other sentences.
-
-    A sentence that is expected to be common in the file is more likely to be among them.
-    """
+    """Return all utterances of a list, and others, the likelier the commoner they are expected to be in the file."""
     density, own = _read_density(sentences, spelled), len(sentences.utterances)
     drawn = _spread(density, MAX_ADDED_TEXTS)
     taken = np.diff(np.floor(np.cumsum(drawn) + 0.5), prepend=0.0) > 0
@@ -87,9 +81,8 @@ def _spread(density: Floats, count: int) -> Floats:
 def score_labels(cells: PublicCells, spelled: Sequence[tuple[str, ...]]) -> Scores:
     """Return the log odds (n, L) of L labels for each of n texts, computed from the labels' names.
 
-    The computation treats the labels as equally common. If the lexicon knows no word of a label's
-    name, the log odds of this label are zero; if it knows no word of any name, the result has the
-    shape (1, L). For each label, probabilities are normalised over all sentences: a text that was
+    Labels count as equally common. A name without a known word has log odds of zero; without any such name,
+    the result is (1, L). Probabilities are normalised over all sentences for each label: a text that was
     chosen with probability p stands for 1 / p sentences.
     """
     if not any(spelled):
@@ -103,11 +96,7 @@ def score_labels(cells: PublicCells, spelled: Sequence[tuple[str, ...]]) -> Scor
 
 
 def draw_by_names(sentences: SentenceList, labels: Sequence[str], *, seed: int) -> list[str]:
-    """Draw one sentence of a list for each label.
-
-    The sentence is drawn from the NAMED_SENTENCES sentences that are nearest to the label's name
-    or, if the lexicon knows no word of the name, from all sentences.
-    """
+    """Draw a sentence for each label, of the NAMED_SENTENCES nearest to its name, or of all without a known word."""
     generator, names = np.random.default_rng(seed), list(dict.fromkeys(labels))
     wanted = np.array([names.index(label) for label in labels])
     places = generator.integers(len(sentences), size=len(labels))

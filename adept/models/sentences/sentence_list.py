@@ -1,17 +1,12 @@
 """The public sentences of a model: a list, from which ``description`` releases a sentence.
 
-The list holds sentences of the public training text, and no other text; the index of a sentence in
-the list is its *description*. The first sentences of the list are its *utterances*;
-``SentenceList.of`` orders them so that, for every k, the first k utterances represent all
-utterances well. The other sentences are *listed*, in less memory. *Broad text* is public text about
-many subjects. A list of broad text is so long that each record is compared with some of its sentences
-only; any other list is compared as a whole.
-
-A record is described by the indices of the sentences nearest to it (``nearest_text``). The privacy
-guarantee of a release holds whichever sentences are chosen (``adept.mechanisms.description``).
-
-The list keeps no cache from one batch of records to the next, because a faster answer would reveal
-a repeated record.
+The list holds sentences of the public training text, and no other text; the index of a sentence in the
+list is its *description*. The first sentences are the *utterances*, ordered so that, for every k, the
+first k represent all utterances well. The others are *listed*, in less memory. *Broad text* is public
+text about many subjects. A list of broad text is so long that each record is compared with some of its
+sentences only; any other list is compared as a whole. The privacy guarantee of a release holds whichever
+sentences are chosen (``adept.mechanisms.description``). The list keeps no cache from one batch of records
+to the next, because a faster answer would reveal a repeated record.
 """
 
 import re
@@ -83,10 +78,7 @@ class SentenceList(Learned):
         return Meanings(Lexicon.load(), self.weigh)
 
     def nearest(self, texts: Sequence[str], *, size: int, count: int = 1) -> list[list[int]]:
-        """Return, for each text, the ``count`` nearest of the first ``size`` sentences.
-
-        No other text of the batch influences them.
-        """
+        """Return, for each text alone, the ``count`` nearest of the first ``size`` sentences."""
         records = [*map(words_of, text_list(texts))]
         if not 1 <= count <= size <= len(self):
             raise ConfigurationError(
