@@ -26,8 +26,8 @@ from adept import Rewriter
 from adept.data.corpus import Corpus
 from adept.evaluation.classifiers import predict
 from adept.mechanisms import JointResponse, RandomizedResponse
-from adept.models.reconstruction_share import mean_word_f1
-from adept.models.sentences.word_weights_and_meanings import WordWeights
+from adept.models.reconstruction import mean_word_f1
+from adept.models.sentences.meanings import WordWeights
 from adept.rewriting.loading import best_exact, load_model
 
 EPSILONS = (4.0, 8.0, 12.0, 16.0, 24.0)

@@ -24,7 +24,7 @@ from statistics import fmean
 from adept import Rewriter
 from adept.data.corpus import Corpus, read_public_texts, thin_texts
 from adept.mechanisms import Description, LearnedCodebook
-from adept.rewriting.expected_content_and_warnings import Expectation, expectation
+from adept.rewriting.expectation import Expectation, expectation
 
 DOMAINS = {
     "health": {"medquad", "meqsum", "covid_faq", "vira"},

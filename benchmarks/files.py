@@ -19,7 +19,7 @@ import torch
 
 from adept.data.corpus import DataConfig, load
 from adept.mechanisms import Codebook, LearnedCodebook, Mechanism, SqrtNLaplace
-from adept.models.codebook_learning import learn_codebooks
+from adept.models.codebooks import learn_codebooks
 from adept.models.config import TOPICS, ContentConfig, DecodingConfig, ModelConfig, TrainingData
 from adept.models.saved_model import Autoencoder
 from adept.models.tokenizer import END, Tokenizer

@@ -8,10 +8,11 @@ import pytest
 import travel
 
 from adept.mechanisms import policy
+from adept.mechanisms.policy import ADDED_COST, MISSING_COST
 from adept.models.saved_model import Autoencoder
 from adept.models.sentences import sentence_list
+from adept.models.sentences.meanings import WordWeights
 from adept.models.sentences.sentence_list import SentenceList
-from adept.models.sentences.word_weights_and_meanings import ADDED_COST, MISSING_COST, WordWeights
 from adept.models.tokenizer import Tokenizer
 from adept.rewriting.loading import load_model
 

@@ -25,7 +25,7 @@ from adept.cli.overrides import configure
 from adept.errors import AdeptError
 from adept.mechanisms import BY_NAME, LearnedCodebook
 from adept.mechanisms.base import MechanismChoice
-from adept.mechanisms.epsilon_as_odds import good_enough
+from adept.mechanisms.odds import good_enough
 
 ROOT = Path(__file__).parent.parent
 PAGES = [
@@ -338,6 +338,21 @@ def test_every_decision_that_the_code_refers_to_is_there() -> None:
     named = {name for text in sources for name in re.findall(r'``docs/decisions.md``,\s+"([^"]+)"', text)}
     assert len(named) >= 5
     assert [name for name in sorted(named) if f"### {name}\n" not in decisions] == []
+
+
+def test_every_tuned_number_stands_under_the_title_of_its_decision() -> None:
+    """So does each paper proof under the title to which a docstring refers."""
+    pages = "".join(page.read_text("utf-8") for page in sorted((ROOT / "docs").rglob("*.md")))
+    policy = (ROOT / "adept" / "mechanisms" / "policy.py").read_text("utf-8")
+    titles = re.findall(r"^# (.+)$", policy, re.MULTILINE)
+    assert len(titles) >= 20
+    sources = [path.read_text("utf-8") for path in sorted((ROOT / "adept").rglob("*.py"))]
+    proofs = {name for text in sources for name in re.findall(r'``docs/proofs.md``,\s+"([^"]+)"', text)}
+    assert len(proofs) >= 8
+    missing = [
+        name for name in [*titles, *sorted(proofs)] if not re.search(rf"^#+ {re.escape(name)}$", pages, re.MULTILINE)
+    ]
+    assert missing == []
 
 
 @pytest.mark.parametrize("page", sorted((ROOT / "docs").rglob("*.md")), ids=lambda page: page.name)

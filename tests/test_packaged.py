@@ -25,9 +25,9 @@ from adept.errors import ConfigurationError
 from adept.mechanisms import Description, JointResponse, LearnedCodebook
 from adept.mechanisms.base import MechanismChoice
 from adept.models import adapt as examples
-from adept.models.adapt import sentences_about
-from adept.models.codebook_learning import encode_public
-from adept.models.reconstruction_share import mean_word_f1
+from adept.models.codebooks import encode_public
+from adept.models.names import sentences_about
+from adept.models.reconstruction import mean_word_f1
 from adept.models.saved_model import Autoencoder
 from adept.models.sentences.sentence_list import words_of
 from adept.models.tokenizer import Tokenizer, join_words

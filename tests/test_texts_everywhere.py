@@ -22,8 +22,8 @@ from adept.mechanisms import LearnedCodebook
 from adept.mechanisms.central_counts import Votes
 from adept.models.word_vectors import TextVectors
 from adept.release.rewrite_frame import rewrite_frame
-from adept.rewriting.alternative_rewriters import PromptSampling, Redaction, WordByWord, public_logits
-from adept.rewriting.expected_content_and_warnings import foreign_warnings
+from adept.rewriting.alternatives import PromptSampling, Redaction, WordByWord, public_logits
+from adept.rewriting.expectation import foreign_warnings
 from adept.rewriting.rewriter import Rewriter
 from adept.synthesis.synthesizer import Synthesizer
 
@@ -84,16 +84,14 @@ CALLS: dict[str, Callable[[Given, Any], object]] = {
     "release.rewrite_frame.rewrite_frame": lambda given, bad: rewrite_frame(
         bad, statement=given.directory / "s", model_dir=given.run, epsilon=8
     ),
-    "rewriting.alternative_rewriters.PromptSampling.privatize": lambda given, bad: PromptSampling(
+    "rewriting.alternatives.PromptSampling.privatize": lambda given, bad: PromptSampling(
         epsilon=8.0, model=given.model[0], tokenizer=given.model[1], length=4, logits=(0.0, 1.0)
     ).privatize(bad),
-    "rewriting.alternative_rewriters.public_logits": lambda given, bad: public_logits(*given.model, bad),
-    "rewriting.alternative_rewriters.Redaction.from_public": lambda given, bad: Redaction.from_public(bad),
-    "rewriting.alternative_rewriters.Redaction.privatize": lambda given, bad: Redaction(common=frozenset()).privatize(
-        bad
-    ),
-    "rewriting.alternative_rewriters.WordByWord.privatize": lambda given, bad: WordByWord.privatize(None, bad),  # type: ignore[arg-type]
-    "rewriting.expected_content_and_warnings.foreign_warnings": lambda given, bad: foreign_warnings(
+    "rewriting.alternatives.public_logits": lambda given, bad: public_logits(*given.model, bad),
+    "rewriting.alternatives.Redaction.from_public": lambda given, bad: Redaction.from_public(bad),
+    "rewriting.alternatives.Redaction.privatize": lambda given, bad: Redaction(common=frozenset()).privatize(bad),
+    "rewriting.alternatives.WordByWord.privatize": lambda given, bad: WordByWord.privatize(None, bad),  # type: ignore[arg-type]
+    "rewriting.expectation.foreign_warnings": lambda given, bad: foreign_warnings(
         given.rewriter.tokenizer, bad, max_length=4
     ),
     "rewriting.rewriter.Rewriter.rewrite": lambda given, bad: given.rewriter.rewrite(bad),
@@ -123,13 +121,13 @@ WITHOUT = {
     "rewriting.cells.Cell.heavy": "called by Rewriter with checked texts",
     "rewriting.cells.Cells.heavy": "called by Rewriter with checked texts",
     "rewriting.cells.Cells.label_public": "reads public texts of the model, or of a Corpus",
-    "rewriting.expected_content_and_warnings.Expectation.__init__": "counts texts",
+    "rewriting.expectation.Expectation.__init__": "counts texts",
     "synthesis.vote_cells.PublicCells.vote": "called by Synthesizer with texts alone",
     "synthesis.vote_cells.PublicCells.of": "called by Synthesizer with texts alone",
     "synthesis.vote_cells.PublicTexts.__init__": "made of checked texts",
     "synthesis.vote_cells.PublicTexts.alike": "made of checked texts",
     "synthesis.vote_cells.largest_size": "counts texts",
-    "synthesis.draw_by_label_names.label_by_names": "reads a Corpus",
+    "synthesis.prior.label_by_names": "reads a Corpus",
     "synthesis.synthesizer.share_standing_out": "counts texts",
     "rewriting.budget_estimates.short_texts": "reads public texts of the model, or of a Corpus",
     "synthesis.synthesizer.Synthesizer.vote": "reads files whose rows must not make it raise",

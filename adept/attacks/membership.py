@@ -36,7 +36,7 @@ from adept.attacks.attribute import TextReader
 from adept.attacks.success_bounds import Rate, membership_auc, membership_power
 from adept.audit.stats.confidence_bounds import Floats
 from adept.errors import DataError
-from adept.synthesis.neighbouring_files_for_audits import NeighbouringFiles
+from adept.synthesis.neighbouring_files import NeighbouringFiles
 
 Pairs = list[tuple[int, int]]
 

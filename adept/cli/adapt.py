@@ -11,18 +11,10 @@ from adept.data.labels import read_label_set
 from adept.data.writing import new_directory
 from adept.errors import ConfigurationError, DataError, ModelError
 from adept.evaluation.classifiers import list_few
-from adept.models.adapt import (
-    MAX_TERM_WORDS,
-    MIN_EXAMPLES,
-    adapt,
-    are_terms,
-    fine_tune,
-    read_page,
-    sentences_about,
-    spell_out,
-)
+from adept.models.adapt import MIN_EXAMPLES, adapt, fine_tune, read_page
 from adept.models.config import MODEL
 from adept.models.model_card import model_card
+from adept.models.names import MAX_TERM_WORDS, are_terms, sentences_about, spell_out
 from adept.models.saved_model import Autoencoder
 from adept.models.word_vectors import Lexicon
 from adept.rewriting.loading import load_model, model_directory
@@ -99,7 +91,7 @@ def _are_names(config: AdaptConfig, model: Autoencoder, lines: list[str]) -> boo
     loose = str(config.examples).endswith(".md") or len(lines) < MIN_EXAMPLES
     known = Lexicon.load().places if model.sentences and model.sentences.is_broad else {}
     named = are_terms(lines, most=MAX_TERM_WORDS if loose else 1)
-    named = named and any(word in known for line in lines for word in spell_out(line).split())
+    named = named and any(word in known for line in lines for word in spell_out(line))
     taken, other = (NAMES, EXAMPLES) if named else (EXAMPLES, NAMES)
     warn(f"note: the lines of {config.examples} are taken as {taken}: add kind={other} if they are {other}")
     return named

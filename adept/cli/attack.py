@@ -15,7 +15,7 @@ from adept.mechanisms.base import MechanismChoice
 from adept.mechanisms.guarantee import Guarantee, json_number
 from adept.rewriting.loading import best_exact, load_model
 from adept.rewriting.rewriter import Rewriter
-from adept.synthesis.neighbouring_files_for_audits import NeighbouringFiles
+from adept.synthesis.neighbouring_files import NeighbouringFiles
 
 Found = tuple[list[AttackRow], list[GivenAway]]
 Target = tuple[str, Guarantee, int | None, Callable[[], Found]]  # name, promise, dimensions, and the game

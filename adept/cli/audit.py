@@ -19,7 +19,7 @@ from adept.mechanisms import Description
 from adept.release.flow.replay import replay
 from adept.rewriting.loading import load_model
 from adept.rewriting.rewriter import Rewriter
-from adept.synthesis.neighbouring_files_for_audits import NeighbouringFiles
+from adept.synthesis.neighbouring_files import NeighbouringFiles
 
 Audited = Callable[[], AuditResult]
 Advance = Callable[[int, int], None]

@@ -18,8 +18,8 @@ from adept.data.formats import STANDARD_STREAM, Record
 from adept.data.reading import declared_columns
 from adept.errors import DataError
 from adept.mechanisms.central_counts import COUNTS_MOVED, Votes
-from adept.mechanisms.epsilon_as_odds import risk
 from adept.mechanisms.guarantee import total
+from adept.mechanisms.odds import risk
 from adept.mechanisms.policy import MAX_EXAMPLES_EPSILON
 from adept.models.saved_model import Autoencoder
 from adept.models.tokenizer import Tokenizer
@@ -27,7 +27,7 @@ from adept.release.flow.local import choose_writer, open_release
 from adept.release.records.columns import ReleaseOptions
 from adept.release.records.inputs import Inputs
 from adept.rewriting.budget_estimates import ADVICE, QUESTION, SHARE_HEADINGS, TABLE_BUDGETS, Budget, preview_budgets
-from adept.rewriting.expected_content_and_warnings import (
+from adept.rewriting.expectation import (
     LABELLED,
     NO_ESTIMATE,
     above_names_line,
@@ -37,7 +37,7 @@ from adept.rewriting.expected_content_and_warnings import (
 )
 from adept.rewriting.loading import is_packaged, label_mechanism, load_model
 from adept.rewriting.rewriter import Rewriter
-from adept.synthesis.draw_by_label_names import spell_label_set
+from adept.synthesis.prior import spell_label_set
 from adept.synthesis.synthesizer import share_standing_out
 
 TEXT_ENDINGS = ".txt", ".txt.gz"  # of outputs that hold no labels

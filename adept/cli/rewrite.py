@@ -17,8 +17,8 @@ from adept.data.formats import STANDARD_STREAM, Record
 from adept.data.labels import USUAL_LABEL_COLUMN, read_label_set
 from adept.data.reading import read_records
 from adept.errors import ConfigurationError, DataError
-from adept.mechanisms.epsilon_as_odds import MAX_STATED_EPSILON, odds_change
 from adept.mechanisms.guarantee import words
+from adept.mechanisms.odds import MAX_STATED_EPSILON, odds_change
 from adept.release.flow.local import choose_writer, open_release, prepare_file, release_file
 from adept.release.flow.plan import preview
 from adept.release.flow.publication import STATEMENT, Publication
@@ -26,7 +26,7 @@ from adept.release.ledger.default import describe_overlap, find_key, open_ledger
 from adept.release.records.columns import CheckedRecords
 from adept.release.records.inputs import Inputs
 from adept.release.statement.statement import PrivacyStatement
-from adept.rewriting.expected_content_and_warnings import (
+from adept.rewriting.expectation import (
     FIRST_TEXTS,
     MIN_TEXTS,
     expected_lines,

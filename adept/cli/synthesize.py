@@ -9,15 +9,16 @@ from adept.cli.rewrite import foreign_lines, print_lines, run_release, statement
 from adept.data.labels import read_label_set
 from adept.errors import ConfigurationError
 from adept.mechanisms.central_counts import ADD_OR_REMOVE
-from adept.mechanisms.epsilon_as_odds import odds_change
 from adept.mechanisms.guarantee import words
+from adept.mechanisms.odds import odds_change
+from adept.mechanisms.policy import ROWS_PER_RECORD
 from adept.release.flow.central import TallyNotes, check_label_set, prepare_synthesis, synthesize_file
 from adept.release.flow.plan import preview
 from adept.release.ledger.default import find_key
 from adept.release.records.inputs import Inputs
 from adept.release.statement.statement import CentralStatement
-from adept.rewriting.expected_content_and_warnings import first_texts
-from adept.synthesis.synthesizer import ROWS_PER_RECORD, Synthesizer
+from adept.rewriting.expectation import first_texts
+from adept.synthesis.synthesizer import Synthesizer
 
 
 def main(config: SynthesizeConfig) -> None:

@@ -15,7 +15,7 @@ from adept.data.writing import new_directory
 from adept.errors import ConfigurationError, DataError, Interrupted
 from adept.models.config import CHECKPOINTS, LAST, MODEL, FitResult, TrainingData, TrainSpec
 from adept.models.model_card import model_card
-from adept.models.reconstruction_share import Reconstruction, reconstruction
+from adept.models.reconstruction import Reconstruction, reconstruction
 
 OVERRIDES, RESULT = "overrides.json", "result.json"
 PATHS = ("data.path", "data.broad")  # relative to the directory in which a run began

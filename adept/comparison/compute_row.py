@@ -23,7 +23,7 @@ from adept.evaluation.classifiers import Evaluation, evaluate, score
 from adept.mechanisms import Votes
 from adept.mechanisms.guarantee import Guarantee
 from adept.models.decoding import Pair
-from adept.rewriting.alternative_rewriters import (
+from adept.rewriting.alternatives import (
     PromptSampling,
     Redaction,
     TokenExponential,
@@ -31,8 +31,8 @@ from adept.rewriting.alternative_rewriters import (
     common_length,
     public_logits,
 )
-from adept.rewriting.expected_content_and_warnings import enough_epsilon
-from adept.synthesis.draw_by_label_names import draw_by_names, label_by_names
+from adept.rewriting.expectation import enough_epsilon
+from adept.synthesis.prior import draw_by_names, label_by_names
 from adept.synthesis.synthesizer import Synthesizer, choose_rows
 
 RANDOM_TEXTS = 2000  # texts that are written of random latents; records draw theirs from these

@@ -7,12 +7,12 @@ from adept.mechanisms.description import Description
 from adept.mechanisms.dptext import DPText
 from adept.mechanisms.gaussian import ClampedGaussian, Gaussian
 from adept.mechanisms.joint_response import JointResponse
-from adept.mechanisms.l2_norm_mechanism import L2Norm
+from adept.mechanisms.l2_norm import L2Norm
 from adept.mechanisms.laplace import L1Laplace, OriginalLaplace, SqrtNLaplace
 from adept.mechanisms.learned_codebook import LearnedCodebook
 from adept.mechanisms.privunit import PrivUnit
 from adept.mechanisms.randomized_response import RandomizedResponse, ScalarLaplace
-from adept.mechanisms.reference_mechanisms import Identity, Random
+from adept.mechanisms.reference import Identity, Random
 from adept.mechanisms.selection import Selection
 
 BY_NAME: dict[str, type[LocalRandomizer]] = {

@@ -63,10 +63,7 @@ class LocalRandomizer(ABC):
         return None
 
     def certificate(self, dim: int) -> list[Part] | None:
-        """Return the public numbers that prove the guarantee, in one part for each random draw.
-
-        The result is None if the mechanism has no certificate.
-        """
+        """Return the public numbers that prove the guarantee, one part for each draw; None if there is no proof."""
         return [part for selection in self.selections(dim) for part in selection.certificate(TEXT)] or None
 
     def selections(self, dim: int) -> tuple[Selection, ...]:
@@ -145,10 +142,7 @@ class MechanismChoice:
     options: dict[str, Any] = field(default_factory=dict)
 
     def budget(self, epsilon: float | None = None) -> float | None:
-        """Return ``epsilon``, or this choice's budget if ``epsilon`` is None.
-
-        Raise ConfigurationError if both are given and differ.
-        """
+        """Return ``epsilon``, or this choice's; raise ConfigurationError if both are given and differ."""
         if epsilon is not None and self.epsilon not in (None, epsilon):
             raise ConfigurationError(f"epsilon must be given once, got {epsilon} and {self.epsilon}: drop one of them")
         return self.epsilon if epsilon is None else epsilon

@@ -1,72 +1,29 @@
 r"""Central DP by counting: records vote for public cells, and exact noise is added to each count.
 
-A *curator* holds all records and publishes noisy counts once. A *cell* is a public category; there
-are M cells. A public rule v assigns to each record at most one cell, which is the *vote* of the
-record. For a collection D of records, h(D) holds the number of counted votes for each cell. The
-release is y = h(D) + X, where X holds M independent random integers with the discrete Laplace
-distribution: P(x) is proportional to exp(-|x| / b).
+A *curator* holds all records and publishes noisy counts once. A *cell* is a public category. A public
+rule assigns to each record at most one cell, which is the *vote* of the record. For a collection D of
+records, h(D) holds the number of counted votes for each cell. The release is y = h(D) + X, where X holds
+independent random integers with the discrete Laplace distribution: P(x) is proportional to exp(-|x| / b).
 
-*Neighbours*. Under ``add_or_remove``, two collections are neighbours if one of them has all rows of
-the other and the rows of one more *person*. Under ``replace``, two collections are neighbours if
-only the rows of one person differ; the number of records is then public. At most m votes of each
-person are counted. A rule that reads only the rows of a person chooses which of this person's votes
-are counted. If the data name no persons, each record counts as a person, and m = 1.
+*Neighbours*. Under ``add_or_remove``, two collections are neighbours if one of them has all rows of the
+other and the rows of one more *person*. Under ``replace``, they are neighbours if only the rows of one
+person differ; the number of records is then public. At most m votes of each person are counted. A rule
+that reads only the rows of a person chooses which. If the data name no persons, each record counts as a
+person, and m = 1.
 
-*Claim*. Let s = m for ``add_or_remove`` and s = 2 m for ``replace``. If b >= s / eps, the release
-is eps-DP (pure): P(y(D) in S) <= e^eps P(y(D') in S) for all neighbours D, D' and every set S of
-outputs. Everything that is computed from y and public data is also eps-DP.
+*Claim*. Let s = m for ``add_or_remove`` and s = 2 m for ``replace``. If b >= s / eps, the release is
+eps-DP (pure), and so is everything that is computed from y and public data. *Reason*: neighbours differ
+by at most s in l1 norm. If the first m votes of a person are counted, the epsilon of one row is at most
+2 eps / s for adding or removing it, and 4 eps / s for replacing it. *Two rounds*: a first round may
+release the noisy number of all votes, from which the rule and the cells of the second round are chosen;
+the budgets add up. ``docs/proofs.md``, "Noisy counts of a file", has the proofs.
 
-*Proof*.
+*What the proof needs*. The rule, the cells, m, eps and the neighbouring relation are fixed before anyone
+looks at the records, apart from what the first round decides. Noise is added to *every* cell, because a
+missing cell would reveal that nobody voted for it.
 
-1. The l1 distance between h(D) and h(D') is at most s. The rule that chooses a person's votes reads
-   only the rows of this person, so all other people's votes are the same in D and D'. The person in
-   whom D and D' differ has at most m counted votes in D and at most m in D', and each counted vote
-   increases one count by one. Under ``add_or_remove``, this person has no votes in D or no votes in
-   D'.
-2. Let h = h(D) and h' = h(D'). For every y, the ratio P(h + X = y) / P(h' + X = y) is exp(sum_z
-   (|y_z - h'_z| - |y_z - h_z|) / b), where the sum is over all cells z. By the triangle inequality,
-   the ratio is at most exp(||h - h'||_1 / b) <= exp(s / b) <= e^eps.
-3. Everything computed from y and public data is a function of y, of these data and of random bits.
-   The public data and the random bits do not depend on D. QED.
-
-*Claim for one row of a person*. Suppose that the counted votes are those of the person's first m
-rows with a vote. Then adding or removing one row changes h by at most 2 in l1 norm, for every m.
-Replacing one row by any other row, of any person, changes h by at most 4. So the epsilon of one row
-is at most 2 eps / s for adding or removing it, and at most 4 eps / s for replacing it.
-
-*Proof*. Let v_1, .., v_n be the votes of a person's rows in order, of which the first m are
-counted. Removing a row without a vote, or a row whose vote comes after the first m, changes
-nothing. If v_i with i <= m is removed, the other counted votes are still counted, because each of
-them keeps its place among the votes or moves forward. If there is a vote v_(m+1), it is counted
-instead of v_i. So one count falls by one, and at most one count rises by one. Adding a row is the
-reverse of removing a row. Replacing a row means removing one row and adding another row, so the
-changes sum to at most 2 + 2. By step 2 above, the ratio of probabilities is at most e^(2 / b) or
-e^(4 / b), and 1 / b <= eps / s. QED.
-
-*Claim for two rounds*. Let s be as above, and let eps_1 + eps_2 = eps. The first round treats all
-votes as votes for one cell: it releases the number n(D) of counted votes as y_1 = n(D) + X_1, where
-the scale of X_1 is at least s / eps_1. Then y_1 and public data decide the rule v and the cells of
-the second round. The second round releases the counts of these cells as y_2, with independent noise
-of a scale of at least s / eps_2. The pair (y_1, y_2) is eps-DP.
-
-*Proof*. Both rounds count at most m votes of each person, as above. The second round depends on D
-only through its counts and through y_1, so for every y_1, its rule and cells are the same for D and
-D'. By the first claim, P(y_1 | D) <= e^eps_1 P(y_1 | D') and P(y_2 | y_1, D) <= e^eps_2 P(y_2 |
-y_1, D'), for all y_1 and y_2. The probability of the pair is the product of the two probabilities.
-So the probability of a pair changes between D and D' by at most a factor of e^(eps_1 + eps_2), and
-so does the sum of the probabilities over any set of pairs. QED. The proof also holds if the
-collection changes between the rounds, as long as D and D' differ in the same person's rows in both
-rounds. The bounds for one row also hold for two rounds, by the same product of probabilities: one
-row changes n by at most 1 if it is added or removed, and by at most 2 if it is replaced.
-
-The rule v, the cells, m, eps and the neighbouring relation must be fixed before anyone looks at the
-records. The only exception is the choice of v and the cells of the second round from y_1. Noise is
-added to *every* cell, also to a cell without votes, because a missing cell would reveal that nobody
-voted for this cell.
-
-Source: Dwork, McSherry, Nissim and Smith 2006, "Calibrating noise to sensitivity in private data
-analysis", section 3.1 (histograms); Ghosh, Roughgarden and Sundararajan 2009, "Universally
-utility-maximizing privacy mechanisms" (the noise).
+Source: Dwork, McSherry, Nissim and Smith 2006, section 3.1 (histograms); Ghosh, Roughgarden and
+Sundararajan 2009 (the noise).
 
 Checked proof: ``proofs/Noise.v``, ``votes_are_private``, ``votes_are_private_for_replacing``,
 ``one_row_moves_2``; for two rounds and an added or removed person, ``two_rounds_are_private``.
@@ -84,12 +41,12 @@ from numpy.typing import NDArray
 from adept.errors import ConfigurationError
 from adept.mechanisms.discrete_laplace import exact_laplace, smallest_scale
 from adept.mechanisms.guarantee import Guarantee, total, words
+from adept.mechanisms.policy import NUMBER_SHARE
 from adept.ranges import BUDGETS, check_between, check_integer
 
 ADD_OR_REMOVE, REPLACE = "add_or_remove", "replace"
 COUNTS_MOVED = {ADD_OR_REMOVE: 1, REPLACE: 2}  # number of counts that one vote can change by one
 MAX_VOTES = 10**6  # largest ``votes_per_person``
-NUMBER_SHARE = 2.0**-5  # share of epsilon for the number of votes; a power of two, so that the product is exact
 # Largest count of a cell; ``exact_laplace`` may limit sums further, which costs accuracy, not privacy
 MAX_CELL_VOTES = 1 << 40
 NOISE_BATCH = 1 << 18  # counts whose noise is drawn together: memory stays flat
@@ -144,7 +101,7 @@ class Votes:
 
     @property
     def number_scale(self) -> float:
-        """The scale of the noise that is added to the number of all votes, if there are two rounds."""
+        """The scale of the noise of the number of all votes, if there are two rounds."""
         return smallest_scale(self.sensitivity, epsilon=self.number_epsilon)
 
     def privatize_number(self, number: int) -> int:
@@ -156,19 +113,11 @@ class Votes:
         return _add_noise(counts, self.scale)
 
     def record_epsilon(self, moved: int) -> float:
-        """Return the epsilon for a change of only one row of a person.
-
-        ``moved`` bounds the l1 change of the counts: 2 if a row is added or removed, 4 if it is
-        replaced.
-        """
+        """Return the epsilon for a change of one row, which moves the counts by at most ``moved`` in l1 norm."""
         return total(Fraction(self.epsilon) * moved / self.sensitivity)
 
     def guarantee(self, *, persons: bool | None = None) -> Guarantee:
-        """Return the guarantee of one release of counts.
-
-        ``persons`` is True if the data say to which person each record belongs, False if they do
-        not, and None if this is unknown.
-        """
+        """Return the guarantee of one release of counts; ``persons`` is True if records name persons, None if unknown."""
         return Guarantee.pure(
             epsilon=self.epsilon,
             exact=True,

@@ -29,9 +29,8 @@ def check_latents(latents: Tensor) -> None:
 def clip_latents(latents: Tensor, *, clip: str, clip_norm: float) -> Tensor:
     """Clip latents (..., n) in floating point; gradients flow through the result.
 
-    For "l1" and "l2", a latent r becomes r * min(1, C / ||r||) (Habernal 2021, Eq. 9 and Section
-    6). A latent inside the ball stays unchanged to the last bit. For "sphere", r becomes C * r /
-    ||r||, and a zero latent becomes C times the unit vector along the first axis.
+    For "l1" and "l2", r becomes r * min(1, C / ||r||) (Habernal 2021, Eq. 9 and Section 6), and stays as it is
+    inside the ball. For "sphere", r becomes C * r / ||r||, and zero becomes C times the first unit vector.
     """
     largest = torch.finfo(latents.dtype).max
     peak = latents.detach().abs().amax(dim=-1, keepdim=True)
@@ -84,8 +83,8 @@ def from_grid(units: Tensor, *, clip_norm: float, like: Tensor) -> Tensor:
 def round_to_grid(values: Tensor, *, clip_norm: float, like: Tensor) -> Tensor:
     """Round float64 values (B, n) to the public grid, with the dtype and device of ``like``.
 
-    The rounding errors of floating-point noise depend on the input, and the low bits of the values
-    would reveal them. Rounding to the grid removes the low bits, but no proof covers this step.
+    Low bits of floating-point noise depend on the input; rounding removes them, but no proof covers
+    this step.
     """
     step = grid_step(clip_norm)
     return ((values / step).round() * step).to(like.device, like.dtype)

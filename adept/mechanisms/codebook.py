@@ -1,30 +1,22 @@
 r"""Release of a public codeword; the t codewords nearest to the record are the likeliest.
 
-A codebook is a list of k public unit vectors, the codewords. The t codewords nearest to a record's
-latent are its *heavy* codewords. The release is a draw of an index by subset selection, whose claim
-and proof are those of ``adept.mechanisms.selection``. Rounding errors, ties and equal codewords can
-only change *which* t codewords are heavy, and this choice does not depend on the draw. For k ->
-infinity and t / k = q, the mechanism becomes PrivUnit with a cap of probability q
-(``adept.mechanisms.privunit``).
+A codebook is a list of k public unit vectors, the codewords. The t codewords nearest to a record's latent
+are its *heavy* codewords. The release is a draw of an index by subset selection, whose claim and proof
+are those of ``adept.mechanisms.selection``. Rounding errors, ties and equal codewords can only change
+*which* t codewords are heavy. The other records of a batch do not change S_x: every product has
+SCORED_ROWS rows (fewer, if there are very many codewords), so a record's scores are always rounded
+alike. This assumes that a kernel adds in the same order in each row, which tests check.
 
-The other records of a batch, and their number, do not change S_x: every product has SCORED_ROWS
-rows (fewer, if there are very many codewords), so a record's scores are always rounded alike. This
-assumes that a kernel adds in the same order in each row, which tests check.
+*Blocks*: a codebook has at most 2^20 codewords, too few above about eps = 12. For large budgets, the n
+coordinates of a latent are cut into m blocks. A separate draw with the budget eps n_j / n releases the
+n_j coordinates of block j. The draws are independent given x, so their budgets add up, exactly to eps.
 
-Blocks: a codebook has at most 2^20 codewords, too few for budgets above about eps = 12. For large
-budgets, the program cuts the n coordinates of a latent into m blocks. Block j has n_j coordinates,
-and a separate draw with the budget eps n_j / n releases this block. The draws for the blocks are
-independent given x, so their budgets add up. The program computes the budgets as fractions, so
-their sum is exactly eps.
+By default, k is the smallest power of two from 2^12 to 2^14 that is at least 10 / q, or 2^14, and t is
+q k, but at least 1, where q is the probability of PrivUnit's cap (``adept.mechanisms.privunit``). By
+default, m is the power of two for which the expected cosine between latent and release is largest.
 
-By default, k is the smallest power of two from 2^12 to 2^14 that is at least 10 / q, or 2^14 if all
-these powers are smaller. Here q is the probability of PrivUnit's cap. By default, t is q k, rounded
-to a whole number, but at least 1. By default, m is the power of two for which the expected cosine
-between a latent and its release is largest. The rules for k and m read only n, eps and the options.
-
-Sources for subset selection over a random codebook: Feldman and Talwar 2021, "Lossless compression
-of efficient private local randomizers"; Shah et al. 2022, "Optimal compression of locally
-differentially private mechanisms".
+Sources: Feldman and Talwar 2021, "Lossless compression of efficient private local randomizers"; Shah et
+al. 2022, "Optimal compression of locally differentially private mechanisms".
 
 Checked proof: ``proofs/Symbols.v``, ``descriptions_are_private``; ``proofs/Privacy.v``,
 ``composition_of_many``.
@@ -85,17 +77,14 @@ class Block:
 class Codebook(Mechanism):
     """A mechanism that releases a public codeword; codewords near the latent are likelier.
 
-    The release is pure eps-LDP for any two records, in exact arithmetic. The release consists of
-    one codeword for each block, and has l2 norm C. The release is biased: its mean is not the
-    latent. The probabilities of the codewords depend only on the direction of the latent. A zero or
+    The release is pure eps-LDP for any two records, in exact arithmetic. It consists of one codeword for each
+    block, and has l2 norm C. Its mean is not the latent. Only the direction of the latent counts; a zero or
     non-finite latent counts as the unit vector along the first axis.
 
     Attributes:
-        size: the number k of codewords in the codebook of each block, from 2 to 2^20; by default,
-            it follows from the budget.
+        size: the number k of codewords of each block, from 2 to 2^20; by default, it follows from the budget.
         seed: the seed of the random codebook, which is public.
-        blocks: the number m of blocks into which the n numbers of a latent are cut, from 1 to n /
-            2; by default, it follows from n and the budget.
+        blocks: the number m of blocks, from 1 to n / 2; by default, it follows from n and the budget.
     """
 
     size: int | None = None
@@ -126,10 +115,7 @@ class Codebook(Mechanism):
         return self._join(drawn, like=latents)
 
     def simulate(self, latents: Tensor, generator: torch.Generator | None) -> Tensor:
-        """Simulate a release from a seeded generator, without privacy.
-
-        The gradient of the result is the gradient of the expected release.
-        """
+        """Simulate a release with a seed, without privacy; its gradient is that of the expected release."""
         centres = self.clip_as_floats(latents)
         parts = self._parts(centres.detach())
         drawn = [(block, block.selection.simulate(block.nearest(part), generator)) for block, part in parts]
@@ -162,10 +148,7 @@ class Codebook(Mechanism):
         return layout_cosine(tuple((block.dim, block.selection) for block in self.layout(dim)))
 
     def expected_squared_error(self, dim: int) -> float:
-        """Return the mean squared distance between a latent of random direction and its release.
-
-        The distance is 2 C^2 (1 - ``mean_cosine``), because latent and release have the l2 norm C.
-        """
+        """Return the mean squared distance 2 C^2 (1 - ``mean_cosine``) of a random latent from its release."""
         return 2 * self.clip_norm**2 * (1 - self.mean_cosine(dim))
 
 
@@ -228,15 +211,10 @@ def layout_cosine(layout: Layout) -> float:
 
 @lru_cache(maxsize=256)
 def draw_cosine(dim: int, draw: Selection) -> float:
-    """Return the expected cosine between a unit vector x and its released codeword, for one block.
+    """Return the expected cosine between a unit vector and its released codeword, for one block.
 
-    The expectation is over the draw and over random codebooks. The cosines between x and the k
-    codewords are independent copies of T, which is one coordinate of a random unit vector.
-    Integration by parts over the quantiles of T shows that the t largest cosines sum to k
-    E[M(g(v))] on average. Here v has the distribution Beta(t, k - t), g(v) is the smallest cosine
-    in the cap that covers the share v of the sphere, and M(g) = E[T; T >= g]. All k cosines sum to
-    zero on average. So the expected cosine of the release is (A - B) / W times the sum of the t
-    largest cosines.
+    The expectation is over the draw and over random codebooks: (A - B) / W times the mean sum of the t
+    largest of k independent cosines (``docs/proofs.md``, "The cosine of a codeword").
     """
     a = (dim - 1) / 2
     nodes, weights = np.polynomial.legendre.leggauss(128)

@@ -3,7 +3,7 @@ r"""Release of a public sentence near to the record, or of the number that stand
 A model lists public sentences. The *descriptions* of a record are the numbers of its t nearest
 sentences. The release, its claim and its proof are those of ``adept.mechanisms.selection``. If the
 output copies labels, the list may be the *cell* of the record's label: K public sentences that depend
-on the label, the budget and public text alone (``adept.models.label_names_and_sentences``). Then the
+on the label, the budget and public text alone (``adept.models.names``). Then the
 claim holds for any two records with the same label. The first sentences of the list are in every cell,
 so that a misleading name of a label cannot decide alone what is released.
 

@@ -1,34 +1,18 @@
 r"""Exact sampler of discrete Laplace noise, which draws many integers at once.
 
-Source: Canonne, Kamath, Steinke 2020, Algorithms 1 and 2. The sampler draws integers z from the
-distribution Lap_Z(b), in which P(z) is proportional to exp(-|z| / b). The scale is b = t / 2^k with
-integers t >= 1 and k >= 0.
+Source: Canonne, Kamath, Steinke 2020, Algorithms 1 and 2. *Claim*: the sampler draws integers z with
+P(z) proportional to exp(-|z| / b), for the scale b = t / 2^k with integers t >= 1 and k >= 0.
 
-*Proof* that the program draws from Lap_Z(b). Each random decision only compares an integer with a
-uniformly random integer.
+*Steps*; each decision only compares an integer with a uniformly random integer.
 
-1. ``below_each(m)`` draws integers uniformly from {0, .., m-1} (the counting lemma of
-   `adept.mechanisms.random_bits`).
-2. ``_decays(u, t)`` is true with probability exp(-g), where g = u / t <= 1. The function makes
-   trials numbered j = 1, 2, ... Trial j consists of two draws, which succeed with probability u / t
-   and 1 / j. The trial succeeds if both draws succeed, so with probability g / j. Let J be the
-   number of the first trial that fails. Then P(J > j) = g^j / j!, so P(J is odd) = sum_i (-1)^i g^i
-   / i! = exp(-g). The function returns True if J is odd. (Algorithm 1.)
-3. Draw U uniformly from {0, .., t-1}, accept it with probability exp(-U / t), and otherwise draw U
-   again. Let V be the number of successes before the first failure in trials that succeed with
-   probability exp(-1), so P(V = v) is proportional to exp(-v). Then X = U + t V has P(x)
-   proportional to exp(-x / t), because each x >= 0 belongs to exactly one pair (U, V). So Y =
-   floor(X / 2^k) has P(y) proportional to exp(-2^k y / t) = exp(-y / b).
-4. Give Y a sign, plus or minus with equal probability. If the result is (minus, 0), draw Y and the
-   sign again, so that 0 is not counted twice. Then z = +-Y has the distribution Lap_Z(b) (Algorithm
-   2). QED
+1. ``below_each(m)`` draws integers uniformly from {0, .., m-1}.
+2. ``_decays(u, t)`` is true with probability exp(-u / t): it counts trials until the first failure.
+3. ``_magnitudes`` draws U below t, accepts it with probability exp(-U / t), adds t times a number V of
+   successes of probability exp(-1) (``_wholes``), and divides by 2^k: P(y) is proportional to exp(-y / b).
+4. ``laplace_noise`` adds a sign, and draws again where the result is minus zero.
 
-No number is rounded, because every number is an integer below 2^63 that is computed from random
-words of the operating system. With L = 2^62 / 2^k, the program limits the noise to the range from
--L to L. The program limits each value, and the *sum* of the value and its noise, to the range from
--L/2 to L/2. If the noise is below -L or above L, the sum becomes -L/2 or L/2 in any case, so the
-limit on the noise changes no result. So the result is a function of the exact sum, and computing it
-is post-processing.
+``docs/proofs.md``, "The sampler of discrete Laplace noise", has the proof. No number is rounded. With
+L = 2^62 / 2^k, noise is limited to [-L, L], values and sums to [-L/2, L/2], which is post-processing.
 
 Checked proof of the formulas, not of the program: ``proofs/DiscreteLaplace.v``,
 ``signs_have_the_weights_of_the_noise``; ``proofs/Noise.v``, ``geometric_is_private``.
@@ -55,9 +39,8 @@ Integers = NDArray[np.int64]
 def smallest_scale(sensitivity: int, *, epsilon: float | Fraction) -> float:
     """Return a scale b >= ``sensitivity / epsilon``, rounded up to at most 24 significant bits.
 
-    ``sensitivity`` is the largest distance between the inputs of two neighbours, in grid steps; it
-    is at least 1. The program calculates with the exact rational value of the float ``epsilon``,
-    but treats an ``epsilon`` above 2^30 as 2^30.
+    ``sensitivity``, at least 1, is the largest distance between the inputs of two neighbours, in grid steps.
+    The float ``epsilon`` counts with its exact rational value, or 2^30 if that is smaller.
     """
     exact = sensitivity / Fraction(min(epsilon, MAX_EPSILON))
     size = exact.numerator.bit_length() - exact.denominator.bit_length()  # 2^(size - 1) < exact < 2^(size + 1)
@@ -73,14 +56,12 @@ def smallest_scale(sensitivity: int, *, epsilon: float | Fraction) -> float:
 def exact_laplace(values: Tensor, *, scale: float) -> Tensor:
     """Add an independent integer z to each entry, with P(z) proportional to exp(-|z| / scale).
 
-    Claim: for two integer tensors x and x' at l1 distance d, the probabilities of any output differ
-    by a factor of at most exp(d / scale), exactly. Proof: for each entry, P(z - x) / P(z - x') =
-    exp((|z - x'| - |z - x|) / scale) <= exp(|x - x'| / scale) by the triangle inequality, and the
-    noise of the entries is independent.
+    Claim: for integer tensors x and x' at l1 distance d, the probabilities of any output differ by a factor
+    of at most exp(d / scale), exactly. Proof: by the triangle inequality, P(z - x) / P(z - x') <=
+    exp(|x - x'| / scale) for each entry, and the noise of the entries is independent.
 
-    ``values`` is an int64 tensor on the CPU. An entry whose absolute value exceeds 2^36 times the
-    scale, or 2^61, may be limited to a smaller absolute value. ``scale`` is in grid steps, as
-    ``smallest_scale`` returns it.
+    ``values`` is an int64 tensor on the CPU. An entry whose absolute value exceeds 2^36 times the scale, or
+    2^61, may be limited. ``scale`` is in grid steps, as ``smallest_scale`` returns it.
     """
     t, shift = _fraction(scale)
     limit = MAX_MAGNITUDE >> shift + 1

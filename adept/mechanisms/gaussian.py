@@ -1,41 +1,21 @@
 r"""Gaussian noise on an l2-clipped latent, calibrated tightly for every epsilon.
 
-The *continuous* Gaussian mechanism adds noise of standard deviation s to latents, any two of which
-are at l2 distance at most D. This mechanism is (eps, delta)-LDP if and only if delta >= Phi(-u) -
-exp(eps) Phi(-v) (Balle and Wang 2018, Theorem 8). Here Phi is the standard normal distribution
-function, u = eps s / D - D / (2s) and v = eps s / D + D / (2s). Let delta_continuous(eps) be the
-right-hand side of this inequality.
+The *continuous* Gaussian mechanism with standard deviation s, for latents at l2 distance at most D, is
+(eps, delta)-LDP if and only if delta >= delta_continuous(eps) = Phi(-u) - exp(eps) Phi(-v), where Phi is
+the standard normal distribution function, u = eps s / D - D / (2s) and v = eps s / D + D / (2s) (Balle
+and Wang 2018, Theorem 8). The release adds *discrete* Gaussian noise on the public grid (Canonne,
+Kamath, Steinke 2020), sampled exactly.
 
-The release adds noise of the *discrete* Gaussian distribution on the public grid (Canonne, Kamath,
-Steinke 2020), sampled exactly. The guarantee follows from the guarantee of the continuous Gaussian
-mechanism, because a grid step is small compared with the noise. All lengths below are in grid
-steps. Let d(y) be the probability of the integer y under the discrete Gaussian, which is
-proportional to exp(-y^2 / (2 s^2)). Let r(y) be the mass that the continuous Gaussian puts on [y -
-1/2, y + 1/2]. Then
+*Claim*. Lengths are in grid steps. For n coordinates, any radius T, a = n / (8 s^2), c = T^2 / (8 s^4)
+and noise Y, two records x, x' and any set S of outputs satisfy
 
-    r(y) / d(y) = N / (s sqrt(2 pi)) * E[exp(-t^2 / (2 s^2)) cosh(y t / s^2)],   t uniform on [-1/2, 1/2],
+    P[S|x] - exp(eps) P[S|x'] <= exp(a) delta_continuous(eps - 2a - c) + P[||Y|| > T - D],                         (**)
 
-with N = N(s) = sum_z exp(-z^2 / (2 s^2)). Poisson summation gives 1 <= N / (s sqrt(2 pi)) <= exp(1
-/ (8 s^2)) for s >= 1, and 1 <= cosh(w) <= exp(w^2 / 2). For a vector y of n integers, d(y) and r(y)
-are products over its coordinates. So with a = n / (8 s^2),
-
-    exp(-a) d(y) <= r(y) <= exp(a + ||y||^2 / (8 s^4)) d(y).                                                     (*)
-
-The distribution r arises if a continuous Gaussian around a vector of integers is rounded to
-integers. Rounding is post-processing, so r obeys the bound of the continuous Gaussian. Now let x,
-x' be two records, S a set of outputs and T a radius. Write S' for the part of S within distance T
-of x', and c = T^2 / (8 s^4). Write P_d and P_r for the probabilities if the noise has the
-distribution d or r, and let Y be noise with the distribution d. By (*),
-
-    P_d[S|x] - exp(eps) P_d[S|x'] <= exp(a) (P_r[S'|x] - exp(eps - 2a - c) P_r[S'|x']) + P_d[||Y|| > T - D]
-                                  <= exp(a) delta_continuous(eps - 2a - c) + tail.                               (**)
-
-Here *tail* is the probability P_d[||Y|| > T - D]. Each coordinate of Y satisfies E exp(Y_i^2 / (4
-s^2)) = N(s sqrt 2) / N(s) < 3/2. So Markov's inequality gives tail <= (3/2)^n exp(-(T - D)^2 / (4
-s^2)). The program chooses T so that the bound on *tail* is delta / 2^21, and s so that the first
-term of (**) is delta (1 - 2^-20). Then the right-hand side of (**) is at most delta (1 - 2^-21). So
-the guarantee holds even if the program computes (**) with a relative error of 4e-7, and the error
-in floating point is only 1e-10.
+and the last term, *tail*, is at most (3/2)^n exp(-(T - D)^2 / (4 s^2)). *Reason*: a grid step is small
+beside the noise, so the discrete distribution differs from the rounded continuous one by at most the
+factors exp(a) and exp(a + ||y||^2 / (8 s^4)). ``docs/proofs.md``, "Discrete Gaussian noise", has the
+proof. The program chooses T so that the bound on *tail* is delta / 2^21, and s so that the first term is
+delta (1 - 2^-20). The guarantee holds even if (**) is computed with a relative error of 4e-7.
 """
 
 import math
@@ -63,18 +43,15 @@ DELTA_MARGIN = 2.0**-20
 class Gaussian(Mechanism):
     """A mechanism that adds Gaussian noise to latents clipped to l2 norm C.
 
-    The release is (eps, delta)-LDP for any two records. Proof: two points of the l2 ball of radius
-    C are at l2 distance at most 2C, which is the sensitivity. On the grid, the program verifies sum
-    z^2 <= (C / step)^2 for each vector z of integers, so two such vectors are at most 2C / step
-    apart. So the bound (**) in the module's docstring applies.
+    The release is (eps, delta)-LDP for any two records. Proof: the program verifies sum z^2 <= (C / step)^2
+    for each vector z of integers, so two such vectors are at most 2C / step apart, and the bound (**) of the
+    module applies.
 
     Attributes:
-        delta: the delta of the guarantee, from 1e-100 to 0.5; choose it far below 1 / (number of
-            records).
-        calibration: the kind of noise, and the formula for its scale. "exact" adds integer noise,
-            at the scale for which the docstring of ``adept.mechanisms.gaussian`` proves the
-            guarantee. "analytic" adds floating-point noise, at the scale of Balle and Wang; no
-            proof covers the rounding errors of this noise.
+        delta: the delta of the guarantee, from 1e-100 to 0.5; choose it far below 1 / (number of records).
+        calibration: "exact" adds integer noise, at the scale for which the bound (**) gives the guarantee.
+            "analytic" adds floating-point noise, at the scale of Balle and Wang; no proof covers its
+            rounding errors.
     """
 
     delta: float = 1e-6
@@ -143,18 +120,15 @@ class Gaussian(Mechanism):
 
 @dataclass(frozen=True, kw_only=True)
 class ClampedGaussian(Gaussian):
-    """A mechanism that adds Gaussian noise to latents whose coordinates are clamped.
+    """A mechanism that clamps each of n coordinates to [-C / sqrt(n), C / sqrt(n)] and adds Gaussian noise.
 
-    Each of the n coordinates of a latent is clamped to [-C / sqrt(n), C / sqrt(n)]. The release is
-    (eps, delta)-LDP for any two records, with noise calibrated to the l2 distance 2C. Proof: the
-    cube of half side c = C / sqrt(n) lies in the l2 ball of radius C, because n c^2 = C^2. So two
-    points of the cube are at l2 distance at most 2C, and the bound (**) of the module's docstring
-    applies. The same is true on the grid: let R be the largest sum of squares of a grid point of
-    the ball, in grid steps. The program clamps each of the n integers of a latent to magnitude at
-    most m = floor(sqrt(R / n)), so their squares sum to at most n m^2 <= R.
+    The release is (eps, delta)-LDP for any two records. Proof: the cube of half side C / sqrt(n) lies in the
+    l2 ball of radius C, so the bound (**) of the module applies with D = 2C. The same holds on the grid: with
+    R the largest sum of squares of a grid point of the ball, the n integers are clamped to magnitude at most
+    m = floor(sqrt(R / n)), and n m^2 <= R.
 
-    Source: DP-BART clamps the encoder's output in this way and adds analytic Gaussian noise
-    (Igamberdiev and Habernal, Findings of ACL 2023, Section 3.2).
+    Source: DP-BART clamps the encoder's output in this way and adds analytic Gaussian noise (Igamberdiev and
+    Habernal, Findings of ACL 2023, Section 3.2).
     """
 
     name: ClassVar[str] = "clamped_gaussian"
@@ -184,10 +158,7 @@ def log_delta(scale: float, *, epsilon: float) -> float:
 
 @lru_cache(maxsize=256)
 def analytic_scale(epsilon: float, *, delta: float) -> float:
-    """Return the noise's standard deviation for (epsilon, delta)-LDP, if the sensitivity is 1.
-
-    The noise is continuous and Gaussian, and the sensitivity is measured in l2.
-    """
+    """Return the standard deviation of continuous Gaussian noise for (epsilon, delta)-LDP at l2 sensitivity 1."""
     from scipy.optimize import brentq  # slow to import, and most releases do without
 
     target = math.log(delta) + math.log1p(-DELTA_MARGIN)

@@ -41,12 +41,10 @@ Part = dict[str, Any]  # a part of a certificate: the public numbers of one rand
 
 @dataclass(frozen=True, kw_only=True)
 class Guarantee:
-    """The claimed and the true guarantee of one release.
+    """The claimed and the true guarantee of one release: central DP of ``Votes``, else local DP (LDP).
 
-    The guarantee of ``Votes``, which releases counts, is central DP. The guarantees of all other
-    mechanisms are local DP (LDP). A mechanism M is (epsilon, delta)-LDP when P[M(x) in S] <=
-    exp(epsilon) P[M(x') in S] + delta for all records x, x' and all sets S of outputs (Habernal
-    2021, Definition 2.3).
+    A mechanism M is (epsilon, delta)-LDP when P[M(x) in S] <= exp(epsilon) P[M(x') in S] + delta for all
+    records x, x' and all sets S of outputs (Habernal 2021, Definition 2.3).
     """
 
     claimed_epsilon: float  # the epsilon that the mechanism's author claims, in nats
@@ -102,10 +100,7 @@ def total(*epsilons: float | Fraction, times: int = 1) -> float:
 
 
 def share(epsilon: float, records: int) -> float:
-    """Divide ``epsilon`` among ``records`` records, and return the share of one record.
-
-    The share is the largest float whose exact product with ``records`` is at most ``epsilon``.
-    """
+    """Return the largest float whose exact product with ``records`` is at most ``epsilon``: the share of one record."""
     part = epsilon / records
     while Fraction(part) * records > Fraction(epsilon):
         part = math.nextafter(part, 0.0)
@@ -117,9 +112,8 @@ def symbols_part(
 ) -> Part:
     """Return the part of a certificate for the draw of one of k = ``size`` symbols.
 
-    ``top`` symbols have the larger weight A, and ``odds`` holds the integer weights (A, B). ``of``
-    says what a symbol stands for: a text, a label, or both; ``labels`` is the number of labels if a
-    symbol stands for both.
+    ``top`` symbols have the larger weight A of ``odds``. ``of`` says what a symbol stands for; ``labels`` is
+    the number of labels if it stands for a text and a label.
     """
     heavy, light = odds
     return {

@@ -1,17 +1,18 @@
-"""The tuned rules: how many entries a public list has at an epsilon, and how many are heavy.
+"""The tuned rules and numbers: sizes of public lists, heavy entries, weights, shares and odds, in one table.
 
 A release is an index into a public list (``adept.mechanisms.selection``). Its privacy holds for any K
 and t that are fixed without private data; K and t decide how useful it is. Every rule reads epsilon,
-public numbers of the model and the number of public labels, never a record. All rules were chosen on
-validation splits; ``docs/decisions.md`` says how, under a title that begins as the last column says.
+public numbers of the model and the number of public labels, never a record. All rules and numbers were
+chosen on validation splits. The last column, and the comment above each group of numbers, is the title of
+their entry in ``docs/decisions.md`` or of their page.
 
 | list | K | t (never below 1) | decision |
 |---|---|---|---|
 | codewords | 2^round(4 + eps), 32 to 1,024 | .8 K / (e^eps + 1); K / 512 unless sure | Sizes of codebooks |
-| broad codewords | 4 times as many, and on without a gap | K s / (e^eps + s), s = max(4/3, eps - 2) | Heavy codewords |
+| broad codewords | 4 times as many, no gap | K s / (e^eps + s), s = max(4/3, eps - 2) | Heavy codewords of broad text |
 | codewords and labels | e^eps / (2 L), 128 to 1,024 | .8 K L / (e^eps + 1), at most K / 2 | Codewords beside labels |
 | sentences | all that the model lists | K s / (e^eps + s), s = max(1, eps - 4) | Heavy sentences |
-| a label's cell | 8,192 times CELLS[eps].ratio | K s / (e^eps + s), s = max(4/3, min(eps - 2, 2), eps - 4) | Cells |
+| a label's cell | 2^13 CELLS[eps].ratio | K s / (e^eps + s), s = max(4/3, min(eps - 2, 2), eps - 4) | Names of copied labels |
 """
 
 import math
@@ -22,15 +23,84 @@ import numpy as np
 from scipy.special import lambertw
 
 MAX_EXPONENT = 700.0  # of e, in floats
+MAX_LIST = 1 << 20  # entries, more than a model lists
+
+# Sizes of codebooks
 CODEWORD_POWERS = 5, 10  # powers of two of the number of codewords
-PAIR_CODEWORD_POWERS = 7, 10  # the same beside labels
 HEAVY_SHARE = 0.8  # of the K / (e^eps + 1) heavy codewords that keep the most information
 SURE_PROBABILITY = 0.9  # with which the nearest codeword is released if t may be 1 of more than 512
 CODEWORDS_PER_HEAVY = 512
+# Codewords beside labels
+PAIR_CODEWORD_POWERS = 7, 10  # powers of two of the number of codewords
+# Heavy codewords of broad text
 BROAD_FACTOR = 4  # by which broad text may have more codewords
+DOMAIN_CODEWORDS = 1024  # codewords of a model of one domain; a model with more knows many domains
+# Texts of a codeword
+POOL_TEXTS = 10_240  # texts of all pools together; more if there are many codewords
+POOL_SIZES = 10, 40  # least and largest number of texts of the pool of one codeword
+# How words are compared
+SPELLING, COOCCURRENCE, MEANING = 0.8, 1.5, 3.0  # weights of features beside the word itself
+# Two defaults
+MIN_DESCRIPTION_EPSILON = 10.0  # from which a sentence is the default
+MIN_SENTENCE_EPSILON = 9.0  # the same for broad text
+# Adapting a model
+MAX_EXAMPLES_EPSILON = 6.0  # below which many labelled examples choose the codewords by label
+ALL_SENTENCES_EPSILONS = 12.5, 14.0  # least epsilon at which all sentences are written: few examples, and many
+MANY_EXAMPLES = 256  # from which examples are many
+MIN_KNOWN_WORD_SHARE = 0.85  # share of known words below which fewer examples show a domain too
+ADAPTED_CODEWORDS = 1024, 4096  # largest number of codewords at many examples: a model of one domain, and of many
+# Narrow domains
+MANY_PLACING, FEW_PLACING = (3, 4000, 0.0), (1, 16000, 0.5)  # weight of an example; own texts; random ones' share
+REDUNDANT_COSINE = 0.8  # cosine from which on one public text says what another does
+TEXT_CODEWORDS = (256, 512, 1024, 2048, 4096, 8192)  # sizes of the codebooks of texts
+# Heavy sentences
+MAX_PART_SIZE = 1 << 9  # largest K at which broad text uses a part of its sentences
+# Public sentences and nothing else
+SURE_SHARE = 0.95  # of releases that are the record's own sentence, above which a larger epsilon changes little
+# Sentences by meaning
+ADDED_COST, MISSING_COST = 4, 10  # factors of the weights of words that a text adds to a record or lacks
+SCRAP_WORDS = 3  # fewer different words than this, and than half of its record, make no sentence
+# Meaning beside words
+MANY_TEXTS = 1 << 15
+MEANING_HALVES = 4, 1  # of the record's weight, that a cosine of 0 adds: among fewer texts than MANY_TEXTS, and more
+TOPIC_HALVES = 16  # the same for a cosine between topics
+# Words that negate
+NEGATION_FACTOR = 3  # times as heavy as by rarity: words that negate
+# Search in groups of sentences
+MAX_GROUPS, TEXTS_PER_GROUP = 512, 64  # centres at most, and texts for each of them at least, about
+PROBED_GROUPS = 40  # groups whose texts are compared
+SHORTLIST_TEXTS, SHORTLIST_FACTOR = 128, 4  # texts compared by their words: at least, and for each one asked for
+SHORTLIST_SHARE = 8  # a shortlist serves a cell where at most an eighth of it is asked for
+MANY_SHORTLIST_TEXTS = 1024  # sentences that are compared by their words for cells of many sentences
+# Names of copied labels
 CELL_SENTENCES = 1 << 13  # sentences of a label's cell at epsilon 4
 DOUBLING_NATS = 2  # in which a cell doubles above the last row of CELLS
-MAX_LIST = 1 << 20  # entries, more than a model lists
+NAME_TILTS, NAME_COSINES = (6.0, 10.0), (0.5, 0.7)  # beta of names that say little and much, and what these say
+NAME_RANK = 100  # of the sentence whose likeness tells how much a name says
+# Choices behind synthetic records
+TILT = 10.0  # nats of prior probability for a cosine of one
+EVEN_SHARE = 0.2  # of the density, spread evenly over all sentences
+MAX_ADDED_TEXTS = 16_000  # sentences that are added to a model's utterances
+NAMED_SENTENCES = 300  # sentences nearest to a name, from which the row ``names`` draws
+# Labels from noisy counts
+STRENGTH = 4.0  # C of logistic regression; a smaller C regularises more
+FULL_RECORDS = 64.0  # records per label, in units of the noise's scale, from which on C is STRENGTH; fewer reduce C
+EM_STEPS, REGRESSION_STEPS = 12, 8  # of expectation maximisation, and of the regression within each
+DISCOUNT = 0.25  # share of log p(c) that is taken from a label's score
+# Where records are counted
+NUMBER_SHARE = 2.0**-5  # share of epsilon for the number of votes; a power of two, so that the product is exact
+MIN_CODEWORDS, MAX_CODEWORDS, MANY_CODEWORDS = 4, 512, 2048  # of counts: least, most without names, and of large files
+CODEWORDS_PER_VOTE, LABEL_POWER = 0.7, 0.75  # codewords for each L^0.75 votes, with L labels and noise of scale 1
+NAMED_FACTOR = 2  # times as many codewords if label names place them, because some lie where no record is
+TEXTS_PER_CODEWORD = 4  # smallest mean number of public texts for a codeword, if no names place codewords
+# More rows than records
+ROWS_PER_RECORD, MANY_ROWS = 4, 16_000  # that are written by default: rows for each record, up to MANY_ROWS
+# Rows that teach more than names
+BY_LABEL_ROWS, BROAD_ROWS, JOINT_ROWS = (
+    (140, 1.6),
+    (640, 2.0),
+    (1300, 2.0),
+)  # factor, and power of epsilon it is divided by
 
 
 class Cell(NamedTuple):
@@ -48,17 +118,6 @@ CELLS = (
     Cell(8.0, 3 / 2, 2 / 3),
     Cell(12.0, 4.0, 1 / 2),
 )
-
-
-MAX_EXAMPLES_EPSILON = 6.0  # below which many labelled examples choose the codewords by label
-# Least epsilon at which an adapted model writes all its sentences: with few examples, and with many
-ALL_SENTENCES_EPSILONS = 12.5, 14.0
-MANY_EXAMPLES = 256  # from which examples are many
-MIN_DESCRIPTION_EPSILON = 10.0  # from which a sentence is the default
-MIN_SENTENCE_EPSILON = 9.0  # the same for broad text
-MAX_PART_SIZE = 1 << 9  # largest K at which broad text uses a part of its sentences
-SURE_SHARE = 0.95  # of releases that are the record's own sentence, above which a larger epsilon changes little
-DOMAIN_CODEWORDS = 1024  # codewords of a model of one domain; a model with more knows many domains
 
 
 class Lists(NamedTuple):
@@ -92,9 +151,8 @@ def default_mechanism(lists: Lists, *, epsilon: float | None = None) -> str:
 def has_cells(lists: Lists, *, epsilon: float) -> bool:
     """Return True if copied labels choose the sentences that replace a record.
 
-    The model must have more sentences than a cell. An adapted model needs labelled examples and, if
-    there are MANY_EXAMPLES, an epsilon below MAX_EXAMPLES_EPSILON: otherwise codewords near the
-    examples are nearer to the records.
+    The model must have more sentences than a cell. An adapted model needs labelled examples and, if there are
+    MANY_EXAMPLES, an epsilon below MAX_EXAMPLES_EPSILON: above, codewords near the examples are nearer.
     """
     many = lists.examples >= MANY_EXAMPLES and epsilon >= MAX_EXAMPLES_EPSILON
     unlabelled = bool(lists.examples) and not lists.label_examples
@@ -203,12 +261,9 @@ def best_size(epsilon: float) -> int:
 def best_size_beside_labels(epsilon: float, labels: int) -> int:
     """Return the best number K of entries for a release of an entry and one of L labels as one pair.
 
-    With this K, the pair transmits the most information about its record, under two assumptions.
-    First, all K entries are equally common. Second, a record's entry determines its label, so only K
-    of the K L pairs occur; this holds for most records. With A = e^eps, the pair transmits I(K) = (A
-    ln A - (A + K - 1) ln((A + K - 1) / K)) / (A + K L - 1) nats. For K well below A, I(K) is about ln
-    K / (1 + K L / A), which is largest where K (ln K - 1) = A / L. The solution is K = A / (L w),
-    where w e^w = A / (e L).
+    The pair then transmits the most information if all K entries are equally common and determine their label.
+    With A = e^eps, it transmits I(K) = (A ln A - (A + K - 1) ln((A + K - 1) / K)) / (A + K L - 1) nats. For K
+    well below A, this is largest where K (ln K - 1) = A / L: K = A / (L w), where w e^w = A / (e L).
     """
     odds = math.exp(min(epsilon, 600.0)) / labels
     return min(MAX_LIST, max(2, round(odds / float(lambertw(odds / math.e).real))))

@@ -52,16 +52,13 @@ class Cap:
 class PrivUnit(Mechanism):
     """A mechanism whose release is a random vector, an unbiased estimate of the clipped latent.
 
-    Clipping scales the latent to l2 norm C. The release is pure eps-LDP for any two records. The
-    mean squared distance between the clipped latent and its release is C^2 (1/g^2 - 1), where g is
-    the threshold of the cap. The release depends only on the latent's direction. A zero latent
-    counts as the unit vector along the first axis.
+    Clipping scales the latent to l2 norm C; a zero latent counts as the unit vector along the first axis. The
+    mean squared distance between latent and release is C^2 (1/g^2 - 1).
 
-    Proof, with the letters of the module's docstring: the density of V is p/q on the cap and
-    (1 - p)/(1 - q) on its complement, for any x. The ratio of these two numbers, p (1 - q) / (q
-    (1 - p)), is e^eps by the choice of p. So at every point, the densities under two records differ
-    by a factor of at most e^eps. The choice between the cap and its complement is exact. No proof
-    covers the rounding errors of the other steps, so ``exact`` is False.
+    The release is pure eps-LDP for any two records. Proof: the density of V is p/q on the cap and (1 - p) /
+    (1 - q) on its complement, and the ratio p (1 - q) / (q (1 - p)) is e^eps by the choice of p. The choice
+    between cap and complement is exact. No proof covers the rounding errors of the other steps, so ``exact``
+    is False.
     """
 
     name: ClassVar[str] = "privunit"
@@ -81,7 +78,6 @@ class PrivUnit(Mechanism):
         return round_to_grid(self.clip_norm / cap.cosine * released, clip_norm=self.clip_norm, like=latents)
 
     def simulate(self, latents: Tensor, generator: torch.Generator | None) -> Tensor:
-        """Simulate a release from a seeded generator, without privacy but with gradients."""
         check_latents(latents)
         centres = clip_latents(latents, clip=self.clip, clip_norm=1.0)
         cap = optimal_cap(latents.shape[1], epsilon=self.epsilon)
@@ -101,7 +97,6 @@ class PrivUnit(Mechanism):
         )
 
     def mean_cosine(self, dim: int) -> float:
-        """Return the expected cosine between a latent and its release: the optimal threshold g."""
         return optimal_cap(dim, epsilon=self.epsilon).cosine
 
     def expected_squared_error(self, dim: int) -> float:
@@ -113,9 +108,8 @@ class PrivUnit(Mechanism):
 def optimal_cap(dim: int, *, epsilon: float) -> Cap:
     """Return the cap for which the expected cosine between a latent and its release is largest.
 
-    The letters are those of the module's docstring. The threshold g solves m(g) = g, which is
-    the same as (M - g q)(e^eps - 1) = g. The program solves this equation for the logit
-    ln(s / (1 - s)), because the logit gives both s and g^2 = 1 - s in full precision.
+    The threshold g solves m(g) = g, which is (M - g q)(e^eps - 1) = g. The program solves it for the logit
+    ln(s / (1 - s)), which gives both s and g^2 = 1 - s in full precision.
     """
     check_between(*BUDGETS, epsilon=epsilon)
     if not SPHERE_DIMS[0] <= dim <= SPHERE_DIMS[1]:

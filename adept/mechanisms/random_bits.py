@@ -1,25 +1,20 @@
 r"""Random bits from the operating system, and random integers and orders computed from these bits.
 
-Every exact sampler reads its bits from `source`, which has no seed. Tests replace `source` by a
-finite tape of bits.
+Every exact sampler reads its bits from `source`, which has no seed. Tests replace `source` by a finite
+tape of bits.
 
-*Counting lemma.* Let each word consist of b random bits, so that all 2^b words are equally likely.
+*Counting lemma.* Each word consists of b random bits, so all 2^b words are equally likely.
 
-1. `below` draws words of b bits, where b is the smallest number with m <= 2^b. It stops at the
-   first word that is less than m, and returns this word. Of the 2^b words, m end the drawing, one
-   for each number of {0, .., m-1}. So each of these numbers has probability 1/m, given that the
-   drawing ends. The drawing continues after d words with probability (1 - m/2^b)^d < 2^-d, because
-   m > 2^b / 2.
-2. `below_each` draws words until a word is at least r = 2^b mod m, and returns the word modulo m.
-   The accepted words are consecutive, and their number is a multiple of m. So every remainder
-   modulo m occurs equally often.
-3. *Weights*: divide {0, .., W-1} with W = t A + (k - t) B into t intervals of length A and k - t
-   intervals of length B, without overlap. A uniform number below W belongs to one of these
-   intervals, with a probability proportional to the interval's length
+1. `below` draws words of b bits, with the smallest b for which m <= 2^b, and returns the first that is
+   less than m. So each number below m has probability 1/m. More than d words are drawn with probability
+   (1 - m/2^b)^d < 2^-d.
+2. `below_each` draws words until one is at least r = 2^b mod m, and returns it modulo m. The accepted
+   words are consecutive, and their number is a multiple of m, so all remainders are equally likely.
+3. *Weights*: {0, .., W-1} with W = t A + (k - t) B is divided into t intervals of length A and k - t of
+   length B. A uniform number below W lies in each with a probability proportional to its length
    (`adept.mechanisms.random_draws.exact_ranks`).
-4. `shuffle` gives the last place to each of the n items with probability 1/n, the last place but
-   one to each remaining item with probability 1/(n-1), and so on. So there are n! equally likely
-   sequences of choices, one for each order of the items.
+4. `shuffle` gives the last place to each of the n items with probability 1/n, the last place but one to
+   each remaining item with probability 1/(n-1), and so on: n! equally likely orders.
 
 Checked proof of 1 to 3: ``proofs/Sampler.v``, ``ranks_have_their_weights``,
 ``remainders_are_uniform``.
@@ -34,10 +29,7 @@ from numpy.typing import NDArray
 
 
 class OperatingSystem:
-    """A source of random bits from the operating system.
-
-    A program cannot repeat or predict the bits from a seed, a fork or the state of a generator.
-    """
+    """A source of random bits from the operating system, which no seed, fork or generator state repeats."""
 
     width = 64  # bits of a word
 

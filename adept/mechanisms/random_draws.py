@@ -39,10 +39,9 @@ def _gaussian_measurement(scale: float) -> Measurement:
 def exact_gaussian(values: Tensor, *, scale: float) -> Tensor:
     """Add an independent integer z to each entry; P(z) is proportional to exp(-z^2 / (2 scale^2)).
 
-    OpenDP samples this discrete Gaussian noise from the operating system's entropy with integer
-    arithmetic alone (Canonne, Kamath, Steinke 2020, Algorithm 3). A sum outside the range of int64
-    is set to the nearer end of this range, which is post-processing. ``values`` is an int64 tensor
-    on the CPU.
+    OpenDP samples this discrete Gaussian noise in integer arithmetic alone (Canonne, Kamath, Steinke 2020,
+    Algorithm 3). A sum outside the range of int64 is set to the nearer end. ``values`` is an int64 tensor on
+    the CPU.
     """
     noisy = _gaussian_measurement(scale)(values.flatten().tolist())
     return torch.tensor(noisy, dtype=torch.int64).reshape(values.shape)
@@ -58,9 +57,8 @@ def exact_odds(epsilon: Fraction) -> tuple[int, int]:
 def exponential_series(epsilon: Fraction) -> tuple[int, int]:
     """Return a lower bound on 2^128 exp(epsilon), an integer, and the number of terms summed.
 
-    Proof: the integer is a partial sum of the series exp(epsilon) = sum epsilon^i / i!, times
-    2^128. All terms of the series are positive. The program computes each term in integers and
-    rounds it down, so the result can only be too small.
+    Proof: it is a partial sum of the series of exp(epsilon) with positive terms, each rounded down in
+    integers.
 
     Checked proof: ``proofs/Exponential.v``, ``series_is_a_lower_bound``, ``exact_odds_are_right``.
     """
@@ -74,13 +72,11 @@ def exponential_series(epsilon: Fraction) -> tuple[int, int]:
 
 
 def exact_ranks(records: int, *, near: int, far: int, odds: tuple[int, int]) -> list[int]:
-    """Draw a rank in {0, .., near+far-1} for each record.
+    """Draw a rank in {0, .., near+far-1} for each record, in an order of the outputs that depends on the record.
 
-    The ranks stand for the possible outputs, in an order that depends on the record. Each of the
-    first ``near`` ranks has the weight A, and each other rank has the weight B, where (A, B) =
-    ``odds``. So each output has probability A/W or B/W, where W = near * A + far * B for
-    every record. The probabilities of an output under two records differ by a factor of at most
-    A/B, exactly (the counting lemma of `adept.mechanisms.random_bits`).
+    Each of the first ``near`` ranks has the weight A, and each other rank the weight B, where (A, B) =
+    ``odds``. So an output's probabilities under two records differ by a factor of at most A/B, exactly (the
+    counting lemma of `adept.mechanisms.random_bits`).
     """
     heavy, light = odds
     border = near * heavy
@@ -99,8 +95,8 @@ def exact_bernoulli(records: int, *, probability: float) -> Tensor:
 def fresh_uniform(*shape: int) -> Tensor:
     """Return float64 numbers, uniform in (0, 1), with the full precision of floats down to 2^-961.
 
-    The exponent is the number of leading zeros in an endless stream of fair bits, and the mantissa
-    is uniform on 52 bits. So even very small numbers occur, with the right probability.
+    The exponent is the number of leading zeros in an endless stream of fair bits; the mantissa has 52
+    bits.
     """
     size = math.prod(shape)
     exponents, open_ends = np.zeros(size, dtype=np.int64), np.arange(size)

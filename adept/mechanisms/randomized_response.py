@@ -98,7 +98,6 @@ class RandomizedResponse:
         return self.selection.certificate("label")
 
     def guarantee(self) -> Guarantee:
-        """Return the guarantee of a release of one label."""
         slack = f" This spends only ln(1 + {words(self.epsilon)})." if self.theta == "lecture" else ""
         kept = f"It is one of {len(self.labels)} public labels, and in {often(self.keep_probability)} the record's own.{slack}"
         text = f"The released label is {words(self.spent)}-LDP (pure) for any two records. {kept}"
@@ -107,11 +106,10 @@ class RandomizedResponse:
     def estimate_frequencies(self, released: Sequence[str]) -> tuple[dict[str, float], dict[str, float]]:
         """Return unbiased estimates of the true frequency of each label, and their standard errors.
 
-        A label of true frequency f is released with probability Q + (P - Q) f, where P = A / W and
-        Q = B / W. Let r be the label's share among the N released labels. Then (r - Q) / (P - Q) is
-        an unbiased estimate of f, with the standard error sqrt(r (1 - r) / N) / (P - Q). The
-        standard error covers the noise and the sampling of N records from a population (Warner
-        1965). The estimates sum to one and may be negative.
+        A label of true frequency f is released with probability Q + (P - Q) f, where P = A / W and Q = B / W. So
+        from its share r among the N released labels, (r - Q) / (P - Q) estimates f, with the standard error
+        sqrt(r (1 - r) / N) / (P - Q), which covers noise and sampling (Warner 1965). The estimates sum to one and
+        may be negative.
         """
         if not released:
             raise ConfigurationError("released must hold at least one label, got none")
@@ -128,10 +126,9 @@ class RandomizedResponse:
 class ScalarLaplace:
     """A pure eps-LDP release of one integer in [lower, upper], computed in exact arithmetic.
 
-    Proof: values are clamped to the public range, so the l1 sensitivity is upper - lower. The noise
-    is discrete Laplace noise, with P(z) proportional to exp(-|z| / b) and (upper - lower) / b <=
-    eps. A released value may lie outside the range, because clamping the released values would bias
-    their mean.
+    Proof: values are clamped to the public range, so the l1 sensitivity is upper - lower. The discrete Laplace
+    noise has a scale b with (upper - lower) / b <= eps. A released value may lie outside the range, because
+    clamping it would bias the mean.
     """
 
     epsilon: float
@@ -167,7 +164,6 @@ class ScalarLaplace:
         return [int(value) for value in (clamped + noise.to(torch.int64)).tolist()]
 
     def guarantee(self) -> Guarantee:
-        """Return the guarantee of a release of one integer."""
         return Guarantee.pure(
             epsilon=self.epsilon,
             exact=True,
@@ -213,17 +209,13 @@ def check_integers(values: Sequence[int]) -> None:
 def exponential_choice(scores: Tensor, *, epsilon: float) -> Tensor:
     """Choose one of K public items for each record by the exponential mechanism in floating point.
 
-    A score u(x, y) in [0, 1] says how well the item y fits the record x. The probability P(y | x)
-    is proportional to exp(eps u(x, y) / 2). ``scores`` (B, K) are clamped to [0, 1], and NaN
-    becomes 0.
+    A score u(x, y) in [0, 1] says how well the item y fits the record x; P(y | x) is proportional to
+    exp(eps u(x, y) / 2). ``scores`` (B, K) are clamped to [0, 1], and NaN becomes 0.
 
-    Claim: the choice is eps-LDP for any two records. Proof: if one record replaces another, exp(eps
-    u / 2) changes by a factor of at most exp(eps / 2). The sum over all items, by which exp(eps u /
-    2) is divided, changes by a factor of at most exp(eps / 2), too. The set of items and the range
-    of u are public (McSherry and Talwar 2007). Sampling at temperature T = 2 (b2 - b1) / eps from a
-    language model whose logits were clipped to [b1, b2] is an exponential mechanism. The items are
-    the words, and the score is u = (logit - b1) / (b2 - b1) (Utpala, Hooker and Chen 2023, Theorem
-    1).
+    Claim: the choice is eps-LDP for any two records. Proof: another record changes exp(eps u / 2), and the sum
+    by which it is divided, by factors of at most exp(eps / 2) each (McSherry and Talwar 2007). Sampling at
+    temperature T = 2 (b2 - b1) / eps from a language model with logits clipped to [b1, b2] is such a choice,
+    with u = (logit - b1) / (b2 - b1) (Utpala, Hooker and Chen 2023, Theorem 1).
     """
     rows = max(1, MAX_WEIGHTS // max(1, scores.shape[1]))
     chosen = [torch.empty(0, dtype=torch.int64)]

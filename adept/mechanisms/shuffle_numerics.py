@@ -1,51 +1,20 @@
 r"""An upper bound on E[(X_1 + ... + X_n)+] that includes all rounding errors; (s)+ is max(0, s).
 
-The X_i are independent copies of a random number X, which has few values x_j, with probabilities
-p_j.
+The X_i are independent copies of a random number X, which has few values x_j, with probabilities p_j.
 
-*The sum*. Let S = X_1 + ... + X_n, and let U be an independent Gaussian random number of mean 0 and
-standard deviation h. By Jensen's inequality, E[S+] <= E[(S + U)+]. For theta > 0 let f(x) =
-e^(theta x) E[(S + U - x)+]. The Fourier transform of f is E[e^(z S)] e^(z^2 h^2 / 2) / z^2 at z =
-theta + iy, because the integral of e^(z x) (s - x) over x < s is e^(z s) / z^2. By Poisson's
-formula, the sum of f over the multiples of any T is 1 / T times the sum of the transform over the
-multiples of 2 pi / T. All terms of the sum of f are positive, and f(0) = E[(S + U)+] is one of
-these terms. So the sum of the transform, at about 10^4 places y, gives an *upper bound*, whatever
-theta, T and h are. In the transform, the factor E[e^(z S)] is E[e^(z X)]^n. For every theta, the
-largest term of the transform's sum is the term at y = 0. The program chooses the theta for which
-this largest term is smallest. T is so large that f(0) is nearly the whole sum of f.
+*Claim*: the returned number is at least E[S+] for S = X_1 + ... + X_n. *Reason*: with an independent
+Gaussian U of standard deviation h, E[S+] <= E[(S + U)+] by Jensen's inequality. By Poisson's formula, a
+sum of positive terms, one of which is E[(S + U)+], equals a sum of values of the Fourier transform
+E[e^(z X)]^n e^(z^2 h^2 / 2) / z^2 at z = theta + iy, at about 10^4 places y. This holds whatever theta, h
+and the *period* T of the sum are; they are chosen to make the bound close. Values of X below -reach are
+raised to -reach, which can only increase E[S+]. If outcomes without a positive X_i are likely, they are
+left out, because their rounding errors would hide the others: E[e^(z X)]^n - w^n, where w is the part of
+E[e^(z X)] from values that are not positive, replaces the power.
 
-Raising a value of X can only increase E[S+]. So the program raises every value of X below -reach to
--reach. The number reach is so large that the positive values in a sum hardly ever outweigh a value
-of -reach. Outcomes in which no X_i is positive add nothing to E[S+]. If these outcomes are likely,
-the program leaves them out, because otherwise their rounding errors would hide the other outcomes.
-Let w be the part of E[e^(z X)] that comes from the values of X that are not positive. Then the
-program uses E[e^(z X)]^n - w^n, computed without cancellation, in place of E[e^(z X)]^n.
-
-*Rounding*. Let u = 2^-53. In floating point, sums and products have a relative error of at most u,
-and elementary functions have a relative error of at most 8 u. In an exponential, the rounding of
-the exponent adds u times the size of the exponent to this error. So every step below has a relative
-error of at most SLACK = 2^-40, which is 2^13 u. Let M = E[e^(theta X)]. The *tilted* probability of
-the value x_j is m_j = p_j e^(theta x_j) / M. Let v = sum m_j |x_j| be the tilted mean of |X|. Let z
-= theta + iy and phi(y) = E[e^(z X)] / M. The terms m_j (e^(i y x_j) - 1) of phi(y) - 1 have errors
-of at most SLACK m_j y |x_j|, including the rounding of their arguments. So the error of phi is at
-most SLACK y v. Let r be an upper bound on |phi|. By the mean value theorem, the error of phi^n is
-at most SLACK r^n n y v / r, plus SLACK r^n (1 + |n ln phi|) for the errors of the exponential and
-the logarithm.
-
-If the program leaves out the outcomes without a positive value, it computes (a + b)^n - a^n instead
-of phi^n. Here a is the part of phi that comes from the values of X that are not positive, and b is
-the part that comes from the positive values. Then |b| <= P and |a| + P <= r, where P is the tilted
-probability of the positive values. The error of (a + b)^n - a^n is at most n P r^(n-1) (e + SLACK
-y), where e r^n is the bound on the error of phi^n above, and SLACK y covers the arguments in b.
-
-The program adds all these error bounds to the result, term by term. The program cuts off the terms
-of the transform's sum beyond y = Y. The sum of these terms is at most e^((theta^2 - Y^2) h^2 / 2) /
-Y times phi(0)^n, or times (a + b)^n - a^n at y = 0 if this difference replaces the power. M - 1 is
-the sum of the terms p_j (e^(theta x_j) - 1). The program increases M - 1 by SLACK times the sum of
-the absolute values of these terms. If M is below 1/2, the program instead sums the probability of
-zero and all p_j e^(theta x_j), none of which is negative, and increases the sum by 4 SLACK M. If
-M^n or e^theta is beyond the range of floats, Chernoff's bound E[S+] <= M^n / theta replaces the
-sum.
+*Rounding*: every step has a relative error of at most SLACK = 2^-40. The bounds on all errors, and on
+the terms that are cut off, are added to the result. The *tilted* probability of x_j is p_j e^(theta x_j)
+/ M with M = E[e^(theta X)]. If M^n or e^theta is beyond the range of floats, Chernoff's bound E[S+] <=
+M^n / theta replaces the sum. ``docs/proofs.md``, "An upper bound on a mean of sums", derives all this.
 """
 
 import math

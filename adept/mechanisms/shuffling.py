@@ -1,69 +1,25 @@
 r"""Shuffling: hiding the order of releases makes the central epsilon smaller than the local one.
 
-Each of n people has one record and releases one symbol for it by *subset selection*: t of the k
-symbols are *heavy*, with the weight A = e^eps, and the other symbols have the weight 1. The sum of
-all weights is W = t A + k - t, and each symbol has probability weight / W. A trusted party puts the
-n symbols into a random order and writes them to a file.
+Each of n people has one record and releases one index for it by subset selection
+(``adept.mechanisms.selection``): t of the k indices are heavy, with the weight A = e^eps, and the others
+have the weight 1. W is the sum of all weights. A trusted party puts the n releases into a random order.
 
 *Claim*: let n be public, and let two collections of n records be neighbours if they differ in one
 record. Then for every c >= 0, the file is (c, delta)-DP with
 
     delta = E[(X_1 + ... + X_n)+] / n,    where (s)+ = max(0, s) and the X_i are copies of X.
 
-The copies X_i are independent. Let u = e^c, t' = min(t, k - t) and o = t - t'. The distribution of
-X is
+With u = e^c, t' = min(t, k - t) and o = t - t', X takes the values A - u and 1 - u A with probability
+t' / W each, A (1 - u) with o / W, 1 - u with (k - 2 t' - o) / W, and otherwise 0.
 
-    value of X    probability
-    A - u         t' / W
-    1 - u A       t' / W
-    A (1 - u)     o / W
-    1 - u         (k - 2 t' - o) / W
-    0             the remaining probability
+*Reason* (the privacy blanket: Balle, Bell, Gascon and Nissim 2019, Lemma 5.3): every record is with
+probability k / W a *blanket*, which releases a uniformly random index, and hides among the blankets.
+Several indices per record count as one, whose distribution is their product. *More records* never
+increase delta. ``docs/proofs.md``, "Shuffled records", has the proof and two *floors*: lower bounds on
+the claimed delta. The computed delta is an upper bound on it (``adept.mechanisms.shuffle_numerics``). If
+it is below a floor, or cannot be computed, the delta of a file of one record, E[X+], replaces it.
 
-*Proof* (the privacy blanket: Balle, Bell, Gascon and Nissim 2019, Lemma 5.3; derived again).
-
-1. Let the record x be replaced by x'. Every symbol has probability at least 1 / W under every
-   record. So each of the n - 1 records that are not replaced is a *blanket* with probability g = k
-   / W, which means that it releases a uniformly random symbol. Suppose that the reader of the file
-   is told which records are no blankets, and the symbols of these records. This knowledge can only
-   help the reader to tell x from x'. The other symbols, in random order, are the m - 1 uniform
-   symbols of the blankets, with m - 1 ~ Bin(n - 1, g), and one symbol that x or x' releases.
-2. Compare these symbols with m uniform symbols y_i. Let Q(y|x) be the probability that x releases
-   y. Any of the m symbols may be the one that x releases, so the density under x relative to the
-   uniform symbols is (1/m) sum_i k Q(y_i|x). So the hockey-stick divergence between x and x' is
-   (k / (m W)) E[(sum_i w(y_i|x) - u w(y_i|x'))+], where the weight w = W Q is 1 or A.
-3. The probability Bin(m - 1; n - 1, g), divided by m, is Bin(m; n, g) / (g n), and k / (W g) = 1.
-   So the average over m is an expectation over n records, in which a record that is no blanket
-   counts as zero. The result is the formula of the claim, with o' in place of o and t - o' in place
-   of t', for two records x and x' whose heavy sets share o' symbols.
-4. The divergence is largest if the overlap of the heavy sets is smallest. To make the overlap
-   smaller by one, move one symbol from "heavy for both" to "heavy for x alone", and one symbol from
-   "heavy for neither" to "heavy for x' alone". The move replaces the values {A - u A, 1 - u} of X
-   by {A - u, 1 - u A}. The new values have the same sum as the old values and lie further apart, as
-   u >= 1, so the change is a mean-preserving spread. The positive part of a sum is convex, so its
-   expectation does not become smaller.
-5. Swapping x and x' does not change the distribution of X. QED.
-
-*Several symbols per record*, such as one for the text and one for the label, count as one symbol,
-whose distribution is the product of the distributions of the single symbols. Weights and
-probabilities multiply, and step 4 applies to one factor after another. *More records* never
-increase delta, because the means (X_1 + ... + X_n) / n form a reversed martingale. So if records
-are shuffled in groups, the smallest group has the largest delta. A release with a smaller eps can
-be computed from a release with a larger eps, so the program may round A up.
-
-*The computed delta* is an upper bound on the claimed delta (``adept.mechanisms.shuffle_numerics``).
-The computed delta is at most the delta of a file of one record, E[X+]. The program also checks that
-the computed delta is not below two *floors*, which are lower bounds on the claimed delta. Let p =
-t' / W or, for several symbols, the product of these ratios. The floors are
-
-    p (A - u) (1 - g)^(n-1), from the case that no other record is a blanket, and
-    p (A - u) (p A)^(n-1),   from the case that all other records are x.
-
-In the second case, even the true delta is at least the floor: consider the event that every symbol
-in the file is heavy for x and not for x'. If the computed delta is below a floor, or cannot be
-computed, E[X+] replaces it.
-
-Checked proof, without steps 1 to 5: ``proofs/Shuffling.v``, ``claim_is_at_most_alone``,
+Checked proof, without the blanket: ``proofs/Shuffling.v``, ``claim_is_at_most_alone``,
 ``floor_of_the_claim``, ``floor_of_delta``.
 """
 
@@ -102,24 +58,18 @@ def weight(draw: Selection) -> float:
 
 
 def kept(draw: Selection) -> float:
-    """Return the logarithm of t' A / W.
-
-    This ratio is the probability that x releases an index that is heavy for x and not for x'.
-    """
+    """Return the logarithm of t' A / W: the probability that an index is released that is heavy for x and not for x'."""
     heavy = own(draw) * math.exp(draw.epsilon)
     others = draw.size - draw.heavy_count
     return -math.log1p(((draw.heavy_count - own(draw)) * math.exp(draw.epsilon) + others) / heavy)
 
 
 def cells(draw: Selection) -> list[tuple[float, tuple[float, ...], tuple[float, ...]]]:
-    """Group the indices by their weights under two records x and x'.
+    """Group the indices by their weights under two records, whose heavy sets overlap as little as possible.
 
-    The heavy sets of x and x' overlap as little as possible.
-
-    Each group has three entries. The first is the probability that a record is a blanket and
-    releases an index of this group. The second and the third describe the weight that these
-    indices have under x and under x': each is a tuple of numbers whose sum is the logarithm of
-    the weight. The tuple is empty for the weight 1.
+    Each group has the probability that a record is a blanket and releases an index of the group, and the
+    weights of these indices under the first and the second record. A weight is a tuple of numbers whose sum
+    is its logarithm.
     """
     heavy, light, alone = (float(draw.epsilon),), (), own(draw)
     shared, rest = draw.heavy_count - alone, draw.size - draw.heavy_count - alone
@@ -130,11 +80,7 @@ def cells(draw: Selection) -> list[tuple[float, tuple[float, ...], tuple[float, 
 def draws_of(
     mechanism: LocalRandomizer, *, dim: int, labels: RandomizedResponse | JointResponse | None = None
 ) -> tuple[Selection, ...]:
-    """Return the random draws for one record.
-
-    If ``labels`` is a JointResponse, one draw releases the text and the label together. Otherwise
-    one draw releases the text, and another draw releases the label unless ``labels`` is None.
-    """
+    """Return the random draws for one record: of text and label together, or of the text and then of the label."""
     if isinstance(labels, JointResponse):
         return (labels.selection,)
     beside = () if labels is None else (labels.selection,)
@@ -147,10 +93,7 @@ def draws_of(
 
 
 def central_epsilon(draws: Sequence[Selection], *, records: int, delta: float) -> float:
-    """Return the central epsilon of ``records`` shuffled records.
-
-    It is never above the local epsilon, which is the guarantee of a record without shuffling.
-    """
+    """Return the central epsilon of ``records`` shuffled records, never above the local epsilon."""
     check_integer(1, 10**12, shuffled_records=records)
     check_between(1e-100, 0.5, central_delta=delta)
     local = total(*(draw.epsilon for draw in draws))
@@ -190,9 +133,8 @@ def central_delta(draws: Sequence[Selection], *, records: int, epsilon: float) -
 def _distribution(draws: Sequence[Selection], *, epsilon: float) -> tuple[Floats, Floats, float]:
     """Return the probabilities of X's nonzero values, these values divided by a unit, and the unit.
 
-    X is the random variable of the module's proof. The unit is the largest value of X, rounded up to
-    a float. The program rounds the probabilities and the values so that E[(X_1 + ... + X_n)+] can
-    only increase.
+    X is the random variable of the module's claim, and the unit its largest value. All are rounded so that
+    E[(X_1 + ... + X_n)+] can only increase.
     """
     joined: list[tuple[float, tuple[float, ...], tuple[float, ...]]] = [(1.0, (), ())]
     for draw in draws:
@@ -214,7 +156,7 @@ def _no_blanket(draws: Sequence[Selection]) -> float:
 
 
 def _floor(draws: Sequence[Selection], *, records: int, epsilon: float) -> float:
-    """Return the larger of the two lower bounds on delta in the module's docstring."""
+    """Return the larger of the two floors, which are lower bounds on delta (``docs/proofs.md``)."""
     blanket = math.prod(draw.size / weight(draw) for draw in draws)
     alone = math.log1p(-blanket) if blanket < 0.5 else math.log(_no_blanket(draws))
     together = math.fsum(map(kept, draws))

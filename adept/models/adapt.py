@@ -1,20 +1,13 @@
 """Adapt a model to another domain with a few hundred public texts, without training.
 
-The public texts of the new domain are called *examples*. The adaptation uses linear algebra and
-clustering, and trains no network:
+The public texts of the new domain are called *examples*. Words of the examples join the vocabulary, topics
+(``adept.models.topics``) are fitted again, to the examples and to texts of the model, and the list of
+sentences begins with the examples. Codewords are latents of the examples and of the model's texts nearest
+to them, or means of such latents. The decoder reads the new topics through a linear map to the old ones.
 
-- *words* of the examples are added to the vocabulary;
-- *topics* (``adept.models.topics``) are fitted again, to the examples and to texts of the model;
-- *codewords* are the latents of the examples and of those texts of the model that are nearest to
-  the examples, or means of such latents;
-- the *list of sentences* begins with the examples, before the model's texts;
-- the *decoder* reads the new topics through a linear map to the old topics.
-
-A *broad* model is a model for text of many domains. A few examples do not show all subjects of a
-domain. If a broad model gets only a few examples, ``adapt`` adds more: those sentences of the model
-that are closest in meaning to the given examples. Then half of the codewords that do not come from
-the examples are latents of sentences near to the examples, and the other half are latents of
-sentences that were chosen without regard to the examples.
+A few examples do not show all subjects of a domain. So for a *broad* model, a model for text of many
+domains, ``adapt`` adds those sentences of the model that are closest in meaning to a few examples, and
+half of the other codewords are latents of sentences chosen without regard to the examples.
 """
 
 import random
@@ -32,8 +25,17 @@ from torch.nn.functional import normalize
 
 from adept.data.corpus import Corpus
 from adept.errors import DataError, ModelError
-from adept.mechanisms.policy import MANY_EXAMPLES
-from adept.models.codebook_learning import TEXT_CODEWORDS, encode_public, learn_codebooks
+from adept.mechanisms.policy import (
+    ADAPTED_CODEWORDS,
+    FEW_PLACING,
+    MANY_EXAMPLES,
+    MANY_PLACING,
+    MEANING,
+    MIN_KNOWN_WORD_SHARE,
+    REDUNDANT_COSINE,
+    TEXT_CODEWORDS,
+)
+from adept.models.codebooks import encode_public, learn_codebooks
 from adept.models.config import (
     TOPICS,
     FitResult,
@@ -43,27 +45,19 @@ from adept.models.config import (
     TrainingData,
     TrainSpec,
 )
+from adept.models.names import sentences_about
 from adept.models.saved_model import Autoencoder
 from adept.models.sentences.listed_texts import MAX_LISTED_WORDS, ListedTexts, Words
+from adept.models.sentences.meanings import Codes
 from adept.models.sentences.nearest_text import join_groups
 from adept.models.sentences.sentence_list import SentenceList, words_of
-from adept.models.sentences.word_weights_and_meanings import Codes, Meanings, multiply_all
 from adept.models.tokenizer import UNKNOWN, Tokenizer, join_words
-from adept.models.topics import MEANING
 from adept.models.word_vectors import Lexicon
 from adept.torch_defaults import usual_torch
 
 MIN_EXAMPLES, MAX_TOPICS = 8, 400
-MAX_DOMAIN_CODEWORDS, MAX_BROAD_CODEWORDS = 1024, 4096  # codewords of an adapted model
-MIN_KNOWN_WORD_SHARE = 0.85  # share of known words below which fewer examples show a domain too
-REDUNDANT_COSINE = 0.8  # cosine from which on one public text says what another does
-MAX_TERM_WORDS = 3  # words of a line that names a thing and is no sentence
-MAX_SENTENCES, MIN_PER_TERM = 1000, 8  # sentences for all terms together, and least number for one term
-PRODUCT_BATCH_TEXTS = 64  # texts whose products with all sentences are computed together
 # Nothing is learned from held-out examples: an estimate of utility rests on them
 MAX_HELD_OUT_EXAMPLES, EXAMPLES_PER_HELD_OUT = 50, 12
-# Weight of an example in topics; number of own texts beside them; share of random ones.
-MANY_PLACING, FEW_PLACING = (3, 4000, 0.0), (1, 16000, 0.5)
 READ_LATENTS = ("topics.rarity", "topics.directions", "topics.offset", "to_state.weight", "decoder.weight_ih_l0")
 
 
@@ -111,8 +105,7 @@ def adapt(
     if few:
         adapted.codebooks = codebooks_about(*latents, seed=seed)
     else:
-        most = MAX_BROAD_CODEWORDS if broad else MAX_DOMAIN_CODEWORDS
-        adapted.codebooks = codebooks_at(*latents[:2], most=most, seed=seed)
+        adapted.codebooks = codebooks_at(*latents[:2], most=ADAPTED_CODEWORDS[broad], seed=seed)
     adapted.sentences = _list_sentences(examples, [*own, *others], listed, held_out=held_out, seed=seed, broad=broad)
     return adapted.eval(), new_tokenizer
 
@@ -124,13 +117,7 @@ def _show_a_domain(examples: Sequence[str], tokenizer: Tokenizer) -> bool:
 
 
 def _refit(
-    model: Autoencoder,
-    tokenizer: Tokenizer,
-    texts: list[str],
-    origin: TrainingData,
-    *,
-    examples: list[str],
-    seed: int,
+    model: Autoencoder, tokenizer: Tokenizer, texts: list[str], origin: TrainingData, *, examples: list[str], seed: int
 ) -> tuple[Autoencoder, Tokenizer]:
     new_tokenizer, meaning = tokenizer.with_words(examples), 0.0
     if tokenizer.synonyms:
@@ -179,10 +166,8 @@ def wider(model: Autoencoder, vocabulary_size: int, *, topics: int, training_dat
 def translate(model: Autoencoder, new: Tensor, old: Tensor, *, source: Autoencoder) -> None:
     """Change the decoder of ``model`` so that it reads latents of new topics, not of the old ones.
 
-    Row i of ``new`` (N, n') and row i of ``old`` (N, n) are the new latent z' and the old latent z
-    of the same text. Least squares find the matrix A for which ``A z'`` is nearest to z over all
-    texts. If a matrix W multiplies old latents in the decoder of ``source``, the decoder of
-    ``model`` gets ``W A`` in its place.
+    Row i of ``new`` (N, n') and of ``old`` (N, n) are the new latent z' and the old latent z of one text. Least
+    squares find the matrix A with ``A z'`` nearest to z. ``W A`` replaces a matrix W that multiplies latents.
     """
     new, old = model.scale(new).double().cpu(), source.scale(old).double().cpu()  # as the weights meet them
     linear = torch.linalg.lstsq(new, old, driver="gelsd").solution.T.float()  # (n, n')
@@ -194,10 +179,9 @@ def translate(model: Autoencoder, new: Tensor, old: Tensor, *, source: Autoencod
 def codebooks_at(latents: Tensor, own: Tensor, *, most: int, seed: int) -> dict[int, Tensor]:
     """Return codebooks for the latents (N, n) of many examples, keyed by number of codewords.
 
-    ``own`` (M, n) holds latents of the model's own public texts. The smallest codebooks hold means
-    of the examples' latents. If the examples have at most ``most`` distinct latents, there are two
-    more codebooks. The first holds these latents. The second also holds the rows of ``own`` that
-    are nearest to these latents, up to ``most`` codewords altogether.
+    The smallest hold means of the examples' latents. If these have at most ``most`` distinct rows, a codebook
+    holds these, and another one also the nearest rows of ``own`` (M, n), which are latents of the model's own
+    public texts, up to ``most`` codewords.
     """
     distinct = torch.unique(latents.cpu(), dim=0)
     books = learn_codebooks(distinct, seed=seed, also=len(distinct) // 2)
@@ -211,12 +195,10 @@ def codebooks_at(latents: Tensor, own: Tensor, *, most: int, seed: int) -> dict[
 def codebooks_about(latents: Tensor, own: Tensor, others: Tensor, *, seed: int) -> dict[int, Tensor]:
     """Return codebooks for the latents (N, n) of a few examples, keyed by number of codewords.
 
-    ``own`` (M, n) and ``others`` (L, n) hold latents of the model's own public texts. The texts of
-    ``own`` are near to the examples. The texts of ``others`` were chosen without regard to the
-    examples. One list holds, in random order, the latents of the examples, the rows of ``own`` that
-    are nearest to these latents, and about as many rows of ``others``. The codebooks with the sizes
-    TEXT_CODEWORDS hold the first latents of the list. Smaller codebooks hold means of its first
-    latents.
+    ``own`` (M, n) and ``others`` (L, n) are latents of the model's own texts, near to the examples and chosen
+    without regard to them. The first latents of one list, in random order, are the codewords, and smaller
+    codebooks hold means of its first latents. The list holds the examples, the nearest rows of ``own``, and
+    about as many of ``others``.
     """
     distinct, own, others = (normalize(some.cpu(), dim=1) for some in (torch.unique(latents.cpu(), dim=0), own, others))
     most = max(len(distinct), max(TEXT_CODEWORDS))
@@ -230,10 +212,7 @@ def codebooks_about(latents: Tensor, own: Tensor, others: Tensor, *, seed: int) 
 
 
 def _near(directions: Tensor, own: Tensor, *, count: int) -> Tensor:
-    """Return up to ``count`` rows of ``own``: those that are nearest to any row of ``directions``.
-
-    A row is left out if its cosine with an earlier row of the result is REDUNDANT_COSINE or more.
-    """
+    """Return up to ``count`` rows of ``own``, the nearest to any of ``directions`` first, without redundant ones."""
     nearness = (own @ directions.T).max(dim=1).values
     likeness = torch.full_like(nearness, -1.0)
     chosen: list[int] = []
@@ -247,13 +226,7 @@ def _near(directions: Tensor, own: Tensor, *, count: int) -> Tensor:
 
 
 def _list_sentences(
-    examples: Sequence[str],
-    own: Sequence[str],
-    listed: ListedTexts,
-    *,
-    held_out: Iterable[str],
-    seed: int,
-    broad: bool,
+    examples: Sequence[str], own: Sequence[str], listed: ListedTexts, *, held_out: Iterable[str], seed: int, broad: bool
 ) -> SentenceList:
     said = SentenceList.of([*examples, *own], held_out=sorted(held_out), seed=seed)
     ranked = [*examples, *own] if broad else examples  # a broad model's own texts come with the nearest first
@@ -291,16 +264,6 @@ def fine_tune(
     return fit(model, tokenizer, texts, Corpus(examples.texts), spec, output_dir=output_dir)
 
 
-def spell_out(name: str) -> str:
-    """Return the words of a name, such as "card payment failed" for "CardPaymentFailed"."""
-    return " ".join(words_of(re.sub(r"(?<=[a-z])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])|[_\-./:]+", " ", name)))
-
-
-def are_terms(lines: Sequence[str], *, most: int = MAX_TERM_WORDS) -> bool:
-    """Return True if most lines are as short as a term: they have at most ``most`` words."""
-    return 2 * sum(len(words_of(line)) <= most for line in lines) > len(lines)
-
-
 def read_page(page: str) -> list[str]:
     """Return the headings and sentences of a Markdown page, without markup, links and code."""
     text = re.sub(r"```.*?```|<[^>]*>|!?\[([^\]]*)\]\([^)]*\)", r"\1", page, flags=re.DOTALL)
@@ -309,42 +272,22 @@ def read_page(page: str) -> list[str]:
     return [part for part in parts if words_of(part)]
 
 
-def sentences_about(sentences: SentenceList, terms: Iterable[str]) -> list[str]:
-    """Return the sentences of broad text that are nearest in meaning to each term."""
-    asked = list(dict.fromkeys(filter(None, map(spell_out, terms))))
-    meanings, table = read_meanings(sentences)
-    each = max(MIN_PER_TERM, MAX_SENTENCES // max(1, len(asked)))
-    products = multiply_all(meanings.of(map(words_of, asked)), table)
-    found = [place for row in products for place in np.argsort(-row, kind="stable")[:each].tolist() if row[place] > 0]
-    return [join_words(sentences[place]) for place in dict.fromkeys(found)]
-
-
 def nearest_first(
     sentences: SentenceList, texts: Sequence[str], *, most: int, besides: int = 0
 ) -> tuple[list[Words], list[Words], ListedTexts]:
     """Divide the sentences of a list into three parts, by nearness in meaning to ``texts``.
 
-    The first part holds the ``most`` sentences that are nearest to any of the texts. The second
-    part holds the first ``besides`` of the other utterances (``adept.models.sentences.sentence_list``). The
-    third part holds all other sentences.
+    The first part holds the ``most`` sentences nearest to any of the texts, the second the first ``besides``
+    of the other utterances (``adept.models.sentences.sentence_list``), and the third all others.
     """
-    meanings, table = read_meanings(sentences)
+    table = sentences.table()
     nearness = np.full(len(table), -np.inf, dtype=np.float32)
-    for start in range(0, len(texts), PRODUCT_BATCH_TEXTS):
-        asked = meanings.of(map(words_of, texts[start : start + PRODUCT_BATCH_TEXTS]))
-        nearness = np.maximum(nearness, multiply_all(asked, table).max(axis=0))
+    for products in sentences.compare([*map(words_of, texts)], table):
+        np.maximum(nearness, products, out=nearness)
     first = np.argsort(-nearness, kind="stable")[:most]
     second = np.setdiff1d(np.arange(len(sentences.utterances)), first)[:besides]
     near, others = ([sentences[place] for place in places.tolist()] for places in (first, second))
     return near, others, _list_without(sentences, table, np.concatenate([first, second]))
-
-
-def read_meanings(sentences: SentenceList) -> tuple[Meanings, Codes]:
-    """Return the ``Meanings`` of a list of broad text, and its sentences' meanings (N, d)."""
-    if not sentences.is_broad:
-        raise ModelError("model_dir must hold a model of broad text: leave model_dir out, or give examples")
-    meanings = sentences.meanings
-    return meanings, meanings.of(sentences.utterances, sentences.listed)
 
 
 def _list_without(sentences: SentenceList, table: Codes, places: NDArray[np.int64]) -> ListedTexts:

@@ -15,23 +15,19 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from adept.mechanisms.policy import POOL_SIZES, POOL_TEXTS
 from adept.mechanisms.random_draws import fresh_index
 from adept.models.config import TOPICS, DecodingConfig
 from adept.models.lstm_autoencoder import fill_up
 from adept.models.saved_model import Autoencoder
 from adept.models.tokenizer import END, FIRST_LABEL, PAD
 
-POOL_TEXTS = 10_240  # texts of all pools together; more if there are many codewords
-MIN_POOL, MAX_POOL = 10, 40  # texts of the pool of one codeword
 NEAREST_ROWS = 32  # rows of every product; fewer latents are filled up with zeros
 Pair = tuple[str, str | None]  # a text, and its label where one was written or released with it
 
 
 def decode(model: Autoencoder, latents: Tensor, decoding: DecodingConfig | None = None) -> Tensor:
-    """Write token ids (B, T) from latents (B, n), with END as the only special token.
-
-    If the model writes labels, each row begins with the token of a label.
-    """
+    """Write token ids (B, T) from latents (B, n), with END as the only special token but a label's at the beginning."""
     words, labels = writable(model), writable(model, labels=True)
 
     def choice(logits: Tensor, begins: Tensor) -> Tensor:
@@ -43,10 +39,8 @@ def decode(model: Autoencoder, latents: Tensor, decoding: DecodingConfig | None 
 
 @torch.inference_mode()
 def decode_best(model: Autoencoder, latents: Tensor, decoding: DecodingConfig) -> Tensor:
-    """Write several texts from each latent (B, n); return the best text for each as ids (B, T).
-
-    If the model has topics, the best text is the one whose topics are nearest to the latent.
-    Otherwise, the best text is the likeliest one, given the latent.
+    """Write several texts from each latent (B, n); return the one with the nearest topics, or the likeliest, as ids (B,
+    T).
     """
     count = decoding.candidates if decoding.strategy == "sample" else 1
     latents = latents.repeat_interleave(count, dim=0)
@@ -101,11 +95,7 @@ class PublicTexts:
         self._table = fill_up(fill_up(directions, dim=0), dim=1).T.contiguous()  # (n, N)
 
     def write(self, released: Tensor, *, samples: int, most: int | None = None) -> list[str]:
-        """Return ``samples`` texts for each latent (B, n): the public texts nearest to the latent.
-
-        If ``most`` is given and less than ``samples``, the method returns only the ``most`` nearest
-        texts, and repeats them in turn.
-        """
+        """Return ``samples`` texts for each latent (B, n): the nearest public texts, or the ``most`` nearest ones in turn."""
         count = min(samples, most or samples, len(self.texts))
         distinct, index = torch.unique(released.to(self._table), dim=0, return_inverse=True)
         near = [self._compare(part).topk(count, dim=1).indices for part in torch.split(distinct, NEAREST_ROWS)]
@@ -119,22 +109,17 @@ class PublicTexts:
 
 def pool_size(codewords: int) -> int:
     """Return the number of texts in a codeword's pool: the fewer codewords, the larger the pool."""
-    return min(MAX_POOL, max(MIN_POOL, POOL_TEXTS // codewords))
+    return min(POOL_SIZES[1], max(POOL_SIZES[0], POOL_TEXTS // codewords))
 
 
 class Pools:
     """Pools of texts. All records that are released as the same codeword share one pool.
 
-    A *codeword* is one of a few public vectors that some mechanisms release, so many records can
-    have the same release.
-
-    *Claim*: if each text of a pool is written only when it is first drawn, the outputs have the
-    same distribution as if the whole pool had been written before. *Proof*: the texts of a codeword
-    are drawn independently, from one distribution that depends on the codeword alone. The text of a
-    record is chosen by drawing a random place in the pool, before any text is read. So the time at
-    which a text is written does not matter. QED. Only released codewords are read, so drawing is
-    post-processing. All random numbers come from the operating system, so no seed can reveal which
-    record was the first to draw a text.
+    *Claim*: outputs have the same distribution whether a text of a pool is written when it is first drawn, or
+    the whole pool before. *Proof*: the texts of a codeword are drawn independently, from one distribution
+    that depends on the codeword alone, and a random place in the pool is drawn before any text is read. QED.
+    Only released codewords are read, so drawing is post-processing. All random numbers come from the
+    operating system, so no seed can reveal which record was the first to draw a text.
     """
 
     def __init__(self, size: int) -> None:

@@ -131,13 +131,12 @@ class Adept(nn.Module):
     def encode_records(self, records: Sequence[Sequence[int]]) -> Tensor:
         """Return clipped latents (B, n) of records, each a list of token ids that ends with END.
 
-        Claim: no bit of a record's latent depends on the other records, their number, their
-        lengths, or the record's place among them. Proof: row i of every product, gate and sum is
-        computed from row i of its input. The rounding of a row depends on the order of additions. A
-        kernel chooses this order by shapes, threads and processor, never by values. All shapes are
-        constant, because each step reads one word in each of ROWS rows. A row whose text has ended
-        keeps its state until the longest text ends. The proof assumes that a kernel adds in the
-        same order in each of its ROWS rows; tests check this assumption.
+        Claim: no bit of a record's latent depends on the other records, their number, their lengths, or the
+        record's place. Proof: row i of every product, gate and sum is computed from row i of its input. The
+        rounding of a row depends on the order of additions, which a kernel chooses by shapes, threads and
+        processor, never by values. All shapes are constant: each step reads one word in each of ROWS rows, and a
+        row whose text has ended keeps its state. The proof assumes that a kernel adds in the same order in each
+        of its rows; tests check this.
         """
         latents = self.to_state.weight.new_empty(len(records), self.latent_dim)
         order = sorted(range(len(records)), key=lambda place: len(records[place]))  # similar lengths run together
@@ -162,12 +161,11 @@ class Adept(nn.Module):
 
     @torch.inference_mode()
     def write(self, latents: Tensor, *, max_length: int, choose: Choice | None = None) -> Tensor:
-        """Write token ids (B, T), T <= max_length, from latents (B, n); ``choose`` picks each word.
+        """Write token ids (B, T), T <= max_length, from latents (B, n); ``choose`` picks each word, by default the
+        likeliest.
 
-        By default, each word is the likeliest one. Texts are padded with PAD. A text depends only
-        on its own latent and random numbers, for the reasons given in ``encode_records``. When a
-        text ends, the next text begins in the same row, at a time that depends only on released
-        latents.
+        A text depends only on its own latent and random numbers (``encode_records``). When a text ends, the next
+        one begins in the same row, at a time that depends only on released latents.
         """
         texts = torch.full((len(latents), max_length), PAD, device=latents.device)
         waiting = iter(range(len(latents)))
@@ -241,6 +239,11 @@ def noise_between(mechanism: Callable[[float], Mechanism], low: float, high: flo
     return randomise
 
 
+def rate_factor(max_epochs: int | None) -> Callable[[int], float]:
+    """Return the factor of the learning rate after each number of epochs; it falls linearly to zero."""
+    return lambda epoch: max(0.0, 1 - epoch / (max_epochs or 1))
+
+
 def lightning_module(
     model: Adept,
     *,
@@ -273,8 +276,7 @@ def lightning_module(
 
         def configure_optimizers(self) -> Any:
             optimizer = torch.optim.AdamW(model.parameters(), lr=learning_rate, weight_decay=weight_decay, fused=True)
-            epochs = self.trainer.max_epochs or 1
-            falling = torch.optim.lr_scheduler.LambdaLR(optimizer, lambda epoch: max(0.0, 1 - epoch / epochs))
+            falling = torch.optim.lr_scheduler.LambdaLR(optimizer, rate_factor(self.trainer.max_epochs))
             return {"optimizer": optimizer, "lr_scheduler": falling}
 
     return Training()

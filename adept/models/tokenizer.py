@@ -130,8 +130,8 @@ class Tokenizer:
     ) -> list[list[int]]:
         """Return the ids of each text: those of its first ``max_length`` tokens, and END.
 
-        If the model writes labels, a row begins with the id of the text's label (UNKNOWN if the
-        text has no label). Raises ConfigurationError if a label is not in the model's label set.
+        If the model writes labels, a row begins with the id of the text's label (UNKNOWN without a label). Raises
+        ConfigurationError if a label is not in the model's label set.
         """
         # A line of megabytes must not cost seconds. Lone surrogates become question marks.
         clean = [text[: 100 * max_length].encode("utf-8", "replace").decode("utf-8") for text in text_list(texts)]
@@ -218,8 +218,7 @@ def is_writable(word: str) -> bool:
 def _load_backend(path: Path) -> tokenizers.Tokenizer:
     """Load a tokenizer's backend, which may differ from one made by ``build`` only in its words.
 
-    A backend with any other difference is refused, because its failures or its speed could reveal
-    something about a record.
+    The failures or the speed of any other backend could reveal something about a record.
     """
     text, content = read_json(path)
     try:

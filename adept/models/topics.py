@@ -1,9 +1,8 @@
 """An encoder of texts into topics, which is linear in a text's words and fitted to public text.
 
-The topics of a text are the components of its TF-IDF vector along the first singular directions of
-the TF-IDF vectors of public texts. Each topic is divided by the square root of its standard
-deviation over the public texts. Each word contributes at most four kinds of features to a TF-IDF
-vector: the word itself, parts of its spelling, its neighbours (co-occurrence) and its meaning
+The topics of a text are the components of its TF-IDF vector along the first singular directions of the
+TF-IDF vectors of public texts, each divided by the square root of its standard deviation. Features are a
+word itself, parts of its spelling, its neighbours (co-occurrence) and its meaning
 (``adept.models.word_vectors``).
 """
 
@@ -18,14 +17,13 @@ from scipy.sparse import csr_array, csr_matrix, diags, hstack, identity
 from torch import Tensor, nn
 
 from adept.errors import DataError, ModelError
+from adept.mechanisms.policy import COOCCURRENCE, SPELLING
 from adept.models.sentences.listed_texts import MAX_WORDS
 from adept.models.tokenizer import FIRST_LABEL
 from adept.models.word_vectors import Lexicon
 
 TEXTS_PER_TOPIC, MIN_TEXTS_WITH_WORD = 8, 2  # public texts for each topic; least number of texts with a word
 PART_LETTERS, MIN_WORDS = (3, 5), 3  # letters of a part of a word; least number of words with a part
-# Weights of spelling, co-occurrence and meaning beside the word itself
-SPELLING, COOCCURRENCE, MEANING = 0.8, 1.5, 3.0
 COOCCURRENCE_WINDOW, VECTOR_DIMS = 8, 150  # for co-occurrence: places on each side; dimensions of a vector
 NEIGHBOUR_POWER = 0.75  # power of the frequency of a neighbour
 MAX_WHOLE_TOPICS = 128  # number of first topics that are computed in whole numbers
@@ -70,11 +68,10 @@ class TopicEncoder(nn.Module):
     ) -> None:
         """Fit the topics to public texts, given as rows of token ids.
 
-        ``words`` holds the words of the vocabulary in the order of their ids. If ``words`` is
-        empty, topics use neither the spelling nor the meaning of words. ``cooccurrence`` and
-        ``meaning`` are the weights of a word's neighbours and meaning, relative to the word itself.
-        Topics in which the public texts hardly differ are left out: to make them as wide as the
-        others, a word would have to add more than half of what ``WordTopics`` accepts.
+        ``words`` holds the vocabulary in the order of ids; if empty, neither spelling nor meaning is used.
+        ``cooccurrence`` and ``meaning`` are the weights of a word's neighbours and meaning, relative to the word.
+        Topics in which the public texts hardly differ are left out: to make them as wide as the others, a word
+        would have to add more than half of what ``WordTopics`` accepts.
 
         Raises:
             DataError: fewer than two words occur in at least MIN_TEXTS_WITH_WORD texts.
@@ -114,20 +111,12 @@ class TopicEncoder(nn.Module):
 class WordTopics:
     """A calculator of the topics of texts in whole numbers, which floats hold exactly.
 
-    The vector of a text's first MAX_WHOLE_TOPICS topics is scaled to the Euclidean norm
-    TOPIC_LENGTH and rounded.
+    The vector of a text's first MAX_WHOLE_TOPICS topics is scaled to the norm TOPIC_LENGTH and rounded.
 
-    *Claim*: the topics of a text of at most MAX_WORDS words depend on its set of words and on the
-    encoder alone: not on the order of the words, nor on other texts. *Proof*: a word adds a whole
-    number of at most MAX_SUMMAND to each topic, so every partial sum is at most 2^24. The squares
-    of rarities r are whole numbers that sum to at most ``MAX_WORDS * MAX_RARITY^2 < 2^53``. Let s
-    be the largest ratio between what a word adds to a topic and the word's rarity. By the
-    inequality of Cauchy and Schwarz, a sum over m words is at most s times the sum of the m
-    rarities, so at most ``s * sqrt(m)`` times the root of the sum of their squares. So a topic is a
-    whole number of at most ``TOPIC_UNIT * s * sqrt(MAX_WORDS)``, plus the offset and one for the
-    rounding. The program checks that this is at most MAX_TOPIC, so the squares of the topics sum
-    to at most ``MAX_WHOLE_TOPICS * MAX_TOPIC^2 < 2^53``. Floats hold these sums exactly, in any
-    order. Every other step computes one number from numbers of the same text. QED.
+    *Claim*: the topics of a text of at most MAX_WORDS words depend on its set of words and on the encoder
+    alone: not on the order of the words, nor on other texts. *Reason*: the program checks the encoder's
+    numbers, so that every sum is a whole number that floats hold exactly, in any order
+    (``docs/proofs.md``, "Topics in whole numbers").
 
     Raises:
         ModelError: a number of the encoder, which comes from the model's file, is too large.
@@ -153,10 +142,7 @@ class WordTopics:
         return np.asarray(np.rint(self._rarity[ids, None] * self._directions[ids]))
 
     def of_table(self, words: Iterable[str], table: csr_array) -> NDArray[np.int8]:
-        """Return the topics (N, n) of N texts; a text gets zeros if none of its words has topics.
-
-        Entry (i, j) of ``table`` is 1 if text i contains word j of ``words``, and 0 otherwise.
-        """
+        """Return the topics (N, n) of texts (rows) that contain the words (columns) of a 0/1 table; zeros without any."""
         ids = np.array([self._ids.get(word, 0) for word in words] or [0])
         known = ids > 0
         rarity, directions = self._rarity[ids] * known, (self._added(ids) * known[:, None]).astype(np.float32)
@@ -195,10 +181,9 @@ def _spelling(words: Sequence[str]) -> csr_matrix:
 def cooccurrence_vectors(rows: Sequence[Sequence[int]], *, words: int, seed: int) -> NDArray[np.float64]:
     """Return a unit vector of at most 150 numbers per word; words without neighbours get zeros.
 
-    The vectors factorise the positive pointwise mutual information of words and their neighbours
-    (Levy and Goldberg 2014, Sections 3 and 4; Levy, Goldberg and Dagan 2015, Section 3.1). A
-    neighbour that is d places away counts 1/d times. A negative id in ``rows`` stands for a word
-    that gets no vector, and is the neighbour of no word.
+    The vectors factorise the positive pointwise mutual information of words and their neighbours (Levy and
+    Goldberg 2014, Sections 3 and 4; Levy, Goldberg and Dagan 2015, Section 3.1). A neighbour d places away
+    counts 1/d times. A negative id in ``rows`` has no vector, and is no neighbour.
     """
     from sklearn.decomposition import TruncatedSVD  # fitting alone needs scikit-learn, slow to import
     from sklearn.preprocessing import normalize

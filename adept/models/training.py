@@ -26,7 +26,7 @@ from torch.utils.data import DataLoader, Dataset, Sampler
 
 from adept.data.corpus import Corpus
 from adept.errors import ConfigurationError, DataError, printable
-from adept.models.codebook_learning import draw_codewords, fit_topics, learn_codes
+from adept.models.codebooks import draw_codewords, fit_topics, learn_codes
 from adept.models.config import (
     BEST,
     CHECKPOINTS,
@@ -38,7 +38,7 @@ from adept.models.config import (
     TrainingConfig,
     TrainSpec,
 )
-from adept.models.lstm_autoencoder import lightning_module, noise_between
+from adept.models.lstm_autoencoder import lightning_module, noise_between, rate_factor
 from adept.models.saved_model import MAX_HELD_OUT, Autoencoder, pad
 from adept.models.tokenizer import Tokenizer
 from adept.models.topics import supported_topics
@@ -125,10 +125,7 @@ def fit(
     ]
     trainer = make_trainer(spec.trainer, output_dir, callbacks, gradient_clip=config.gradient_clip)
     task = lightning_module(
-        model,
-        learning_rate=config.learning_rate,
-        weight_decay=config.weight_decay,
-        randomise=randomiser(model, spec),
+        model, learning_rate=config.learning_rate, weight_decay=config.weight_decay, randomise=randomiser(model, spec)
     )
     begin = time.monotonic()
     with quiet_lightning():
@@ -228,7 +225,7 @@ class Origin(Callback):
         done = checkpoint["epoch"] + 1
         checkpoint["lr_schedulers"][0]["last_epoch"] = done
         for group in checkpoint["optimizer_states"][0]["param_groups"]:
-            group["lr"] = self.config.learning_rate * max(0.0, 1 - done / (trainer.max_epochs or 1))
+            group["lr"] = self.config.learning_rate * rate_factor(trainer.max_epochs)(done)
 
 
 def randomiser(model: Autoencoder, spec: TrainSpec) -> Callable[[Tensor], Tensor] | None:

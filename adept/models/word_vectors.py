@@ -64,11 +64,9 @@ class Lexicon:
         return vectors * bool(vectors.any(axis=1).sum() >= MIN_ENGLISH_SHARE * len(words))
 
     def nearest(self, known: Sequence[str], others: Iterable[str] | None = None) -> dict[str, str]:
-        """Map words that are not in ``known`` to the nearest words in ``known``.
+        """Map words of ``others`` (by default, of the lexicon) that are not in ``known`` to the nearest known word.
 
-        The words to map are those of ``others`` or, by default, those of the lexicon. A word is
-        left out if the lexicon does not hold it, or if its cosine with the nearest word is below
-        MIN_COSINE.
+        A word is left out if the lexicon lacks it, or if its largest cosine is below MIN_COSINE.
         """
         vectors, taken = self.of(known), {word.lower() for word in known}
         candidates = self.words if others is None else others
@@ -83,11 +81,10 @@ class Lexicon:
 
 
 class TextVectors:
-    """A calculator of vectors of texts: weighted sums of the vectors of words, scaled to norm 1.
+    """A calculator of vectors of texts: sums of the words' vectors, weighted by ``rarity``, scaled to norm 1.
 
-    The weight of a word is its inverse document frequency in ``rarity``. A word that is not in
-    ``rarity`` has the weight of the rarest word. If most words in ``rarity`` are not English,
-    the attribute ``known`` is False and all vectors are zero.
+    A word that is not in ``rarity`` has the weight of the rarest word. If most words in ``rarity`` are not
+    English, the attribute ``known`` is False and all vectors are zero.
     """
 
     def __init__(self, rarity: Mapping[str, float]) -> None:

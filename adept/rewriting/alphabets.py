@@ -15,7 +15,7 @@ from torch import Tensor
 
 from adept.errors import ConfigurationError, ModelError
 from adept.mechanisms import JointResponse, LearnedCodebook, Selection
-from adept.models.codebook_learning import encode_public
+from adept.models.codebooks import encode_public
 from adept.models.config import DecodingConfig
 from adept.models.decoding import Pair, Pools, PublicTexts, decode_best, pool_size
 from adept.models.saved_model import Autoencoder

@@ -4,10 +4,10 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 from adept.data.corpus import Corpus
-from adept.mechanisms.epsilon_as_odds import CANDIDATES
 from adept.mechanisms.guarantee import Guarantee
+from adept.mechanisms.odds import CANDIDATES
 from adept.rewriting.cells import NO_NAME, Cells
-from adept.rewriting.expected_content_and_warnings import Expectation, choose_probes, expectation
+from adept.rewriting.expectation import Expectation, choose_probes, expectation
 from adept.rewriting.rewriter import Rewriter
 
 TABLE_BUDGETS = (1.0, 2.0, 4.0, 8.0, 12.0, 16.0)  # in nats
@@ -19,19 +19,13 @@ ADVICE = (
     "if nobody needs rows one by one, use synthesize at 1 to 2"
 )
 
-QUESTION = f"an attacker picks the right one of {CANDIDATES:,} candidates in"  # answered by ``epsilon_as_odds.risk``
+QUESTION = f"an attacker picks the right one of {CANDIDATES:,} candidates in"  # answered by ``odds.risk``
 SHARE_HEADINGS = ("topic kept (by chance)", "words kept (by chance)", "word for word")
 
 
 @dataclass(frozen=True)
 class Budget:
-    """One line of the table: an epsilon, and how much a rewrite keeps with this epsilon.
-
-    Attributes:
-        kept: estimate of how much a rewrite keeps of its record; None if there are too few public
-            texts.
-        examples: pairs of a public sentence and its rewrite.
-    """
+    """An epsilon, how much a rewrite keeps (None if there are too few public texts), and examples with their rewrites."""
 
     epsilon: float
     guarantee: Guarantee
@@ -48,12 +42,7 @@ class Budget:
 
 
 def preview_budgets(open_rewriter: Callable[[float], Rewriter], public: Corpus | None = None) -> Iterator[Budget]:
-    """Yield one line of the table of estimates for each epsilon in TABLE_BUDGETS.
-
-    Args:
-        open_rewriter: a function that returns a rewriter for an epsilon.
-        public: texts for the estimate; if None, texts held out from the model's training.
-    """
+    """Yield a line for each epsilon in TABLE_BUDGETS; ``public`` texts replace those held out from training."""
     for epsilon in TABLE_BUDGETS:
         rewriter = open_rewriter(epsilon)
         yield Budget(epsilon, rewriter.guarantee, expectation(rewriter, public), rewrite_examples(rewriter, public))
@@ -62,10 +51,7 @@ def preview_budgets(open_rewriter: Callable[[float], Rewriter], public: Corpus |
 def rewrite_examples(
     rewriter: Rewriter, public: Corpus | None = None, *, count: int = TABLE_EXAMPLES
 ) -> list[tuple[str, str]]:
-    """Return at most ``count`` pairs of a public sentence and its rewrite.
-
-    In a release by label, the public label of a sentence stands in brackets after the sentence.
-    """
+    """Return at most ``count`` pairs of a public sentence (and its label, in a release by label) and its rewrite."""
     probes = choose_probes(rewriter, public)
     chosen = short_texts(probes.texts, count)
     labels = probes.labels and [probes.labels[probes.texts.index(text)] for text in chosen]

@@ -1,26 +1,34 @@
-"""The sentences about a label, one of which replaces a record that keeps its label.
+"""Cells of labels: the public sentences about a label, one of which replaces a record that keeps its label.
 
-The sentences of a label are chosen by the label's public name
-(``adept.models.label_names_and_sentences``). The set of a label's sentences is the label's *cell*.
-A sentence of the cell is likely to be released if it is near to the record's text. The module
-``adept.mechanisms.selection`` holds the claim and the proof of privacy.
+The *cell* of a label c holds k of a model's public sentences. Every cell contains the first n sentences
+of the list, which limit the harm if the label's name misleads. Each later sentence s has the weight
+``min(1, f * exp(beta * cos(c, s)))``, where ``cos(c, s)`` is the cosine of the meanings of c and s. The
+factor f makes n plus the sum of all weights k; ``choose_tilt`` chooses beta. The later sentences are
+sorted by their cosine, the largest first. A sentence enters the cell if its weight takes the running sum
+of the weights past a whole number plus one half. The meaning of c is the average of the meanings of its
+name and of public sentences about it. If the lexicon knows none of their words, the cell holds the first
+k sentences of the list.
 
-The distance between a sentence and a record is the sum of two distances. The first distance
-compares the words of the sentence and the record (``adept.models.sentences.nearest_text``). The second
-distance is a product: one minus the cosine between the topics of the sentence and the record, times
-the total weight of the record's words, times a constant. If the model has no topics, or if a cell
-has more than MAX_UNGROUPED sentences, meanings are compared instead of topics
-(``adept.models.sentences.word_weights_and_meanings``).
+A sentence of the cell is likely to be released if it is near to the record (``adept.mechanisms.selection``
+has claim and proof of privacy). The distance adds up the difference in words
+(``adept.models.sentences.nearest_text``) and a constant times one minus the cosine of topics, times the
+weight of the record's words. Without topics, and in cells of more than MAX_UNGROUPED sentences, meanings
+are compared instead of topics.
 
-*Claim*: the sentences found for a record depend only on the record, the cell and public facts.
-*Proof*: the words, topics and meaning of a text are whole numbers that depend on this text alone,
-whatever a model's file holds (``WordTopics``, ``word_weights_and_meanings``). Products and sums of
-these numbers are exact in any order. Sentences at equal distances are ordered by their places. So
-the other records of a batch change neither a distance nor an order. QED.
+*Claim 1*: a cell is a function of its label, the sentences about the label, the list, k and n, and holds
+exactly k distinct places of the list. *Claim 2*: the sentences found for a record depend on the record,
+the cell and public facts alone. Reason: all weights, topics, meanings and products are whole numbers that
+floats hold exactly, so neither other labels nor other records of a batch change them. ``docs/proofs.md``
+has both proofs. Somebody who times the program can tell when a cell is computed; the privacy statements
+mention this.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections import OrderedDict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from itertools import chain, islice
+from threading import Lock
+from typing import Any
 
 import numpy as np
 import torch
@@ -31,27 +39,130 @@ from adept.data.corpus import Corpus
 from adept.data.text_arguments import text_list
 from adept.errors import ConfigurationError, ModelError
 from adept.mechanisms import Description, Selection
-from adept.mechanisms.policy import common_share
+from adept.mechanisms.policy import (
+    MANY_SHORTLIST_TEXTS,
+    MEANING_HALVES,
+    NAME_COSINES,
+    NAME_RANK,
+    NAME_TILTS,
+    SHORTLIST_SHARE,
+    SHORTLIST_TEXTS,
+    TOPIC_HALVES,
+    common_share,
+)
 from adept.models.config import TOPICS
 from adept.models.decoding import Pair
-from adept.models.label_names_and_sentences import LabelCells, Places
+from adept.models.names import words_of_name
 from adept.models.saved_model import Autoencoder
-from adept.models.sentences.nearest_text import MAX_UNGROUPED, MEANING_HALVES, SentenceIndex
+from adept.models.sentences.listed_texts import Words
+from adept.models.sentences.meanings import MEANING_LENGTH, Meanings, multiply_all, tabulate
+from adept.models.sentences.nearest_text import BATCH_RECORDS, MAX_DISTANCES, MAX_UNGROUPED, SentenceIndex
 from adept.models.sentences.sentence_list import SentenceList, words_of
-from adept.models.sentences.word_weights_and_meanings import MEANING_LENGTH, Meanings, tabulate
 from adept.models.topics import WordTopics
 from adept.rewriting.alphabets import Alphabet, Labels
 
-TOPIC_HALVES = 16  # of the record's weight, that a cosine of 0 between topics adds
-SHORTLIST_TEXTS = 128  # sentences that are compared by their words
-SHORTLIST_SHARE = 8  # a shortlist serves where at most an eighth of it is asked for
-MANY_SHORTLIST_TEXTS = 1024  # sentences that are compared by their words for cells of many sentences
+BATCH_NAMES = 16  # whose products with all sentences are computed together
+WEIGHT_UNIT = 1 << 20  # the weight of a sentence that is sure to be in a cell
+MAX_PLACES = 1 << 25  # of sentences, in all cells that are kept: 128 MiB
+BISECTIONS = 50
 NO_NAME = "?"  # a label without a word, whose cell holds the first sentences
-MAX_DISTANCES, MAX_RECORDS = 1 << 20, 256  # distances and records that are computed together
 UNIT = MEANING_LENGTH**2  # of a cosine
 
-Texts = Sequence[Sequence[str]]
+Places = NDArray[np.int32]
+Texts = tuple[Words, ...]
 Whole = NDArray[np.int64]
+
+
+class LabelCells:
+    """The cells of labels. A cell is computed at its first use, and kept while memory allows.
+
+    Args:
+        size: the number k of sentences in a cell.
+        first: the number n of the first sentences, which every cell contains.
+        about: public sentences about each label, as tuples of words.
+    """
+
+    def __init__(
+        self, index: SentenceIndex, *, size: int, first: int = 0, about: Mapping[str, Texts] | None = None
+    ) -> None:
+        self._index, self.size, self.first = index, size, first
+        self.about = about or {}
+        self._kept: OrderedDict[Texts, Places] = OrderedDict()
+        self._lock = Lock()
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return partial(LabelCells, size=self.size, first=self.first, about=self.about), (self._index,)
+
+    def of(self, labels: Iterable[str]) -> dict[str, Places]:
+        """Return the cell of each label: the sorted places (k,) of its sentences in the list."""
+        said = self._say(labels)
+        with self._lock:
+            cells = {texts: self._kept[texts] for texts in dict.fromkeys(said.values()) if texts in self._kept}
+            cells |= self._make([texts for texts in dict.fromkeys(said.values()) if texts not in cells])
+            self._keep(cells)
+        return {name: cells[texts] for name, texts in said.items()}
+
+    def label(self, texts: Sequence[str], labels: Iterable[str]) -> list[tuple[str, str]]:
+        """Pair each text with the label nearest to it in meaning; the nearest pairs come first."""
+        said = self._say(labels)
+        meanings = np.stack([self._index.meanings.mean_of(own) for own in said.values()])
+        products = multiply_all(self._index.meanings.of(map(words_of, texts)), meanings)
+        order = np.argsort(-products.max(axis=1), kind="stable").tolist()
+        return [(texts[row], [*said][products[row].argmax()]) for row in order]
+
+    def _say(self, labels: Iterable[str]) -> dict[str, Texts]:
+        """Return, for each label, its name and the sentences about it, each as a tuple of words."""
+        spelled = {name: words_of_name(name) for name in labels}
+        return {name: (*filter(None, [words]), *self.about.get(name, ())) for name, words in spelled.items()}
+
+    def _keep(self, cells: dict[Texts, Places]) -> None:
+        for key, places in cells.items():
+            self._kept[key] = places
+            self._kept.move_to_end(key)
+        while len(self._kept) > max(1, MAX_PLACES // self.size):
+            self._kept.popitem(last=False)
+
+    def _make(self, said: list[Texts]) -> dict[Texts, Places]:
+        made = {}
+        for start in range(0, len(said), BATCH_NAMES):
+            part = said[start : start + BATCH_NAMES]
+            meanings = np.stack([self._index.meanings.mean_of(texts) for texts in part])
+            for texts, meaning, products in zip(part, meanings, self._index.compare_all(meanings), strict=True):
+                made[texts] = np.arange(self.size, dtype=np.int32)
+                if meaning.any():
+                    tilt, later = choose_tilt(products), made[texts][self.first :]
+                    later[:] = self.first + choose_near(products[self.first :], size=len(later), tilt=tilt)
+        return made
+
+
+def choose_tilt(products: NDArray[np.int16]) -> float:
+    """Return beta, which grows with the cosine of a label and its NAME_RANK-th nearest of N sentences."""
+    rank = min(NAME_RANK, len(products))
+    cosine = -float(np.partition(-products, rank - 1)[rank - 1]) / UNIT
+    return float(np.interp(cosine, NAME_COSINES, NAME_TILTS))
+
+
+def choose_near(products: NDArray[np.int16], *, size: int, tilt: float) -> Places:
+    """Choose ``size`` of N sentences by their inner products (N,) with a label; return their places, sorted."""
+    levels = products.astype(np.int64) - int(products.min())
+    weights = _weigh(np.bincount(levels), size=size, tilt=tilt / UNIT)
+    order = np.argsort(-products, kind="stable")
+    points = (np.cumsum(weights[levels[order]]) + WEIGHT_UNIT // 2) // WEIGHT_UNIT
+    chosen = order[np.diff(points, prepend=0) > 0][:size]
+    return np.sort(chosen).astype(np.int32)
+
+
+def _weigh(counts: NDArray[np.int64], *, size: int, tilt: float) -> NDArray[np.int64]:
+    law = np.exp(tilt * (np.arange(len(counts)) - len(counts) + 1.0))
+
+    def rounded(factor: float) -> NDArray[np.int64]:
+        return np.asarray(np.minimum(WEIGHT_UNIT, np.exp(factor) * law).astype(np.int64))
+
+    least, largest = np.log(size * WEIGHT_UNIT / (counts @ law)), np.log(WEIGHT_UNIT / law[0]) + 1
+    for _ in range(BISECTIONS):
+        factor = (least + largest) / 2
+        least, largest = (factor, largest) if counts @ rounded(factor) < size * WEIGHT_UNIT else (least, factor)
+    return rounded(largest)
 
 
 class CellSearch:
@@ -71,21 +182,19 @@ class CellSearch:
         self._table = self._read.of_table(*index.words)
         self._of_first = torch.from_numpy(self._table[:first]).float().T
 
-    def nearest(self, records: Texts, places: Places, count: int) -> Whole:
-        """Return the positions (B, ``count``) of a label's sentences nearest to each record.
+    def nearest(self, records: Sequence[Sequence[str]], places: Places, count: int) -> Whole:
+        """Return the positions (B, ``count``) of a label's sentences nearest to each record, sorted.
 
-        ``places`` (k,) holds the indices of the label's sentences among all public sentences, in
-        ascending order; it begins with 0, 1, ..., ``first`` - 1. A *position* is an index into
-        ``places``, and the positions of each record are sorted. If there are more than
-        MAX_UNGROUPED places, the search may miss some of the nearest sentences.
+        ``places`` (k,) holds the indices of the label's sentences among all, ascending, and begins with 0 to
+        ``first`` - 1. A *position* is an index into ``places``. Beyond MAX_UNGROUPED places, some may be missed.
         """
         few = len(places) <= MAX_UNGROUPED
-        find, most = (self._find_in_few, MAX_DISTANCES // len(places)) if few else (self._find_in_many, MAX_RECORDS)
-        step = max(1, min(MAX_RECORDS, most))
+        find, step = (self._find_in_few, MAX_DISTANCES // len(places)) if few else (self._find_in_many, BATCH_RECORDS)
+        step = max(1, min(BATCH_RECORDS, step))
         parts = (records[begin : begin + step] for begin in range(0, len(records), step))
         return np.concatenate([np.empty((0, count), dtype=np.int64), *(find(part, places, count) for part in parts)])
 
-    def _find_in_few(self, records: Texts, places: Places, count: int) -> Whole:
+    def _find_in_few(self, records: Sequence[Sequence[str]], places: Places, count: int) -> Whole:
         apart, near = self._compare(records, places), np.arange(len(places))[None]  # of all records alike
         if count * SHORTLIST_SHARE <= SHORTLIST_TEXTS < len(places):
             near = _least(apart, near, SHORTLIST_TEXTS)
@@ -94,18 +203,14 @@ class CellSearch:
         near = np.broadcast_to(near, distances.shape)
         return np.sort(np.take_along_axis(near, _least(distances, near, count), axis=1), axis=1)
 
-    def _compare(self, records: Texts, places: Places) -> Whole:
-        """Return whole numbers (B, k): the distances in topic between B records and k sentences.
-
-        ``SentenceIndex.measure`` multiplies a number by the total weight of the record's words, and
-        divides the product by ``2 * UNIT``.
-        """
+    def _compare(self, records: Sequence[Sequence[str]], places: Places) -> Whole:
+        """Return the distances in topic (B, k), of which ``measure`` takes the ``2 * UNIT``-th part of the weight."""
         asked = torch.from_numpy(self._read.of_table(*tabulate([set(record) for record in records]))).float()
         others = torch.from_numpy(np.take(self._table, places[self.first :], axis=0)).float()
         products = torch.cat([asked @ self._of_first, asked @ others.T], dim=1)
         return np.asarray(self._halves * (UNIT - products.long().numpy()))
 
-    def _find_in_many(self, records: Texts, places: Places, count: int) -> Whole:
+    def _find_in_many(self, records: Sequence[Sequence[str]], places: Places, count: int) -> Whole:
         meanings = self.index.meanings.of([set(record) for record in records])
         numbers, products = self.index.file.nearest(meanings, MANY_SHORTLIST_TEXTS)
         halves = MEANING_HALVES[1]
@@ -167,12 +272,13 @@ class Cells(Alphabet):
                 f"descriptions by label need a model of broad text with more than {size:,} sentences: use label_codewords=off"
             )
         self.sentences = model.sentences
-        self.about = {**model.label_examples, **(about or {})}
-        self.public_labels = list(dict.fromkeys([*label_set, *self.about]))
-        self._examples = {text: label for label, texts in self.about.items() for text in map(words_of, texts)}
+        given = {**model.label_examples, **(about or {})}
+        said = {label: tuple(map(words_of, texts)) for label, texts in given.items()}
+        self.public_labels = list(dict.fromkeys([*label_set, *said]))
+        self._examples = {text: label for label, texts in said.items() for text in texts}
         index = self.sentences.index()
         first = round(size * common_share(mechanism.epsilon))
-        self.cells = LabelCells(index, size=size, first=first, about=self.about)
+        self.cells = LabelCells(index, size=size, first=first, about=said)
         topics = WordTopics(model.topics, vocabulary) if model.config.encoder == TOPICS else None
         self.search = CellSearch(index, topics, first=first)
 
@@ -183,11 +289,10 @@ class Cells(Alphabet):
             )
 
     def label_public(self, texts: Sequence[str]) -> Corpus:
-        """Return the texts, and give each text a public label.
+        """Return the texts with public labels, those nearest to a label first.
 
-        A text that is one of the public sentences about a label gets this label. Any other text
-        gets the public label that is nearest to it in meaning. The texts nearest to a public label
-        come first. If there are no public labels, each text gets the label NO_NAME.
+        A public sentence about a label gets this label, and any other text the nearest in meaning, or
+        NO_NAME.
         """
         pairs = self.cells.label(texts, self.public_labels or [NO_NAME])
         labels = [self._examples.get(words_of(text), label) for text, label in pairs]
@@ -225,10 +330,7 @@ class Cells(Alphabet):
 
 
 def _least(values: Whole, numbers: Whole, count: int) -> Whole:
-    """Return the columns (B, count) of the ``count`` smallest values in each row.
-
-    Of two equal values, the one with the lower number in ``numbers`` counts as smaller.
-    """
+    """Return the columns (B, count) of the smallest values in each row; of equal ones, the lower number is smaller."""
     if count >= values.shape[1]:
         return np.broadcast_to(np.arange(values.shape[1]), values.shape)
     return np.argpartition(values * (MAX_UNGROUPED * 2) + numbers, count - 1, axis=1)[:, :count]

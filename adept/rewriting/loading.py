@@ -148,10 +148,7 @@ def packaged_directory() -> Path:
 
 
 def model_directory(name: str | Path | None) -> Path:
-    """Return the directory with this name; None and PACKAGED_MODEL name the packaged model.
-
-    If a file or directory is called PACKAGED_MODEL, the name means this file or directory.
-    """
+    """Return the directory with this name; None, and PACKAGED_MODEL if there is no such file, are the packaged model."""
     packaged = name is None or (str(name) == PACKAGED_MODEL and not Path(PACKAGED_MODEL).exists())
     return packaged_directory() if packaged else Path(name or "")
 
@@ -159,10 +156,8 @@ def model_directory(name: str | Path | None) -> Path:
 def is_packaged(files: Mapping[str, str] | None) -> bool:
     """Return True if these files are all files of the packaged model on which a release depends.
 
-    Args:
-        files: digests by the names of MODEL_FILES, as in ``Autoencoder.files`` and in the field
-            ``model_files`` of a statement. A file that the packaged model lacks, a file that is
-            missing and a file with another digest all make it another model.
+    ``files`` holds digests by the names of MODEL_FILES, as a statement's field ``model_files``. A missing or
+    another file makes another model.
     """
     return files == _packaged_files()
 

@@ -35,8 +35,7 @@ HUB_OPTIONS = ("revision", "cache_dir", "force_download", "local_files_only", "t
 def _await_ended_threads() -> None:
     """Wait at most a second for threads that ended in Python but still run in the operating system.
 
-    A thread that still runs may hold a lock of the library MKL, and a forked process would wait for
-    this lock for ever.
+    One that holds a lock of the library MKL would make a forked process wait for ever.
     """
     own, end = {thread.native_id for thread in threading.enumerate()}, time.monotonic() + 1
     others = [task for task in THREADS.iterdir() if int(task.name) not in own] if THREADS.is_dir() else []
@@ -136,7 +135,7 @@ class Rewriter:
         """
         hub = {name: options.pop(name) for name in HUB_OPTIONS if name in options}
         if HUB_NAME.fullmatch(str(directory)) and not Path(directory).exists():
-            from adept.rewriting.hugging_face_hub import fetch  # only now: the Hub's library takes long to import
+            from adept.rewriting.hub import fetch  # only now: the Hub's library takes long to import
 
             model, tokenizer = fetch(str(directory), **hub)
         else:
@@ -149,11 +148,10 @@ class Rewriter:
         return (self.joint or self.mechanism).guarantee(self.model.config.latent_dim)
 
     def rewrite(self, texts: Any, *, samples: int = 1) -> list[str]:
-        """Release every text once, and write ``samples`` texts from each release.
+        """Release every text once, and write ``samples`` texts from each release, in the order of releases.
 
-        The texts are a list, array or column of strings (``adept.data.text_arguments``). All texts
-        are checked before the first release. The result lists the texts written from the first
-        release, then the texts written from the second release, and so on.
+        The texts are a list, array or column of strings (``adept.data.text_arguments``), all checked
+        first.
         """
         return [text for text, _ in self.rewrite_pairs(texts, samples=samples)]
 
@@ -190,10 +188,7 @@ class Rewriter:
         return given, beside
 
     def by_label(
-        self,
-        descriptions: Mapping[str, Sequence[str]] | None = None,
-        *,
-        label_set: Sequence[str] = (),
+        self, descriptions: Mapping[str, Sequence[str]] | None = None, *, label_set: Sequence[str] = ()
     ) -> "Rewriter":
         """Return a rewriter, with the same epsilon, that releases sentences chosen for labels.
 
@@ -282,8 +277,8 @@ class Rewriter:
         (Path(directory) / "README.md").write_text(model_card(self.model), "utf-8")
 
     def push_to_hub(self, name: str, *, accept_private_model: bool = False, **options: Any) -> str:
-        """Publish the model on the Hub as "owner/model" (``hugging_face_hub.publish``)."""
-        from adept.rewriting.hugging_face_hub import publish
+        """Publish the model on the Hub as "owner/model" (``hub.publish``)."""
+        from adept.rewriting.hub import publish
 
         return publish(self.model, self.tokenizer, name, accept_private_model=accept_private_model, **options)
 
@@ -291,9 +286,8 @@ class Rewriter:
 def resolve_decoding(decoding: DecodingConfig, model: Autoencoder, mechanism: LocalRandomizer) -> DecodingConfig:
     """Replace the strategy "auto" and the pool None by values for this model and mechanism.
 
-    The pool is the number of texts that are written for each codeword, and that all records share
-    whose release is this codeword. The pool becomes 0 (no shared texts), unless texts are sampled
-    and the releases are codewords of a learned codebook.
+    The pool is the number of texts written for each codeword, which its records share. It is 0 unless texts
+    are sampled and the releases are codewords of a learned codebook.
     """
     count = mechanism.count if isinstance(mechanism, LearnedCodebook) else 0  # of releases, if they repeat
     nearest = model.config.decoder == "nearest" and not model.labels

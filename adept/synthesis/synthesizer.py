@@ -4,7 +4,7 @@ Every record votes for a *cell*, a pair of a codeword and a label (``adept.synth
 Exact noise is added to the number of votes for each cell. The noisy counts determine how often each
 public text is written, and with which label. If no option gives the number of codewords, there is a
 first round of votes, in which all records vote for the same cell. The noisy number of these votes
-decides how many codewords there are. Claim and proof: ``adept.mechanisms.central_counts``.
+decides how many codewords there are. Claim: ``adept.mechanisms.central_counts``.
 """
 
 import math
@@ -23,19 +23,19 @@ from adept.data.text_arguments import plain_text, text_list, value_list
 from adept.errors import ConfigurationError, ModelError
 from adept.mechanisms.central_counts import ADD_OR_REMOVE, Counts, Votes
 from adept.mechanisms.guarantee import Guarantee
+from adept.mechanisms.policy import MANY_ROWS, ROWS_PER_RECORD
 from adept.models.decoding import Pair
 from adept.models.saved_model import Autoencoder
 from adept.models.tokenizer import Tokenizer
 from adept.ranges import check_integer
 from adept.rewriting.loading import check_release, load_model
-from adept.synthesis.draw_by_label_names import choose_texts, score_labels, spell_label_set
-from adept.synthesis.labels_of_synthetic_text import Estimate, estimate
+from adept.synthesis.labels import Estimate, estimate
+from adept.synthesis.prior import choose_texts, score_labels, spell_label_set
+from adept.synthesis.tally import NO_TEXT, OUTSIDE, Tally
 from adept.synthesis.vote_cells import MAX_CELLS, PublicCells, PublicTexts, WritableTexts, choose_size, largest_size
-from adept.synthesis.votes_per_person import NO_TEXT, OUTSIDE, Tally
 from adept.torch_defaults import usual_torch
 
 MAX_ROWS = 10**8
-ROWS_PER_RECORD, MANY_ROWS = 4, 16_000  # that are written by default: rows for each record, up to MANY_ROWS
 FALSE_ALARM = 0.05  # probability that noise alone makes a cell stand out
 
 
@@ -173,9 +173,8 @@ class Synthesizer:
     def vote(self, texts: Sequence[object], labels: Sequence[object] | None = None) -> list[int]:
         """Return, for each record, the index of the cell for which the record votes.
 
-        For L labels, the index is ``L * codeword + label``. Before codewords are chosen, there is
-        only one cell, with the index 0. If a record has no readable text or a label outside the
-        label set, the result holds NO_TEXT or OUTSIDE instead of an index.
+        For L labels, the index is ``L * codeword + label``, and 0 before codewords are chosen. NO_TEXT or OUTSIDE
+        stands for a record without a readable text or with a label outside the label set.
         """
         if (labels is None) != (self.labels == (None,)):
             raise ConfigurationError("labels must be given with a label set, and only then")
@@ -226,10 +225,7 @@ class Synthesizer:
         return self.cells.writable(score_labels(self.cells, self._spelled))
 
     def write(self, released: Counts, *, rows: int | None = None) -> Iterator[Pair]:
-        """Return ``rows`` synthetic records; they depend only on noisy counts (K, L) and ``rows``.
-
-        If ``rows`` is None, the counts determine the number of records (``choose_rows``).
-        """
+        """Return ``rows`` synthetic records from noisy counts (K, L) alone; None stands for ``choose_rows``."""
         if rows is not None:
             check_integer(0, MAX_ROWS, rows=rows)
         found = estimate(released, self.writable, decay=self._decay)
@@ -239,11 +235,9 @@ class Synthesizer:
 
 
 def choose_rows(total: float, *, labelled: bool) -> int:
-    """Return the default number of synthetic records, given the noisy number of all records.
+    """Return the default number of synthetic records, given their noisy number ``total``.
 
-    If the records have labels, and their noisy number is below MANY_ROWS, the default is larger
-    than this number. This costs no budget, and a classifier learns more from more records
-    (``docs/decisions.md``, "More rows than records").
+    Reason: ``docs/decisions.md``, "More rows than records".
     """
     more = min(round(ROWS_PER_RECORD * total), MANY_ROWS) if labelled else 0
     return min(max(round(total), more), MAX_ROWS)
@@ -252,18 +246,16 @@ def choose_rows(total: float, *, labelled: bool) -> int:
 def least_standing_out(votes: Votes, cells: int) -> int:
     """Return the smallest count that noise alone hardly ever reaches in any of M = ``cells`` cells.
 
-    The noise of a cell has the value x with a probability proportional to ``a^|x|``. So the noise
-    of at least one cell reaches a count T with a probability of at most ``M * a^T / (1 + a)``. The
-    result is the smallest T for which this bound is at most FALSE_ALARM.
+    The noise of a cell has the value x with a probability proportional to ``a^|x|``. So one of them reaches a
+    count T with a probability of at most ``M * a^T / (1 + a)``, which is at most FALSE_ALARM for the result.
     """
     decay = math.exp(-1 / votes.scale)
     return max(1, math.ceil(math.log(FALSE_ALARM * (1 + decay) / cells) / math.log(decay)))
 
 
 def share_standing_out(votes: Votes, rows: int, *, texts: int, labels: int, named: bool = False) -> float | None:
-    """Return the smallest share of a file's rows that a cell must have to stand out from noise.
+    """Return the smallest share of a file's rows that a cell needs to stand out from noise; None if none suffices.
 
-    The result is None if even a cell with all ``rows`` rows of the file would not stand out.
     ``named`` is True if the lexicon knows a word of at least one label's name.
     """
     votes, most = replace(votes, rounds=2), largest_size(labels=labels, texts=texts, named=named)

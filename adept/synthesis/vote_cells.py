@@ -1,50 +1,49 @@
 r"""Cells, which are pairs of a codeword and a label, and the rule that sends each record to a cell.
 
-The *features* of a text are two vectors, each scaled to norm 1 and put side by side: the text's
-latent, and a weighted sum of its words' vectors, which the public lexicon holds. *Codewords* are
-the centres that k-means finds for the features of public texts. In k-means, each public text has a
-weight, which says how common the text is expected to be in the file. For many codewords, k-means
-first divides the texts into groups, and then finds codewords in each group. A record votes for the
-cell that has the record's label and the codeword nearest to the record's text.
+The *features* of a text are two vectors of norm 1 side by side: its latent, and a weighted sum of its
+words' vectors from the public lexicon. *Codewords* are centres that k-means finds for the features of
+public texts, each weighted by how common it is expected to be in the file. For many codewords, k-means
+first divides the texts into groups. A record votes for its label and the codeword nearest to its text.
 
-*Cells depend on records only through the noisy number of all votes*. The public texts and their
-weights depend only on the model and on options, such as the label set. k-means has a fixed seed.
-The number of codewords is an option, or is computed from the noisy number of all votes
-(``adept.mechanisms.central_counts``, claim for two rounds).
+*Cells depend on records only through the noisy number of all votes*. Public texts and weights depend only
+on the model and on options, and k-means has a fixed seed. The number of codewords is an option, or
+computed from the noisy number (``adept.mechanisms.central_counts``, two rounds).
 
-*The vote of a record depends on this record alone*, as the proof of
-``adept.mechanisms.central_counts`` requires. Each bit of a text's latent depends on this text alone
-(``adept.models.lstm_autoencoder``), and so does each bit of the sum of its words' vectors. But
-rounding errors of a matrix product could depend on the number of rows of the matrix. So each
-coordinate of features and codewords is rounded to a multiple of 1 / GRID, and stored as the number
-of steps of 1 / GRID: a whole number in a float. Every partial sum in a matrix product of these
-whole numbers stays below ``2 * GRID^2 < 2^53``. Floats hold whole numbers of this size exactly, so
-the order of additions does not matter.
+*The vote of a record depends on this record alone*, as ``adept.mechanisms.central_counts`` requires. Each
+bit of a latent depends on its text alone (``adept.models.lstm_autoencoder``), and so does each bit of the
+sum of word vectors. Rounding errors of a matrix product could depend on its number of rows. So features
+and codewords are whole numbers of steps of 1 / GRID, held in floats. Every partial sum of their products
+stays below ``2 * GRID^2 < 2^53``, which floats hold exactly in any order.
 """
 
 import math
-import warnings
 from collections import Counter
 from collections.abc import Sequence
 from copy import copy
 from dataclasses import dataclass
-from typing import Any
+from functools import partial
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 
 from adept.mechanisms.central_counts import Votes
+from adept.mechanisms.policy import (
+    CODEWORDS_PER_VOTE,
+    LABEL_POWER,
+    MANY_CODEWORDS,
+    MAX_CODEWORDS,
+    MIN_CODEWORDS,
+    NAMED_FACTOR,
+    TEXTS_PER_CODEWORD,
+)
+from adept.models.codebooks import k_means
 from adept.models.saved_model import Autoencoder
 from adept.models.tokenizer import Tokenizer
 from adept.models.word_vectors import TextVectors
 
 GRID = 4096  # steps to a unit of features
-MIN_CODEWORDS, MAX_CODEWORDS = 4, 512
-MAX_COMPARISONS, MANY_CODEWORDS = 1 << 31, 2048  # of votes with codewords, if there are many codewords
-CODEWORDS_PER_VOTE, LABEL_POWER = 0.7, 0.75  # codewords for each L^0.75 votes, with L labels and noise of scale 1
-NAMED_FACTOR = 2  # times as many codewords if label names place them, because some lie where no record is
-TEXTS_PER_CODEWORD = 4  # smallest mean number of public texts for a codeword, if no names place codewords
+MAX_COMPARISONS = 1 << 31  # of votes with codewords, if there are many codewords
 MAX_CELLS = 1 << 24
 MAX_KMEANS_PRODUCTS = 10**7  # texts times codewords; above, texts are first divided into KMEANS_GROUPS
 KMEANS_GROUPS, KMEANS_STEPS = 256, 30
@@ -153,31 +152,24 @@ def choose_size(number: int, votes: Votes, *, labels: int, most: int, named: boo
 def _centres(features: Features, weights: NDArray[np.float64], size: int) -> Features:
     """Return ``size`` centres of weighted rows, from k-means of all rows or of groups of them."""
     rows, weights = (features / GRID).astype(np.float32), weights / weights.mean()
+    fit = partial(k_means, n_init=1, max_iter=KMEANS_STEPS, random_state=0)
     if size <= KMEANS_GROUPS or len(rows) * size <= MAX_KMEANS_PRODUCTS:
-        centres = _kmeans(rows, weights, size).cluster_centers_
+        centres = fit(rows, size, weights=weights).cluster_centers_
     else:
-        groups = _kmeans(rows, weights, KMEANS_GROUPS).labels_
+        groups = fit(rows, KMEANS_GROUPS, weights=weights).labels_
         seats = _seats(groups, weights, size)
         parts = ((rows[groups == group], weights[groups == group], seat) for group, seat in enumerate(seats) if seat)
         centres = np.concatenate(
-            [own if seat == len(own) else _kmeans(own, heavy, seat).cluster_centers_ for own, heavy, seat in parts]
+            [own if seat == len(own) else fit(own, seat, weights=heavy).cluster_centers_ for own, heavy, seat in parts]
         )
     return np.rint(GRID * _unit(centres.astype(np.float64)))
-
-
-def _kmeans(rows: NDArray[np.float32], weights: NDArray[np.float64], size: int) -> Any:
-    from sklearn.cluster import KMeans  # slow to import
-
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # equal rows may be fewer centres
-        return KMeans(size, n_init=1, max_iter=KMEANS_STEPS, random_state=0).fit(rows, sample_weight=weights)
 
 
 def _seats(groups: NDArray[np.int32], weights: NDArray[np.float64], size: int) -> list[int]:
     """Divide ``size`` centres among groups of rows, by weight; no group has more centres than rows.
 
-    By D'Hondt's rule, a group of weight w has the quotients w / 1, w / 2, w / 3 and so on, one for
-    each of its rows. Each of the ``size`` largest quotients of all groups wins a centre.
+    By D'Hondt's rule, a group of weight w has the quotients w / 1, w / 2, ... for its rows, and each of the
+    ``size`` largest quotients of all groups wins a centre.
     """
     order = np.argsort(groups, kind="stable")
     counts = np.bincount(groups)

@@ -13,8 +13,8 @@ from torch import Tensor
 
 from adept.errors import ConfigurationError
 from adept.mechanisms import BY_NAME
-from adept.mechanisms.epsilon_as_odds import risk
 from adept.mechanisms.guarantee import Guarantee, json_number, words
+from adept.mechanisms.odds import risk
 from adept.models.saved_model import Autoencoder
 from adept.models.tokenizer import Tokenizer
 from adept.rewriting.budget_estimates import QUESTION, SHARE_HEADINGS, preview_budgets

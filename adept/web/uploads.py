@@ -24,7 +24,7 @@ from adept.release.flow.publication import CARD, STATEMENT
 from adept.release.ledger.default import NO_LEDGER, open_ledger
 from adept.release.ledger.identity import secret_key
 from adept.release.options import ReleaseRequest
-from adept.rewriting.expected_content_and_warnings import LABELLED, expected_lines
+from adept.rewriting.expectation import LABELLED, expected_lines
 
 UPLOAD_ENDINGS = ("csv", "tsv", "txt", "jsonl", "ndjson", "json")
 MAX_UPLOAD_BYTES = 20 * 2**20

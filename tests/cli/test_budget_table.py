@@ -8,8 +8,8 @@ from tiny import Run
 
 from adept.cli import budget_table
 from adept.mechanisms.central_counts import Votes
-from adept.mechanisms.epsilon_as_odds import ALL_CASES, cases, good_enough
-from adept.rewriting import expected_content_and_warnings
+from adept.mechanisms.odds import ALL_CASES, cases, good_enough
+from adept.rewriting import expectation
 from adept.rewriting.budget_estimates import ADVICE, TABLE_BUDGETS
 from adept.synthesis.synthesizer import share_standing_out
 
@@ -105,7 +105,7 @@ def test_budgets_that_buy_nothing_above_names_are_known_from_the_number_of_rows(
     adept_here: Run, topic_run: Path, broken: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The records are not read, and codes for labels name nothing."""
-    for module in (budget_table, expected_content_and_warnings):
+    for module in (budget_table, expectation):
         monkeypatch.setattr(module, "is_packaged", lambda _: True)
     monkeypatch.setattr(
         budget_table, "spell_label_set", lambda _, labels: [(name,) * (name[0] != "X") for name in labels]

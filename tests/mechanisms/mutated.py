@@ -106,7 +106,7 @@ ROUNDS = tests(
     "test_two_rounds_lose_no_more_than_the_budget_and_defects_do",
 )
 TALLY = tests(
-    "test_votes_per_person",
+    "test_tally",
     "test_a_person_moves_the_counts_by_at_most_m_whatever_the_others_do",
     "test_what_has_no_vote_is_noted_and_changes_no_count",
     "test_a_person_has_one_name_however_it_is_written",

@@ -10,7 +10,8 @@ import travel
 from adept.data.corpus import Corpus
 from adept.errors import DataError, ModelError
 from adept.mechanisms import LearnedCodebook
-from adept.models.adapt import MAX_DOMAIN_CODEWORDS, REDUNDANT_COSINE, adapt, codebooks_about, codebooks_at, fine_tune
+from adept.mechanisms.policy import ADAPTED_CODEWORDS, REDUNDANT_COSINE
+from adept.models.adapt import adapt, codebooks_about, codebooks_at, fine_tune
 from adept.models.config import OptimiserConfig, TrainerConfig, TrainingData
 from adept.models.decoding import pool_size
 from adept.models.saved_model import Autoencoder, pad
@@ -90,10 +91,10 @@ def test_behind_the_examples_stand_public_texts_that_are_near_to_them_and_unlike
     examples = torch.eye(16)[:9]
     near = torch.nn.functional.normalize(examples[:4] + 0.5 * torch.eye(16)[9:13], dim=1)
     far = torch.nn.functional.normalize(torch.randn(3000, 16, generator=generator), dim=1)
-    books = codebooks_at(examples, torch.cat([far, 2 * near, near]), most=MAX_DOMAIN_CODEWORDS, seed=0)
+    books = codebooks_at(examples, torch.cat([far, 2 * near, near]), most=ADAPTED_CODEWORDS[0], seed=0)
     assert torch.equal(books[9], torch.unique(examples, dim=0))
     largest = books[max(books)]
-    assert 9 + 4 < len(largest) <= MAX_DOMAIN_CODEWORDS
+    assert 9 + 4 < len(largest) <= ADAPTED_CODEWORDS[0]
     assert torch.equal(largest[:9], books[9])
     assert (largest[9:] @ near.T > 0.999).sum(dim=0).tolist() == [1] * 4
     alike = largest[9:] @ largest[9:].T - torch.eye(len(largest) - 9)

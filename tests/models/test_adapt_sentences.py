@@ -8,11 +8,13 @@ import travel
 
 from adept.errors import ModelError
 from adept.models import adapt as nearby
-from adept.models.adapt import are_terms, nearest_first, read_page, sentences_about, spell_out
+from adept.models import names
+from adept.models.adapt import nearest_first, read_page
+from adept.models.names import sentences_about
 from adept.models.sentences import sentence_list
+from adept.models.sentences.meanings import Meanings
 from adept.models.sentences.sentence_files import load_sentences, save_sentences
 from adept.models.sentences.sentence_list import SentenceList, words_of
-from adept.models.sentences.word_weights_and_meanings import Meanings
 from adept.models.tokenizer import join_words
 from adept.models.word_vectors import Lexicon
 
@@ -32,26 +34,6 @@ def all_texts(sentences: SentenceList) -> list[str]:
     ]
 
 
-@pytest.mark.parametrize(
-    ("name", "words"),
-    [
-        ("card_payment-failed", "card payment failed"),
-        ("CardPaymentFailed", "card payment failed"),
-        ("atis:airfare", "atis airfare"),
-        ("HTTPServerError", "http server error"),
-    ],
-)
-def test_names_are_read_as_words(name: str, words: str) -> None:
-    assert spell_out(name) == words
-
-
-def test_lines_are_terms_where_most_name_something() -> None:
-    assert are_terms(["dining light", "thermostat", "please turn the heating down a bit"])
-    assert not are_terms(["dining light", "please turn the heating down a bit"])
-    assert not are_terms(["dining light", "thermostat", "kitchen lamp"], most=1)
-    assert not are_terms(["播放一首歌", "北京的天气怎么样"])
-
-
 def test_a_page_is_its_headings_and_sentences() -> None:
     page = "# Lost cards\n\n- Call us at once. **We** block [the card](https://x.test/a).\n\n```\ncode here\n```\n| a | b |\n"
     assert read_page(page) == ["Lost cards", "Call us at once.", "We  block the card.", "a   b"]
@@ -59,9 +41,9 @@ def test_a_page_is_its_headings_and_sentences() -> None:
 
 def test_sentences_about_a_term_mean_what_it_means(sentences: SentenceList, monkeypatch: pytest.MonkeyPatch) -> None:
     """Their products with the term are the largest of all."""
-    monkeypatch.setattr(nearby, "MAX_SENTENCES", 300)
+    monkeypatch.setattr(names, "MAX_SENTENCES", 300)
     found = sentences_about(sentences, ["cheap_fares"])
-    assert len(found) == nearby.MAX_SENTENCES
+    assert len(found) == names.MAX_SENTENCES
     assert set(found) <= set(all_texts(sentences))
     meanings = Meanings(Lexicon.load(), sentences.weigh)
     term = meanings.of([("cheap", "fares")])[0].astype(int)
@@ -70,10 +52,10 @@ def test_sentences_about_a_term_mean_what_it_means(sentences: SentenceList, monk
 
 
 def test_every_term_has_sentences(sentences: SentenceList, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(nearby, "MAX_SENTENCES", 20)
+    monkeypatch.setattr(names, "MAX_SENTENCES", 20)
     found = sentences_about(sentences, ["meal", "pilot", "luggage", "", "meal"])
-    assert nearby.MIN_PER_TERM < len(found) <= 3 * nearby.MIN_PER_TERM
-    assert sum("meal" in text for text in found) >= nearby.MIN_PER_TERM // 2
+    assert names.MIN_PER_TERM < len(found) <= 3 * names.MIN_PER_TERM
+    assert sum("meal" in text for text in found) >= names.MIN_PER_TERM // 2
 
 
 def test_the_nearest_sentences_come_first_others_by_chance_and_none_is_lost(sentences: SentenceList) -> None:

@@ -13,7 +13,7 @@ from adept.errors import DataError
 from adept.mechanisms import LearnedCodebook
 from adept.models.config import ModelConfig, TrainerConfig, TrainingConfig, TrainSpec
 from adept.models.saved_model import Autoencoder, pad
-from adept.models.sentences.word_weights_and_meanings import tabulate
+from adept.models.sentences.meanings import tabulate
 from adept.models.tokenizer import END, PAD, UNKNOWN, Tokenizer
 from adept.models.topics import TopicEncoder, WordTopics, _information, cooccurrence_vectors, supported_topics
 from adept.models.training import randomiser, train_model

@@ -23,7 +23,7 @@ from adept.errors import AdeptError, ConfigurationError, DataError, Interrupted,
 from adept.evaluation.classifiers import predict
 from adept.mechanisms import BY_NAME, Description, L1Laplace, LearnedCodebook, Mechanism, SqrtNLaplace
 from adept.models import training
-from adept.models.codebook_learning import draw_codewords
+from adept.models.codebooks import draw_codewords
 from adept.models.config import (
     ContentConfig,
     FitResult,
@@ -36,7 +36,7 @@ from adept.models.lstm_autoencoder import lightning_module
 from adept.models.saved_model import Autoencoder, pad
 from adept.models.tokenizer import Tokenizer
 from adept.models.training import LengthBatchSampler, fit, token_loader
-from adept.rewriting.expected_content_and_warnings import expectation
+from adept.rewriting.expectation import expectation
 from adept.rewriting.loading import load_model
 from adept.rewriting.rewriter import Rewriter
 

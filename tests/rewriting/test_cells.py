@@ -17,13 +17,12 @@ from adept import audit
 from adept.errors import ConfigurationError, ModelError
 from adept.mechanisms import Description
 from adept.mechanisms.random_draws import exponential_series
-from adept.models.label_names_and_sentences import LabelCells
 from adept.models.sentences import nearest_text
-from adept.models.sentences.word_weights_and_meanings import tabulate
+from adept.models.sentences.meanings import tabulate
 from adept.models.tokenizer import join_words
 from adept.models.topics import WordTopics
 from adept.rewriting import cells
-from adept.rewriting.cells import Cell, Cells, CellSearch
+from adept.rewriting.cells import Cell, Cells, CellSearch, LabelCells
 from adept.rewriting.loading import label_mechanism
 from adept.rewriting.rewriter import Rewriter
 
@@ -115,7 +114,7 @@ def by_definition(
 ) -> list[int]:
     """Return the positions of the nearest texts: word by word, one text after the other; the first of ties."""
     index, read = search.index, words or search.index.meanings
-    halves, distances = cells.TOPIC_HALVES if words else nearest_text.MEANING_HALVES[0], []
+    halves, distances = cells.TOPIC_HALVES if words else cells.MEANING_HALVES[0], []
     weight = sum(index.weigh(word) for word in set(record)) * nearest_text.MISSING_COST
     [own] = read.of_table(*tabulate([set(record)])).astype(np.int64)
     for place in places.tolist():

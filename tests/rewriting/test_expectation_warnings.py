@@ -4,7 +4,7 @@ import pytest
 
 from adept.models.config import TokenizerConfig
 from adept.models.tokenizer import Tokenizer
-from adept.rewriting.expected_content_and_warnings import FIRST_TEXTS, first_texts, foreign_warnings
+from adept.rewriting.expectation import FIRST_TEXTS, first_texts, foreign_warnings
 from adept.rewriting.loading import load_model
 
 GERMAN = ["kannst du meinen zahnarzttermin auf freitag verschieben", "Stell den Wecker auf sieben Uhr"]

@@ -19,10 +19,7 @@ class ListedTexts:
     """
 
     def __init__(
-        self,
-        words: Sequence[str] = (),
-        flat: NDArray[np.int16] | None = None,
-        groups: NDArray[np.int16] | None = None,
+        self, words: Sequence[str] = (), flat: NDArray[np.int16] | None = None, groups: NDArray[np.int16] | None = None
     ) -> None:
         self.words = words
         self.flat = np.zeros(0, dtype=np.int16) if flat is None else flat

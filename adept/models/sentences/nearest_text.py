@@ -1,16 +1,16 @@
 """A search for the texts that are nearest to a record, by meaning and by words.
 
-The distance between a record and a text has three terms. The first term is the total weight of
-those words of the record that are not in the text. The second term is ADDED_COST / MISSING_COST
-times the total weight of those words of the text that are not in the record. The third term is a
-product: one minus the cosine of the meanings of record and text, times the total weight of the
-record's words, times a constant. The constant is smaller if the index has MANY_TEXTS texts or more.
-Words that negate, such as "not", weigh NEGATION_FACTOR times as much as other words of the same
-rarity. If the lexicon knows no word of a record, its words alone decide.
+The distance between a record and a text adds up three terms: the weight of those words of the record that
+are not in the text; ADDED_COST / MISSING_COST times the weight of those words of the text that are not in
+the record; and, times a constant, one minus the cosine of the meanings times the weight of the record's
+words. The constant is smaller in an index of MANY_TEXTS texts or more. Words that negate, such as "not",
+weigh NEGATION_FACTOR times as much as others of the same rarity. If the lexicon knows no word of a record,
+its words alone decide.
 
-An *inverted file* divides texts into groups with similar meanings, by k-means for directions
-(Dhillon and Modha 2001). A record is compared with the centres of all groups, and then only with
-the texts in the PROBED_GROUPS nearest groups (Jegou, Douze and Schmid 2011, Section IV).
+An *inverted file* divides texts into groups with similar meanings, by k-means for directions (Dhillon and
+Modha 2001), in whole numbers, so that groups are the same on every machine. A record is compared with the
+centres of all groups, and then only with the texts in the PROBED_GROUPS nearest groups (Jegou, Douze and
+Schmid 2011, Section IV).
 """
 
 import math
@@ -26,33 +26,29 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from adept.models.sentences.listed_texts import ListedTexts
-from adept.models.sentences.word_weights_and_meanings import (
+from adept.mechanisms.policy import (
     ADDED_COST,
-    MEANING_LENGTH,
+    MANY_TEXTS,
+    MAX_GROUPS,
+    MEANING_HALVES,
     MISSING_COST,
     NEGATION_FACTOR,
-    NEGATIONS,
-    Codes,
-    Meanings,
-    multiply_all,
-    tabulate,
+    PROBED_GROUPS,
+    SCRAP_WORDS,
+    SHORTLIST_FACTOR,
+    SHORTLIST_TEXTS,
+    TEXTS_PER_GROUP,
 )
+from adept.models.sentences.listed_texts import ListedTexts
+from adept.models.sentences.meanings import MEANING_LENGTH, NEGATIONS, Codes, Meanings, multiply_all, tabulate
 
-MAX_GROUPS, TEXTS_PER_GROUP = 512, 64  # centres at most, and texts for each of them at least, about
 GROUP_TEXTS, JOINED_GROUP_TEXTS = 768, 1024  # at most, when a group is made and when others have joined it
 MAX_UNGROUPED = 1 << 15  # texts that are all compared
-PROBED_GROUPS = 40  # groups whose texts are compared
 KMEANS_ROUNDS = 8
 CENTRE_BATCH = 1 << 13  # texts whose centres are looked for together
 PLACE_UNIT = 1 << 21  # texts at most, which loading a list checks
 ORDERED_TEXTS = 1024  # at the beginning of the order
 TRIED_TEXTS, TARGET_TEXTS = 128, 1000  # candidates for each place there, and texts to be near to
-MANY_TEXTS = 1 << 15
-MEANING_HALVES = 4, 1  # of the record's weight, that a cosine of 0 adds: among fewer texts than MANY_TEXTS, and more
-SHORTLIST_TEXTS = 128  # texts that are compared by their words
-SHORTLIST_FACTOR = 4  # times as many are compared as are asked for
-SCRAP_WORDS = 3  # fewer different words than this, and than half of its record, make no sentence
 MAX_DISTANCES = 1 << 20  # that are computed together, if records are compared with all texts
 BATCH_RECORDS = 256  # records whose products are computed together
 SILENT_MARKS = frozenset(',;:!?()[]."')  # tokens of a text that are no words
@@ -105,10 +101,7 @@ class SentenceIndex:
         return MISSING_COST * sum(map(self.weigh, wanted))
 
     def several(self, records: Sequence[Sequence[str]], count: int) -> Iterator[list[int]]:
-        """Yield, for each record, the numbers of the ``count`` nearest texts, the nearest first.
-
-        Of two texts at the same distance, the one with the lower number counts as nearer.
-        """
+        """Yield the numbers of the ``count`` nearest texts for each record; of equal ones, the lower number is nearer."""
         for row, places in self._compare(records, max(SHORTLIST_TEXTS, SHORTLIST_FACTOR * count)):
             keys = row * PLACE_UNIT + places
             if self._compares_all:
@@ -144,11 +137,9 @@ class SentenceIndex:
     ) -> NDArray[np.int64]:
         """Return the distances (B, S) of S texts from each of B records, by words and by meaning.
 
-        ``numbers`` holds the numbers of the texts, and ``apart`` their distances in meaning from
-        the records. The result is the distance by words, plus f times the weight of the record's
-        words. Here f is ``apart / (2 * MEANING_LENGTH^2)``, and the caller gives a ``most`` that f
-        does not exceed. A text with too few words to be a sentence gets an extra distance of
-        ``1 + most`` times the weight of the record's words.
+        ``numbers`` are the texts' numbers, and ``apart`` their distances in meaning. The result is the distance by
+        words, plus f times the weight of the record's words, with f = ``apart / (2 * MEANING_LENGTH^2)``, at most
+        ``most``. A text with too few words to be a sentence is ``1 + most`` times that weight further away.
         """
         wanted = [set(record) for record in records]
         weights = np.array([self._weigh_all(words) for words in wanted])[:, None]
@@ -163,8 +154,8 @@ class SentenceIndex:
     def _by_words(self, wanted: Sequence[set[str]], numbers: NDArray[np.int64]) -> NDArray[np.int64]:
         """Return distances by words (B, S), minus each record's distance from a text without words.
 
-        ``numbers`` (B, S) holds the numbers of the texts with which each record is compared. Its
-        shape is (1, S) if all records are compared with the same texts.
+        ``numbers`` (B, S) are those of the texts, or (1, S) if all records are compared with the same
+        texts.
         """
         shared = np.zeros((len(self._weights), len(wanted)), dtype=np.int32)
         for row, words in enumerate(wanted):
@@ -180,10 +171,9 @@ class SentenceIndex:
     def order(self, *, seed: int) -> list[int]:
         """Order the texts so that, for every k, the first k texts represent all texts well.
 
-        The first ORDERED_TEXTS places are filled one by one. For each place, TRIED_TEXTS candidates
-        are drawn at random. The place goes to the candidate that most reduces the total distance by
-        words of TARGET_TEXTS random texts from their nearest chosen texts (Mirzasoleiman et al.
-        2015).
+        Each of the first ORDERED_TEXTS places goes to that one of TRIED_TEXTS random candidates that most reduces
+        the total distance by words of TARGET_TEXTS random texts from their nearest chosen texts (Mirzasoleiman et
+        al. 2015).
         """
         rng = random.Random(seed)
         left = list(range(len(self.texts)))
@@ -235,9 +225,8 @@ def _cut(groups: Tensor, most: int) -> Tensor:
 def join_groups(meanings: Codes, groups: Groups) -> Groups:
     """Return the group numbers (N,) of meanings.
 
-    ``groups`` (L,) holds the group numbers of the last L meanings, which stay in their groups.
-    Every other meaning joins the group with the nearest centre. If ``groups`` is empty, or if there
-    are at most MAX_UNGROUPED meanings, all meanings form one group.
+    ``groups`` (L,) holds those of the last L meanings. Every other meaning joins the group with the nearest
+    centre. Without ``groups``, or with at most MAX_UNGROUPED meanings, all form one group.
     """
     if len(meanings) <= MAX_UNGROUPED or not len(groups):
         return np.zeros(len(meanings), dtype=np.int16)
@@ -270,10 +259,7 @@ class InvertedFile:
         self.slots = np.argsort(self.order.numpy()).astype(np.int32)  # of each text in the table
 
     def nearest(self, meanings: Codes, count: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Return numbers (B, S) and inner products (B, S) of the texts nearest to B meanings.
-
-        S is at most ``count``; if fewer texts are found for a meaning, the nearest one is repeated.
-        """
+        """Return numbers (B, S) and products (B, S) of the S <= ``count`` nearest texts; the nearest fills up gaps."""
         asked = torch.from_numpy(meanings).float()
         groups = len(self.sizes)
         probed = _keys(asked @ self.centres.T, torch.arange(groups)).topk(min(PROBED_GROUPS, groups), dim=1)

@@ -1,11 +1,9 @@
 """Save and load the two files of a list of public sentences.
 
-A JSON file holds the utterances and the weights of words. A second file holds the listed sentences
-as numbers of words, and their groups. Both files are checked before the list is built, so that a
-damaged file causes an error at once, and not later for some records.
-
-Files of adept 0.2 (format 1) also hold tables of a language model and words that it can write. Of
-these files, only the public sentences are read, and their order stays the same.
+A JSON file holds the utterances and the weights of words, and a second file the listed sentences as
+numbers of words, and their groups. Both are checked before the list is built, so that a damaged file
+causes an error at once. Of files of adept 0.2 (format 1), only the public sentences are read, in the same
+order, and not the tables of a language model.
 """
 
 import hashlib
@@ -23,9 +21,9 @@ from safetensors.torch import save_file
 from adept.errors import ModelError
 from adept.models.config import MAX_LISTED_TEXTS, MAX_VOCABULARY
 from adept.models.sentences.listed_texts import MAX_WORDS, ListedTexts
+from adept.models.sentences.meanings import WordWeights
 from adept.models.sentences.nearest_text import PLACE_UNIT
 from adept.models.sentences.sentence_list import SentenceList
-from adept.models.sentences.word_weights_and_meanings import WordWeights
 from adept.models.tokenizer import is_writable
 from adept.models.untrusted_files import Shape, corrupt, read_json, read_tensors
 from adept.models.word_vectors import Lexicon
@@ -74,10 +72,7 @@ def sentences_sha256(sentences: SentenceList) -> str:
 
 
 def load_sentences(directory: Path) -> SentenceList:
-    """Load a list from a directory; raise ModelError if a file is missing or damaged.
-
-    The list is empty if adept 0.2 made it from private text.
-    """
+    """Load a list, empty if adept 0.2 made it from private text; raise ModelError if a file is missing or damaged."""
     path = directory / DESCRIPTION
     _, stored = read_json(path)
     is_old = stored.get("format_version") == OLD_FORMAT

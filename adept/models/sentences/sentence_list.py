@@ -1,30 +1,28 @@
 """The public sentences of a model: a list, from which ``description`` releases a sentence.
 
-The list holds sentences of the public training text, and no other text; the index of a sentence in
-the list is its *description*. The first sentences of the list are its *utterances*;
-``SentenceList.of`` orders them so that, for every k, the first k utterances represent all
-utterances well. The other sentences are *listed*, in less memory. *Broad text* is public text about
-many subjects. A list of broad text is so long that each record is compared with some of its sentences
-only; any other list is compared as a whole.
-
-A record is described by the indices of the sentences nearest to it (``nearest_text``). The privacy
-guarantee of a release holds whichever sentences are chosen (``adept.mechanisms.description``).
-
-The list keeps no cache from one batch of records to the next, because a faster answer would reveal
-a repeated record.
+The list holds sentences of the public training text, and no other text; the index of a sentence in the
+list is its *description*. The first sentences are the *utterances*, ordered so that, for every k, the
+first k represent all utterances well. The others are *listed*, in less memory. *Broad text* is public
+text about many subjects. A list of broad text is so long that each record is compared with some of its
+sentences only; any other list is compared as a whole. The privacy guarantee of a release holds whichever
+sentences are chosen (``adept.mechanisms.description``). The list keeps no cache from one batch of records
+to the next, because a faster answer would reveal a repeated record.
 """
 
 import re
 import unicodedata
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
+import numpy as np
+from numpy.typing import NDArray
+
 from adept.data.text_arguments import separate_characters, text_list
-from adept.errors import ConfigurationError
+from adept.errors import ConfigurationError, ModelError
 from adept.models.sentences.listed_texts import MAX_LISTED_WORDS, MAX_WORDS, ListedTexts, Words
+from adept.models.sentences.meanings import Codes, Learned, Meanings, WordWeights, multiply_all
 from adept.models.sentences.nearest_text import SentenceIndex, group_meanings
-from adept.models.sentences.word_weights_and_meanings import Learned, Meanings, WordWeights
 from adept.models.tokenizer import PUNCTUATION, join_words
 from adept.models.word_vectors import Lexicon
 
@@ -32,6 +30,7 @@ MAX_UTTERANCES = 1 << 14  # sentences of broad text that are utterances; the oth
 SPOKEN_WORDS = range(4, 17)  # numbers of words of a sentence that may be an utterance
 MIN_HOLDERS = 3  # least number of sentences that must hold each word of a kept sentence
 MAX_RECORD_LETTERS = 100 * MAX_WORDS  # letters that are read of a record: a line of megabytes should not cost seconds
+COMPARED_TEXTS = 64  # texts whose products with all sentences are computed together
 PUNCTUATION_MARKS = re.compile(f"({PUNCTUATION})")
 
 
@@ -79,10 +78,7 @@ class SentenceList(Learned):
         return Meanings(Lexicon.load(), self.weigh)
 
     def nearest(self, texts: Sequence[str], *, size: int, count: int = 1) -> list[list[int]]:
-        """Return, for each text, the ``count`` nearest of the first ``size`` sentences.
-
-        No other text of the batch influences them.
-        """
+        """Return, for each text alone, the ``count`` nearest of the first ``size`` sentences."""
         records = [*map(words_of, text_list(texts))]
         if not 1 <= count <= size <= len(self):
             raise ConfigurationError(
@@ -98,6 +94,18 @@ class SentenceList(Learned):
             listed = self.listed.first(count - len(said))
             self._indexes[count] = SentenceIndex(said, self.meanings, listed, compares_all=not self.is_broad)
         return self._indexes[count]
+
+    def table(self) -> Codes:
+        """Return the meanings (N, d) of all sentences; raise ModelError unless they are broad text."""
+        if not self.is_broad:
+            raise ModelError("model_dir must hold a model of broad text: leave model_dir out, or give examples")
+        return self.meanings.of(self.utterances, self.listed)
+
+    def compare(self, asked: Sequence[Words], table: Codes | None = None) -> Iterator[NDArray[np.float32]]:
+        """Yield, for each text, the inner products (N,) of its meaning with ``table`` (``self.table()``)."""
+        meanings, table = self.meanings, self.table() if table is None else table
+        for start in range(0, len(asked), COMPARED_TEXTS):
+            yield from multiply_all(meanings.of(asked[start : start + COMPARED_TEXTS]), table)
 
     def write(self, places: Sequence[int]) -> list[str]:
         """Return the sentences at the given places."""

@@ -8,7 +8,7 @@ requires trust in the curator.
 *Claim*: output, statement, standard output and exit status are epsilon-DP for adding, removing or
 replacing a person's rows (``adept.mechanisms.central_counts``), however often a run is killed and
 resumed. *Proof*. (1) A release depends on the rows only through their counted votes, and the proof
-of ``adept.synthesis.votes_per_person`` bounds the effect of a person on the counts. No content of a
+of ``adept.synthesis.tally`` bounds the effect of a person on the counts. No content of a
 row raises an error: a damaged row has no vote, and a file may be empty. The ledger may refuse a
 release because of other releases, but never because of a row. (2) A release draws the noisy number
 of votes, by which the codewords are chosen, and then the noisy counts. If an option gives the
@@ -53,7 +53,7 @@ from adept.release.statement.provenance import now
 from adept.release.statement.statement import CentralStatement
 from adept.rewriting.budget_estimates import APPROVAL_EXAMPLES, short_texts
 from adept.synthesis.synthesizer import MAX_ROWS, Synthesizer
-from adept.synthesis.votes_per_person import Tally
+from adept.synthesis.tally import Tally
 
 BATCH_ROWS = 4096  # records that are read, and rows that are written, together
 

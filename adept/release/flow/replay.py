@@ -21,7 +21,7 @@ from adept.mechanisms.central_counts import Counts, Votes
 from adept.release.flow.central import synthesize_file
 from adept.release.flow.publication import STATEMENT
 from adept.release.options import CentralOptions
-from adept.synthesis.neighbouring_files_for_audits import NeighbouringFiles
+from adept.synthesis.neighbouring_files import NeighbouringFiles
 from adept.synthesis.synthesizer import Synthesizer
 
 SEES = (

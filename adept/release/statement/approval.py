@@ -9,8 +9,8 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-from adept.mechanisms.epsilon_as_odds import CANDIDATES, odds_change, risk
 from adept.mechanisms.guarantee import words
+from adept.mechanisms.odds import CANDIDATES, odds_change, risk
 from adept.release.statement.provenance import plain_name
 from adept.release.statement.wording import SHUFFLING_CONDITIONS
 

@@ -5,8 +5,8 @@ import pytest
 from numpy.typing import NDArray
 
 from adept.models.sentences import nearest_text
+from adept.models.sentences.meanings import MEANING_LENGTH
 from adept.models.sentences.nearest_text import InvertedFile, group_meanings, join_groups
-from adept.models.sentences.word_weights_and_meanings import MEANING_LENGTH
 
 DIM, COUNT = 32, 4000
 

@@ -8,18 +8,17 @@ import pytest
 import travel
 from broad import by_words
 
+from adept.mechanisms.policy import MISSING_COST, NEGATION_FACTOR
 from adept.models.sentences import nearest_text
 from adept.models.sentences.listed_texts import ListedTexts
-from adept.models.sentences.nearest_text import SentenceIndex
-from adept.models.sentences.sentence_list import words_of
-from adept.models.sentences.word_weights_and_meanings import (
+from adept.models.sentences.meanings import (
     MEANING_LENGTH,
-    MISSING_COST,
-    NEGATION_FACTOR,
     NEGATIONS,
     Meanings,
     WordWeights,
 )
+from adept.models.sentences.nearest_text import SentenceIndex
+from adept.models.sentences.sentence_list import words_of
 from adept.models.word_vectors import Lexicon
 
 Words = tuple[str, ...]

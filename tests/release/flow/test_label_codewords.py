@@ -23,8 +23,8 @@ from adept.release.records.columns import ReleaseOptions
 from adept.release.statement import verify as verify_statement
 from adept.release.statement.statement import restate
 from adept.release.statement.verify import Refused, statement_sha256
-from adept.rewriting import expected_content_and_warnings
-from adept.rewriting.expected_content_and_warnings import (
+from adept.rewriting import expectation
+from adept.rewriting.expectation import (
     BY_LABEL,
     NO_LABEL_SET,
     adaptation_lines,
@@ -148,11 +148,11 @@ def test_lines_say_from_how_many_rows_on_rewrites_teach_more_than_the_names_of_l
     assert rows_above_names(joint, 8) > 2 * rows_above_names(rewriter, 8)
     said = "rewrites are expected to teach a classifier more than the names of the labels do only if each label has at least about "
     assert floor_lines(by_label, [2.0]) == []
-    monkeypatch.setattr(expected_content_and_warnings, "is_packaged", lambda _: True)
+    monkeypatch.setattr(expectation, "is_packaged", lambda _: True)
     assert floor_lines(by_label, [2.0]) == [f"{said}46 rows at epsilon 2"]
     assert floor_lines(rewriter, [1.0, 2.0]) == [f"{said}640 rows at epsilon 1, 160 at 2"]
     assert floor_lines(rewriter.by_label(label_set=["X17", "B2"]), [2.0]) == []
-    monkeypatch.setattr(expected_content_and_warnings, "is_packaged", lambda _: False)
+    monkeypatch.setattr(expectation, "is_packaged", lambda _: False)
     monkeypatch.setattr(loaded[0], "label_examples", {"X17": ["is there a taxi", "a taxi"]})
     [line] = floor_lines(by_label, [2.0])
     assert line.startswith("a classifier of the model's 2 labelled examples alone can be better")

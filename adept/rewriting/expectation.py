@@ -24,9 +24,10 @@ from adept.data.formats import Record
 from adept.data.text_arguments import text_list
 from adept.mechanisms import Description, policy
 from adept.mechanisms.guarantee import words
-from adept.models.codebook_learning import encode_public
-from adept.models.label_names_and_sentences import spell_names
-from adept.models.reconstruction_share import mean_word_f1
+from adept.mechanisms.policy import BROAD_ROWS, BY_LABEL_ROWS, JOINT_ROWS
+from adept.models.codebooks import encode_public
+from adept.models.names import words_of_name
+from adept.models.reconstruction import mean_word_f1
 from adept.models.tokenizer import UNKNOWN, Tokenizer
 from adept.rewriting.alphabets import Alphabet
 from adept.rewriting.cells import Cells
@@ -50,10 +51,6 @@ NO_LABEL_SET = (
     "gives the right ones"
 )
 NO_ESTIMATE = "no estimate is possible: add expect=FILE public=true with a file of public texts"
-# Rows of each label that rewrites need to teach a classifier more than the labels' names do: a factor
-# divided by a power of epsilon. In a joint release, ln L nats of epsilon are spent on L labels
-# (docs/studies.md, "Rows that teach more than names").
-BY_LABEL_ROWS, BROAD_ROWS, JOINT_ROWS = (140, 1.6), (640, 2.0), (1300, 2.0)
 MIN_TEXT_EPSILON = 0.5  # least part of epsilon, in nats, that the text is said to get
 NUMBERS = re.compile(r"\S*\d\S*")  # numbers and codes, which belong to no language
 
@@ -88,11 +85,7 @@ class Expectation:
 
 
 def expected_lines(
-    rewriter: Rewriter,
-    public: Corpus | None = None,
-    *,
-    labelled: bool = False,
-    writer: Rewriter | None = None,
+    rewriter: Rewriter, public: Corpus | None = None, *, labelled: bool = False, writer: Rewriter | None = None
 ) -> list[str]:
     """Return sentences on what a release keeps of a text, and on what it teaches a classifier.
 
@@ -120,11 +113,7 @@ def expected_lines(
 
 
 def adaptation_lines(writer: Rewriter) -> list[str]:
-    """Return a sentence on how much the examples of an adapted model shape its rewrites.
-
-    The result is [] if the model was not adapted, if it lists no sentences, or if its releases are not
-    symbols.
-    """
+    """Return a sentence on how much the examples of an adapted model shape its rewrites, or []."""
     model, mechanism = writer.model, writer.mechanism
     examples = model.training_data.examples
     if not examples or not model.sentences or not isinstance(writer.alphabet, Alphabet):
@@ -149,10 +138,7 @@ def enough_lines(writer: Rewriter) -> list[str]:
 
 
 def enough_epsilon(writer: Rewriter) -> int | None:
-    """Return the epsilon above which a larger one writes the same sentences.
-
-    The result is None if texts are not public sentences, or if labels choose the sentences.
-    """
+    """Return the epsilon above which sentences stay the same; None without a list, or if labels choose them."""
     mechanism, alphabet = writer.mechanism, writer.alphabet
     if not isinstance(mechanism, Description) or not isinstance(alphabet, Alphabet) or mechanism.by_label:
         return None
@@ -160,10 +146,7 @@ def enough_epsilon(writer: Rewriter) -> int | None:
 
 
 def floor_lines(writer: Rewriter, epsilons: Sequence[float]) -> list[str]:
-    """Return a sentence on what a classifier learns from public examples or label names alone.
-
-    The result is [] if no such sentence applies to this model and mechanism.
-    """
+    """Return a sentence on what a classifier learns from public examples or label names alone, or []."""
     examples = sum(map(len, writer.model.label_examples.values()))
     if examples:
         return [
@@ -179,13 +162,7 @@ def floor_lines(writer: Rewriter, epsilons: Sequence[float]) -> list[str]:
 
 
 def above_names_line(output: str, needed: str, rows: Mapping[float, float]) -> str:
-    """Return a sentence on how many rows teach a classifier more than the names of labels do.
-
-    Args:
-        output: a word for the rows, such as "rewrites".
-        needed: words for what must have so many rows, such as "each label".
-        rows: the least number of rows for each epsilon.
-    """
+    """Say how many rows of what is ``needed`` teach more than label names do, by epsilon; ``output`` names the rows."""
     counts = [f"{round(float(f'{count:.2g}')):,} rows at epsilon {words(epsilon)}" for epsilon, count in rows.items()]
     return (
         f"{output} are expected to teach a classifier more than the names of the labels do only if {needed} has at least about "
@@ -194,18 +171,18 @@ def above_names_line(output: str, needed: str, rows: Mapping[float, float]) -> s
 
 
 def _says_labels(writer: Rewriter) -> bool:
-    """Return True if the lexicon knows a word in the names of the public labels.
-
-    The result is also True if there are no public labels, or if the model lists no sentences.
-    """
+    """Return True unless the lexicon knows no word of any public label's name."""
     labels: Sequence[str] = writer.joint.labels if writer.joint else ()
     if isinstance(writer.alphabet, Cells):
         labels = writer.alphabet.public_labels
-    return not labels or writer.model.sentences is None or any(spell_names(labels))
+    return not labels or writer.model.sentences is None or any(map(words_of_name, labels))
 
 
 def rows_above_names(writer: Rewriter, epsilon: float) -> float:
-    """Estimate from how many rewrites per label a classifier learns more than from label names."""
+    """Estimate from how many rewrites per label a classifier learns more than from label names.
+
+    A joint release spends ln L nats of epsilon on L labels.
+    """
     labels = len(writer.joint.labels) if writer.joint else 1
     factor, power = JOINT_ROWS if writer.joint else BY_LABEL_ROWS if isinstance(writer.alphabet, Cells) else BROAD_ROWS
     return float(factor / max(epsilon - log(labels), MIN_TEXT_EPSILON) ** power)
@@ -219,10 +196,7 @@ def by_label_lines(writer: Rewriter, public: Corpus | None) -> list[str]:
 
 
 def choose_measured(rewriter: Rewriter, writer: Rewriter, public: Corpus | None) -> Rewriter:
-    """Return the rewriter that is measured for the estimates: ``writer``, if this is possible.
-
-    If ``writer`` needs labels, but no labels are public, the result is ``rewriter``.
-    """
+    """Return ``writer`` for the estimates, or ``rewriter`` if that needs labels and none are public."""
     return writer if _knows_labels(writer, public) else rewriter
 
 
@@ -234,8 +208,8 @@ def _knows_labels(writer: Rewriter, public: Corpus | None) -> bool:
 def choose_probes(rewriter: Rewriter, public: Corpus | None = None) -> Corpus:
     """Return public texts for an estimate; by default, texts held out from the model's training.
 
-    The texts have labels only if the rewriter needs labels. The result is empty if there are fewer
-    than MIN_TEXTS public texts, or if the model writes labels.
+    They have labels only if the rewriter needs them. The result is empty with fewer than MIN_TEXTS texts, or
+    if the model writes labels.
     """
     model = rewriter.model
     given = public or Corpus(model.held_out_texts)
@@ -252,8 +226,8 @@ def choose_probes(rewriter: Rewriter, public: Corpus | None = None) -> Corpus:
 def expectation(rewriter: Rewriter, public: Corpus | None = None) -> Expectation | None:
     """Estimate how much a rewriter keeps of a record; None if ``choose_probes`` finds no texts.
 
-    Each text is also compared with the rewrite of another text. In a release by label, this other
-    text is rewritten with the label of the text with which it is compared.
+    Each text is also compared with the rewrite of another text, in a release by label with its own
+    label.
     """
     probes = choose_probes(rewriter, public)
     if not probes.texts:
@@ -313,9 +287,8 @@ def unseen_figures() -> dict[str, dict[float, Survival]]:
 def unseen_line(rewriter: Rewriter) -> str | None:
     """Return a sentence on how much a rewrite keeps of records on subjects unknown to the model.
 
-    The result is None if the rewriter's epsilon is smaller than every measured epsilon. The result
-    is also None if the mechanism is not the default mechanism, or if text and label are released
-    together.
+    The result is None below every measured epsilon, for another mechanism than the default, and for
+    pairs.
     """
     epsilon, figures = rewriter.guarantee.epsilon, unseen_figures()
     own = best_exact(rewriter.model, epsilon=epsilon).name == rewriter.mechanism.name

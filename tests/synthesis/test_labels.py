@@ -5,7 +5,8 @@ import itertools
 import numpy as np
 import pytest
 
-from adept.synthesis.labels_of_synthetic_text import STRENGTH, _strength, estimate, expected_counts
+from adept.mechanisms.policy import STRENGTH
+from adept.synthesis.labels import _strength, estimate, expected_counts
 from adept.synthesis.vote_cells import GRID, WritableTexts
 
 COUNTS = np.arange(20_000.0)

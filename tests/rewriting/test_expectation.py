@@ -9,8 +9,8 @@ from adept.data.corpus import Corpus
 from adept.mechanisms import Description, JointResponse, LearnedCodebook, LocalRandomizer
 from adept.mechanisms.description import enough
 from adept.models.config import DecodingConfig
-from adept.rewriting import expected_content_and_warnings as expectations
-from adept.rewriting.expected_content_and_warnings import (
+from adept.rewriting import expectation as expectations
+from adept.rewriting.expectation import (
     Expectation,
     Survival,
     enough_lines,

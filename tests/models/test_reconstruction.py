@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from adept.data.corpus import DataConfig, load
-from adept.models.reconstruction_share import Reconstruction, mean_word_f1, reconstruction
+from adept.models.reconstruction import Reconstruction, mean_word_f1, reconstruction
 from adept.rewriting.loading import load_model
 
 

@@ -1,41 +1,20 @@
 r"""Estimate, from noisy counts, how many records resemble each public text, and the text's label.
 
-A *codeword* is the centre of a group of similar public texts, and a *cell* is a pair of a codeword
-and a label (``adept.synthesis.vote_cells``). Each record votes for one cell, and only the noisy
-numbers of votes for the cells are known.
+A *codeword* is the centre of a group of similar public texts, and a *cell* is a pair of a codeword and a
+label (``adept.synthesis.vote_cells``). Only the noisy numbers of votes for the cells are known.
 
-One model of the public texts explains the counts of all cells. A text with features z has the label
-c with probability ``p(c|z) = softmax(W z + s)_c``, where W is a fitted matrix. The text's scores s
-are computed from the names of the labels (``adept.synthesis.draw_by_label_names``); they are zero
-if the lexicon knows no word of any name. The *weight* ``w_t`` of a text t is the estimated number
-of records that resemble t. So ``w_t * p(c|z_t)`` of these records are expected to vote for label c.
-The expected count of a cell with label c is the sum of these products over all texts of the cell's
-codeword. This method is called learning from proportions (Quadrianto, Smola, Caetano and Le 2009,
-"Estimating labels from label proportions").
+One model of the public texts explains all counts: a text with features z has the label c with probability
+``p(c|z) = softmax(W z + s)_c``, where the scores s come from the names of the labels
+(``adept.synthesis.prior``). The *weight* of a text is the estimated number of records that resemble it: an
+average, by empirical Bayes, of its codeword's noisy counts and of its expected share. W is fitted by
+expectation maximisation; with few records per label, labels depend more on the scores than on the counts.
+A text gets the label with the largest ``log p(c|z) - log(p(c)) / 4``, where ``p(c)`` is the weighted mean
+of ``p(c|z)``. With more than MAX_SCORES pairs of a text and a label, a text gets the label with the
+largest noisy count for its codeword. ``docs/design/synthesis.md``, "From counts to labels", has the
+details.
 
-*Weights*: there are two estimates of the number of votes for a codeword. The first estimate is the
-sum of the codeword's noisy counts, whose noise has variance ``v``. The second estimate is the noisy
-number of all votes, times the share of votes that the codeword's public texts are expected to get.
-The mean squared error ``m`` of the second estimate is estimated from the differences between the
-two estimates over all codewords (empirical Bayes). In the best weighted average of the two
-estimates, the first estimate has the weight ``m / (m + v)``. The averaged number of votes is
-divided among the codeword's texts in proportion to the texts' expected shares.
-
-*Labels*: W is fitted by expectation maximisation, which alternates two steps. The first step
-computes the mean of each cell's true count, given the cell's noisy count (``expected_counts``).
-This step then divides the mean among the texts of the cell's codeword, in proportion to ``w_t *
-p(c|z_t)``. The second step fits W to these numbers of votes by regularised logistic regression. If
-there are few records per label, the regularisation is strong, and the labels depend more on the
-scores s than on the counts. A text gets the label c with the largest ``log p(c|z) - log(p(c)) /
-4``, where ``p(c)`` is the weighted mean of ``p(c|z)`` over all texts. If nothing were subtracted, a
-rare label would hardly ever have the largest value. The first step has assigned a number of votes
-for this label to the text, and the text is written that often. So labels are about as common as in
-the noisy counts. If there are more than MAX_SCORES pairs of a text and a label, each text gets the
-label that has the largest noisy count for the text's codeword, and is written in proportion to its
-weight.
-
-*Claim*: these estimates cost no privacy budget. *Proof*: they are computed from the released
-counts, from public texts and from public knowledge about these texts, without random numbers. QED.
+*Claim*: these estimates cost no privacy budget. *Proof*: they are computed from the released counts, from
+public texts and from public knowledge about these texts, without random numbers. QED.
 """
 
 import math
@@ -46,12 +25,9 @@ import torch
 from numpy.typing import NDArray
 
 from adept.evaluation.softmax_regression import Features, softmax_regression
+from adept.mechanisms.policy import DISCOUNT, EM_STEPS, FULL_RECORDS, REGRESSION_STEPS, STRENGTH
 from adept.synthesis.vote_cells import GRID, WritableTexts
 
-STRENGTH = 4.0  # C of logistic regression; a smaller C regularises more
-FULL_RECORDS = 64.0  # records per label, in units of the noise's scale, from which on C is STRENGTH; fewer reduce C
-EM_STEPS, REGRESSION_STEPS = 12, 8  # of expectation maximisation, and of the regression within each
-DISCOUNT = 0.25  # share of log p(c) that is taken from a label's score
 MAX_SCORES = 1 << 26  # largest number of texts times labels for a model of texts, which takes 3 GB and minutes
 MIN_WEIGHT = 1e-3  # of a codeword, in shares of the mean weight; a weight of 0 would never be corrected
 MIN_GAP = 1e-6  # a ratio that is nearer to 1 than this counts as 1
@@ -69,11 +45,7 @@ class Estimate:
 
 
 def estimate(released: NDArray[np.int64], writable: WritableTexts, *, decay: float) -> Estimate:
-    """Estimate each public text's label, and how many records resemble the text.
-
-    ``released`` holds the noisy counts (K, L) of the cells. The noise has the value x with a
-    probability proportional to ``decay^|x|``.
-    """
+    """Estimate each text's label and number of records from noisy counts (K, L); noise x has odds ``decay^|x|``."""
     counts, places = released.astype(np.float64), writable.places
     shares = np.bincount(places, weights=writable.shares, minlength=len(counts))
     total = max(counts.sum(), 0.0)
@@ -129,16 +101,14 @@ def _share_out(counts: Numbers, means: Numbers, places: NDArray[np.int64], decay
 def expected_counts(released: Numbers, means: Numbers, *, decay: float) -> Numbers:
     r"""Return the mean E[h | y] of each true count h, given its released count y.
 
-    Before the release, the true count h of a cell is assumed to have a geometric distribution: P(h)
-    = (1 - r) r^h with r = g / (1 + g), where g is the cell's mean in ``means``. The released count
-    is y = h + X, where P(X = k) is proportional to a^|k|, and a is ``decay``. So P(h | y) is
-    proportional to r^h a^|y - h|. Let u = r / a and x = r a. If y >= 0, the sum of these terms over
-    all h consists of two geometric series:
+    A cell's true count h is assumed to be geometric: P(h) = (1 - r) r^h with r = g / (1 + g) and the mean g in
+    ``means``. Noise has P(X = k) proportional to a^|k|, with a = ``decay``. So P(h | y) is proportional to
+    r^h a^|y - h|. With u = r / a and x = r a, the sum over all h is two geometric series for y >= 0:
 
-        sum_{h <= y} r^h a^(y-h) = a^y sum_{h <= y} u^h,        sum_{h > y} r^h a^(h-y) = r^y x / (1 - x).
+        a^y sum_{h <= y} u^h  +  r^y x / (1 - x),
 
-    The mean is the sum of all h r^h a^|y - h|, divided by the sum of all r^h a^|y - h|. If y < 0,
-    only the second series is left, and it starts at h = 0.
+    and only the second one, from h = 0 on, for y < 0. The mean is the sum of h r^h a^|y - h| divided by
+    it.
     """
     ratio = means / (1 + means)  # r
     step = ratio * decay  # x

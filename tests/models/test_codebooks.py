@@ -4,7 +4,7 @@ import pytest
 import torch
 
 from adept.mechanisms import Codebook, LearnedCodebook
-from adept.models.codebook_learning import learn_codebooks
+from adept.models.codebooks import learn_codebooks
 
 
 def unit_rows(count: int, dim: int) -> torch.Tensor:

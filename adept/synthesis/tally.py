@@ -1,18 +1,14 @@
 """Count votes, at most m of each person, and note how many rows are not counted.
 
-*Claim*: adding or removing all rows of one person changes the counts by at most m in l1 norm.
-*Proof*: the vote of a row, or the fact that the row has no vote, is a function of that row
-(``adept.synthesis.vote_cells``). The first m votes of each person are counted. Only the person's
-rows and their order decide which votes these are: from one row to the next, the program remembers
-only how many votes of each person it has counted. So if one person's rows are added or removed, the
-other people's votes are counted as before. At most m votes of this person are counted, and each of
-them adds one to one count. QED. If no persons are given, each row counts as the row of a different
-person.
+*Claim*: adding or removing all rows of one person changes the counts by at most m in l1 norm. *Proof*: the
+vote of a row is a function of that row (``adept.synthesis.vote_cells``). The first m votes of each person
+are counted; from one row to the next, the program remembers only how many of each person it has counted.
+So other people's votes are counted as before, and at most m of this person's each add one to one count.
+QED. If no persons are given, each row counts as the row of a different person.
 
-Here, a *person* is a value in the column that names persons. The value is read as text
-(``plain_text``), normalised (NFKC), and stripped of spaces around it; the result is a function of
-the row alone. If a row names no person, its vote is not counted; otherwise one person could have
-any number of votes through such rows. The count never raises an error, whatever a row holds.
+A *person* is a value in the column that names persons, read as text (``plain_text``), normalised (NFKC),
+and stripped of spaces: a function of the row alone. A vote of a row that names no person is not counted;
+otherwise one person could have any number of votes. The count never raises an error.
 """
 
 import hashlib
@@ -50,12 +46,7 @@ class Tally:
         self._most, self._had = votes_per_person, Counter[bytes]()
 
     def add(self, votes: Sequence[int], persons: Sequence[object] | None = None) -> None:
-        """Add the votes of rows to the counts.
-
-        ``votes`` holds the index of the cell of each row, or NO_TEXT or OUTSIDE for a row without a
-        vote. ``persons`` names the person of each row; if ``persons`` is None, all votes are
-        counted.
-        """
+        """Add the votes of rows: indices of cells, NO_TEXT or OUTSIDE. Without ``persons``, all votes are counted."""
         self.notes.rows += len(votes)
         self.notes.no_text += sum(vote == NO_TEXT for vote in votes)
         self.notes.outside += sum(vote == OUTSIDE for vote in votes)

@@ -3,34 +3,34 @@
 A *codeword* is a public vector that a mechanism can release instead of a record's latent.
 """
 
+import warnings
 from collections.abc import Sequence
+from typing import Any
 
 import torch
+from numpy.typing import NDArray
 from torch import Tensor
 
 from adept.data.corpus import Corpus
 from adept.mechanisms.codebook import SIZES
 from adept.mechanisms.learned_codebook import unit_codewords
-from adept.mechanisms.policy import CODEWORD_POWERS
+from adept.mechanisms.policy import CODEWORD_POWERS, MEANING, TEXT_CODEWORDS
 from adept.models.config import TrainSpec
 from adept.models.saved_model import MAX_HELD_OUT, Autoencoder, pad
 from adept.models.tokenizer import Tokenizer
-from adept.models.topics import MEANING
 
 ENCODED_BATCH_TEXTS = 1024
 KMEANS_BATCH_ROWS = 20_000  # latents that k-means reads in each step
 KMEANS_RESTARTS = (3, 1)  # runs of k-means for up to 256 codewords, and for more
 MAX_NEIGHBOURS = 8  # codewords near a latent, from one of which training may write its text
-TEXT_CODEWORDS = (256, 512, 1024, 2048, 4096, 8192)  # sizes of the codebooks of texts
 
 
 def learn_codebooks(latents: Tensor, *, seed: int = 0, also: int = 0) -> dict[int, Tensor]:
-    """Learn codebooks of 32, 64, ... 1024 unit codewords (k, n) from public latents (N, n).
+    """Learn codebooks of 32, 64, ... 1024 unit codewords (k, n) from public latents (N, n), by k-means on the sphere.
 
-    The method is k-means on the sphere. A codebook has at most N / 2 codewords, and at most as many
-    codewords as there are distinct latents. If the smaller of these limits is below 32, the
-    function learns one smaller codebook or none. The function also learns a codebook of ``also``
-    codewords, unless this number exceeds one of the limits.
+    A codebook has at most N / 2 codewords, and at most as many as there are distinct latents. If 32 are too
+    many, the function learns one smaller codebook or none. It also learns one of ``also`` codewords, if that
+    is within the limits.
     """
     points = unit_codewords(latents).to(torch.float64) if len(latents) else latents
     distinct = len(torch.unique(points, dim=0)) if len(latents) else 0
@@ -40,18 +40,26 @@ def learn_codebooks(latents: Tensor, *, seed: int = 0, also: int = 0) -> dict[in
         sizes = [1 << (largest.bit_length() - 1)]
     if SIZES[0] <= also <= min(largest, 1 << CODEWORD_POWERS[1]):
         sizes.append(also)
-    return {size: _k_means(points, size, seed=seed) for size in sorted(set(sizes))}
+    return {size: _find_centres(points, size, seed=seed) for size in sorted(set(sizes))}
 
 
-def _k_means(points: Tensor, size: int, *, seed: int) -> Tensor:
-    # Training alone needs scikit-learn, which takes long to import
-    from sklearn.cluster import KMeans, MiniBatchKMeans
-
-    kind = KMeans if len(points) <= KMEANS_BATCH_ROWS else MiniBatchKMeans
-    restarts = KMEANS_RESTARTS[size > 256]
-    centres = torch.from_numpy(kind(size, n_init=restarts, random_state=seed).fit(points.numpy()).cluster_centers_)
+def _find_centres(points: Tensor, size: int, *, seed: int) -> Tensor:
+    restarts, in_batches = KMEANS_RESTARTS[size > 256], len(points) > KMEANS_BATCH_ROWS
+    found = k_means(points.numpy(), size, in_batches=in_batches, n_init=restarts, random_state=seed)
+    centres = torch.from_numpy(found.cluster_centers_)
     centres[(centres == 0).all(dim=1), 0] = 1.0  # opposite points have a mean without direction
     return unit_codewords(centres)
+
+
+def k_means(
+    rows: NDArray[Any], size: int, *, weights: NDArray[Any] | None = None, in_batches: bool = False, **options: Any
+) -> Any:
+    """Return scikit-learn's k-means, fitted to rows (N, n); equal rows may have fewer centres than ``size``."""
+    from sklearn.cluster import KMeans, MiniBatchKMeans  # slow to import
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # about equal rows
+        return (MiniBatchKMeans if in_batches else KMeans)(size, **options).fit(rows, sample_weight=weights)
 
 
 def learn_codebooks_of(model: Autoencoder, tokenizer: Tokenizer, corpus: Corpus, *, seed: int) -> dict[int, Tensor]:
@@ -95,11 +103,7 @@ def encode_public(model: Autoencoder, tokenizer: Tokenizer, texts: Sequence[str]
 
 
 def draw_codewords(latents: Tensor, *, books: dict[int, Tensor], clip_norm: float) -> Tensor:
-    """Replace each latent at random by a near codeword of a codebook, or keep the latent.
-
-    With m codebooks, each codebook is chosen with probability 1 / (m + 1), and the latent is kept
-    with the same probability.
-    """
+    """Replace each latent by a near codeword of one of m codebooks, each with probability 1 / (m + 1), or keep it."""
     drawn = torch.randint(len(books) + 1, (len(latents),), device=latents.device)
     place = torch.empty(len(latents), 1, device=latents.device).geometric_(0.5).long() - 1
     chosen = latents

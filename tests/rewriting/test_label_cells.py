@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from adept.models import label_names_and_sentences
-from adept.models.label_names_and_sentences import LabelCells, choose_near, choose_tilt
-from adept.models.sentences.sentence_list import SentenceList
+from adept.models.sentences.sentence_list import SentenceList, words_of
 from adept.models.tokenizer import join_words
+from adept.rewriting import cells
+from adept.rewriting.cells import LabelCells, choose_near, choose_tilt
 
 UNIT = 127**2  # the product of two equal meanings
 ODD_NAMES = ["", " ", "X17", "42", "zzqxv", "Überweisung", "\U0001f600", "a" * 5000, "-", "q_1"]
@@ -26,7 +26,8 @@ def sentences(topic_run: Path) -> Iterator[SentenceList]:
 
 
 def cells_of(sentences: SentenceList, about: dict[str, list[str]] | None = None) -> LabelCells:
-    return LabelCells(sentences.index(), size=64, first=32, about=about)
+    said = {label: tuple(map(words_of, texts)) for label, texts in (about or {}).items()}
+    return LabelCells(sentences.index(), size=64, first=32, about=said)
 
 
 @settings(max_examples=60, deadline=None)
@@ -44,8 +45,8 @@ def test_a_cell_has_exactly_k_different_sentences_whatever_the_products_are(
 
 def test_likelier_sentences_are_in_a_cell_more_often_and_the_more_so_the_larger_the_tilt() -> None:
     products = np.linspace(-4000, 16000, 10_000).astype(np.int16)
-    cells = (choose_near(products, size=1000, tilt=tilt) for tilt in (0.0, 4.0, 8.0))
-    shares = [np.bincount(cell // 1000, minlength=10) for cell in cells]
+    chosen = (choose_near(products, size=1000, tilt=tilt) for tilt in (0.0, 4.0, 8.0))
+    shares = [np.bincount(cell // 1000, minlength=10) for cell in chosen]
     assert shares[0].tolist() == [100] * 10
     assert all((np.diff(share) >= 0).all() for share in shares)
     assert shares[2][-1] > shares[1][-1] > 150
@@ -58,7 +59,7 @@ def test_a_cell_is_a_function_of_the_label_alone(sentences: SentenceList, monkey
     ]
     alone = {name: cells_of(sentences).of([name])[name] for name in names}
     together, backwards = cells_of(sentences).of(names), cells_of(sentences).of([*names[::-1], *ODD_NAMES])
-    monkeypatch.setattr(label_names_and_sentences, "MAX_PLACES", 64 * 3)  # three cells are kept
+    monkeypatch.setattr(cells, "MAX_PLACES", 64 * 3)  # three cells are kept
     forgetful = cells_of(sentences)
     again = [forgetful.of([name])[name] for name in [*names, *names]]
     assert len(forgetful._kept) == 3

@@ -66,17 +66,13 @@ class InPositions:
 class WordByWord(InPositions):
     """A mechanism that releases a random symbol for each of the T symbols of a record.
 
-    The symbols of a record stand for its first T words; if the record has fewer words, the last
-    symbols stand for padding. One symbol stands for all words outside the public vocabulary. A
-    subclass defines ``_release_symbols``, which maps the N * T symbols of N records, in one array,
-    to an array of N * T released symbols.
+    The symbols stand for the first T words of a record, for padding, and one for all words outside the public
+    vocabulary. A subclass defines ``_release_symbols``, from N * T symbols to N * T released symbols.
 
-    Claim: if each position is released by an (eps / T)-LDP mechanism on the set of all symbols,
-    with fresh random numbers, the T released symbols are eps-LDP for any two records. Proof: two
-    records differ in at most T positions, and the probabilities of independent releases multiply.
-    The epsilon of a position is eps / T, rounded down, so T times this number is at most eps
-    (`adept.mechanisms.guarantee.share`). The released text is computed from the released symbols
-    alone (post-processing). T and the vocabulary come from public text.
+    Claim: if each position is released by an (eps / T)-LDP mechanism with fresh random numbers, the T symbols
+    are eps-LDP for any two records. Proof: records differ in at most T positions, and probabilities of
+    independent releases multiply. eps / T is rounded down (`adept.mechanisms.guarantee.share`). The text is
+    post-processing, and T and the vocabulary come from public text.
     """
 
     public: WordVectors
@@ -107,11 +103,7 @@ class WordByWord(InPositions):
 
 @dataclass(frozen=True, kw_only=True)
 class TokenResponse(WordByWord):
-    """A mechanism that releases each symbol by K-ary randomised response (Warner 1965).
-
-    It uses exact arithmetic. The release of each symbol is (eps / T)-LDP (`RandomizedResponse`), so
-    the release of a whole record is eps-LDP (`WordByWord`).
-    """
+    """A mechanism that releases each symbol by K-ary randomised response (Warner 1965), in exact arithmetic."""
 
     name: ClassVar[str] = "token_response"
     exact: ClassVar[bool] = True
@@ -129,24 +121,17 @@ class TokenResponse(WordByWord):
 class TokenExponential(WordByWord):
     """A mechanism that draws each word; words near to the record's word are more likely.
 
-    This is CusText (Chen et al. 2023) with one output set for all words: any public word can
-    replace any other public word.
-
-    The score of a released word y for a record's word x is ``1 - |x - y| / D``. Here ``|x - y|`` is
-    the distance between the vectors of the words, and D is the largest of all these distances. So
-    the score is within [0, 1]. The score is 1 between padding and padding, and 0 between padding
-    and a word. Each symbol is released by the exponential mechanism, which is (eps / T)-LDP
-    (`exponential_choice`), so the release of a whole record is eps-LDP (`WordByWord`).
+    This is CusText (Chen et al. 2023) with one output set for all words. The score of a word y for a record's
+    word x is ``1 - |x - y| / D``, with the distance of their vectors and the largest distance D of all words.
+    The score is 1 between padding and padding, and 0 between padding and a word. Each symbol is released by
+    the exponential mechanism, which is (eps / T)-LDP (`exponential_choice`).
     """
 
     name: ClassVar[str] = "token_exponential"
 
     @cached_property
     def scores(self) -> Floats:
-        """Scores (K, K) of all pairs of symbols.
-
-        In the distances, the vector of the symbol for unknown words is 0.
-        """
+        """Scores (K, K) of all pairs of symbols; the vector of the symbol for unknown words is 0."""
         vectors = np.concatenate([self.public.vectors, np.zeros((1, self.public.vectors.shape[1]))])
         distances = WordVectors((*self.public.names, ""), vectors).distances()
         scores = np.eye(self.symbols)
@@ -163,17 +148,13 @@ class TokenExponential(WordByWord):
 class PromptSampling(InPositions):
     """An autoencoder without noise in its latent, whose decoder draws each token at random.
 
-    This is DP-Prompt (Utpala, Hooker and Chen, Findings of EMNLP 2023). The decoder reads the
-    latent of a record *without* noise, and draws at most T tokens. The probability of a token
-    depends on its logit, which is clipped to the interval from b1 to b2.
+    This is DP-Prompt (Utpala, Hooker and Chen, Findings of EMNLP 2023). The decoder reads the latent *without*
+    noise and draws at most T tokens, by their logits, which are clipped to [b1, b2].
 
-    Claim: the text is eps-LDP for any two records, with eps / T for each token. Proof: the output
-    reveals all tokens of a text. Given the earlier tokens, the next token is drawn by the
-    exponential mechanism over a public set of tokens (`exponential_choice`). The score of a token
-    is ``(l - b1) / (b2 - b1)``, where l is the clipped logit. Each token may depend on the earlier
-    tokens. The budgets of T such draws add up (adaptive composition, Dwork and Roth 2013, Theorem
-    3.16). T is public and the same for all records. Cutting a text after its first end mark is
-    post-processing.
+    Claim: the text is eps-LDP for any two records, with eps / T for each token. Proof: given the earlier
+    tokens, the next one is drawn by the exponential mechanism over a public set (`exponential_choice`), with
+    the score ``(l - b1) / (b2 - b1)`` of the clipped logit l. The budgets of T such draws add up (adaptive
+    composition, Dwork and Roth 2013, Theorem 3.16). Cutting a text after its end mark is post-processing.
     """
 
     model: Autoencoder = field(repr=False)  # not trained on the records

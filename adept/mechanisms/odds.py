@@ -30,22 +30,11 @@ def odds_change(epsilon: float) -> str:
 def good_enough(kappa: float, *, epsilon: float, delta: float = 0.0) -> float:
     r"""Return a bound on the probability that an attacker's guess about a record is right.
 
-    The attacker sees a release before guessing. A guess is right for some records and wrong for the
-    others. For each guess, add up the prior probabilities of the records for which it is right;
-    ``kappa`` is the largest of these sums.
+    The attacker sees a release before guessing. For each guess, add up the prior probabilities of the
+    records for which it is right; ``kappa`` is the largest of these sums.
 
-    Claim: P[success] <= (kappa e^eps + delta) / (kappa e^eps + 1 - kappa).
-
-    Proof: let G be the set of records for which a guess g is right, and let pi_g <= kappa be the
-    prior probability of G. Write s_g for the probability that the attacker guesses g and is right,
-    and f_g for the probability that the attacker guesses g and is wrong. For records x and y let
-    d_g(x, y) = max(0, P[g|x] - e^eps P[g|y]). The sum of d_g(x, y) over all g is P[S|x] - e^eps
-    P[S|y] for the set S of guesses g with d_g(x, y) > 0, so it is at most delta. For x in G and y
-    outside G, P[g|x] <= e^eps P[g|y] + d_g(x, y). Average this inequality over all y outside G,
-    weighted by the prior. Then sum the inequality over all x in G, weighted by the prior pi_x: s_g
-    <= e^eps pi_g / (1 - pi_g) f_g + sum_x pi_x sum_y pi_y d_g(x, y) / (1 - pi_g). Let s be the sum
-    of s_g over all g. As pi_g <= kappa, this sum satisfies s <= kappa e^eps / (1 - kappa) (1 - s) +
-    delta / (1 - kappa). Solve for s. QED.
+    Claim: P[success] <= (kappa e^eps + delta) / (kappa e^eps + 1 - kappa) (``docs/proofs.md``, "Right
+    guesses").
     """
     check_bound(epsilon, kappa=kappa, delta=delta)
     if kappa in (0, 1):
@@ -56,10 +45,7 @@ def good_enough(kappa: float, *, epsilon: float, delta: float = 0.0) -> float:
 
 
 def risk(epsilon: float, delta: float = 0.0) -> str:
-    """Say how often, at most, an attacker can pick the right one of CANDIDATES records.
-
-    Before the release, all these records are equally likely.
-    """
+    """Say how often, at most, an attacker can pick the right one of CANDIDATES equally likely records."""
     found = cases(good_enough(1 / CANDIDATES, epsilon=epsilon, delta=delta))
     return found if found == ALL_CASES else f"at most {found}"
 

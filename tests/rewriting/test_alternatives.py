@@ -16,7 +16,7 @@ from audit.asking import failed_of
 
 from adept.errors import ConfigurationError
 from adept.models.word_vectors import WordVectors, learn_word_vectors
-from adept.rewriting.alternative_rewriters import (
+from adept.rewriting.alternatives import (
     PromptSampling,
     Redaction,
     TokenExponential,

@@ -29,8 +29,6 @@ from adept.models.sentences.listed_texts import ListedTexts
 from adept.models.word_vectors import Lexicon
 
 WEIGHT_UNIT = 1000  # a word's weight is a whole number of thousandths
-ADDED_COST, MISSING_COST = 4, 10  # factors of the weights of words that a text adds to a record or lacks
-NEGATION_FACTOR = 3  # times as heavy as by rarity: words that negate
 AUXILIARIES = {"do", "does", "did", "is", "are", "was", "were", "has", "have", "had"}
 MODALS = {"could", "would", "should", "must", "need"}
 NEGATIONS = {"not", "no", "never", "without", "nothing", "nobody", "none", "neither", "nor", "cannot"} | {
@@ -81,10 +79,7 @@ class WordWeights(Learned):
 def tabulate(
     texts: Sequence[Collection[str]], more: ListedTexts | None = None
 ) -> tuple[dict[str, int], sparse.csr_array]:
-    """Return each word's column, and a table with a 1 where a text (row) contains a word (column).
-
-    The last rows of the table are those of the listed texts ``more``.
-    """
+    """Return each word's column, and a table with a 1 where a text (row), or then one of ``more``, contains the word."""
     more = more or ListedTexts()
     words: dict[str, int] = {}
     for word in chain(*texts, more.words):
@@ -113,10 +108,7 @@ class Meanings:
         self._rarity = rarity.astype(np.float32)
 
     def of(self, texts: Iterable[Collection[str]], more: ListedTexts | None = None) -> Codes:
-        """Return the meanings (N, d) of texts, followed by those of the listed texts ``more``.
-
-        The meaning of a text without a word of the lexicon is zero.
-        """
+        """Return the meanings (N, d) of texts and then of ``more``; zero for a text without a word of the lexicon."""
         return self.of_table(*tabulate(list(texts), more))
 
     def mean_of(self, texts: Iterable[Collection[str]]) -> Codes:

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from adept.data.formats import Record
 from adept.mechanisms.central_counts import REPLACE
 from adept.synthesis.synthesizer import Synthesizer
-from adept.synthesis.votes_per_person import Tally
+from adept.synthesis.tally import Tally
 
 LABEL_SET, MOST_CODEWORDS = ("one", "other"), 8  # few, so that a difference in one of them shows
 BASE_ROWS, EXCESS_ROWS = 3, 5  # rows of other people; a person's rows beyond those that are counted
@@ -44,11 +44,7 @@ class NeighbouringFiles:
         return self.synthesizer.votes.epsilon
 
     def privatize(self, names: Sequence[str]) -> NDArray[np.float64]:
-        """Release each of the B named files once; return the noisy counts of each release (B, M).
-
-        If there are two rounds, each row starts with the noisy number of all votes. Rows with fewer
-        than M numbers are filled with zeros.
-        """
+        """Release each named file once: rows (B, M) of noisy counts, after the noisy number of votes, filled with zeros."""
         releases = [self._release(name) for name in names]
         width = max(map(len, releases), default=0)
         if not self.synthesizer.has_codewords:

@@ -8,8 +8,8 @@ import scipy.sparse as sparse
 import travel
 
 from adept.models.sentences.listed_texts import ListedTexts
+from adept.models.sentences.meanings import MEANING_LENGTH, Meanings, WordWeights
 from adept.models.sentences.sentence_list import words_of
-from adept.models.sentences.word_weights_and_meanings import MEANING_LENGTH, Meanings, WordWeights
 from adept.models.word_vectors import Lexicon
 
 Words = tuple[str, ...]

@@ -1,33 +1,23 @@
 r"""Use the public names of labels to choose public sentences, and to find the sentences' labels.
 
-The names of labels, such as "card_payment_failed" or "PlayMusic", say in words what the records
-with these labels are about. So the texts of these records are likely to be near the label's name in
-meaning. This module gives each public sentence s a prior probability of being the text of a record
-with label c. The probability is proportional to ``exp(TILT * cos(c, s))``, where ``cos(c, s)`` is
-the cosine of two vectors, one for the name of c and one for s. If the lexicon knows no word of the
-name, all sentences have the same probability.
+The names of labels, such as "card_payment_failed" or "PlayMusic", say in words what the records with
+these labels are about. So each public sentence s gets a prior probability of being the text of a record
+with label c, proportional to ``exp(TILT * cos(c, s))``, where ``cos(c, s)`` is a cosine of name and
+sentence. If the lexicon knows no word of the name, all sentences have the same probability.
 
-*Texts and codewords*: the *density* of a public sentence says how common the sentence is expected
-to be among the file's texts. The density is the mean of the prior probabilities for all labels,
-mixed with a uniform distribution. Sentences that are chosen by their density are added to the
-model's utterances. Codewords, the centres of groups of texts, are placed where the
-density is high (``adept.synthesis.vote_cells``). For the density, the two vectors in the cosine are
-*meanings*, which are computed from the lexicon's vectors of words.
+*Texts and codewords*: the *density* of a sentence says how common it is expected to be in the file. It is
+the mean of the prior probabilities for all labels, mixed with a uniform distribution. Sentences chosen by
+their density are added to the model's utterances, and codewords are placed where the density is high
+(``adept.synthesis.vote_cells``). The cosine is that of *meanings*.
 
-*Labels*: ``score_labels`` computes log odds of the labels of each text from the labels' names.
-``adept.synthesis.labels_of_synthetic_text`` corrects these log odds with the help of the noisy
-counts. For these log odds, the two vectors in the cosine are features
-(``adept.synthesis.vote_cells``).
+*Labels*: ``score_labels`` computes log odds of the labels of each text from the labels' names, with the
+cosine of features (``adept.synthesis.vote_cells``), and ``adept.synthesis.labels`` corrects them with the
+help of the noisy counts.
 
-*Claim*: the use of names costs no privacy budget: a released file is as private with names as
-without names. *Proof*: the names come from the label set, and the sentences come from the model.
-The label set and the model are fixed before any record is read, so the density is fixed. For each
-number of codewords, the codewords are fixed, and so is the rule that sends a record to a cell (a
-pair of codeword and label). The proof of ``adept.mechanisms.central_counts`` only needs this rule
-to be fixed, because the sensitivity and the noise of counts are the same for any cells. The output
-is a function of the released numbers, of the label set, of the model and of public options. QED.
-The claim does not cover a label set that was collected from private records, because this set is
-not public.
+*Claim*: the use of names costs no privacy budget. *Reason*: label set and model are fixed before any
+record is read, and so are the density, the codewords for each number of codewords, and the rule that
+sends a record to a cell (``docs/proofs.md``, "Names of labels in synthetic text"). The claim does not
+cover a label set that was collected from private records.
 """
 
 from collections.abc import Sequence
@@ -35,38 +25,28 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from adept.models.adapt import read_meanings
-from adept.models.label_names_and_sentences import compare_names, spell_names
+from adept.mechanisms.policy import EVEN_SHARE, MAX_ADDED_TEXTS, NAMED_SENTENCES, TILT
+from adept.models.names import compare_names, words_of_name
+from adept.models.sentences.meanings import MEANING_LENGTH, multiply_all
 from adept.models.sentences.sentence_list import SentenceList, words_of
-from adept.models.sentences.word_weights_and_meanings import MEANING_LENGTH, multiply_all
 from adept.models.tokenizer import join_words
 from adept.synthesis.vote_cells import GRID, PublicCells, PublicTexts
 
 MAX_NAMED_LABELS = 512  # with more labels, names are not read, because the regression has a column for each label
-TILT = 10.0  # nats of prior probability for a cosine of one
-EVEN_SHARE = 0.2  # of the density, spread evenly over all sentences
-MAX_ADDED_TEXTS = 16_000  # sentences that are added to a model's utterances
-NAMED_SENTENCES = 300  # sentences nearest to a name, from which ``draw_by_names`` draws
 
 Floats = NDArray[np.float64]
 Scores = NDArray[np.float32]
 
 
 def spell_label_set(sentences: SentenceList | None, labels: Sequence[str | None]) -> list[tuple[str, ...]]:
-    """Return the words of each label's name.
-
-    Without a list of broad text, or with more than MAX_NAMED_LABELS labels, each label gets an empty tuple.
-    """
+    """Return the words of each label's name; none without broad text, or with more than MAX_NAMED_LABELS labels."""
     if sentences is None or not sentences.is_broad or len(labels) > MAX_NAMED_LABELS:
         return [()] * len(labels)
-    return spell_names([label or "" for label in labels])
+    return [words_of_name(label or "") for label in labels]
 
 
 def choose_texts(sentences: SentenceList, spelled: Sequence[tuple[str, ...]]) -> PublicTexts:
-    """Return all utterances of a list, and some of its other sentences.
-
-    A sentence that is expected to be common in the file is more likely to be among them.
-    """
+    """Return all utterances of a list, and others, the likelier the commoner they are expected to be in the file."""
     density, own = _read_density(sentences, spelled), len(sentences.utterances)
     drawn = _spread(density, MAX_ADDED_TEXTS)
     taken = np.diff(np.floor(np.cumsum(drawn) + 0.5), prepend=0.0) > 0
@@ -101,9 +81,8 @@ def _spread(density: Floats, count: int) -> Floats:
 def score_labels(cells: PublicCells, spelled: Sequence[tuple[str, ...]]) -> Scores:
     """Return the log odds (n, L) of L labels for each of n texts, computed from the labels' names.
 
-    The computation treats the labels as equally common. If the lexicon knows no word of a label's
-    name, the log odds of this label are zero; if it knows no word of any name, the result has the
-    shape (1, L). For each label, probabilities are normalised over all sentences: a text that was
+    Labels count as equally common. A name without a known word has log odds of zero; without any such name,
+    the result is (1, L). Probabilities are normalised over all sentences for each label: a text that was
     chosen with probability p stands for 1 / p sentences.
     """
     if not any(spelled):
@@ -117,15 +96,11 @@ def score_labels(cells: PublicCells, spelled: Sequence[tuple[str, ...]]) -> Scor
 
 
 def draw_by_names(sentences: SentenceList, labels: Sequence[str], *, seed: int) -> list[str]:
-    """Draw one sentence of a list for each label.
-
-    The sentence is drawn from the NAMED_SENTENCES sentences that are nearest to the label's name
-    or, if the lexicon knows no word of the name, from all sentences.
-    """
+    """Draw a sentence for each label, of the NAMED_SENTENCES nearest to its name, or of all without a known word."""
     generator, names = np.random.default_rng(seed), list(dict.fromkeys(labels))
     wanted = np.array([names.index(label) for label in labels])
     places = generator.integers(len(sentences), size=len(labels))
-    for label, products in compare_names(sentences, spell_names(names)):
+    for label, products in compare_names(sentences, [*map(words_of_name, names)]):
         own = np.flatnonzero(wanted == label)
         places[own] = generator.choice(np.argsort(-products, kind="stable")[:NAMED_SENTENCES], size=len(own))
     return [join_words(sentences[place]) for place in places.tolist()]
@@ -133,8 +108,7 @@ def draw_by_names(sentences: SentenceList, labels: Sequence[str], *, seed: int) 
 
 def label_by_names(sentences: SentenceList, names: Sequence[str], texts: Sequence[str]) -> list[str]:
     """Return for each text the name that is nearest to the text in meaning."""
-    spelled = spell_names(names)
-    meanings, _ = read_meanings(sentences)
+    spelled, meanings = [*map(words_of_name, names)], sentences.meanings
     products = multiply_all(meanings.of(map(words_of, texts)), meanings.of(spelled))
     products[:, [not words for words in spelled]] = -np.inf
     return [names[place] for place in products.argmax(axis=1).tolist()]

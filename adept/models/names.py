@@ -1,0 +1,54 @@
+"""Names of labels and terms: the words of a name, and the public sentences that are near to it in meaning."""
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from adept.models.sentences.listed_texts import Words
+from adept.models.sentences.sentence_list import SentenceList, words_of
+from adept.models.tokenizer import join_words
+from adept.models.word_vectors import Lexicon
+
+MIN_LETTERS = 3  # of a word that can say what a label means: codes have shorter ones
+MAX_TERM_WORDS = 3  # words of a line that names a thing and is no sentence
+MAX_SENTENCES, MIN_PER_TERM = 1000, 8  # sentences for all terms together, and least number for one term
+CAPITALS = re.compile(r"(?<=[a-z])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])|[_\-./:]+")
+DIGITS = re.compile(r"(?<=[^\d\W])(?=\d)|(?<=\d)(?=[^\d\W])")
+
+
+def spell_out(name: str) -> Words:
+    """Return the words of a name, such as "card", "payment" and "failed" for "CardPaymentFailed"."""
+    return words_of(CAPITALS.sub(" ", name))
+
+
+def words_of_name(name: str) -> Words:
+    """Return the words of a label's name without numbers, split at underscores, hyphens, capitals and digits.
+
+    The result is empty unless the lexicon knows a word of at least MIN_LETTERS letters.
+    """
+    known = Lexicon.load().places
+    parts = [part for word in spell_out(name) for part in ([word] if word in known else DIGITS.split(word))]
+    words = tuple(part for part in parts if not part.isdigit())
+    return words if any(len(word) >= MIN_LETTERS and word in known for word in words) else ()
+
+
+def are_terms(lines: Sequence[str], *, most: int = MAX_TERM_WORDS) -> bool:
+    """Return True if most lines are as short as a term: they have at most ``most`` words."""
+    return 2 * sum(len(words_of(line)) <= most for line in lines) > len(lines)
+
+
+def sentences_about(sentences: SentenceList, terms: Iterable[str]) -> list[str]:
+    """Return the sentences of broad text that are nearest in meaning to each term."""
+    asked = list(dict.fromkeys(filter(None, map(spell_out, terms))))
+    each = max(MIN_PER_TERM, MAX_SENTENCES // max(1, len(asked)))
+    rows = ((row, np.argsort(-row, kind="stable")[:each].tolist()) for row in sentences.compare(asked))
+    found = dict.fromkeys(place for row, places in rows for place in places if row[place] > 0)
+    return [join_words(sentences[place]) for place in found]
+
+
+def compare_names(sentences: SentenceList, spelled: Sequence[Words]) -> Iterator[tuple[int, NDArray[np.float32]]]:
+    """Yield, for each name with words, its index and its inner products (N,) with all sentences."""
+    named = [place for place, words in enumerate(spelled) if words]
+    yield from zip(named, sentences.compare([spelled[place] for place in named]), strict=True)

@@ -1,0 +1,43 @@
+"""Claims about the words of names."""
+
+import pytest
+
+from adept.models.names import are_terms, spell_out, words_of_name
+
+
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [
+        ("cheapest_airfare", "cheapest airfare"),
+        ("HTTPServerError", "http server error"),
+        ("play-music", "play music"),
+        ("book a flight, please", "book a flight , please"),
+        ("top10hotels", "top hotels"),
+        ("flight 3", "flight"),
+        ("X17", ""),
+        ("42", ""),
+        ("q_1", ""),
+        ("zzqxv", ""),
+        ("", ""),
+    ],
+)
+def test_names_are_split_into_words_and_codes_have_none(name: str, words: str) -> None:
+    assert " ".join(words_of_name(name)) == words
+
+
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [
+        ("card_payment-failed", "card payment failed"),
+        ("CardPaymentFailed", "card payment failed"),
+        ("atis:airfare", "atis airfare"),
+        ("HTTPServerError", "http server error"),
+    ],
+)
+def test_names_are_read_as_words(name: str, words: str) -> None:
+    assert " ".join(spell_out(name)) == words
+
+
+def test_lines_are_terms_where_most_name_something() -> None:
+    assert are_terms(["dining light", "thermostat", "please turn the heating down a bit"])
+    assert not are_terms(["dining light", "please turn the heating down a bit"])
