@@ -7,7 +7,7 @@ import pytest
 
 from adept.data.corpus import Corpus
 from adept.mechanisms import Description, JointResponse, LearnedCodebook, LocalRandomizer
-from adept.mechanisms.description import enough
+from adept.mechanisms.policy import enough
 from adept.models.config import DecodingConfig
 from adept.rewriting import expectation as expectations
 from adept.rewriting.expectation import (
@@ -77,9 +77,7 @@ def test_a_line_says_which_smaller_budget_writes_the_same_sentences(topic_run: P
     assert said(Description(epsilon=24.0)) == [
         f"{least} writes the same sentences as epsilon 24, and protects more: add epsilon={least}"
     ]
-    assert said(Description(epsilon=24.0))[0] in expected_lines(
-        Rewriter(*loaded, mechanism=Description(epsilon=24.0)), packaged=False
-    )
+    assert said(Description(epsilon=24.0))[0] in expected_lines(Rewriter(*loaded, mechanism=Description(epsilon=24.0)))
     for mechanism in (
         Description(epsilon=float(least)),
         LearnedCodebook(epsilon=24.0),
