@@ -16,8 +16,8 @@ from matplotlib.lines import Line2D
 
 from adept.comparison.config import CENTRAL
 from adept.mechanisms.guarantee import words
-from adept.plot_style import COLOURS, INK, drawing, log_axis
-from adept.report.accuracy_figures import NamedEnd, name_ends
+from adept.plotting import COLOURS, INK, drawing, log_axis
+from adept.report.figures import NamedEnd, name_ends
 from adept.report.trust_comparison import (
     COPIED,
     ORIGINAL,

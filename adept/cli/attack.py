@@ -7,7 +7,7 @@ from adept.attacks import attribute, membership, reconstruction
 from adept.attacks.attack_game import AttackGame, AttackRow, GivenAway, draw_rates
 from adept.cli.config import FILE_MEMBERSHIP, AttackConfig
 from adept.cli.console import show_table, write_json
-from adept.cli.exit_status_and_signals import show_lines
+from adept.cli.process import show_lines
 from adept.data.corpus import load
 from adept.data.writing import new_directory
 from adept.errors import ConfigurationError, DataError

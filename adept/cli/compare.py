@@ -1,9 +1,9 @@
 """``adept compare``: compare mechanisms at several budgets on one data set, with several seeds."""
 
 from adept.cli.console import progress, show_table
-from adept.cli.exit_status_and_signals import show_lines
+from adept.cli.process import show_lines
+from adept.comparison.comparison import Comparison
 from adept.comparison.config import ALL, CompareConfig
-from adept.comparison.run_comparison import Comparison
 from adept.report.page import write
 from adept.report.trust_comparison import TrustComparison
 from adept.report.trust_comparison import write as write_trust

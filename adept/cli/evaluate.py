@@ -7,7 +7,7 @@ from typing import Any
 
 from adept.cli.config import EvaluateConfig
 from adept.cli.console import show, write_json
-from adept.cli.exit_status_and_signals import show_lines
+from adept.cli.process import show_lines
 from adept.data.corpus import Corpus, join, read_corpus, samples_of
 from adept.data.writing import new_directory
 from adept.errors import ConfigurationError

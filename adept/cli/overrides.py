@@ -22,8 +22,8 @@ import yaml
 from hydra.core.config_store import ConfigStore
 from omegaconf import MISSING, OmegaConf
 
-from adept.cli.exit_status_and_signals import interrupt_on_signals, show_lines
 from adept.cli.help import PRINTING, config_directory, configuration, groups
+from adept.cli.process import interrupt_on_signals, show_lines
 from adept.data.labels import FROM_FILE
 from adept.errors import ConfigurationError, printable
 from adept.mechanisms import BY_NAME

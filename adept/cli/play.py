@@ -12,7 +12,7 @@ from urllib.parse import quote
 
 from adept.cli.config import PlayConfig
 from adept.cli.console import warn
-from adept.cli.exit_status_and_signals import DONE, show_lines
+from adept.cli.process import DONE, show_lines
 from adept.errors import ConfigurationError
 
 LOOPBACK_ADDRESSES = ("127.0.0.1", "localhost", "::1")
@@ -27,8 +27,8 @@ def main(config: PlayConfig) -> None:
         import uvicorn
 
         from adept.rewriting.loading import load_model
+        from adept.web.sentences import Sentences
         from adept.web.server import Play
-        from adept.web.typed_sentences import Sentences
         from adept.web.uploads import Files
     except ModuleNotFoundError as error:
         raise ConfigurationError(f"adept play needs {error.name}: pip install 'adept-dp[web]'") from None

@@ -7,10 +7,10 @@ from functools import partial
 from pathlib import Path
 from typing import TypeVar
 
-from adept.cli.budget_table import TEXT_ENDINGS, has_labels, show_rewrite_budgets
+from adept.cli.budgets import TEXT_ENDINGS, has_labels, show_rewrite_budgets
 from adept.cli.config import RewriteConfig, SynthesizeConfig
 from adept.cli.console import progress, warn
-from adept.cli.exit_status_and_signals import Interruptible, show_lines
+from adept.cli.process import Interruptible, show_lines
 from adept.data.column_names import list_names
 from adept.data.corpus import Corpus, find_label_column, read_corpus
 from adept.data.formats import STANDARD_STREAM, Record

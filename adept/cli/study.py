@@ -9,7 +9,7 @@ import torch
 
 from adept.cli.config import StudyConfig
 from adept.cli.console import progress, show_table, write_json
-from adept.cli.exit_status_and_signals import show_lines
+from adept.cli.process import show_lines
 from adept.data.corpus import load
 from adept.data.writing import new_directory, write_table
 from adept.errors import ConfigurationError

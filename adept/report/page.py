@@ -11,12 +11,12 @@ from typing import Any
 import yaml
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
-from adept.comparison.audits_attacks_examples import ATTACK_CONFIDENCE, AUDIT_TRIALS
 from adept.comparison.config import PAPER, CompareConfig
+from adept.comparison.evidence import ATTACK_CONFIDENCE, AUDIT_TRIALS
 from adept.comparison.plan import ALTERNATIVES, NO_RECORDS
 from adept.comparison.results import AuditVerdict, Example, ResultRow, Results, exceeds
 from adept.mechanisms.guarantee import words
-from adept.report import accuracy_figures, attack_section
+from adept.report import attack_section, figures
 from adept.report.table import (
     MAJORITY,
     METRICS,
@@ -60,7 +60,7 @@ class Report:
 def write(results: Results) -> Report:
     """Write ``report.html`` and ``figures/*.svg`` into a comparison's directory."""
     directory, lines = Path(results.config.output_dir), table(results.rows)
-    drawn = {FIGURE: accuracy_figures.draw(lines), HEADLINE: accuracy_figures.draw_headline(lines)}
+    drawn = {FIGURE: figures.draw(lines), HEADLINE: figures.draw_headline(lines)}
     (directory / "figures").mkdir(exist_ok=True)
     for name, svg in drawn.items():
         (directory / "figures" / name).write_text(svg, "utf-8")

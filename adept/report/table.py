@@ -14,7 +14,7 @@ from adept.comparison.plan import ALTERNATIVES, NO_RECORDS, NONE, PUBLIC, REDACT
 from adept.comparison.results import ResultRow, SeedMean, exceeds
 from adept.evaluation.metrics import OTHER, PAIRED
 from adept.mechanisms import BY_NAME
-from adept.plot_style import NAMES, group_rows
+from adept.plotting import NAMES, group_rows
 
 METRICS = {"accuracy": "accuracy", "macro_f1": "macro-F1"}
 QUALITY = {name: name for name in ("bleu", "distinct", "perplexity", *PAIRED, "fluency", "verbatim_public")}

@@ -27,6 +27,7 @@ from pathlib import Path
 from statistics import mean
 from typing import Any
 
+from adept.comparison.comparison import Comparison
 from adept.comparison.config import (
     CENTRAL,
     COPY,
@@ -36,18 +37,17 @@ from adept.comparison.config import (
     SYNTHESIZER,
     CompareConfig,
 )
-from adept.comparison.one_seed import Trial
-from adept.comparison.output_directory import open_directory
 from adept.comparison.plan import Cell
 from adept.comparison.results import ResultRow
-from adept.comparison.run_comparison import Comparison
+from adept.comparison.store import open_directory
+from adept.comparison.trial import Trial
 from adept.data.writing import write_table
 from adept.mechanisms.guarantee import words
-from adept.plot_style import group_rows
+from adept.plotting import group_rows
 from adept.release.columns_labels_persons import ReleaseOptions
 from adept.release.shuffle_guarantee import Shuffled, find_shuffled
 from adept.report import page
-from adept.report.accuracy_figures import HEADLINE_LEVELS
+from adept.report.figures import HEADLINE_LEVELS
 from adept.rewriting.alphabets import Alphabet
 
 SHUFFLED, REFERENCE = "shuffled", "reference"

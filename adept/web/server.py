@@ -36,8 +36,8 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from adept.errors import AdeptError, ConfigurationError
 from adept.rewriting.budget_estimates import ADVICE
 from adept.web import earlier_results
-from adept.web.attacker_view import PEOPLE, worst_pair
-from adept.web.typed_sentences import DEFAULT, MAX_SENTENCE_CHARACTERS, OURS, STOPS, Release, Sentences
+from adept.web.reader import PEOPLE, worst_pair
+from adept.web.sentences import DEFAULT, MAX_SENTENCE_CHARACTERS, OURS, STOPS, Release, Sentences
 from adept.web.uploads import MAX_UPLOAD_BYTES, Choices, Dropped, Files
 
 MAX_WORKERS = 2  # threads of torch
@@ -45,7 +45,7 @@ MAX_QUESTION_BYTES = 64 * 2**10
 PROOFS = {
     "ours": ("adept.mechanisms.learned_codebook", "adept.mechanisms.description"),
     "original": ("adept.mechanisms.laplace",),
-    "reader": ("adept.web.attacker_view", "adept.attacks.success_bounds"),
+    "reader": ("adept.web.reader", "adept.attacks.success_bounds"),
     "shuffled": ("adept.mechanisms.shuffling",),
     "central": ("adept.mechanisms.central_counts",),
 }

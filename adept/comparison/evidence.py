@@ -15,11 +15,11 @@ from adept import audit
 from adept.attacks.attack_game import AttackGame
 from adept.attacks.reconstruction import play
 from adept.audit import AuditResult
-from adept.comparison.compute_row import build_alternative
 from adept.comparison.config import JOINT_RESPONSE, PAPER, STAND_INS
-from adept.comparison.one_seed import Trial, model_kind
 from adept.comparison.plan import ALTERNATIVES, DESCRIBED, LSTM, Cell
 from adept.comparison.results import AttackedRelease, AuditVerdict, Example, ResultRow, WrittenTexts, exceeds
+from adept.comparison.rows import build_alternative
+from adept.comparison.trial import Trial, model_kind
 from adept.mechanisms import JointResponse
 
 AUDIT_TRIALS = 4000

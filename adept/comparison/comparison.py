@@ -1,7 +1,7 @@
 """The run of a comparison: it computes and collects all results that the options ask for.
 
-Read the modules of this package in this order: ``plan``, this module, ``one_seed``,
-``compute_row``, ``audits_attacks_examples``, ``results``, ``output_directory``.
+Read the modules of this package in this order: ``plan``, this module, ``trial``,
+``rows``, ``evidence``, ``results``, ``store``.
 """
 
 import multiprocessing
@@ -17,13 +17,13 @@ from pathlib import Path
 
 import torch
 
-from adept.comparison.audits_attacks_examples import attack, choose_examples, judge
-from adept.comparison.compute_row import obtain_row
 from adept.comparison.config import CompareConfig
-from adept.comparison.one_seed import Trial
-from adept.comparison.output_directory import Store
+from adept.comparison.evidence import attack, choose_examples, judge
 from adept.comparison.plan import ModelKind, Schedule, plan_comparison
 from adept.comparison.results import AttackedRelease, AuditVerdict, Results
+from adept.comparison.rows import obtain_row
+from adept.comparison.store import Store
+from adept.comparison.trial import Trial
 from adept.data.corpus import load
 from adept.data.writing import write_table
 from adept.errors import DataError

@@ -1,7 +1,7 @@
 """Releases of a sentence that the user types on the page, and the beliefs of a reader.
 
 Each change on the page causes a new release with fresh noise. Typed sentences are never stored.
-``adept.web.attacker_view`` explains the reader and the crowd.
+``adept.web.reader`` explains the reader and the crowd.
 """
 
 import contextlib
@@ -20,7 +20,7 @@ from adept.models.tokenizer import Tokenizer
 from adept.rewriting.budget_estimates import QUESTION, SHARE_HEADINGS, preview_budgets
 from adept.rewriting.loading import best_exact
 from adept.rewriting.rewriter import Rewriter
-from adept.web.attacker_view import PEOPLE, Reader, View, bound, crowd_of, guesses
+from adept.web.reader import PEOPLE, Reader, View, bound, crowd_of, guesses
 
 # fmt: off
 STOPS = (0.5, 1.0, 1.5, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0, 9.0, 10.0, 12.0, 14.0, 16.0, 18.0, 20.0, 24.0, 28.0, 32.0, 36.0, 40.0)

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from adept.cli.config import RewriteConfig, SynthesizeConfig
 from adept.cli.console import show_table
-from adept.cli.exit_status_and_signals import show_lines
+from adept.cli.process import show_lines
 from adept.data.column_names import RequiredColumns
 from adept.data.corpus import Corpus, find_label_column
 from adept.data.formats import STANDARD_STREAM, Record

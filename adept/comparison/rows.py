@@ -14,9 +14,9 @@ from typing import Any
 
 from adept.comparison import plan
 from adept.comparison.config import BY_LABEL, CENTRAL, COPY, JOINT, JOINT_RESPONSE, SYNTHESIZER
-from adept.comparison.one_seed import Trial
 from adept.comparison.plan import Cell
 from adept.comparison.results import ResultRow, WrittenTexts
+from adept.comparison.trial import Trial
 from adept.data.corpus import Corpus
 from adept.evaluation import metrics
 from adept.evaluation.classifiers import Evaluation, evaluate, score

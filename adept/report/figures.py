@@ -12,7 +12,7 @@ from adept.comparison.config import BY_LABEL
 from adept.comparison.plan import NO_RECORDS
 from adept.mechanisms import BY_NAME
 from adept.mechanisms.guarantee import words
-from adept.plot_style import COLOURS, INK, NAMES, drawing, legend, log_axis
+from adept.plotting import COLOURS, INK, NAMES, drawing, legend, log_axis
 from adept.report.table import MAJORITY, METRICS, ComparisonTable, Curve, Line
 
 NamedEnd = tuple[float, str, str]  # height, name, colour
