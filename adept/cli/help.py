@@ -210,11 +210,7 @@ def help_text(command: str, sentence: str, arguments: list[str]) -> str:
     listed = [*options(command), *(option for name in chosen for option in mechanism_options(name))]
     width = max(72, min(120, shutil.get_terminal_size((100, 24)).columns))
     usage = re.findall(r"^# (adept .+)$", (config_directory() / f"{command}.yaml").read_text("utf-8"), re.MULTILINE)
-    parts = [
-        f"adept {command}: {sentence}",
-        "\n".join(f"  {line}" for line in usage),
-        NOTE.format(command=command),
-    ]
+    parts = [f"adept {command}: {sentence}", "\n".join(f"  {line}" for line in usage), NOTE.format(command=command)]
     first = [{option.heading for option in listed if option.default == REQUIRED}, {"Budget and mechanism", "Budget"}]
     ordered = sorted(listed, key=lambda option: ("." in option.name, *(option.heading not in some for some in first)))
     for heading in dict.fromkeys(option.heading for option in ordered):

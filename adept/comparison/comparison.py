@@ -56,14 +56,15 @@ class Comparison:
     def run(self) -> Iterator[int]:
         """Compute all missing results; after each step, yield the number of finished rows."""
         models = self.schedule.models
-        here = (one for trial in self._trials() for model in models for one in _make(trial, self.schedule, model))
+        here = (one for trial in self.trials() for model in models for one in _make(trial, self.schedule, model))
         yield from accumulate(self._run_aside() if self.config.processes > 1 else here)
 
-    def _trials(self) -> Iterator[Trial]:
+    def trials(self) -> Iterator[Trial]:
+        """Return one trial for each seed."""
         return (Trial(self.store, self.splits, seed, self.examples) for seed in self.config.seeds)
 
     def _run_aside(self) -> Iterator[int]:
-        trials = list(self._trials())
+        trials = list(self.trials())
         for trial in trials:
             for cell in self.schedule.cells:
                 trial.labels(cell)  # drawn once, whatever reads them
@@ -73,7 +74,7 @@ class Comparison:
 
     def collect(self) -> Results:
         """Return all results, and write the rows and the results of attacks into csv files."""
-        trials, directory = list(self._trials()), self.store.directory
+        trials, directory = list(self.trials()), self.store.directory
         rows = [(cell, obtain_row(trial, cell)) for trial in trials for cell in self.schedule.cells]
         write_table([row for _, row in rows], directory / "results.csv")
         verdicts = [trials[0].obtain(AuditVerdict, cell, judge) for cell in self.schedule.audited]

@@ -11,12 +11,14 @@ from typing import Any
 import yaml
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
+from adept.attacks.attack_game import AttackRow, per_hundred
 from adept.comparison.config import PAPER, CompareConfig
 from adept.comparison.evidence import ATTACK_CONFIDENCE, AUDIT_TRIALS
 from adept.comparison.plan import ALTERNATIVES, NO_RECORDS
-from adept.comparison.results import AuditVerdict, Example, ResultRow, Results, exceeds
+from adept.comparison.results import AttackedRelease, AuditVerdict, Example, ResultRow, Results, exceeds
+from adept.comparison.trust import TrustResults
 from adept.mechanisms.guarantee import words
-from adept.report import attack_section, figures
+from adept.report import figures
 from adept.report.table import (
     MAJORITY,
     METRICS,
@@ -24,27 +26,19 @@ from adept.report.table import (
     QUALITY,
     ComparisonTable,
     Curve,
+    Grid,
     Line,
     name_model,
     table,
     title,
 )
+from adept.report.trust import accuracy_grid
 
-FIGURE, HEADLINE = "comparison.svg", "headline.svg"
 MAX_WORDS = 25  # of a text that is shown
 ABSENT = "–"
 GOOD_REWRITER = 0.8  # least share of the accuracy that a rewriter keeps without noise
 LEARNED = {"codec": {"description"}, "codebook": {"codebook", "learned_codebook"}}  # what mechanisms use of a model
 FAIR_HEADINGS = ("text by", "claimed eps", "true eps", "accuracy", "macro-F1", "above the best floor")
-
-
-@dataclass(frozen=True)
-class Grid:
-    """A table of the page: a title, column headings, and a section of rows for each model."""
-
-    title: str
-    headings: list[str]
-    sections: dict[str, list[list[str]]]
 
 
 @dataclass(frozen=True)
@@ -57,32 +51,28 @@ class Report:
     warnings: list[str]
 
 
-def write(results: Results) -> Report:
-    """Write ``report.html`` and ``figures/*.svg`` into a comparison's directory."""
+def write(results: Results | TrustResults) -> Report:
+    """Write ``report.html`` and ``figures/*.svg`` into the directory of each comparison."""
+    if isinstance(results, TrustResults):
+        for part in results.parts:
+            write(part)
+        return Report(results.table, [accuracy_grid(results.rows)], [], [])
     directory, lines = Path(results.config.output_dir), table(results.rows)
-    drawn = {FIGURE: figures.draw(lines), HEADLINE: figures.draw_headline(lines)}
+    drawn = {"comparison": figures.draw(lines), "headline": figures.draw_headline(lines)}
     (directory / "figures").mkdir(exist_ok=True)
     for name, svg in drawn.items():
-        (directory / "figures" / name).write_text(svg, "utf-8")
-    said = context(results, lines)
-    environment = Environment(
-        loader=PackageLoader("adept.report"),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    path = directory / "report.html"
-    page = environment.get_template("page.html.jinja")
-    # As they were saved, without the prologue, which has no place in HTML.
-    embedded = {name.removesuffix(".svg"): svg[svg.index("<svg") :] for name, svg in drawn.items()}
-    path.write_text(page.render(figures=embedded, **said), "utf-8")
+        (directory / "figures" / f"{name}.svg").write_text(svg, "utf-8")
+    said, path = context(results, lines), directory / "report.html"
+    layout: dict[str, Any] = {"autoescape": True, "trim_blocks": True, "lstrip_blocks": True}
+    environment = Environment(loader=PackageLoader("adept.report"), undefined=StrictUndefined, **layout)
+    embedded = {name: svg[svg.index("<svg") :] for name, svg in drawn.items()}  # HTML has no place for a prologue
+    path.write_text(environment.get_template("page.html.jinja").render(figures=embedded, **said), "utf-8")
     return Report(path, [budget_grid(lines, metric) for metric in METRICS], said["findings"], said["warnings"])
 
 
 def context(results: Results, lines: ComparisonTable) -> dict[str, Any]:
     """Return all values that the page shows, under the names that its template uses."""
-    config, attacked = results.config, attack_section.describe_attacks(results.attacks)
+    config, attacked = results.config, describe_attacks(results.attacks)
     first = next(line.row for line in lines.texts if line.row.mechanism == "none")
     return {
         "config": config,
@@ -133,6 +123,57 @@ def verdict(audited: AuditVerdict) -> str:
     if audited.violated:
         return f"violation found: {audited.evidence}; {certified}"
     return f"no violation found, which is no proof; {certified}"
+
+
+def describe_attacks(found: Sequence[AttackedRelease]) -> dict[str, Any]:
+    """Return lines of the table, sentences on refuted claims, and warnings of defective mechanisms."""
+    attacks = [
+        (attacked, row) for attacked in sorted(found, key=lambda one: one.claimed_epsilon) for row in attacked.rows
+    ]
+    groups: dict[str, list[tuple[list[str], bool]]] = {}
+    refuted: dict[str, str] = {}
+    for attacked, row in attacks:
+        groups.setdefault(title(attacked.mechanism), []).append((_attack_cells(attacked, row), row.refutes_any))
+        if row.refutes_any:
+            refuted.setdefault(attacked.mechanism, _refutation(attacked, row))
+    harmless = ["Attacks on single releases found nothing that a claim does not allow, which is no proof."]
+    defects = [
+        f"{title(attacked.mechanism)} at epsilon {attacked.claimed_epsilon:g} gave away more than its true epsilon of "
+        f"{words(attacked.epsilon)} permits: {row.words} So the mechanism, or the bound, has a defect; do not use it."
+        for attacked, row in attacks
+        if row.beyond_bound
+    ]
+    return {"lines": groups, "findings": list(refuted.values()) or harmless[: len(attacks)], "defects": defects}
+
+
+def _attack_cells(attacked: AttackedRelease, row: AttackRow) -> list[str]:
+    false = exceeds(attacked.epsilon, attacked.claimed_epsilon)
+    slots = "" if row.success == "exact" else ", slot values"
+    verdict = "claim refuted" if row.refutes_any else "within the claim"
+    return [
+        f"{attacked.claimed_epsilon:g}" + (f" (true {words(attacked.epsilon)})" if false else ""),
+        f"{row.detail['candidates']:,} {'private' if row.knows == 'pool' else 'in all'}{slots}",
+        f"{_of_hundred(row.rate.value)} ({_of_hundred(row.rate.low)} to {_of_hundred(row.rate.high)})",
+        *map(_of_hundred, (row.claimed_bound, row.bound, row.optimum, row.detail.get("beyond_claim"))),
+        "beyond the truth: a defect" if row.beyond_bound else verdict,
+    ]
+
+
+def _of_hundred(share: float | None) -> str:
+    return ABSENT if share is None else per_hundred(share).replace("fewer than", "<")
+
+
+def _refutation(attacked: AttackedRelease, row: AttackRow) -> str:
+    what = "record" if row.success == "exact" else "record’s slot values"
+    crowd = "private utterances" if row.knows == "pool" else "utterances that could have been said"
+    finding = (
+        f"What a release gives away ({title(attacked.mechanism)}, claimed epsilon {attacked.claimed_epsilon:g}, "
+        f"a {what} among {row.detail['candidates']:,} {crowd}): of 100 guesses {per_hundred(row.rate.value)} are right, "
+        f"where the claim allows {per_hundred(row.claimed_bound)}"
+    )
+    if beyond := row.detail.get("beyond_claim"):
+        finding += f", and {per_hundred(beyond)} of 100 releases change the odds more than it allows"
+    return f"{finding}."
 
 
 def _examples(examples: Sequence[Example]) -> dict[str, Any]:

@@ -71,6 +71,15 @@ class ComparisonTable:
     classifiers: list[str]
 
 
+@dataclass(frozen=True)
+class Grid:
+    """A table of the page: a title, column headings, and a section of rows for each model."""
+
+    title: str
+    headings: list[str]
+    sections: dict[str, list[list[str]]]
+
+
 def table(rows: Sequence[ResultRow]) -> ComparisonTable:
     """Average the rows of a comparison's results over seeds, and return all averages."""
     groups = group_rows(rows, lambda row: (*_reader(row), row.mechanism, row.claimed_epsilon))
