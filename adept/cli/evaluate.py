@@ -59,8 +59,8 @@ def run(config: EvaluateConfig) -> Evaluation:
         others |= {LEFT_OUT + left: learn([name for name in names if name != left]) for left in names}
     found = replace(learn(names), others=others)
     if directory:
-        flat = {name: _flat(other) for name, other in others.items()}
-        write_json({**_flat(found), **flat, "classifier": config.classifier}, directory / "result.json")
+        flat = _flat(found) | {name: _flat(other) for name, other in others.items()}
+        write_json({**flat, "classifier": config.classifier}, directory / "result.json")
     return found
 
 

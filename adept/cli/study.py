@@ -26,8 +26,7 @@ OPTIONS = ("trials", "records", "dims", "epsilons", "mechanisms", "clip_norm", "
 
 def main(config: StudyConfig) -> None:
     """Run a study, write its table, its figure and ``result.json``, and print its tables."""
-    directory = new_directory(config.output_dir)
-    study = STUDIES[config.study]
+    directory, study = new_directory(config.output_dir), STUDIES[config.study]
     rows = list(study_rows(config))
     write_results(config.study, study.module, rows, directory, statement=study.statement, options=config)
 

@@ -1,7 +1,7 @@
 """The run of a comparison: it computes and collects all results that the options ask for.
 
-Read the modules of this package in this order: ``plan``, this module, ``trial``,
-``rows``, ``evidence``, ``results``, ``store``.
+Read the modules of this package in this order: ``plan``, this module, ``trial``, ``rows``,
+``evidence``, ``results``, ``store``.
 """
 
 import multiprocessing
@@ -44,9 +44,8 @@ class Comparison:
         self.schedule, self.splits = plan_comparison(config, examples=bool(given)), load(config.data, config)
         for name in ("train", "test"):
             if name not in self.splits or self.splits[name].labels is None:
-                raise DataError(
-                    f"the data must have a labelled {name} split to compare on: add one, or set label_column="
-                )
+                needed = f"a labelled {name} split to compare on"
+                raise DataError(f"the data must have {needed}: add one, or set label_column=")
 
     @property
     def size(self) -> int:

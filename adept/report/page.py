@@ -103,26 +103,18 @@ def context(results: Results, lines: ComparisonTable) -> dict[str, Any]:
 
 def describe_claim(audited: AuditVerdict, lines: ComparisonTable) -> dict[str, Any]:
     """Return a mechanism's claimed and true epsilons, and the audit's verdict on the claim."""
-    own = [
-        line for line in lines.texts if line.row.mechanism == audited.mechanism and line.row.claimed_epsilon is not None
-    ]
-    spent = dict(sorted((line.row.claimed_epsilon or 0.0, line.row.epsilon) for line in own))
+    curves = [curve for curve in lines.curves if curve.mechanism == audited.mechanism]
+    spent = dict(sorted((epsilon, line.row.epsilon) for curve in curves for epsilon, line in curve.at.items()))
+    false = any(curve.false_claim for curve in curves)
+    found = f"violation found: {audited.evidence}" if audited.violated else "no violation found, which is no proof"
     return {
         "audited": audited,
-        "title": own[0].title,
+        "title": curves[0].title,
         "claimed": ", ".join(f"{epsilon:g}" for epsilon in spent),
-        "true": ", ".join(map(words, spent.values())) if any(line.false_claim for line in own) else "",
-        "verdict": verdict(audited),
+        "true": ", ".join(map(words, spent.values())) if false else "",
+        "verdict": f"{found}; certified epsilon at least {audited.certified_epsilon:.3g}",
         "command": audited.mechanism not in ALTERNATIVES,  # the command line can audit it again
     }
-
-
-def verdict(audited: AuditVerdict) -> str:
-    """Return an audit's verdict in words."""
-    certified = f"certified epsilon at least {audited.certified_epsilon:.3g}"
-    if audited.violated:
-        return f"violation found: {audited.evidence}; {certified}"
-    return f"no violation found, which is no proof; {certified}"
 
 
 def describe_attacks(found: Sequence[AttackedRelease]) -> dict[str, Any]:
@@ -177,18 +169,17 @@ def _refutation(attacked: AttackedRelease, row: AttackRow) -> str:
 
 
 def _examples(examples: Sequence[Example]) -> dict[str, Any]:
-    if not examples:
-        return {"examples": [], "example_headings": []}
-    columns = list(dict.fromkeys(title(row.mechanism) for row, _ in examples[0].rewrites))
-    columns.sort(key=lambda name: name == "random")
-    original = ["original record"] if examples[0].original is not None else []
-    return {"examples": [_cells(example, columns) for example in examples], "example_headings": original + columns}
-
-
-def _cells(example: Example, columns: list[str]) -> list[list[tuple[str, str]]]:
-    own = [] if example.original is None else [[("", example.original)]]
-    shown = [(title(row.mechanism), (_spent(row), text)) for row, text in example.rewrites]
-    return own + [[cell for column, cell in shown if column == name] for name in columns]
+    columns: list[str] = []
+    if examples:
+        columns = list(dict.fromkeys(title(row.mechanism) for row, _ in examples[0].rewrites))
+        columns.sort(key=lambda name: name == "random")
+    lines = []
+    for example in examples:
+        shown = [(title(row.mechanism), (_spent(row), text)) for row, text in example.rewrites]
+        own = [] if example.original is None else [[("", example.original)]]
+        lines.append(own + [[cell for column, cell in shown if column == name] for name in columns])
+    original = ["original record"] if examples and examples[0].original is not None else []
+    return {"examples": lines, "example_headings": original + columns}
 
 
 def _spent(row: ResultRow) -> str:
@@ -227,8 +218,8 @@ def fair_grid(table: ComparisonTable, classifier: str) -> Grid:
     for line in chosen:
         found.setdefault(line.model or "without a model", []).append(_fair_line(line, quality))
     headings = [*FAIR_HEADINGS, *(QUALITY[name] for name in quality)]
-    last = [MAJORITY, ABSENT, "0", table.levels["accuracy"][MAJORITY].spread]
-    found["without a model"].append([*last, *[ABSENT] * (len(headings) - len(last))])
+    last = [MAJORITY, ABSENT, "0", table.levels["accuracy"][MAJORITY].spread, *[ABSENT] * (2 + len(quality))]
+    found["without a model"].append(last)
     return Grid(classifier, headings, found)
 
 
@@ -282,14 +273,13 @@ def _means(table: ComparisonTable, mechanism: str) -> list[float]:
 
 def warn_of_seen_records(config: CompareConfig) -> list[str]:
     """Return a warning if the model was trained on the same records that it rewrites."""
-    if config.protocol != PAPER:
-        return []
     used = [word for word, names in LEARNED.items() if names & set(config.mechanisms)]
     public = f", and its {' and '.join(used)} {'is' if len(used) == 1 else 'are'} not public" if used else ""
-    return [
+    warning = (
         "No guarantee of this page holds for its records, because the rewriter was trained on them (protocol paper). With "
         f"any mechanism, the text of one record may hold what the model learned from another{public}."
-    ]
+    )
+    return [warning] if config.protocol == PAPER else []
 
 
 def warn_of_short_training(config: CompareConfig, table: ComparisonTable) -> list[str]:
@@ -307,12 +297,11 @@ def warn_of_short_training(config: CompareConfig, table: ComparisonTable) -> lis
         for line in decoded
         if line.row.claimed_epsilon and line.accuracy.mean - _error(line) > identity.get(line.model, math.inf)
     ]
-    if not low and not above:
-        return []
-    return [
+    warning = (
         f"Training was too short to judge: {'; '.join([*low, *above[:1]])}. Train longer (trainer.max_epochs) before you "
         "compare mechanisms."
-    ]
+    )
+    return [warning] if low or above else []
 
 
 def _error(line: Line) -> float:
@@ -325,12 +314,11 @@ def warn_of_losses(table: ComparisonTable) -> list[str]:
     [text] = _means(table, "none")
     identity = [line for line in table.texts if line.row.mechanism == "identity"]
     lost = [f"{line.accuracy} ({line.model})" for line in identity if line.accuracy.mean < GOOD_REWRITER * text]
-    if not lost:
-        return []
-    return [
+    warning = (
         f"The rewriter itself loses much of the text: without any noise (identity) the accuracy is {', '.join(lost)}, "
         f"that of the text {text:.3f}. No budget gives it back; more dimensions, topics or longer training may."
-    ]
+    )
+    return [warning] if lost else []
 
 
 def warn_of_floors(table: ComparisonTable) -> list[str]:
@@ -338,18 +326,17 @@ def warn_of_floors(table: ComparisonTable) -> list[str]:
     free = {name: mean(found) for name in NO_RECORDS if (found := _means(table, name))}
     if not free:
         return []
-    best = max(free, key=lambda name: free[name])
+    best = max(free, key=free.__getitem__)
     wasted = {
-        curve.title: [epsilon for epsilon in curve.at if _accuracy(curve, epsilon) <= free[best]]
+        curve.title: [f"{epsilon:g}" for epsilon in curve.at if _accuracy(curve, epsilon) <= free[best]]
         for curve in table.curves
     }
-    lines = [f"{name} at {', '.join(f'{epsilon:g}' for epsilon in spent)}" for name, spent in wasted.items() if spent]
-    if not lines:
-        return []
-    return [
+    lines = "; ".join(f"{name} at {', '.join(spent)}" for name, spent in wasted.items() if spent)
+    warning = (
         f"Without any record, an accuracy of {free[best]:.3f} is possible: {title(best)}. These budgets buy nothing "
-        f"above that: {'; '.join(lines)}."
-    ]
+        f"above that: {lines}."
+    )
+    return [warning] if lines else []
 
 
 def warn_of_flat_parts(table: ComparisonTable) -> list[str]:

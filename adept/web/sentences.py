@@ -65,9 +65,8 @@ class Sentences:
     @property
     def mechanisms(self) -> dict[str, str]:
         """Names and titles of the mechanisms that can be used with the model."""
-        return {
-            name: title for name, title in COMPARED.items() if name == OURS or self.model.clip in BY_NAME[name].serves
-        }
+        clip = self.model.clip
+        return {name: title for name, title in COMPARED.items() if name == OURS or clip in BY_NAME[name].serves}
 
     def warm(self) -> None:
         """Encode the crowd's sentences for the default epsilon, and for others after a release."""
@@ -97,13 +96,11 @@ class Sentences:
     def budgets(self) -> dict[str, Any]:
         """Return tables of the protection at each epsilon, and of rewrites of public texts."""
         rows = list(preview_budgets(lambda epsilon: self._at(OURS, epsilon)[0]))
-        lines = [[f"{row.epsilon:g}", risk(row.epsilon), *row.shares] for row in rows]
-        rewrites = [[f"{row.epsilon:g}", *(rewrite for _, rewrite in row.examples)] for row in rows]
         return {
             "headings": ["epsilon", QUESTION, *SHARE_HEADINGS],
-            "rows": lines,
+            "rows": [[f"{row.epsilon:g}", risk(row.epsilon), *row.shares] for row in rows],
             "texts": ["epsilon", *(text for text, _ in rows[-1].examples)],
-            "rewrites": rewrites,
+            "rewrites": [[f"{row.epsilon:g}", *(rewrite for _, rewrite in row.examples)] for row in rows],
         }
 
     def _release(self, text: str, name: str, epsilon: float) -> Release:
@@ -139,8 +136,6 @@ def _sentence(guarantee: Guarantee) -> str:
     else:
         said = f"Of {PEOPLE:,} people who might have written this, a reader names you with at most {guesses(most)}."
     if claimed < guarantee.epsilon:
-        said += (
-            f" The published claim is {guesses(bound(claimed))}. It is false: this mechanism spends epsilon "
-            f"{words(guarantee.epsilon)}, not {words(claimed)}."
-        )
+        spent = f"this mechanism spends epsilon {words(guarantee.epsilon)}, not {words(claimed)}"
+        said += f" The published claim is {guesses(bound(claimed))}. It is false: {spent}."
     return said
