@@ -3,7 +3,8 @@
 import importlib
 import sys
 
-from adept.cli.exit_status_and_signals import (
+from adept.cli.help import check_options, help_text, nearest, write_out
+from adept.cli.process import (
     DONE,
     USER_ERROR,
     begin_imports,
@@ -13,7 +14,6 @@ from adept.cli.exit_status_and_signals import (
     resume_collection,
     show_lines,
 )
-from adept.cli.help import check_options, help_text, nearest, write_out
 
 COMMANDS = {
     "rewrite": "rewrite a file of utterances privately, and state what is guaranteed",

@@ -15,20 +15,11 @@ from typing import Any
 from matplotlib.lines import Line2D
 
 from adept.comparison.config import CENTRAL
+from adept.comparison.trust import COPIED, PRIVATE, SHUFFLED, TrustRow
 from adept.mechanisms.guarantee import words
-from adept.plot_style import COLOURS, INK, drawing, log_axis
-from adept.report.accuracy_figures import NamedEnd, name_ends
-from adept.report.trust_comparison import (
-    COPIED,
-    ORIGINAL,
-    PRIVATE,
-    SHUFFLED,
-    TrustCurve,
-    TrustRow,
-    levels,
-    name_curve,
-    trace_curves,
-)
+from adept.plotting import COLOURS, INK, drawing, log_axis
+from adept.report.figures import NamedEnd, name_ends
+from adept.report.trust import ORIGINAL, TrustCurve, levels, name_curve, trace_curves
 
 SIZE = (7.6, 4.6)
 SHUFFLED_COLOUR = "#7d5ba6"

@@ -6,9 +6,9 @@ from contextlib import contextmanager
 import pytest
 
 from adept.comparison import plan
+from adept.comparison.comparison import Comparison
 from adept.comparison.config import CompareConfig
 from adept.comparison.results import ResultRow, Results
-from adept.comparison.run_comparison import Comparison
 
 
 @contextmanager

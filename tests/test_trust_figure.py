@@ -7,7 +7,7 @@ from pathlib import Path
 from types import ModuleType
 
 import pytest
-from report.test_trust_comparison import made
+from report.test_trust import made
 
 from adept.data.writing import write_table
 

@@ -15,7 +15,7 @@ from adept.attacks.success_bounds import Rate
 from adept.data.corpus import Corpus
 from adept.mechanisms.guarantee import Guarantee, json_number, words
 from adept.mechanisms.odds import good_enough
-from adept.plot_style import INK, PALETTE, drawing, legend
+from adept.plotting import INK, PALETTE, drawing, legend
 from adept.rewriting.rewriter import Rewriter
 from adept.studies.limits import best_guess
 

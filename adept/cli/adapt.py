@@ -43,11 +43,12 @@ def main(config: AdaptConfig) -> None:
     if config.trainer.max_epochs:
         options: dict[str, Any] = {"trainer": config.trainer, "output_dir": directory, "seed": config.seed}
         fine_tune(model, tokenizer, Corpus(examples), optimiser=config.training, **options)
-    model.save_pretrained(directory / MODEL)
-    tokenizer.save_pretrained(directory / MODEL)
-    (directory / MODEL / "README.md").write_text(model_card(model, adapted_from=_card(config.model_dir)), "utf-8")
+    place = directory / MODEL
+    model.save_pretrained(place)
+    tokenizer.save_pretrained(place)
+    (place / "README.md").write_text(model_card(model, adapted_from=_card(config.model_dir)), "utf-8")
     result = {
-        "model_dir": directory / MODEL,
+        "model_dir": place,
         "training_data": model.training_data.name,
         "public": model.training_data.public,
         "codebooks": sorted(model.codebooks),
@@ -63,7 +64,7 @@ def main(config: AdaptConfig) -> None:
         ("seconds", f"{result['seconds']:.0f}"),
         ("note", "the examples stand in the model, and in what it writes, word for word: no guarantee covers them"),
     ]
-    show(f"model in {directory / MODEL}", rows)
+    show(f"model in {place}", rows)
 
 
 def _check(config: AdaptConfig) -> None:

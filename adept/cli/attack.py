@@ -2,12 +2,13 @@
 
 import math
 from collections.abc import Callable
+from typing import Any
 
 from adept.attacks import attribute, membership, reconstruction
 from adept.attacks.attack_game import AttackGame, AttackRow, GivenAway, draw_rates
 from adept.cli.config import FILE_MEMBERSHIP, AttackConfig
 from adept.cli.console import show_table, write_json
-from adept.cli.exit_status_and_signals import show_lines
+from adept.cli.process import show_lines
 from adept.data.corpus import load
 from adept.data.writing import new_directory
 from adept.errors import ConfigurationError, DataError
@@ -56,14 +57,8 @@ def _record_target(config: AttackConfig) -> Target:
     rewriter, splits = _rewriter(config), load(config.data, config)
     if config.private not in splits:
         raise DataError(f"private must be a split of the data, got {config.private}, which is missing")
-    game = AttackGame(
-        rewriter=rewriter,
-        private=splits[config.private],
-        public=splits["train"],
-        records=config.records,
-        confidence=config.confidence,
-        seed=config.seed,
-    )
+    options: dict[str, Any] = {name: getattr(config, name) for name in ("records", "confidence", "seed")}
+    game = AttackGame(rewriter=rewriter, private=splits[config.private], public=splits["train"], **options)
     dim = rewriter.model.config.latent_dim
     return rewriter.mechanism.name, rewriter.guarantee, dim, lambda: _play(game, config)
 
@@ -84,14 +79,8 @@ def _rewriter(config: AttackConfig) -> Rewriter:
     model, tokenizer = load_model(config.model_dir)
     choice = config.mechanism or MechanismChoice(best_exact(model, epsilon=config.epsilon))
     mechanism = choice.build(epsilon=config.epsilon, clip_norm=model.config.clip_norm)
-    return Rewriter.for_measurement(
-        model,
-        tokenizer,
-        mechanism=mechanism,
-        decoding=config.decoding,
-        batch_size=config.batch_size,
-        label=config.label,
-    )
+    options: dict[str, Any] = {name: getattr(config, name) for name in ("decoding", "batch_size", "label")}
+    return Rewriter.for_measurement(model, tokenizer, mechanism=mechanism, **options)
 
 
 def _play(game: AttackGame, config: AttackConfig) -> Found:

@@ -12,7 +12,7 @@ from adept.audit import AuditResult, Claim, JointReports, NotJudged, Verdict
 from adept.audit.result import KIND_OUTCOMES
 from adept.cli.config import SYNTHESIZER, AuditConfig
 from adept.cli.console import progress, show_table, write_json
-from adept.cli.exit_status_and_signals import show_lines
+from adept.cli.process import show_lines
 from adept.data.writing import new_directory
 from adept.errors import ConfigurationError
 from adept.mechanisms import Description
@@ -66,9 +66,8 @@ def _audits(config: AuditConfig, advance: Advance) -> list[Audited]:
 def load_foreign(config: AuditConfig) -> Claim:
     """Import the mechanism MODULE:ATTRIBUTE that ``foreign`` names, and declare its claim.
 
-    If the attribute is a class, an object of the class is created, with the option ``epsilon`` as
-    its argument if this option is given. The claimed epsilon is the option ``epsilon`` or, without
-    this option, the attribute ``epsilon`` of the mechanism.
+    A class is called with the option ``epsilon``, if it is given. The claimed epsilon is this option
+    or, without it, the attribute ``epsilon`` of the mechanism.
     """
     name, here = config.foreign or "", str(Path.cwd())
     sys.path.insert(0, here)
@@ -89,27 +88,20 @@ def load_foreign(config: AuditConfig) -> Claim:
             ) from None
     if config.target == "rewriter" and not hasattr(found, "privatize") and hasattr(found, "rewrite"):
         found = Claim(found.rewrite, epsilon=getattr(found, "epsilon", None))
-    return Claim(
-        found,
-        epsilon=config.epsilon,
-        alphabet=config.alphabet,
-        memoised=config.memoised or None,
-        randomness=config.randomness,
-    )
+    declared = {name: getattr(config, name) for name in ("epsilon", "alphabet", "randomness")}
+    return Claim(found, **declared, memoised=config.memoised or None)
 
 
 def _audit_mechanism(mechanism: Any, config: AuditConfig, advance: Advance, *, dim: int | None = None) -> AuditResult:
     if config.reports != 1:
         mechanism = JointReports(mechanism, reports=config.reports)
     texts = config.target == "rewriter" and config.foreign is not None
-    return audit.run(
-        mechanism,
-        dim=dim or config.dim,
-        pairs=_pairs(config.texts) if texts else None,
-        trials=config.trials,
-        confidence=config.confidence,
-        progress=advance,
-    )
+    pairs = _pairs(config.texts) if texts else None
+    return _judge(mechanism, config, advance, dim=dim or config.dim, pairs=pairs)
+
+
+def _judge(target: Any, config: AuditConfig, advance: Advance, **options: Any) -> AuditResult:
+    return audit.run(target, trials=config.trials, confidence=config.confidence, progress=advance, **options)
 
 
 def _pairs(texts: list[str]) -> list[tuple[str, str]]:
@@ -127,18 +119,12 @@ def _audits_of_rewriter(config: AuditConfig, advance: Advance) -> list[Audited]:
     fitted = rewriter.mechanism if isinstance(mechanism, Description) and config.reports == 1 else mechanism
     return [
         lambda: _audit_mechanism(fitted, config, advance, dim=sizes.latent_dim),
-        lambda: audit.run(
-            rewriter, pairs=_pairs(config.texts), trials=config.trials, confidence=config.confidence, progress=advance
-        ),
+        lambda: _judge(rewriter, config, advance, pairs=_pairs(config.texts)),
     ]
 
 
 def _audits_of_synthesizer(config: AuditConfig, advance: Advance) -> list[Audited]:
-    """Return two audits of a synthesizer.
-
-    The first audit tests the noisy counts. The second audit replaces the noisy counts by fixed
-    numbers, and checks that the releases of different files then show the same.
-    """
+    """Return an audit of the noisy counts, and one of all else, with fixed numbers for the counts."""
     if config.epsilon is None:
         raise ConfigurationError("epsilon must be given for target=synthesizer, got none: add epsilon=1")
     files = NeighbouringFiles.from_pretrained(
@@ -147,28 +133,19 @@ def _audits_of_synthesizer(config: AuditConfig, advance: Advance) -> list[Audite
         neighbours=config.neighbours,
         max_records_per_person=config.max_records_per_person,
     )
-
-    def game() -> AuditResult:
-        return audit.run(files, pairs=files.pairs, trials=config.trials, confidence=config.confidence, progress=advance)
-
-    return [game, lambda: replay(files)]
+    return [lambda: _judge(files, config, advance, pairs=files.pairs), lambda: replay(files)]
 
 
 def _summary(results: list[AuditResult]) -> dict[str, Any]:
+    order = list(KIND_OUTCOMES.values())  # the most serious first
     return {
         **results[0].to_dict(),
         "sentence": _sentence(results),
         "violated": any(result.violated for result in results),
-        "kinds": _kinds(results),
+        "kinds": {kind: min((one.kinds[kind] for one in results), key=order.index) for kind in results[0].kinds},
         "certified_epsilon": max(result.certified_epsilon for result in results),
         "checks": [check for result in results for check in result.to_dict()["checks"]],
     }
-
-
-def _kinds(results: list[AuditResult]) -> dict[str, str]:
-    """Return, for each kind of check, the most serious outcome among the results of the audits."""
-    order = list(KIND_OUTCOMES.values())
-    return {kind: min((result.kinds[kind] for result in results), key=order.index) for kind in results[0].kinds}
 
 
 def _sentence(results: list[AuditResult]) -> str:
@@ -180,11 +157,9 @@ def show(results: list[AuditResult], *, verbose: bool) -> None:
     show_lines([_sentence(results)])
     checks = [check for result in results for check in result.checks]
     count = Counter(check.verdict for check in checks)
-    unjudged = {
-        f"{check.name}: {check.evidence}" for check in checks if check.verdict is Verdict.UNJUDGED
-    }  # in the table
-    lines = dict.fromkeys(line for result in results for line in result.not_looked_at)
-    unseen = [line for line in lines if line not in unjudged]
+    # They stand in the table already
+    unjudged = {f"{check.name}: {check.evidence}" for check in checks if check.verdict is Verdict.UNJUDGED}
+    unseen = dict.fromkeys(line for result in results for line in result.not_looked_at if line not in unjudged)
     if verbose:
         rows = [row for result in results for row in result.rows()]
         show_table("", list(rows[0]), [list(row.values()) for row in rows])

@@ -1,12 +1,11 @@
 """``adept compare``: compare mechanisms at several budgets on one data set, with several seeds."""
 
 from adept.cli.console import progress, show_table, warn
-from adept.cli.exit_status_and_signals import show_lines
+from adept.cli.process import show_lines
+from adept.comparison.comparison import Comparison
 from adept.comparison.config import ALL, CompareConfig
-from adept.comparison.run_comparison import Comparison
+from adept.comparison.trust import TrustComparison
 from adept.report.page import write
-from adept.report.trust_comparison import TrustComparison
-from adept.report.trust_comparison import write as write_trust
 
 
 def main(config: CompareConfig) -> None:
@@ -18,7 +17,7 @@ def main(config: CompareConfig) -> None:
     with progress("rows", lambda: comparison.size) as advance:
         for done in comparison.run():
             advance(done)
-    report = write_trust(comparison) if isinstance(comparison, TrustComparison) else write(comparison.collect())
+    report = write(comparison.collect())
     show_lines([*report.findings[:1], *report.warnings, ""])
     for grid in report.tables:
         show_table(grid.title, grid.headings, grid.sections[""])

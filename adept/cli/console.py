@@ -18,7 +18,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, ProgressColum
 from rich.table import Table
 from rich.text import Text
 
-from adept.cli.exit_status_and_signals import show_lines
+from adept.cli.process import show_lines
 from adept.errors import escape
 
 PIPE_COLUMNS = 160  # width of a table that is not on a terminal

@@ -7,7 +7,7 @@ from typing import Any
 
 from adept.cli.config import EvaluateConfig
 from adept.cli.console import show, warn, write_json
-from adept.cli.exit_status_and_signals import show_lines
+from adept.cli.process import show_lines
 from adept.data.corpus import Corpus, join, read_corpora
 from adept.data.writing import new_directory
 from adept.errors import ConfigurationError
@@ -64,8 +64,8 @@ def run(config: EvaluateConfig) -> Evaluation:
         others |= {LEFT_OUT + left: learn([name for name in names if name != left]) for left in names}
     found = replace(learn(names), others=others)
     if directory:
-        flat = {name: _flat(other) for name, other in others.items()}
-        write_json({**_flat(found), **flat, "classifier": config.classifier}, directory / "result.json")
+        flat = _flat(found) | {name: _flat(other) for name, other in others.items()}
+        write_json({**flat, "classifier": config.classifier}, directory / "result.json")
     return found
 
 

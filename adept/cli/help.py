@@ -91,12 +91,10 @@ def options_of(schema: type[Any], *, prefix: str = "", heading: str = "") -> Ite
                 field = schema.__dataclass_fields__[name]
                 factory = field.default_factory
                 if isinstance(factory, type) and is_dataclass(factory):
-                    inside = f"{prefix}{name}"
+                    inside = prefix + name
                     yield from options_of(factory, prefix=f"{inside}.", heading=f"{inside}: {_summary(factory)}")
                     continue
-                below = (
-                    after.value.value if isinstance(after, ast.Expr) and isinstance(after.value, ast.Constant) else ""
-                )
+                below = getattr(getattr(after, "value", None), "value", "") if isinstance(after, ast.Expr) else ""
                 sentence = " ".join(str(below or described.get(name, "")).split())
                 default = field.default if factory is MISSING else factory()
                 default = REQUIRED if default is MISSING else default
@@ -136,10 +134,7 @@ def config_directory() -> Path:
 
 
 def write_out(command: str, arguments: list[str]) -> list[str]:
-    """Return the arguments without short forms and without Hydra's signs + and ++.
-
-    For example, FILE becomes ``statement=FILE``, and ``+epsilon=8`` becomes ``epsilon=8``.
-    """
+    """Return arguments as NAME=VALUE: FILE becomes ``statement=FILE``, and ++epsilon=8 epsilon=8."""
     first = arguments[0] if command in BARE_WORDS and arguments else "-"
     name, equals, _ = first.partition("=")
     is_option = equals and (not Path(first).exists() or name in (option.name for option in options(command)))
@@ -210,11 +205,7 @@ def help_text(command: str, sentence: str, arguments: list[str]) -> str:
     listed = [*options(command), *(option for name in chosen for option in mechanism_options(name))]
     width = max(72, min(120, shutil.get_terminal_size((100, 24)).columns))
     usage = re.findall(r"^# (adept .+)$", (config_directory() / f"{command}.yaml").read_text("utf-8"), re.MULTILINE)
-    parts = [
-        f"adept {command}: {sentence}",
-        "\n".join(f"  {line}" for line in usage),
-        NOTE.format(command=command),
-    ]
+    parts = [f"adept {command}: {sentence}", "\n".join(f"  {line}" for line in usage), NOTE.format(command=command)]
     first = [{option.heading for option in listed if option.default == REQUIRED}, {"Budget and mechanism", "Budget"}]
     ordered = sorted(listed, key=lambda option: ("." in option.name, *(option.heading not in some for some in first)))
     for heading in dict.fromkeys(option.heading for option in ordered):
@@ -225,19 +216,15 @@ def help_text(command: str, sentence: str, arguments: list[str]) -> str:
 
 def _entry(option: Option, width: int) -> str:
     star = "*" if option.default == REQUIRED else " "
-    value = _place(option.kind) if option.default in (None, REQUIRED) else typed_as(option.default)
+    kind = option.kind.removesuffix(" | None")
+    in_list = re.fullmatch(r"list\[(\w+)\]", kind)
+    place = f"[{PLACEHOLDERS[in_list[1]]},...]" if in_list else PLACEHOLDERS.get(kind, "VALUE")
+    value = place if option.default in (None, REQUIRED) else typed_as(option.default)
     name = f"{star} {option.name}={value}"
     lines = textwrap.wrap(option.sentence, width - INDENT, break_long_words=False)
     if len(name) < INDENT:
         name, lines = f"{name:<{INDENT}}{lines[0] if lines else ''}", lines[1:]
     return "\n".join([name, *(" " * INDENT + line for line in lines)])
-
-
-def _place(kind: str) -> str:
-    kind = kind.removesuffix(" | None")
-    if listed := re.fullmatch(r"list\[(\w+)\]", kind):
-        return f"[{PLACEHOLDERS[listed[1]]},...]"
-    return PLACEHOLDERS.get(kind, "VALUE")
 
 
 def typed_as(value: Any) -> str:

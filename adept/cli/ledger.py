@@ -63,7 +63,7 @@ def _lines(entries: list[LedgerEntry], summed: LedgerSum, limit: float | None) -
         rows += [("another spelling", OTHER_SPELLING), ("without its key", SHOWN_WITHOUT_KEY)]
     pairs = sorted({entry.neighbours for entry in entries if not entry.everywhere})
     if len(pairs) > 1 or any("same" in pair for pair in pairs):
-        rows.append(("holds for", f"{'; and '.join(pairs)}"))
+        rows.append(("holds for", "; and ".join(pairs)))
     if summed.equal > 1:
         together = f"{summed.equal}: if they belong to one person, their budgets add up too"
         rows.append(("equal rows in one release", together))

@@ -22,8 +22,8 @@ import yaml
 from hydra.core.config_store import ConfigStore
 from omegaconf import MISSING, OmegaConf
 
-from adept.cli.exit_status_and_signals import interrupt_on_signals, show_lines
-from adept.cli.help import PRINTING, config_directory, configuration, groups
+from adept.cli.help import FROM_ELSEWHERE, PRINTING, config_directory, configuration, groups
+from adept.cli.process import interrupt_on_signals, show_lines
 from adept.data.labels import FROM_FILE
 from adept.errors import ConfigurationError, printable
 from adept.mechanisms import BY_NAME
@@ -33,7 +33,6 @@ from adept.mechanisms.base import MechanismChoice
 FILES = {"input", "output", "statement", "expect", "schema", "key", "ledger", "approve", "label_descriptions"}
 FILES |= {"examples", "train", "test", "reference", "resume_from", "data.path", "data.broad", "model_dir"}
 FILES |= {"output_dir", "runs", "environments"}
-LEFT_OPEN = {"epsilon", "clip_norm"}  # of a mechanism: the command and the model give them
 NUMBERS = {float: ("a number", "0.5"), int: ("a whole number", "8"), bool: ("true or false", "true")}  # for messages
 BOOLEANS = dict.fromkeys(("true", "yes", "y", "on", "1"), True) | dict.fromkeys(("false", "no", "n", "off", "0"), False)
 DECIMAL_COMMA = re.compile(r"[+-]?\d+,\d+")
@@ -62,7 +61,8 @@ def configure(command: str, arguments: list[str]) -> Any:
         if value == MISSING and name not in given:
             raise ConfigurationError(f"{name} must be given, got nothing: add {name}=...")
     if kind is not None:
-        own = {name: value for name, value in values["mechanism"].items() if name not in LEFT_OPEN or value != MISSING}
+        own = values["mechanism"]
+        own = {name: value for name, value in own.items() if name not in FROM_ELSEWHERE or value != MISSING}
         values["mechanism"] = MechanismChoice(kind, own.pop("epsilon", None), own.pop("clip_norm", None), own)
     return _build(configuration(command), values)
 
@@ -75,9 +75,7 @@ def read_values(command: str, arguments: list[str]) -> tuple[dict[str, Any], Any
     schema, given = configuration(command), dict(argument.split("=", 1) for argument in arguments)
     register(command)
     with hydra.initialize_config_dir(str(config_directory()), version_base="1.3"):
-        composed = hydra.compose(
-            command, [f"{group}={given.pop(group)}" for group in groups(command) if group in given]
-        )
+        composed = hydra.compose(command, [f"{name}={given.pop(name)}" for name in groups(command) if name in given])
     values: Any = OmegaConf.to_container(composed)
     kind = OmegaConf.get_type(composed, "mechanism") if isinstance(values.get("mechanism"), dict) else None
     own = {name: hint for name, hint in _hints(kind, "mechanism.") if hint is not Any}
@@ -103,8 +101,7 @@ def register(command: str) -> None:
     for name, kind in BY_NAME.items():
         node = OmegaConf.structured(kind)
         OmegaConf.set_readonly(node, None)
-        for left_open in LEFT_OPEN & node.keys():
-            node[left_open] = MISSING
+        node.update(dict.fromkeys(FROM_ELSEWHERE & node.keys(), MISSING))
         ConfigStore.instance().store(group="dataclass/mechanism", name=name, node=node)
 
 
@@ -130,10 +127,11 @@ def read_value(name: str, hint: Any, text: str) -> Any:
     Where a list of texts is expected, ``@FILE`` becomes a list whose only item is "@FILE"; the
     command reads the file later.
     """
-    choices = [kind for kind in get_args(hint) if kind is not NoneType] if NoneType in get_args(hint) else [hint]
-    if choices != [hint] and text.lower() == "null":
-        return None
-    [kind], trimmed = choices, text.strip()
+    kind, trimmed = hint, text.strip()
+    if NoneType in get_args(hint):
+        if text.lower() == "null":
+            return None
+        [kind] = set(get_args(hint)) - {NoneType}
     in_brackets = len(trimmed) > 1 and trimmed.startswith("[") and trimmed.endswith("]")
     if kind is Any:  # one value or a list
         kind = str if name in FILES else float

@@ -12,10 +12,9 @@ from urllib.parse import quote
 
 from adept.cli.config import PlayConfig
 from adept.cli.console import warn
-from adept.cli.exit_status_and_signals import DONE, show_lines
+from adept.cli.process import DONE, show_lines
 from adept.errors import ConfigurationError
 
-LOOPBACK_ADDRESSES = ("127.0.0.1", "localhost", "::1")
 MAX_PORTS = 20  # ports to try, beginning with the one that was asked for
 
 
@@ -27,12 +26,12 @@ def main(config: PlayConfig) -> None:
         import uvicorn
 
         from adept.rewriting.loading import load_model
+        from adept.web.sentences import Sentences
         from adept.web.server import Play
-        from adept.web.typed_sentences import Sentences
         from adept.web.uploads import Files
     except ModuleNotFoundError as error:
         raise ConfigurationError(f"adept play needs {error.name}: pip install 'adept-dp[web]'") from None
-    if config.host not in LOOPBACK_ADDRESSES and not config.token:
+    if config.host not in ("127.0.0.1", "localhost", "::1") and not config.token:
         raise ConfigurationError(
             f"host must be this machine's own address without a token, got {config.host}: add token=SECRET"
         )
@@ -46,11 +45,9 @@ def main(config: PlayConfig) -> None:
         if config.browser and sys.stdout.isatty():
             threading.Timer(1.0, webbrowser.open, [address]).start()
         settings: dict[str, Any] = {"log_level": "critical", "access_log": False, "server_header": False}
-        server = uvicorn.Server(
-            uvicorn.Config(play.app(), timeout_keep_alive=30, timeout_graceful_shutdown=1, **settings)
-        )
+        served = uvicorn.Config(play.app(), timeout_keep_alive=30, timeout_graceful_shutdown=1, **settings)
         with contextlib.suppress(KeyboardInterrupt):  # as the line above says, that is how it ends
-            server.run(sockets=[listener])
+            uvicorn.Server(served).run(sockets=[listener])
     if threading.active_count() > 1:
         os._exit(DONE)  # budgets are still being prepared, and nobody waits for them
 

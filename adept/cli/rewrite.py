@@ -3,14 +3,14 @@
 import math
 import os
 from collections.abc import Callable, Iterator
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
 from typing import TypeVar
 
-from adept.cli.budget_table import TEXT_ENDINGS, has_labels, show_rewrite_budgets
+from adept.cli.budgets import TEXT_ENDINGS, has_labels, show_rewrite_budgets
 from adept.cli.config import RewriteConfig, SynthesizeConfig
 from adept.cli.console import progress, warn
-from adept.cli.exit_status_and_signals import Interruptible, show_lines
+from adept.cli.process import Interruptible, show_lines
 from adept.data.column_names import list_names
 from adept.data.corpus import Corpus, find_label_column, read_corpus
 from adept.data.formats import STANDARD_STREAM, Record
@@ -61,16 +61,15 @@ def run(config: RewriteConfig, inputs: Inputs, public: Corpus | None) -> Privacy
     columns = next(iter(first), {})
     labelled = has_labels(config, columns)
     writer = choose_writer(rewriter, options, has_labels=labelled)
-    expected = expected_lines(rewriter, public, labelled=labelled, writer=writer)
-    lines, notes = [*expected, *_column_lines(config, first)], list[CheckedRecords]()
+    lines = [*expected_lines(rewriter, public, labelled=labelled, writer=writer), *_column_lines(config, first)]
     private = foreign_lines(rewriter, first_texts(iter(first), config.text_column))
+    notes: list[CheckedRecords] = []
 
-    def tell() -> None:  # once, as soon as nothing of the file is refused any more
+    @cache  # once, as soon as nothing of the file is refused any more
+    def tell() -> None:
         for line in lines:
             warn(line)
         tell_curator(private)
-        lines.clear()
-        private.clear()
 
     places = rewriter, config.input, config.output
     if config.dry_run:
@@ -134,8 +133,7 @@ def _same(one: str, other: str) -> bool:
 
 def summary(statement: PrivacyStatement, *, output: str, place: str | None) -> list[str]:
     """Return lines about the release; ``place`` is the statement's file, or None in a dry run."""
-    samples = f", {statement.samples} texts each" if statement.samples > 1 else ""
-    by = f"by {statement.mechanism.name}{samples}"
+    by = f"by {statement.mechanism.name}" + (f", {statement.samples} texts each" if statement.samples > 1 else "")
     done = f"rewritten {by}: {output}" if place else f"would be rewritten {by}: dry run, nothing was released"
     labels = "labels (a text can tell them too)" if statement.by_label else "labels"
     copied = [*([labels] if statement.labels == "copy" else []), *statement.kept_columns]
@@ -200,18 +198,9 @@ def run_release(
     title: str,
     begin: Callable[[], None] = lambda: None,
 ) -> Stated:
-    """Call ``release`` with an open ledger and a progress bar, and return the statement.
-
-    ``release`` gets the arguments ``resume``, ``ledger`` and ``progress``. The progress bar has the
-    caption ``title``. Before each step of the progress bar, ``begin`` is called.
-    """
-
-    def advance(count: int) -> None:
-        begin()
-        written(count)
-
-    with open_ledger(config, key, tell=warn) as ledger, progress(title, inputs.estimate) as written:
-        statement = release(resume=config.resume, ledger=ledger, progress=Interruptible(advance))
+    """Call ``release`` with an open ledger and a progress bar; ``begin`` is called before each step."""
+    with open_ledger(config, key, tell=warn) as ledger, progress(title, inputs.estimate) as advance:
+        statement = release(resume=config.resume, ledger=ledger, progress=Interruptible(advance, begin))
         for line in describe_overlap(ledger):
             warn(line)
         return statement

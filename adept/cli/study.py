@@ -9,7 +9,7 @@ import torch
 
 from adept.cli.config import StudyConfig
 from adept.cli.console import progress, show_table, write_json
-from adept.cli.exit_status_and_signals import show_lines
+from adept.cli.process import show_lines
 from adept.data.corpus import load
 from adept.data.writing import new_directory, write_table
 from adept.errors import ConfigurationError
@@ -26,8 +26,7 @@ OPTIONS = ("trials", "records", "dims", "epsilons", "mechanisms", "clip_norm", "
 
 def main(config: StudyConfig) -> None:
     """Run a study, write its table, its figure and ``result.json``, and print its tables."""
-    directory = new_directory(config.output_dir)
-    study = STUDIES[config.study]
+    directory, study = new_directory(config.output_dir), STUDIES[config.study]
     rows = list(study_rows(config))
     write_results(config.study, study.module, rows, directory, statement=study.statement, options=config)
 

@@ -2,7 +2,7 @@
 
 from functools import partial
 
-from adept.cli.budget_table import show_synthesize_budgets, synthetic_floor
+from adept.cli.budgets import show_synthesize_budgets, synthetic_floor
 from adept.cli.config import SynthesizeConfig
 from adept.cli.console import warn
 from adept.cli.rewrite import foreign_lines, print_lines, run_release, statement_place, tell_curator

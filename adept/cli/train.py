@@ -8,8 +8,8 @@ from pathlib import Path
 
 from adept.cli.config import TrainConfig
 from adept.cli.console import show, warn, write_json
-from adept.cli.exit_status_and_signals import is_interrupted
 from adept.cli.overrides import read_value
+from adept.cli.process import is_interrupted
 from adept.data.corpus import Corpus, load
 from adept.data.writing import new_directory
 from adept.errors import ConfigurationError, DataError, Interrupted

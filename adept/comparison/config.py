@@ -12,7 +12,6 @@ if TYPE_CHECKING:
     from adept.mechanisms import LocalRandomizer
 
 PAPER = "paper"  # the rewriter is trained on the very records that it rewrites
-PROTOCOLS = ("disjoint", PAPER)
 REFERENCES = ("identity", "random")  # rows of the table that each model has, for comparison
 SYNTHESIZER, BY_LABEL = "synthesizer", "by_label"  # in the place of a mechanism
 OFF, AUTO = "off", "auto"  # codewords by label
@@ -21,10 +20,7 @@ COPY = "copy"  # labels are public
 JOINT = "joint"  # the decoder writes labels
 JOINT_RESPONSE = "joint_response"  # one symbol with the text
 RANDOMIZED_RESPONSE = "randomized_response"  # labels are released by themselves, with a part of the budget
-MAX_COUNT = 1000  # texts of a record, and processes
 LOCAL, CENTRAL, ALL = "local", "central", "all"
-TRUSTED = (LOCAL, CENTRAL, ALL)
-LABELS = (COPY, JOINT, JOINT_RESPONSE, RANDOMIZED_RESPONSE)
 
 
 @dataclass
@@ -111,8 +107,8 @@ class CompareConfig(Columns):
         from adept.mechanisms import BY_NAME
 
         super().__post_init__()
-        check_choice(TRUSTED, trust=self.trust)
-        check_choice(PROTOCOLS, protocol=self.protocol)
+        check_choice((LOCAL, CENTRAL, ALL), trust=self.trust)
+        check_choice(("disjoint", PAPER), protocol=self.protocol)
         for name in self.classifiers:
             check_choice(("tfidf", "lstm"), classifiers=name)
         if self.trust != LOCAL:
@@ -122,7 +118,7 @@ class CompareConfig(Columns):
         for name in self.mechanisms if self.trust != CENTRAL else ():
             check_choice(BY_NAME, mechanisms=name)
         self.mechanisms = [name for name in self.mechanisms if name not in REFERENCES]  # they are always there
-        check_choice(LABELS, labels=self.labels)
+        check_choice((COPY, JOINT, JOINT_RESPONSE, RANDOMIZED_RESPONSE), labels=self.labels)
         check_choice((OFF, AUTO), label_codewords=self.label_codewords)
         self._check_sizes()
         self._check_labels()
@@ -136,7 +132,7 @@ class CompareConfig(Columns):
             raise ConfigurationError(
                 "epsilons must be positive, got 0: numbers are written with a decimal point, as in [0.5,1]"
             )
-        check_integer(1, MAX_COUNT, samples=self.samples, processes=self.processes)
+        check_integer(1, 1000, samples=self.samples, processes=self.processes)
 
     def _check_synthesizer(self) -> None:
         from adept.mechanisms import Votes

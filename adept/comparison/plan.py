@@ -3,7 +3,7 @@
 A cell determines all properties of its row. The steps that compute the row read the cell and not
 the configuration of the comparison. A new mechanism needs no change to this module. A new
 reference, decoder, baseline or alternative needs a name in this module, a place in ``_list_rows``,
-and a function in ``adept.comparison.compute_row`` that computes its texts.
+and a function in ``adept.comparison.rows`` that computes its texts.
 """
 
 from collections.abc import Iterator, Sequence
@@ -25,8 +25,7 @@ from adept.mechanisms import BY_NAME, LearnedCodebook
 NONE, PUBLIC = "none", "public_only"  # in the place of a mechanism
 NAMES, NAMES_DIRECTLY = "names", "names_directly"  # texts chosen by label names, and test texts compared with the names
 EXAMPLES = "examples"  # the labelled examples to which the model was adapted
-BY_NAMES = (NAMES, NAMES_DIRECTLY)
-NO_RECORDS = (*BY_NAMES, EXAMPLES)  # references that public knowledge about the labels gives by itself
+NO_RECORDS = (NAMES, NAMES_DIRECTLY, EXAMPLES)  # references that public knowledge about the labels gives by itself
 LSTM = "lstm"  # the decoder of a model
 PUBLIC_TEXTS = "public"  # the decoder of a synthesizer
 DESCRIBED = "codec"  # the decoder of descriptions
@@ -35,8 +34,8 @@ VOTE = "vote"  # labels that are counted with their texts
 TOKEN_WISE = ("token_response", "token_exponential")  # alternatives that replace each word
 PROMPTED, REDACTED = "prompt_sampling", "redaction"  # DP-Prompt on our decoder, and rules without a guarantee
 ALTERNATIVES = (*TOKEN_WISE, PROMPTED, REDACTED)
-WITHOUT_BUDGET = (NONE, PUBLIC, *NO_RECORDS, REDACTED, *REFERENCES)
-IDENTITY, IDENTITY_SAMPLES = "identity", 2  # its texts repeat nothing
+WITHOUT_MODEL = (NONE, PUBLIC, *NO_RECORDS)  # references whose text no decoder wrote
+IDENTITY_SAMPLES = 2  # its texts repeat nothing
 
 
 @dataclass(frozen=True)
@@ -94,7 +93,7 @@ def plan_comparison(config: CompareConfig, *, examples: bool = False) -> Schedul
 
 
 def _list_rows(config: CompareConfig, examples: bool) -> Iterator[tuple[str, ModelKind | None]]:
-    yield from ((name, None) for name in (NONE, *BY_NAMES))
+    yield from ((name, None) for name in (NONE, NAMES, NAMES_DIRECTLY))
     if examples:
         yield EXAMPLES, None
     if config.baselines and config.protocol == "disjoint":
@@ -120,10 +119,10 @@ def _choose_model(config: CompareConfig, name: str) -> ModelKind:
 
 
 def _resolve(config: CompareConfig, name: str, model: ModelKind | None) -> list[Cell]:
-    budgets: Sequence[float | None] = [None] if name in WITHOUT_BUDGET else config.epsilons
+    budgets: Sequence[float | None] = [None] if name in (*WITHOUT_MODEL, REDACTED, *REFERENCES) else config.epsilons
     decoder = _choose_decoder(config, name)
     samples = 1 if decoder is None or name in ALTERNATIVES else config.samples
-    samples = min(samples, IDENTITY_SAMPLES) if name == IDENTITY else samples
+    samples = min(samples, IDENTITY_SAMPLES) if name == "identity" else samples
     measured = decoder is not None and (config.baselines or config.alternatives)
     return [
         Cell(name, budget, decoder, classifier, model, samples, *_treat_labels(config, name, budget), measured)
@@ -133,7 +132,7 @@ def _resolve(config: CompareConfig, name: str, model: ModelKind | None) -> list[
 
 
 def _choose_decoder(config: CompareConfig, name: str) -> str | None:
-    if name in (NONE, PUBLIC, *NO_RECORDS):
+    if name in WITHOUT_MODEL:
         return None
     if config.trust == CENTRAL:
         return PUBLIC_TEXTS
@@ -143,7 +142,7 @@ def _choose_decoder(config: CompareConfig, name: str) -> str | None:
 
 
 def _treat_labels(config: CompareConfig, name: str, budget: float | None) -> tuple[str, float | None]:
-    if name in (NONE, PUBLIC, *NO_RECORDS):
+    if name in WITHOUT_MODEL:
         return COPY, None
     if config.trust == CENTRAL:
         return VOTE, None

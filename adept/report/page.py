@@ -11,12 +11,14 @@ from typing import Any
 import yaml
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
-from adept.comparison.audits_attacks_examples import ATTACK_CONFIDENCE, AUDIT_TRIALS
+from adept.attacks.attack_game import AttackRow, per_hundred
 from adept.comparison.config import PAPER, CompareConfig
+from adept.comparison.evidence import ATTACK_CONFIDENCE, AUDIT_TRIALS
 from adept.comparison.plan import ALTERNATIVES, NO_RECORDS
-from adept.comparison.results import AuditVerdict, Example, ResultRow, Results, exceeds
+from adept.comparison.results import AttackedRelease, AuditVerdict, Example, ResultRow, Results, exceeds
+from adept.comparison.trust import TrustResults
 from adept.mechanisms.guarantee import words
-from adept.report import accuracy_figures, attack_section
+from adept.report import figures
 from adept.report.table import (
     MAJORITY,
     METRICS,
@@ -24,27 +26,19 @@ from adept.report.table import (
     QUALITY,
     ComparisonTable,
     Curve,
+    Grid,
     Line,
     name_model,
     table,
     title,
 )
+from adept.report.trust import accuracy_grid
 
-FIGURE, HEADLINE = "comparison.svg", "headline.svg"
 MAX_WORDS = 25  # of a text that is shown
 ABSENT = "–"
 GOOD_REWRITER = 0.8  # least share of the accuracy that a rewriter keeps without noise
 LEARNED = {"codec": {"description"}, "codebook": {"codebook", "learned_codebook"}}  # what mechanisms use of a model
 FAIR_HEADINGS = ("text by", "claimed eps", "true eps", "accuracy", "macro-F1", "above the best floor")
-
-
-@dataclass(frozen=True)
-class Grid:
-    """A table of the page: a title, column headings, and a section of rows for each model."""
-
-    title: str
-    headings: list[str]
-    sections: dict[str, list[list[str]]]
 
 
 @dataclass(frozen=True)
@@ -57,32 +51,28 @@ class Report:
     warnings: list[str]
 
 
-def write(results: Results) -> Report:
-    """Write ``report.html`` and ``figures/*.svg`` into a comparison's directory."""
+def write(results: Results | TrustResults) -> Report:
+    """Write ``report.html`` and ``figures/*.svg`` into the directory of each comparison."""
+    if isinstance(results, TrustResults):
+        for part in results.parts:
+            write(part)
+        return Report(results.table, [accuracy_grid(results.rows)], [], [])
     directory, lines = Path(results.config.output_dir), table(results.rows)
-    drawn = {FIGURE: accuracy_figures.draw(lines), HEADLINE: accuracy_figures.draw_headline(lines)}
+    drawn = {"comparison": figures.draw(lines), "headline": figures.draw_headline(lines)}
     (directory / "figures").mkdir(exist_ok=True)
     for name, svg in drawn.items():
-        (directory / "figures" / name).write_text(svg, "utf-8")
-    said = context(results, lines)
-    environment = Environment(
-        loader=PackageLoader("adept.report"),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    path = directory / "report.html"
-    page = environment.get_template("page.html.jinja")
-    # As they were saved, without the prologue, which has no place in HTML.
-    embedded = {name.removesuffix(".svg"): svg[svg.index("<svg") :] for name, svg in drawn.items()}
-    path.write_text(page.render(figures=embedded, **said), "utf-8")
+        (directory / "figures" / f"{name}.svg").write_text(svg, "utf-8")
+    said, path = context(results, lines), directory / "report.html"
+    layout: dict[str, Any] = {"autoescape": True, "trim_blocks": True, "lstrip_blocks": True}
+    environment = Environment(loader=PackageLoader("adept.report"), undefined=StrictUndefined, **layout)
+    embedded = {name: svg[svg.index("<svg") :] for name, svg in drawn.items()}  # HTML has no place for a prologue
+    path.write_text(environment.get_template("page.html.jinja").render(figures=embedded, **said), "utf-8")
     return Report(path, [budget_grid(lines, metric) for metric in METRICS], said["findings"], said["warnings"])
 
 
 def context(results: Results, lines: ComparisonTable) -> dict[str, Any]:
     """Return all values that the page shows, under the names that its template uses."""
-    config, attacked = results.config, attack_section.describe_attacks(results.attacks)
+    config, attacked = results.config, describe_attacks(results.attacks)
     first = next(line.row for line in lines.texts if line.row.mechanism == "none")
     return {
         "config": config,
@@ -113,41 +103,83 @@ def context(results: Results, lines: ComparisonTable) -> dict[str, Any]:
 
 def describe_claim(audited: AuditVerdict, lines: ComparisonTable) -> dict[str, Any]:
     """Return a mechanism's claimed and true epsilons, and the audit's verdict on the claim."""
-    own = [
-        line for line in lines.texts if line.row.mechanism == audited.mechanism and line.row.claimed_epsilon is not None
-    ]
-    spent = dict(sorted((line.row.claimed_epsilon or 0.0, line.row.epsilon) for line in own))
+    curves = [curve for curve in lines.curves if curve.mechanism == audited.mechanism]
+    spent = dict(sorted((epsilon, line.row.epsilon) for curve in curves for epsilon, line in curve.at.items()))
+    false = any(curve.false_claim for curve in curves)
+    found = f"violation found: {audited.evidence}" if audited.violated else "no violation found, which is no proof"
     return {
         "audited": audited,
-        "title": own[0].title,
+        "title": curves[0].title,
         "claimed": ", ".join(f"{epsilon:g}" for epsilon in spent),
-        "true": ", ".join(map(words, spent.values())) if any(line.false_claim for line in own) else "",
-        "verdict": verdict(audited),
+        "true": ", ".join(map(words, spent.values())) if false else "",
+        "verdict": f"{found}; certified epsilon at least {audited.certified_epsilon:.3g}",
         "command": audited.mechanism not in ALTERNATIVES,  # the command line can audit it again
     }
 
 
-def verdict(audited: AuditVerdict) -> str:
-    """Return an audit's verdict in words."""
-    certified = f"certified epsilon at least {audited.certified_epsilon:.3g}"
-    if audited.violated:
-        return f"violation found: {audited.evidence}; {certified}"
-    return f"no violation found, which is no proof; {certified}"
+def describe_attacks(found: Sequence[AttackedRelease]) -> dict[str, Any]:
+    """Return lines of the table, sentences on refuted claims, and warnings of defective mechanisms."""
+    attacks = [
+        (attacked, row) for attacked in sorted(found, key=lambda one: one.claimed_epsilon) for row in attacked.rows
+    ]
+    groups: dict[str, list[tuple[list[str], bool]]] = {}
+    refuted: dict[str, str] = {}
+    for attacked, row in attacks:
+        groups.setdefault(title(attacked.mechanism), []).append((_attack_cells(attacked, row), row.refutes_any))
+        if row.refutes_any:
+            refuted.setdefault(attacked.mechanism, _refutation(attacked, row))
+    harmless = ["Attacks on single releases found nothing that a claim does not allow, which is no proof."]
+    defects = [
+        f"{title(attacked.mechanism)} at epsilon {attacked.claimed_epsilon:g} gave away more than its true epsilon of "
+        f"{words(attacked.epsilon)} permits: {row.words} So the mechanism, or the bound, has a defect; do not use it."
+        for attacked, row in attacks
+        if row.beyond_bound
+    ]
+    return {"lines": groups, "findings": list(refuted.values()) or harmless[: len(attacks)], "defects": defects}
+
+
+def _attack_cells(attacked: AttackedRelease, row: AttackRow) -> list[str]:
+    false = exceeds(attacked.epsilon, attacked.claimed_epsilon)
+    slots = "" if row.success == "exact" else ", slot values"
+    verdict = "claim refuted" if row.refutes_any else "within the claim"
+    return [
+        f"{attacked.claimed_epsilon:g}" + (f" (true {words(attacked.epsilon)})" if false else ""),
+        f"{row.detail['candidates']:,} {'private' if row.knows == 'pool' else 'in all'}{slots}",
+        f"{_of_hundred(row.rate.value)} ({_of_hundred(row.rate.low)} to {_of_hundred(row.rate.high)})",
+        *map(_of_hundred, (row.claimed_bound, row.bound, row.optimum, row.detail.get("beyond_claim"))),
+        "beyond the truth: a defect" if row.beyond_bound else verdict,
+    ]
+
+
+def _of_hundred(share: float | None) -> str:
+    return ABSENT if share is None else per_hundred(share).replace("fewer than", "<")
+
+
+def _refutation(attacked: AttackedRelease, row: AttackRow) -> str:
+    what = "record" if row.success == "exact" else "record’s slot values"
+    crowd = "private utterances" if row.knows == "pool" else "utterances that could have been said"
+    finding = (
+        f"What a release gives away ({title(attacked.mechanism)}, claimed epsilon {attacked.claimed_epsilon:g}, "
+        f"a {what} among {row.detail['candidates']:,} {crowd}): of 100 guesses {per_hundred(row.rate.value)} are right, "
+        f"where the claim allows {per_hundred(row.claimed_bound)}"
+    )
+    if beyond := row.detail.get("beyond_claim"):
+        finding += f", and {per_hundred(beyond)} of 100 releases change the odds more than it allows"
+    return f"{finding}."
 
 
 def _examples(examples: Sequence[Example]) -> dict[str, Any]:
-    if not examples:
-        return {"examples": [], "example_headings": []}
-    columns = list(dict.fromkeys(title(row.mechanism) for row, _ in examples[0].rewrites))
-    columns.sort(key=lambda name: name == "random")
-    original = ["original record"] if examples[0].original is not None else []
-    return {"examples": [_cells(example, columns) for example in examples], "example_headings": original + columns}
-
-
-def _cells(example: Example, columns: list[str]) -> list[list[tuple[str, str]]]:
-    own = [] if example.original is None else [[("", example.original)]]
-    shown = [(title(row.mechanism), (_spent(row), text)) for row, text in example.rewrites]
-    return own + [[cell for column, cell in shown if column == name] for name in columns]
+    columns: list[str] = []
+    if examples:
+        columns = list(dict.fromkeys(title(row.mechanism) for row, _ in examples[0].rewrites))
+        columns.sort(key=lambda name: name == "random")
+    lines = []
+    for example in examples:
+        shown = [(title(row.mechanism), (_spent(row), text)) for row, text in example.rewrites]
+        own = [] if example.original is None else [[("", example.original)]]
+        lines.append(own + [[cell for column, cell in shown if column == name] for name in columns])
+    original = ["original record"] if examples and examples[0].original is not None else []
+    return {"examples": lines, "example_headings": original + columns}
 
 
 def _spent(row: ResultRow) -> str:
@@ -186,8 +218,8 @@ def fair_grid(table: ComparisonTable, classifier: str) -> Grid:
     for line in chosen:
         found.setdefault(line.model or "without a model", []).append(_fair_line(line, quality))
     headings = [*FAIR_HEADINGS, *(QUALITY[name] for name in quality)]
-    last = [MAJORITY, ABSENT, "0", table.levels["accuracy"][MAJORITY].spread]
-    found["without a model"].append([*last, *[ABSENT] * (len(headings) - len(last))])
+    last = [MAJORITY, ABSENT, "0", table.levels["accuracy"][MAJORITY].spread, *[ABSENT] * (2 + len(quality))]
+    found["without a model"].append(last)
     return Grid(classifier, headings, found)
 
 
@@ -241,14 +273,13 @@ def _means(table: ComparisonTable, mechanism: str) -> list[float]:
 
 def warn_of_seen_records(config: CompareConfig) -> list[str]:
     """Return a warning if the model was trained on the same records that it rewrites."""
-    if config.protocol != PAPER:
-        return []
     used = [word for word, names in LEARNED.items() if names & set(config.mechanisms)]
     public = f", and its {' and '.join(used)} {'is' if len(used) == 1 else 'are'} not public" if used else ""
-    return [
+    warning = (
         "No guarantee of this page holds for its records, because the rewriter was trained on them (protocol paper). With "
         f"any mechanism, the text of one record may hold what the model learned from another{public}."
-    ]
+    )
+    return [warning] if config.protocol == PAPER else []
 
 
 def warn_of_short_training(config: CompareConfig, table: ComparisonTable) -> list[str]:
@@ -266,12 +297,11 @@ def warn_of_short_training(config: CompareConfig, table: ComparisonTable) -> lis
         for line in decoded
         if line.row.claimed_epsilon and line.accuracy.mean - _error(line) > identity.get(line.model, math.inf)
     ]
-    if not low and not above:
-        return []
-    return [
+    warning = (
         f"Training was too short to judge: {'; '.join([*low, *above[:1]])}. Train longer (trainer.max_epochs) before you "
         "compare mechanisms."
-    ]
+    )
+    return [warning] if low or above else []
 
 
 def _error(line: Line) -> float:
@@ -284,12 +314,11 @@ def warn_of_losses(table: ComparisonTable) -> list[str]:
     [text] = _means(table, "none")
     identity = [line for line in table.texts if line.row.mechanism == "identity"]
     lost = [f"{line.accuracy} ({line.model})" for line in identity if line.accuracy.mean < GOOD_REWRITER * text]
-    if not lost:
-        return []
-    return [
+    warning = (
         f"The rewriter itself loses much of the text: without any noise (identity) the accuracy is {', '.join(lost)}, "
         f"that of the text {text:.3f}. No budget gives it back; more dimensions, topics or longer training may."
-    ]
+    )
+    return [warning] if lost else []
 
 
 def warn_of_floors(table: ComparisonTable) -> list[str]:
@@ -297,18 +326,17 @@ def warn_of_floors(table: ComparisonTable) -> list[str]:
     free = {name: mean(found) for name in NO_RECORDS if (found := _means(table, name))}
     if not free:
         return []
-    best = max(free, key=lambda name: free[name])
+    best = max(free, key=free.__getitem__)
     wasted = {
-        curve.title: [epsilon for epsilon in curve.at if _accuracy(curve, epsilon) <= free[best]]
+        curve.title: [f"{epsilon:g}" for epsilon in curve.at if _accuracy(curve, epsilon) <= free[best]]
         for curve in table.curves
     }
-    lines = [f"{name} at {', '.join(f'{epsilon:g}' for epsilon in spent)}" for name, spent in wasted.items() if spent]
-    if not lines:
-        return []
-    return [
+    lines = "; ".join(f"{name} at {', '.join(spent)}" for name, spent in wasted.items() if spent)
+    warning = (
         f"Without any record, an accuracy of {free[best]:.3f} is possible: {title(best)}. These budgets buy nothing "
-        f"above that: {'; '.join(lines)}."
-    ]
+        f"above that: {lines}."
+    )
+    return [warning] if lines else []
 
 
 def warn_of_flat_parts(table: ComparisonTable) -> list[str]:

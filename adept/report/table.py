@@ -14,7 +14,7 @@ from adept.comparison.plan import ALTERNATIVES, NO_RECORDS, NONE, PUBLIC, REDACT
 from adept.comparison.results import ResultRow, SeedMean, exceeds
 from adept.evaluation.metrics import OTHER, PAIRED
 from adept.mechanisms import BY_NAME
-from adept.plot_style import NAMES, group_rows
+from adept.plotting import NAMES, group_rows
 
 METRICS = {"accuracy": "accuracy", "macro_f1": "macro-F1"}
 QUALITY = {name: name for name in ("bleu", "distinct", "perplexity", *PAIRED, "fluency", "verbatim_public")}
@@ -69,6 +69,15 @@ class ComparisonTable:
     curves: list[Curve]
     levels: dict[str, dict[str, SeedMean]]  # by metric and name
     classifiers: list[str]
+
+
+@dataclass(frozen=True)
+class Grid:
+    """A table of the page: a title, column headings, and a section of rows for each model."""
+
+    title: str
+    headings: list[str]
+    sections: dict[str, list[list[str]]]
 
 
 def table(rows: Sequence[ResultRow]) -> ComparisonTable:

@@ -19,7 +19,7 @@ from typing import Any
 
 from adept.errors import ConfigurationError
 from adept.mechanisms.odds import check_bound
-from adept.plot_style import Table, colours, columns, drawing, group_rows, log_axis
+from adept.plotting import Table, colours, columns, drawing, group_rows, log_axis
 
 EPSILONS = (1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0, 128.0)
 CANDIDATES = (2, 10, 100, 1000)

@@ -20,7 +20,7 @@ from adept.errors import ConfigurationError
 from adept.mechanisms import BY_NAME, Codebook, Mechanism, PrivUnit, Selection
 from adept.mechanisms.clip_to_grid import clip_latents
 from adept.mechanisms.privunit import optimal_cap
-from adept.plot_style import COLOURS, INK, NAMES, Table, columns, drawing, group_rows, legend, log_axis
+from adept.plotting import COLOURS, INK, NAMES, Table, columns, drawing, group_rows, legend, log_axis
 from adept.ranges import check_choice
 from adept.studies.limits import EPSILONS, capacity
 

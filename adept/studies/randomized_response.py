@@ -31,7 +31,7 @@ from scipy.stats import norm
 
 from adept.audit.stats.confidence_bounds import clopper_pearson
 from adept.mechanisms import RandomizedResponse, ScalarLaplace
-from adept.plot_style import PALETTE, Table, drawing, group_rows, legend, log_axis
+from adept.plotting import PALETTE, Table, drawing, group_rows, legend, log_axis
 from adept.ranges import check_choice, check_integer
 
 EPSILONS = (0.25, 0.5, 1.0, 2.0, 4.0, 8.0)

@@ -25,7 +25,7 @@ from torch import Tensor
 
 from adept.audit.stats.confidence_bounds import clopper_pearson
 from adept.errors import ConfigurationError
-from adept.plot_style import INK, Table, colours, columns, drawing, group_rows, legend, number
+from adept.plotting import INK, Table, colours, columns, drawing, group_rows, legend, number
 from adept.ranges import check_choice
 
 EPSILONS = (0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0)

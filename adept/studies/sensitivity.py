@@ -22,7 +22,7 @@ from torch import Tensor
 from adept.audit.stats.confidence_bounds import clopper_pearson
 from adept.errors import ConfigurationError
 from adept.mechanisms.clip_to_grid import clip_latents
-from adept.plot_style import INK, Table, colours, drawing, group_rows, legend, log_axis, number
+from adept.plotting import INK, Table, colours, drawing, group_rows, legend, log_axis, number
 
 DIMS = (2, 4, 8, 16, 32)
 PUBLISHED_PAIRS = 10_000

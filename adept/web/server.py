@@ -36,8 +36,8 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from adept.errors import AdeptError, ConfigurationError
 from adept.rewriting.budget_estimates import ADVICE
 from adept.web import earlier_results
-from adept.web.attacker_view import PEOPLE, worst_pair
-from adept.web.typed_sentences import DEFAULT, MAX_SENTENCE_CHARACTERS, OURS, STOPS, Release, Sentences
+from adept.web.reader import PEOPLE, worst_pair
+from adept.web.sentences import DEFAULT, MAX_SENTENCE_CHARACTERS, OURS, STOPS, Release, Sentences
 from adept.web.uploads import MAX_UPLOAD_BYTES, Choices, Dropped, Files
 
 MAX_WORKERS = 2  # threads of torch
@@ -45,29 +45,26 @@ MAX_QUESTION_BYTES = 64 * 2**10
 PROOFS = {
     "ours": ("adept.mechanisms.learned_codebook", "adept.mechanisms.description"),
     "original": ("adept.mechanisms.laplace",),
-    "reader": ("adept.web.attacker_view", "adept.attacks.success_bounds"),
+    "reader": ("adept.web.reader", "adept.attacks.success_bounds"),
     "shuffled": ("adept.mechanisms.shuffling",),
     "central": ("adept.mechanisms.central_counts",),
 }
-POLICY = (
-    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; frame-src 'self'; "
-    "form-action 'none'; base-uri 'none'; frame-ancestors 'none'"
-)
 # A report that lies in a directory may hold anything: it is shown in a frame that runs nothing and
 # loads nothing.
 SANDBOXED = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; frame-ancestors 'self'; sandbox"
 HEADERS = {
-    "Content-Security-Policy": POLICY,
+    "Content-Security-Policy": (
+        "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; frame-src 'self'; "
+        "form-action 'none'; base-uri 'none'; frame-ancestors 'none'"
+    ),
     "X-Content-Type-Options": "nosniff",
     "Referrer-Policy": "no-referrer",
     "Cross-Origin-Opener-Policy": "same-origin",
     "Cross-Origin-Resource-Policy": "same-origin",
     "Cache-Control": "no-store",
 }
-LOOPBACK_HOSTS = ("127.0.0.1", "localhost", "[::1]")
 CHOICES: dict[str, Any] = {"epsilon": int | float, "label_set": list, "max_records_per_person": int, "again": bool}
 CHOICES |= dict.fromkeys(("text_column", "label_column", "labels", "person_column"), str)
-SHOWN_FIELDS = ("records", "columns", "labels", "done", "running", "finished", "error")  # of a file
 
 Answer = TypeVar("Answer")
 
@@ -116,13 +113,9 @@ class Play:
     async def page(self, request: Request) -> Response:
         """Answer with the page as HTML."""
         page = self._templates.get_template("page.html.jinja")
-        return HTMLResponse(
-            page.render(
-                stops=STOPS, default=STOPS.index(DEFAULT), mechanisms=self.sentences.mechanisms, ours=OURS,
-                longest=MAX_SENTENCE_CHARACTERS, people=PEOPLE, runs=earlier_results.runs(self.runs), ledger=self.files.ledger,
-                advice=ADVICE,
-            )
-        )  # fmt: skip
+        shown = {"mechanisms": self.sentences.mechanisms, "ours": OURS, "people": PEOPLE, "advice": ADVICE}
+        shown |= {"stops": STOPS, "default": STOPS.index(DEFAULT), "longest": MAX_SENTENCE_CHARACTERS}
+        return HTMLResponse(page.render(shown, runs=earlier_results.runs(self.runs), ledger=self.files.ledger))
 
     async def proof(self, request: Request) -> Response:
         """Answer with a mechanism's claims and proofs, which are the docstrings of its modules."""
@@ -241,7 +234,7 @@ class Guarded:
     def _refused(self, scope: Scope) -> tuple[int, str] | None:
         headers = Headers(scope=scope)
         host, origin = headers.get("host", ""), headers.get("origin")
-        if self.token is None and re.sub(r":\d+$", "", host) not in LOOPBACK_HOSTS:
+        if self.token is None and re.sub(r":\d+$", "", host) not in ("127.0.0.1", "localhost", "[::1]"):
             return 421, "only this machine can open this page: open it at 127.0.0.1"
         if origin is not None and origin.split("://")[-1] != host:
             return 403, "another page must not ask this one"
@@ -323,4 +316,5 @@ def _choices(asked: dict[str, Any]) -> Choices:
 
 
 def _describe(dropped: Dropped) -> dict[str, Any]:
-    return {name: getattr(dropped, name) for name in SHOWN_FIELDS}
+    shown = ("records", "columns", "labels", "done", "running", "finished", "error")
+    return {name: getattr(dropped, name) for name in shown}

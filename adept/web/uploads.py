@@ -9,6 +9,7 @@ import shutil
 import tempfile
 import time
 from dataclasses import dataclass, field
+from functools import partial
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -125,22 +126,13 @@ class Files:
         request = self._request(dropped, choices)
         rewriter, options = open_release(request)
         key = secret_key(None)
-
-        def progress(count: int) -> None:
-            dropped.done = count
-
+        place, progress = (str(dropped.source), str(dropped.target)), partial(setattr, dropped, "done")
         with open_ledger(request, key) as ledger:
-            place = str(dropped.source), str(dropped.target)
             release_file(rewriter, *place, options=options, key=key, ledger=ledger, progress=progress)
 
     def _request(self, dropped: Dropped, choices: Choices) -> ReleaseRequest:
-        return ReleaseRequest(
-            **choices,
-            model_dir=self.model_dir,
-            ledger=self.ledger or NO_LEDGER,
-            delimiter=dropped.reading.delimiter,
-            card=True,
-        )
+        own = choices | {"model_dir": self.model_dir, "delimiter": dropped.reading.delimiter}
+        return ReleaseRequest(**own, ledger=self.ledger or NO_LEDGER, card=True)
 
     def _forget_old(self) -> None:
         now = time.monotonic()

@@ -20,7 +20,7 @@ from wild.environments import NotInstalled, build_environment, isolated
 from adept import audit
 from adept.audit import AuditResult, Claim, NotJudged, Verdict
 from adept.errors import ConfigurationError
-from adept.plot_style import INK, VERDICT_COLOURS, Table, drawing
+from adept.plotting import INK, VERDICT_COLOURS, Table, drawing
 from adept.ranges import check_choice
 
 CONFIDENCE = 0.999  # one run refutes no true claim with at least this probability

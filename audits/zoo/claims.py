@@ -18,7 +18,7 @@ from adept import audit
 from adept.audit import Claim, NotJudged
 from adept.data.corpus import DataConfig, load
 from adept.mechanisms import DPText, OriginalLaplace
-from adept.plot_style import INK, VERDICT_COLOURS, Table, drawing
+from adept.plotting import INK, VERDICT_COLOURS, Table, drawing
 from adept.ranges import check_choice
 
 TRIALS = 20_000

@@ -10,10 +10,10 @@ from comparing import compare, unaudited
 from tiny import TINY_SIZES
 
 from adept.attacks.likelihood import read_candidates
-from adept.comparison import audits_attacks_examples
+from adept.comparison import evidence
+from adept.comparison.comparison import Comparison
 from adept.comparison.config import CompareConfig
 from adept.comparison.results import AttackedRelease
-from adept.comparison.run_comparison import Comparison
 from adept.data.corpus import DataConfig, load
 from adept.errors import ConfigurationError
 from adept.mechanisms import BY_NAME
@@ -24,8 +24,8 @@ MECHANISMS = ["learned_codebook", "original", "sqrt_n"]
 
 @pytest.fixture(autouse=True)
 def _few(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(audits_attacks_examples, "SECRETS", 60)
-    monkeypatch.setattr(audits_attacks_examples, "CANDIDATES", 300)
+    monkeypatch.setattr(evidence, "SECRETS", 60)
+    monkeypatch.setattr(evidence, "CANDIDATES", 300)
 
 
 def config(directory: Path, model: Path, **changes: object) -> CompareConfig:
@@ -64,7 +64,7 @@ def test_each_mechanism_is_attacked_once_at_each_budget_and_saved(
     assert original.rows[0].refutes_claim or original.rows[0].detail["beyond_claim"]  # each release says it
     table = list(csv.DictReader((tmp_path / "attacks.csv").read_text().splitlines()))
     assert [float(line["rate"]) for line in table] == [row.rate.value for one in found for row in one.rows]
-    monkeypatch.setattr(audits_attacks_examples, "play", lambda *_, **__: pytest.fail("attacked again"))
+    monkeypatch.setattr(evidence, "play", lambda *_, **__: pytest.fail("attacked again"))
     assert attacked(asked) == found
     assert attacked(replace(asked, attacks=False)) == []
 
@@ -86,7 +86,7 @@ def test_a_comparison_grows_by_attacks_which_are_made_where_its_rows_are(
         assert not (tmp_path / "attacks").exists()
         grown = Comparison(replace(asked, attacks=True))
         assert list(grown.run()) == list(range(1, len(rows) + 1))
-        monkeypatch.setattr(audits_attacks_examples, "play", lambda *_, **__: pytest.fail("attacked again"))
+        monkeypatch.setattr(evidence, "play", lambda *_, **__: pytest.fail("attacked again"))
         results = grown.collect()
     assert results.rows == rows
     assert len(results.attacks) == 1

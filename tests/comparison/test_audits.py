@@ -6,12 +6,12 @@ from types import SimpleNamespace
 import pytest
 from audit.asking import only
 
-from adept.comparison import audits_attacks_examples as verdicts
+from adept.comparison import evidence as verdicts
 from adept.comparison.config import CompareConfig
-from adept.comparison.one_seed import Trial
-from adept.comparison.output_directory import Store
 from adept.comparison.plan import plan_comparison
 from adept.comparison.results import AuditVerdict
+from adept.comparison.store import Store
+from adept.comparison.trial import Trial
 from adept.data.corpus import Corpus
 from adept.report.page import verdict
 

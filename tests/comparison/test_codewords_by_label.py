@@ -7,12 +7,12 @@ import broad
 import pytest
 from comparing import compared
 
-from adept.comparison import one_seed
+from adept.comparison import trial
 from adept.comparison.config import CompareConfig
 from adept.comparison.plan import plan_comparison
 from adept.data.corpus import DataConfig
 from adept.errors import ConfigurationError
-from adept.report.accuracy_figures import choose_curves
+from adept.report.figures import choose_curves
 from adept.report.table import table
 
 
@@ -44,7 +44,7 @@ def test_its_row_stands_beside_those_of_the_mechanisms(
     topic_run: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with broad.model_of(topic_run) as parts:
-        monkeypatch.setattr(one_seed, "load_model", lambda *_: parts)
+        monkeypatch.setattr(trial, "load_model", lambda *_: parts)
         rows = {row.mechanism: row for row in compared(config(topic_run, tmp_path / "c"))}
     own = rows["by_label"]
     assert (own.epsilon, own.claimed_epsilon, own.labels, own.decoder) == (4.0, 4.0, "copy", "codec")

@@ -10,7 +10,7 @@ from functools import partial
 import pytest
 from hanging import PATIENCE_SECONDS
 
-from adept.comparison.run_comparison import in_processes
+from adept.comparison.comparison import in_processes
 from adept.errors import DataError
 
 
@@ -26,9 +26,8 @@ def test_a_process_that_is_killed_is_one_line_and_leaves_no_others() -> None:
 @pytest.mark.slow
 def test_processes_end_with_one_that_is_killed() -> None:
     """A stream ends when the last process that holds it has ended."""
-    program = (
-        "import time; from functools import partial; from adept.comparison.run_comparison import in_processes; "
-        + ("list(in_processes([partial(print, 'at work', flush=True), partial(time.sleep, 3600)], processes=2))")
+    program = "import time; from functools import partial; from adept.comparison.comparison import in_processes; " + (
+        "list(in_processes([partial(print, 'at work', flush=True), partial(time.sleep, 3600)], processes=2))"
     )
     with subprocess.Popen([sys.executable, "-c", program], stdout=subprocess.PIPE, text=True) as asking:
         assert asking.stdout is not None

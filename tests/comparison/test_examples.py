@@ -8,14 +8,14 @@ import pytest
 from comparing import compared
 from tiny import TINY_MODEL
 
-from adept.comparison import audits_attacks_examples
-from adept.comparison.audits_attacks_examples import WITHHELD, bare, spread
-from adept.comparison.compute_row import obtain_row
+from adept.comparison import evidence
 from adept.comparison.config import CompareConfig
-from adept.comparison.one_seed import Trial
-from adept.comparison.output_directory import Store
+from adept.comparison.evidence import WITHHELD, bare, spread
 from adept.comparison.plan import plan_comparison
 from adept.comparison.results import Example, WrittenTexts
+from adept.comparison.rows import obtain_row
+from adept.comparison.store import Store
+from adept.comparison.trial import Trial
 from adept.data.corpus import DataConfig, load
 from adept.models.config import ModelConfig, TrainerConfig
 
@@ -43,7 +43,7 @@ def examples(finished: CompareConfig, **changes: object) -> list[Example]:
     store.config = replace(finished, **changes)  # type: ignore[arg-type]
     trial = Trial(store, load(finished.data), 0)
     found = [(cell, obtain_row(trial, cell)) for cell in plan_comparison(finished).cells]
-    return audits_attacks_examples.choose_examples(trial, [(cell, row) for cell, row in found if row])
+    return evidence.choose_examples(trial, [(cell, row) for cell, row in found if row])
 
 
 def private(finished: CompareConfig) -> DataConfig:

@@ -15,7 +15,7 @@ from adept.comparison.config import CompareConfig
 from adept.comparison.results import AuditVerdict, Example, ResultRow, Results
 from adept.data.corpus import DataConfig
 from adept.models.config import TrainingConfig
-from adept.report import accuracy_figures, page
+from adept.report import figures, page
 from adept.report.table import ComparisonTable, table
 
 AUDITS = [
@@ -29,7 +29,7 @@ VOID = {"meta", "br", "wbr"}
 def _drawn_once() -> Iterator[None]:
     """Pages of the same rows have the same figure, which takes longer than all else of a page."""
     drawn: dict[str, str] = {}
-    draw = accuracy_figures.draw
+    draw = figures.draw
 
     def known(lines: ComparisonTable) -> str:
         key = repr(lines)
@@ -38,7 +38,7 @@ def _drawn_once() -> Iterator[None]:
         return drawn[key]
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(accuracy_figures, "draw", known)
+        patch.setattr(figures, "draw", known)
         yield
 
 

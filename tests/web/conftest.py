@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from adept.rewriting.loading import load_model
+from adept.web.sentences import Sentences
 from adept.web.server import Play
-from adept.web.typed_sentences import Sentences
 from adept.web.uploads import Files
 
 

@@ -9,8 +9,8 @@ from hanging import wait_until
 from starlette.testclient import TestClient
 
 from adept.errors import DataError
+from adept.web.sentences import MAX_SENTENCE_CHARACTERS
 from adept.web.server import Play
-from adept.web.typed_sentences import MAX_SENTENCE_CHARACTERS
 from adept.web.uploads import MAX_UPLOAD_BYTES
 
 SECRET = "zebra7 crosses the quantum river"

@@ -40,7 +40,7 @@ export function made(name, text, attributes = {}) {
   return node;
 }
 
-// The bound of attacker_view.py, never rounded down.
+// The bound of reader.py, never rounded down.
 function meaning(epsilon) {
   const others = Number(element("epsilon").dataset.people) - 1, bound = 1 / (1 + others * Math.exp(-epsilon));
   return bound > .999 ? "A reader may be certain that it was you." : `Among ${people} people, a reader finds you with at most ${atMost(bound, " guess", " guesses")}.`;

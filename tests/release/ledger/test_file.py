@@ -13,7 +13,7 @@ from forked import standard_output
 
 from adept import rewrite_frame
 from adept.cli import ledger as ledger_command
-from adept.cli.release_config import LedgerConfig
+from adept.cli.config import LedgerConfig
 from adept.errors import DataError
 from adept.mechanisms import JointResponse, LearnedCodebook
 from adept.mechanisms.central_counts import Votes

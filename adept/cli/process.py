@@ -20,7 +20,7 @@ DONE, USER_ERROR, INTERNAL_ERROR, INTERRUPTED = 0, 2, 70, 130  # an audit that f
 STOPS = ("SIGINT", "SIGTERM", "SIGUSR1", "SIGUSR2", "SIGXCPU")
 SIGNALS = tuple(getattr(signal, name) for name in STOPS if hasattr(signal, name))
 TORCH_MEMORY = re.compile("allocate memory|out of memory")  # PyTorch has no MemoryError of its own on the CPU
-EXTRAS = dict.fromkeys(("matplotlib", "sacrebleu"), "compare")  # see pyproject.toml
+COMPARE_EXTRA = ("matplotlib", "sacrebleu")  # see pyproject.toml
 
 _arrived: list[int] = []  # signals: a library may turn the interrupt into an error or an exit of its own
 _late: list[int] | None = None  # signals that came in a command's last step or after it; None before
@@ -60,8 +60,8 @@ def _verdict(error: BaseException) -> tuple[str, int]:
         return "", DONE
     if isinstance(error, MemoryError) or (isinstance(error, RuntimeError) and TORCH_MEMORY.search(str(error))):
         return "not enough memory: free some, or lower batch_size", USER_ERROR
-    if isinstance(error, ModuleNotFoundError) and error.name in EXTRAS:
-        return f'{error.name} is not installed: pip install "adept-dp[{EXTRAS[error.name]}]"', USER_ERROR
+    if isinstance(error, ModuleNotFoundError) and error.name in COMPARE_EXTRA:
+        return f'{error.name} is not installed: pip install "adept-dp[compare]"', USER_ERROR
     if isinstance(error, OSError) and error.strerror:
         name = f" {error.filename}" if error.filename else ""
         return f"cannot read or write{name}: {error.strerror}", USER_ERROR
@@ -89,14 +89,16 @@ def last_step() -> Iterator[None]:
 
 @dataclass(frozen=True)
 class Interruptible:
-    """A function that reports progress, or that raises KeyboardInterrupt after a signal."""
+    """A function that calls ``begin`` and reports progress, or raises KeyboardInterrupt after a signal."""
 
     advance: Callable[[int], object]
+    begin: Callable[[], None] = lambda: None
     last_step = staticmethod(last_step)
 
     def __call__(self, count: int) -> None:
         if is_interrupted():
             raise KeyboardInterrupt  # the first one may have come where no exception can be raised
+        self.begin()
         self.advance(count)
 
 
@@ -164,7 +166,6 @@ def keep_streams() -> None:
 
 
 def _lossy(number: int, given: Any) -> io.TextIOWrapper:
-    raw = _Lossy(number, "w", closefd=False)
-    encoding = given.encoding if given is not None else "utf-8"
+    raw, encoding = _Lossy(number, "w", closefd=False), given.encoding if given is not None else "utf-8"
     by_line = number == 2 or raw.isatty()
     return io.TextIOWrapper(io.BufferedWriter(raw), encoding, errors="backslashreplace", line_buffering=by_line)

@@ -10,16 +10,17 @@ mark would reveal the record.
 """
 
 import re
+from typing import Any
 
 from adept import audit
 from adept.attacks.attack_game import AttackGame
 from adept.attacks.reconstruction import play
 from adept.audit import AuditResult
-from adept.comparison.compute_row import build_alternative
 from adept.comparison.config import JOINT_RESPONSE, PAPER, STAND_INS
-from adept.comparison.one_seed import Trial, model_kind
 from adept.comparison.plan import ALTERNATIVES, DESCRIBED, LSTM, Cell
 from adept.comparison.results import AttackedRelease, AuditVerdict, Example, ResultRow, WrittenTexts, exceeds
+from adept.comparison.rows import build_alternative
+from adept.comparison.trial import Trial, model_kind
 from adept.mechanisms import JointResponse
 
 AUDIT_TRIALS = 4000
@@ -34,9 +35,8 @@ def judge(trial: Trial, cell: Cell) -> AuditVerdict:
     result, guarantee = (_audit_text if cell.mechanism in ALTERNATIVES else _audit)(trial, cell)
     strongest = result.strongest if result.violated else None
     evidence = f"{strongest.evidence} ({strongest.kind})" if strongest else ""
-    return AuditVerdict(
-        cell.mechanism, cell.text_epsilon, result.violated, result.certified_epsilon, evidence, guarantee
-    )
+    found = result.violated, result.certified_epsilon, evidence
+    return AuditVerdict(cell.mechanism, cell.text_epsilon, *found, guarantee)
 
 
 def _audit(trial: Trial, cell: Cell) -> tuple[AuditResult, str]:
@@ -64,23 +64,11 @@ def _audit_text(trial: Trial, cell: Cell) -> tuple[AuditResult, str]:
 def attack(trial: Trial, cell: Cell) -> AttackedRelease:
     """Draw new releases by the mechanism in one row of the table, and attack these releases."""
     rewriter = trial.rewriter(cell)
-    game = AttackGame(
-        rewriter=rewriter,
-        private=trial.private,
-        public=trial.public,
-        records=SECRETS,
-        confidence=ATTACK_CONFIDENCE,
-        seed=trial.seed,
-    )
+    texts: dict[str, Any] = {"private": trial.private, "public": trial.public, "seed": trial.seed}
+    game = AttackGame(rewriter=rewriter, records=SECRETS, confidence=ATTACK_CONFIDENCE, **texts)
     rows, _ = play(game, candidates=CANDIDATES, read_text=False)
-    return AttackedRelease(
-        mechanism=cell.mechanism,
-        model=model_kind(cell),
-        claimed_epsilon=rewriter.guarantee.claimed_epsilon,
-        epsilon=rewriter.guarantee.epsilon,
-        delta=rewriter.guarantee.delta,
-        rows=rows,
-    )
+    spent = {name: getattr(rewriter.guarantee, name) for name in ("claimed_epsilon", "epsilon", "delta")}
+    return AttackedRelease(mechanism=cell.mechanism, model=model_kind(cell), rows=rows, **spent)
 
 
 def choose_examples(trial: Trial, rows: list[tuple[Cell, ResultRow]]) -> list[Example]:

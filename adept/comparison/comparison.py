@@ -1,7 +1,7 @@
 """The run of a comparison: it computes and collects all results that the options ask for.
 
-Read the modules of this package in this order: ``plan``, this module, ``one_seed``,
-``compute_row``, ``audits_attacks_examples``, ``results``, ``output_directory``.
+Read the modules of this package in this order: ``plan``, this module, ``trial``, ``rows``,
+``evidence``, ``results``, ``store``.
 """
 
 import multiprocessing
@@ -17,13 +17,13 @@ from pathlib import Path
 
 import torch
 
-from adept.comparison.audits_attacks_examples import attack, choose_examples, judge
-from adept.comparison.compute_row import obtain_row
 from adept.comparison.config import CompareConfig
-from adept.comparison.one_seed import Trial
-from adept.comparison.output_directory import Store
+from adept.comparison.evidence import attack, choose_examples, judge
 from adept.comparison.plan import ModelKind, Schedule, plan_comparison
 from adept.comparison.results import AttackedRelease, AuditVerdict, Results
+from adept.comparison.rows import obtain_row
+from adept.comparison.store import Store
+from adept.comparison.trial import Trial
 from adept.data.corpus import load
 from adept.data.writing import write_table
 from adept.errors import DataError
@@ -58,14 +58,15 @@ class Comparison:
     def run(self) -> Iterator[int]:
         """Compute all missing results; after each step, yield the number of finished rows."""
         models = self.schedule.models
-        here = (one for trial in self._trials() for model in models for one in _make(trial, self.schedule, model))
+        here = (one for trial in self.trials() for model in models for one in _make(trial, self.schedule, model))
         yield from accumulate(self._run_aside() if self.config.processes > 1 else here)
 
-    def _trials(self) -> Iterator[Trial]:
+    def trials(self) -> Iterator[Trial]:
+        """Return one trial for each seed."""
         return (Trial(self.store, self.splits, seed, self.examples) for seed in self.config.seeds)
 
     def _run_aside(self) -> Iterator[int]:
-        trials = list(self._trials())
+        trials = list(self.trials())
         for trial in trials:
             for cell in self.schedule.cells:
                 trial.labels(cell)  # drawn once, whatever reads them
@@ -75,7 +76,7 @@ class Comparison:
 
     def collect(self) -> Results:
         """Return all results, and write the rows and the results of attacks into csv files."""
-        trials, directory = list(self._trials()), self.store.directory
+        trials, directory = list(self.trials()), self.store.directory
         rows = [(cell, obtain_row(trial, cell)) for trial in trials for cell in self.schedule.cells]
         write_table([row for _, row in rows], directory / "results.csv")
         verdicts = [trials[0].obtain(AuditVerdict, cell, judge) for cell in self.schedule.audited]

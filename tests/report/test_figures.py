@@ -13,8 +13,8 @@ from adept.comparison.config import REFERENCES
 from adept.comparison.plan import ALTERNATIVES
 from adept.comparison.results import ResultRow
 from adept.mechanisms import BY_NAME
-from adept.plot_style import COLOURS, legend
-from adept.report import accuracy_figures as curves
+from adept.plotting import COLOURS, legend
+from adept.report import figures as curves
 from adept.report.table import table
 
 

@@ -1,7 +1,7 @@
 """Releases of a sentence that the user types on the page, and the beliefs of a reader.
 
 Each change on the page causes a new release with fresh noise. Typed sentences are never stored.
-``adept.web.attacker_view`` explains the reader and the crowd.
+``adept.web.reader`` explains the reader and the crowd.
 """
 
 import contextlib
@@ -20,7 +20,7 @@ from adept.models.tokenizer import Tokenizer
 from adept.rewriting.budget_estimates import QUESTION, SHARE_HEADINGS, preview_budgets
 from adept.rewriting.loading import best_exact
 from adept.rewriting.rewriter import Rewriter
-from adept.web.attacker_view import PEOPLE, Reader, View, bound, crowd_of, guesses
+from adept.web.reader import PEOPLE, Reader, View, bound, crowd_of, guesses
 
 # fmt: off
 STOPS = (0.5, 1.0, 1.5, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0, 9.0, 10.0, 12.0, 14.0, 16.0, 18.0, 20.0, 24.0, 28.0, 32.0, 36.0, 40.0)
@@ -65,9 +65,8 @@ class Sentences:
     @property
     def mechanisms(self) -> dict[str, str]:
         """Names and titles of the mechanisms that can be used with the model."""
-        return {
-            name: title for name, title in COMPARED.items() if name == OURS or self.model.clip in BY_NAME[name].serves
-        }
+        clip = self.model.clip
+        return {name: title for name, title in COMPARED.items() if name == OURS or clip in BY_NAME[name].serves}
 
     def warm(self) -> None:
         """Encode the crowd's sentences for the default epsilon, and for others after a release."""
@@ -97,13 +96,11 @@ class Sentences:
     def budgets(self) -> dict[str, Any]:
         """Return tables of the protection at each epsilon, and of rewrites of public texts."""
         rows = list(preview_budgets(lambda epsilon: self._at(OURS, epsilon)[0]))
-        lines = [[f"{row.epsilon:g}", risk(row.epsilon), *row.shares] for row in rows]
-        rewrites = [[f"{row.epsilon:g}", *(rewrite for _, rewrite in row.examples)] for row in rows]
         return {
             "headings": ["epsilon", QUESTION, *SHARE_HEADINGS],
-            "rows": lines,
+            "rows": [[f"{row.epsilon:g}", risk(row.epsilon), *row.shares] for row in rows],
             "texts": ["epsilon", *(text for text, _ in rows[-1].examples)],
-            "rewrites": rewrites,
+            "rewrites": [[f"{row.epsilon:g}", *(rewrite for _, rewrite in row.examples)] for row in rows],
         }
 
     def _release(self, text: str, name: str, epsilon: float) -> Release:
@@ -139,8 +136,6 @@ def _sentence(guarantee: Guarantee) -> str:
     else:
         said = f"Of {PEOPLE:,} people who might have written this, a reader names you with at most {guesses(most)}."
     if claimed < guarantee.epsilon:
-        said += (
-            f" The published claim is {guesses(bound(claimed))}. It is false: this mechanism spends epsilon "
-            f"{words(guarantee.epsilon)}, not {words(claimed)}."
-        )
+        spent = f"this mechanism spends epsilon {words(guarantee.epsilon)}, not {words(claimed)}"
+        said += f" The published claim is {guesses(bound(claimed))}. It is false: {spent}."
     return said

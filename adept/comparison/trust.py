@@ -21,12 +21,12 @@ any other record. The number of records is public.
 """
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
-from statistics import mean
 from typing import Any
 
+from adept.comparison.comparison import Comparison
 from adept.comparison.config import (
     CENTRAL,
     COPY,
@@ -36,27 +36,19 @@ from adept.comparison.config import (
     SYNTHESIZER,
     CompareConfig,
 )
-from adept.comparison.one_seed import Trial
-from adept.comparison.output_directory import open_directory
 from adept.comparison.plan import Cell
-from adept.comparison.results import ResultRow
-from adept.comparison.run_comparison import Comparison
+from adept.comparison.results import ResultRow, Results
+from adept.comparison.store import open_directory
+from adept.comparison.trial import Trial
 from adept.data.writing import write_table
-from adept.mechanisms.guarantee import words
-from adept.plot_style import group_rows
 from adept.release.records.columns import ReleaseOptions
 from adept.release.statement.shuffled import Shuffled, find_shuffled
-from adept.report import page
-from adept.report.accuracy_figures import HEADLINE_LEVELS
 from adept.rewriting.alphabets import Alphabet
 
 SHUFFLED, REFERENCE = "shuffled", "reference"
 PRIVATE, COPIED = "private", "copied"  # labels
 REPLACED = 2.0  # an epsilon for replacing a record, over that for adding or removing one
 LABEL_SHARE = 0.5  # of a claimed budget, where text and label are no single symbol
-ORIGINAL = "original"
-TABLE = "trust.csv"
-TRUST_ORDER = (CENTRAL, SHUFFLED, LOCAL)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -76,11 +68,20 @@ class TrustRow:
     macro_f1: float
 
 
+@dataclass(frozen=True)
+class TrustResults:
+    """The results of each comparison of ``trust=all``, and the table made of all of them."""
+
+    table: Path  # trust.csv
+    rows: list[TrustRow]
+    parts: list[Results]
+
+
 class TrustComparison:
     """All comparisons of ``trust=all``, in one directory."""
 
     def __init__(self, config: CompareConfig) -> None:
-        self.config, self.directory = config, open_directory(config)
+        self.directory = open_directory(config)
         models = self.directory / "models"
         self.parts = [Comparison(part, models=models) for part in split_config(config)]
         self.size = sum(part.size for part in self.parts)
@@ -92,23 +93,13 @@ class TrustComparison:
             yield from (done + made for made in part.run())
             done += part.size
 
-    def collect(self) -> list[TrustRow]:
-        """Return all rows, and write them and the pages of all comparisons.
-
-        The epsilon of each row is for replacing a record.
-        """
-        rows: list[TrustRow] = []
-        for part in self.parts:
-            results = part.collect()
-            page.write(results)
-            rows += _trust_rows(part, results.rows)
-        write_table(rows, self.directory / TABLE)
-        return rows
-
-
-def write(comparison: TrustComparison) -> page.Report:
-    """Write ``trust.csv`` into the comparison's directory; return its path and a table."""
-    return page.Report(comparison.directory / TABLE, [accuracy_grid(comparison.collect())], [], [])
+    def collect(self) -> TrustResults:
+        """Return all results, and write ``trust.csv``; its epsilons are for replacing a record."""
+        results = [part.collect() for part in self.parts]
+        rows = [row for part, own in zip(self.parts, results, strict=True) for row in _trust_rows(part, own.rows)]
+        table = self.directory / "trust.csv"
+        write_table(rows, table)
+        return TrustResults(table, rows, results)
 
 
 def split_config(config: CompareConfig) -> list[CompareConfig]:
@@ -129,12 +120,12 @@ def split_config(config: CompareConfig) -> list[CompareConfig]:
 
 
 def _trust_rows(part: Comparison, rows: list[ResultRow]) -> Iterator[TrustRow]:
-    cells = {(cell.mechanism, cell.budget, cell.classifier): cell for cell in part.schedule.cells}
-    trials = {seed: Trial(part.store, part.splits, seed) for seed in part.config.seeds}
+    first = part.config.classifiers[0]
+    cells = {(cell.mechanism, cell.budget): cell for cell in part.schedule.cells if cell.classifier == first}
+    trials = {trial.seed: trial for trial in part.trials()}
     for row in rows:
-        if row.classifier == part.config.classifiers[0]:
-            cell = cells[row.mechanism, row.claimed_epsilon, row.classifier]
-            yield from _convert(trials[row.seed], cell, row)
+        if row.classifier == first:
+            yield from _convert(trials[row.seed], cells[row.mechanism, row.claimed_epsilon], row)
 
 
 def _convert(trial: Trial, cell: Cell, row: ResultRow) -> Iterator[TrustRow]:
@@ -163,57 +154,3 @@ def _hide_among(trial: Trial, cell: Cell) -> Shuffled | None:
     smallest = min(Counter(own).values()) if cell.labels == COPY else len(own)
     dim = rewriter.model.config.latent_dim
     return find_shuffled(rewriter.mechanism, options, dim=dim, records=len(own), smallest=smallest)
-
-
-@dataclass(frozen=True)
-class TrustCurve:
-    """The accuracies for one kind of trust, one mechanism and one treatment of labels."""
-
-    trust: str
-    mechanism: str
-    labels: str
-    points: list[tuple[float, float, float, float]]  # epsilon; least, mean, largest accuracy
-
-
-def trace_curves(rows: Sequence[TrustRow]) -> list[TrustCurve]:
-    """Turn rows into curves, sorted by labels (private first), then by trust (central first)."""
-    found, released = [], [row for row in rows if row.trust != REFERENCE]
-    for key, own in group_rows(released, lambda row: (row.trust, row.mechanism, row.labels)).items():
-        points = map(_point, group_rows(own, lambda row: row.claimed_epsilon).values())
-        found.append(TrustCurve(*key, sorted(points)))
-    return sorted(found, key=lambda curve: (curve.labels != PRIVATE, TRUST_ORDER.index(curve.trust)))
-
-
-def _point(rows: list[TrustRow]) -> tuple[float, float, float, float]:
-    found = [row.accuracy for row in rows]
-    return max(row.epsilon or 0.0 for row in rows), min(found), mean(found), max(found)
-
-
-def levels(rows: Sequence[TrustRow]) -> Iterator[tuple[str, float, str]]:
-    """Yield the name, the accuracy and the colour of each reference row."""
-    for name, (title, colour, _) in HEADLINE_LEVELS.items():
-        groups = group_rows((row for row in rows if row.mechanism == name), lambda row: (row.trust, row.labels))
-        if groups:
-            yield title, max(mean(row.accuracy for row in own) for own in groups.values()), colour
-
-
-def name_curve(curve: TrustCurve, found: Sequence[TrustCurve]) -> str:
-    """Return the name of a curve, which tells it from the other curves."""
-    if curve.mechanism == ORIGINAL:
-        return "original ADePT"
-    alike = [other for other in found if (other.trust, other.labels) == (curve.trust, PRIVATE)]
-    several = sum(other.mechanism != ORIGINAL for other in alike) > 1
-    return curve.trust + (f", {curve.mechanism}" if several else "")
-
-
-def accuracy_grid(rows: Sequence[TrustRow]) -> page.Grid:
-    """Return a table of accuracies, with a line for each curve and a column for each epsilon."""
-    found = trace_curves(rows)
-    asked = [words(epsilon) for epsilon, *_ in next(curve for curve in found if curve.trust == CENTRAL).points]
-    lines = []
-    for curve in found:
-        beside = " at {:.3g}" if curve.trust == SHUFFLED else ""
-        cells = [f"{middle:.3f}{beside.format(epsilon)}" for epsilon, _, middle, _ in curve.points]
-        lines.append([name_curve(curve, found), curve.labels, *cells])
-    lines += [[name, "", *[f"{height:.3f}"] * len(asked)] for name, height, _ in levels(rows)]
-    return page.Grid("accuracy", ["true epsilon", "labels", *asked], {"": lines})

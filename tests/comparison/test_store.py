@@ -9,9 +9,9 @@ import pytest
 from made_rows import BASE, attacked
 
 from adept.comparison.config import CompareConfig
-from adept.comparison.output_directory import Store, open_directory
 from adept.comparison.plan import Cell, ModelKind
 from adept.comparison.results import AuditVerdict, ReleasedLabels, ResultRow, WrittenTexts
+from adept.comparison.store import Store, open_directory
 from adept.data.corpus import DataConfig
 from adept.errors import DataError
 

@@ -8,8 +8,8 @@ import torch
 
 from adept.mechanisms import Description, LearnedCodebook
 from adept.rewriting.rewriter import Rewriter
-from adept.web.attacker_view import DRAWS, PEOPLE, Reader, crowd_of, guesses, worst_pair
-from adept.web.typed_sentences import STOPS, Release, Sentences
+from adept.web.reader import DRAWS, PEOPLE, Reader, crowd_of, guesses, worst_pair
+from adept.web.sentences import STOPS, Release, Sentences
 
 TEXT = "can you move my dentist appointment to friday"
 

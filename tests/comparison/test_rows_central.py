@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 from tiny import TINY_MODEL
 
+from adept.comparison.comparison import Comparison
 from adept.comparison.config import CompareConfig
-from adept.comparison.run_comparison import Comparison
 from adept.data.corpus import DataConfig
 from adept.errors import ConfigurationError
 from adept.models.config import ModelConfig, TrainerConfig

@@ -14,9 +14,9 @@ from typing import Any
 
 from adept.comparison import plan
 from adept.comparison.config import BY_LABEL, CENTRAL, COPY, JOINT, JOINT_RESPONSE, SYNTHESIZER
-from adept.comparison.one_seed import Trial
 from adept.comparison.plan import Cell
 from adept.comparison.results import ResultRow, WrittenTexts
+from adept.comparison.trial import Trial
 from adept.data.corpus import Corpus
 from adept.evaluation import metrics
 from adept.evaluation.classifiers import Evaluation, evaluate, score
@@ -39,7 +39,8 @@ RANDOM_TEXTS = 2000  # texts that are written of random latents; records draw th
 
 TextMechanism = TokenResponse | TokenExponential | PromptSampling | Redaction
 Columns = dict[str, Any]  # of a row: the budget spent on its texts
-Source = tuple[Columns, Callable[[], list[Pair]]]  # and the writer; a label beside a text replaces the released one
+# These columns, and the function that writes the texts; a label beside a text replaces the released one
+Source = tuple[Columns, Callable[[], list[Pair]]]
 
 
 def obtain_row(trial: Trial, cell: Cell) -> ResultRow:
@@ -106,18 +107,10 @@ def _copy_or_cycle_labels(trial: Trial) -> list[str]:
     return own if copied else list(islice(cycle(trial.label_set), choose_rows(len(own), labelled=True)))
 
 
-def _open_source(trial: Trial, cell: Cell) -> Source:
-    if cell.decoder == plan.PUBLIC_TEXTS:
-        return _open_synthesizer(trial, cell)
-    if cell.mechanism in plan.ALTERNATIVES:
-        mechanism = build_alternative(trial, cell)
-        spent = _list_promise(trial, cell, mechanism.guarantee())
-        return spent, lambda: [(text, None) for text in mechanism.privatize(trial.private.texts)]
-    return _open_rewriter(trial, cell)
-
-
 def _write(trial: Trial, cell: Cell) -> WrittenTexts:
-    spent, write = _open_source(trial, cell)  # trains a model, unless an earlier run did
+    opened = _open_alternative if cell.mechanism in plan.ALTERNATIVES else _open_rewriter
+    opened = _open_synthesizer if cell.decoder == plan.PUBLIC_TEXTS else opened
+    spent, write = opened(trial, cell)  # trains a model, unless an earlier run did
     begin = time.monotonic()
     pairs = write()
     speed = len(trial.private) / (time.monotonic() - begin)
@@ -137,6 +130,12 @@ def _list_promise(trial: Trial, cell: Cell, promise: Guarantee) -> Columns:
     }
 
 
+def _open_alternative(trial: Trial, cell: Cell) -> Source:
+    mechanism = build_alternative(trial, cell)
+    spent = _list_promise(trial, cell, mechanism.guarantee())
+    return spent, lambda: [(text, None) for text in mechanism.privatize(trial.private.texts)]
+
+
 def build_alternative(trial: Trial, cell: Cell) -> TextMechanism:
     """Build an alternative to a rewriter: a mechanism that turns text into text."""
     texts, epsilon = trial.public.texts, cell.text_epsilon
@@ -153,7 +152,6 @@ def build_alternative(trial: Trial, cell: Cell) -> TextMechanism:
 
 
 def _open_rewriter(trial: Trial, cell: Cell) -> Source:
-    """Return columns of the row, such as its epsilon, and a function that rewrites the records."""
     rewriter, texts, samples = trial.rewriter(cell), trial.private.texts, cell.samples
 
     def write() -> list[Pair]:
@@ -174,7 +172,6 @@ def _open_rewriter(trial: Trial, cell: Cell) -> Source:
 
 
 def _open_synthesizer(trial: Trial, cell: Cell) -> Source:
-    """Return columns of the row, such as its epsilon, and a function that writes records."""
     private = trial.private
     synthesizer = Synthesizer(
         *trial.model(cell),

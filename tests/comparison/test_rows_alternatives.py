@@ -10,17 +10,17 @@ from audit.asking import only
 from comparing import compare, compared
 from made_rows import made, make_rows
 
-from adept.comparison import audits_attacks_examples
-from adept.comparison.compute_row import build_alternative
+from adept.comparison import evidence
 from adept.comparison.config import CompareConfig
-from adept.comparison.one_seed import Trial
-from adept.comparison.output_directory import Store
 from adept.comparison.plan import ALTERNATIVES, PROMPTED, REDACTED, TOKEN_WISE, plan_comparison
 from adept.comparison.results import ResultRow
+from adept.comparison.rows import build_alternative
+from adept.comparison.store import Store
+from adept.comparison.trial import Trial
 from adept.data.corpus import DataConfig, load
 from adept.errors import ConfigurationError
 from adept.report import page
-from adept.report.accuracy_figures import draw
+from adept.report.figures import draw
 from adept.report.table import table
 
 
@@ -73,9 +73,9 @@ def test_labels_that_are_one_symbol_with_the_text_are_refused(asked: CompareConf
 def test_the_page_holds_their_guarantees_and_verdicts(
     asked: CompareConfig, rows: list[ResultRow], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(audits_attacks_examples, "AUDIT_TRIALS", 100)
+    monkeypatch.setattr(evidence, "AUDIT_TRIALS", 100)
     passed = SimpleNamespace(violated=False, certified_epsilon=0.0, checks=[])
-    monkeypatch.setattr(audits_attacks_examples, "_audit", lambda *_: (passed, ""))
+    monkeypatch.setattr(evidence, "_audit", lambda *_: (passed, ""))
     with only("event"):
         found = compare(asked)
     assert found.rows == rows

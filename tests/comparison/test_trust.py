@@ -1,4 +1,4 @@
-"""``trust=all``: one neighbouring relation, true epsilons, the numbers that a shuffled file states, and a table of all kinds."""
+"""``trust=all``: one neighbouring relation, true epsilons, and the numbers that a shuffled file states."""
 
 import csv
 import json
@@ -9,81 +9,10 @@ from comparing import unaudited
 from tiny import TINY_MODEL
 
 from adept.comparison.config import CompareConfig
+from adept.comparison.trust import TrustComparison, TrustRow
 from adept.data.corpus import DataConfig, hold_out, load
 from adept.errors import ConfigurationError
 from adept.models.config import ModelConfig, TrainerConfig
-from adept.report import trust_comparison
-
-EPSILONS = [0.5, 2.0, 8.0]
-MADE = {
-    ("central", "synthesizer", "private"): (1.0, (0.6, 0.7, 0.8)),
-    ("shuffled", "learned_codebook", "private"): (0.25, (0.1, 0.4, 0.75)),
-    ("local", "learned_codebook", "private"): (1.0, (0.1, 0.4, 0.75)),
-    ("shuffled", "learned_codebook", "copied"): (0.9, (0.2, 0.5, 0.78)),
-    ("local", "learned_codebook", "copied"): (1.0, (0.2, 0.5, 0.78)),
-    ("local", "original", "private"): (1.0, (0.02, 0.02, 0.03)),
-}
-
-
-def row(
-    kind: str, mechanism: str, labels: str, epsilon: float | None, accuracy: float, seed: int = 0
-) -> trust_comparison.TrustRow:
-    return trust_comparison.TrustRow(
-        data="d",
-        trust=kind,
-        mechanism=mechanism,
-        labels=labels,
-        epsilon=epsilon,
-        delta=1e-6 if kind == "shuffled" else 0.0,
-        claimed_epsilon=epsilon,
-        records=100 if kind == "shuffled" else None,
-        seed=seed,
-        accuracy=accuracy,
-        macro_f1=accuracy,
-    )
-
-
-def made() -> list[trust_comparison.TrustRow]:
-    """Two seeds, .02 apart."""
-    references = [
-        row("reference", name, labels, None, accuracy)
-        for name, accuracy in (("none", 0.9), ("random", 0.02))
-        for labels in ("private", "copied")
-    ]
-    rows = [
-        row(*key, factor * epsilon, accuracy + 0.02 * seed, seed)
-        for key, (factor, accuracies) in MADE.items()
-        for epsilon, accuracy in zip(EPSILONS, accuracies, strict=True)
-        for seed in (0, 1)
-    ]
-    return [*references, *rows]
-
-
-def test_curves_are_means_at_true_budgets_private_labels_first() -> None:
-    found = trust_comparison.trace_curves(made())
-    assert [(curve.trust, curve.mechanism, curve.labels) for curve in found] == [
-        *[key for key in MADE if key[2] == "private"],
-        *[key for key in MADE if key[2] == "copied"],
-    ]
-    assert [epsilon for epsilon, *_ in found[1].points] == [0.125, 0.5, 2.0]
-    assert [middle for _, _, middle, _ in found[0].points] == pytest.approx([0.61, 0.71, 0.81])
-    assert found[0].points[0][1:] == pytest.approx((0.6, 0.61, 0.62))
-
-
-def test_the_table_says_at_which_central_epsilon_a_shuffled_file_is_as_good() -> None:
-    grid = trust_comparison.accuracy_grid(made())
-    assert grid.headings == ["true epsilon", "labels", "0.5", "2", "8"]
-    lines = {(line[0], line[1]): line[2:] for line in grid.sections[""]}
-    assert lines["central", "private"] == ["0.610", "0.710", "0.810"]
-    assert lines["shuffled", "private"] == ["0.110 at 0.125", "0.410 at 0.5", "0.760 at 2"]
-    assert lines["the text itself", ""] == ["0.900"] * 3
-
-
-def test_several_local_mechanisms_are_told_apart() -> None:
-    more = [row("local", "description", "private", epsilon, 0.3) for epsilon in EPSILONS]
-    names = {line[0] for line in trust_comparison.accuracy_grid([*made(), *more]).sections[""]}
-    assert {"local, learned_codebook", "local, description"} <= names
-
 
 RECORDS = 200  # the private half
 BUDGETS = [2.0, 8.0]
@@ -105,25 +34,23 @@ def asked(directory: Path, **changes: object) -> CompareConfig:
 
 
 @pytest.fixture(scope="module")
-def compared(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, list[trust_comparison.TrustRow]]:
+def compared(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, list[TrustRow]]:
     """A small comparison of all kinds of trust: its directory and its rows."""
     directory = tmp_path_factory.mktemp("trust") / "run"
     with unaudited():
-        comparison = trust_comparison.TrustComparison(asked(directory))
+        comparison = TrustComparison(asked(directory))
         told = list(comparison.run())
         assert (told[-1], len(told)) == (comparison.size, comparison.size)
-        return directory, comparison.collect()
+        return directory, comparison.collect().rows
 
 
-def chosen(
-    rows: list[trust_comparison.TrustRow], kind: str, mechanism: str, labels: str
-) -> list[trust_comparison.TrustRow]:
+def chosen(rows: list[TrustRow], kind: str, mechanism: str, labels: str) -> list[TrustRow]:
     return [row for row in rows if (row.trust, row.mechanism, row.labels) == (kind, mechanism, labels)]
 
 
 @pytest.mark.slow
 def test_every_kind_of_trust_has_the_epsilons_that_were_asked_for(
-    compared: tuple[Path, list[trust_comparison.TrustRow]],
+    compared: tuple[Path, list[TrustRow]],
 ) -> None:
     """Were the synthesizer not run at half of each, it would spend twice what stands beside its accuracy."""
     _, rows = compared
@@ -140,7 +67,7 @@ def test_every_kind_of_trust_has_the_epsilons_that_were_asked_for(
 
 @pytest.mark.slow
 def test_a_shuffled_row_is_a_local_one_with_the_epsilon_of_its_files_statement(
-    compared: tuple[Path, list[trust_comparison.TrustRow]],
+    compared: tuple[Path, list[TrustRow]],
 ) -> None:
     _, rows = compared
     local, together = (chosen(rows, kind, "learned_codebook", "private") for kind in ("local", "shuffled"))
@@ -154,7 +81,7 @@ def test_a_shuffled_row_is_a_local_one_with_the_epsilon_of_its_files_statement(
 
 
 @pytest.mark.slow
-def test_labels_that_are_called_private_were_randomised(compared: tuple[Path, list[trust_comparison.TrustRow]]) -> None:
+def test_labels_that_are_called_private_were_randomised(compared: tuple[Path, list[TrustRow]]) -> None:
     directory, _ = compared
     with (directory / "original-randomized_response" / "results.csv").open() as file:
         rows = {row["mechanism"]: row for row in csv.DictReader(file) if row["claimed_epsilon"] in ("", "2.0")}
@@ -176,7 +103,7 @@ def test_labels_that_are_called_private_were_randomised(compared: tuple[Path, li
 
 
 @pytest.mark.slow
-def test_models_are_shared_and_a_table_is_written(compared: tuple[Path, list[trust_comparison.TrustRow]]) -> None:
+def test_models_are_shared_and_a_table_is_written(compared: tuple[Path, list[TrustRow]]) -> None:
     directory, rows = compared
     assert sorted(path.name for path in (directory / "models").iterdir()) == ["l2-seed0", "sphere-topics-seed0"]
     assert not list(directory.glob("*/models"))

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from tiny import Run
 
-from adept.cli import budget_table
+from adept.cli import budgets
 from adept.mechanisms.central_counts import Votes
 from adept.mechanisms.odds import ALL_CASES, cases, good_enough
 from adept.rewriting import expectation
@@ -105,11 +105,9 @@ def test_budgets_that_buy_nothing_above_names_are_known_from_the_number_of_rows(
     adept_here: Run, topic_run: Path, broken: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The records are not read, and codes for labels name nothing."""
-    for module in (budget_table, expectation):
+    for module in (budgets, expectation):
         monkeypatch.setattr(module, "is_packaged", lambda _: True)
-    monkeypatch.setattr(
-        budget_table, "spell_label_set", lambda _, labels: [(name,) * (name[0] != "X") for name in labels]
-    )
+    monkeypatch.setattr(budgets, "spell_label_set", lambda _, labels: [(name,) * (name[0] != "X") for name in labels])
     command = [f"model_dir={topic_run}", f"input={broken}", "dry_run=true"]
     shown = {
         (name, option): " ".join(adept_here(name, *command, option).stdout.split())

@@ -18,11 +18,11 @@ from comparing import compared, unaudited
 from forked import Forked
 from tiny import TINY_MODEL, TINY_SIZES, Run
 
-from adept.comparison import compute_row as cell_module
-from adept.comparison import run_comparison as comparison_run
+from adept.comparison import comparison as comparison_run
+from adept.comparison import rows as cell_module
+from adept.comparison.comparison import Comparison
 from adept.comparison.config import REFERENCES, CompareConfig
 from adept.comparison.results import ResultRow
-from adept.comparison.run_comparison import Comparison
 from adept.data.corpus import Corpus, DataConfig, load
 from adept.errors import ConfigurationError, DataError
 from adept.evaluation.classifiers import Evaluation

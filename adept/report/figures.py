@@ -12,14 +12,13 @@ from adept.comparison.config import BY_LABEL
 from adept.comparison.plan import NO_RECORDS
 from adept.mechanisms import BY_NAME
 from adept.mechanisms.guarantee import words
-from adept.plot_style import COLOURS, INK, NAMES, drawing, legend, log_axis
+from adept.plotting import COLOURS, INK, NAMES, drawing, group_rows, legend, log_axis
 from adept.report.table import MAJORITY, METRICS, ComparisonTable, Curve, Line
 
 NamedEnd = tuple[float, str, str]  # height, name, colour
 Style = dict[str, Any]  # of a line, as matplotlib takes it
 
 BAR_SHIFT = 1.02  # factor between neighbouring curves, so that their bars do not hide each other
-PANEL_SIZE = (5.5, 5.2)
 KEPT_DASHES = {"slots": "-", "words": "--", "exact": ":"}
 GREY = "#888"
 LEVEL_STYLES: dict[str, Style] = {
@@ -33,7 +32,6 @@ LEVEL_STYLES: dict[str, Style] = {
     "examples": {"color": "#5f7d4e", "ls": ":", "lw": 1.4},
     MAJORITY: {"color": "#bbb", "ls": "-.", "lw": 1.2},
 }
-HEADLINE_SIZE = (7.0, 4.2)
 HEADLINE_LEVELS = {
     "none": ("the text itself", INK, "-"),
     "random": ("random", "#777", ":"),
@@ -50,7 +48,7 @@ MAX_TICKS = 10  # of an axis of powers of two
 def draw(table: ComparisonTable) -> str:
     """Return the content of an SVG file with the main figure and its legend."""
     accuracy, macro_f1 = METRICS
-    (width, height), count = PANEL_SIZE, 3 if _is_measured(table, "words") else 2
+    (width, height), count = (5.5, 5.2), 3 if _is_measured(table, "words") else 2
     with drawing(1, count, size=(width * count, height)) as opened:
         first, *middle, last = opened.axes[0]
         draw_metric(first, table, accuracy)
@@ -148,7 +146,7 @@ def _draw_true_axis(axis: Any, table: ComparisonTable) -> None:
 def draw_headline(table: ComparisonTable) -> str:
     """Return the content of an SVG file with the headline figure, which shows few mechanisms."""
     shown, levels = choose_curves(table.curves), choose_levels(table.texts)
-    with drawing(1, 1, size=HEADLINE_SIZE) as opened:
+    with drawing(1, 1, size=(7.0, 4.2)) as opened:
         axis = opened.axes[0][0]
         log_axis(axis, table.budgets, "claimed epsilon of a record")
         ends: list[NamedEnd] = []
@@ -182,11 +180,8 @@ def choose_curves(curves: Sequence[Curve]) -> list[Curve]:
 
 def choose_levels(texts: Sequence[Line]) -> dict[str, float]:
     """Return, by name, the accuracy of each reference, such as the original text."""
-    heights = {
-        name: max(line.accuracy.mean for line in texts if line.row.mechanism == name)
-        for name in HEADLINE_LEVELS
-        if any(line.row.mechanism == name for line in texts)
-    }
+    groups = group_rows(texts, lambda line: line.row.mechanism)
+    heights = {name: max(line.accuracy.mean for line in groups[name]) for name in HEADLINE_LEVELS if name in groups}
     least = heights.get("random", -math.inf)
     return {name: height for name, height in heights.items() if name not in NO_RECORDS or height > least}
 

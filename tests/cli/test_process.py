@@ -18,8 +18,8 @@ from hanging import wait_until
 from tiny import TINY_MODEL, Run, tiny_config
 
 from adept.__main__ import main
-from adept.cli import exit_status_and_signals, rewrite, train
-from adept.cli.exit_status_and_signals import guard
+from adept.cli import process, rewrite, train
+from adept.cli.process import guard
 from adept.errors import DataError, Interrupted
 from adept.release.flow.journal import Journal
 from adept.release.flow.publication import Publication
@@ -94,7 +94,7 @@ def test_an_interrupt_that_a_library_turned_into_an_error_says_how_to_go_on(
         raise RuntimeError("unexpected pos 64 vs 0")
 
     monkeypatch.setattr(train, "_train", fail)
-    monkeypatch.setattr(exit_status_and_signals, "_arrived", [signal.SIGTERM] if arrived else [])
+    monkeypatch.setattr(process, "_arrived", [signal.SIGTERM] if arrived else [])
     with pytest.raises(Interrupted if arrived else RuntimeError):
         train.run(tiny_config(tmp_path / "run"), overrides=[])
 
@@ -113,7 +113,7 @@ def test_an_interrupted_training_is_one_line_and_130(tmp_path: Path, number: int
 
 def deaf() -> object:
     """A command whose interrupts are raised where they are lost, as in a callback of C code or while something is deleted."""
-    exit_status_and_signals._interrupt = lambda number, frame: exit_status_and_signals._arrived.append(number)  # type: ignore[assignment,return-value]
+    process._interrupt = lambda number, frame: process._arrived.append(number)  # type: ignore[assignment,return-value]
     return main()
 
 

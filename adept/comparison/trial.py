@@ -7,9 +7,9 @@ from functools import cached_property
 from pathlib import Path
 
 from adept.comparison.config import BY_LABEL, JOINT, JOINT_RESPONSE, PAPER
-from adept.comparison.output_directory import Store, Stored
 from adept.comparison.plan import Cell, ModelKind
 from adept.comparison.results import ReleasedLabels
+from adept.comparison.store import Store, Stored
 from adept.data.corpus import Corpus, hold_out
 from adept.errors import ConfigurationError, ModelError
 from adept.mechanisms import Codebook, Description, JointResponse, L1Laplace, RandomizedResponse

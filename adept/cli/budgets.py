@@ -11,7 +11,7 @@ from pathlib import Path
 
 from adept.cli.config import RewriteConfig, SynthesizeConfig
 from adept.cli.console import show_table
-from adept.cli.exit_status_and_signals import show_lines
+from adept.cli.process import show_lines
 from adept.data.column_names import RequiredColumns
 from adept.data.corpus import Corpus, find_label_column
 from adept.data.formats import STANDARD_STREAM, Record
@@ -22,7 +22,6 @@ from adept.mechanisms.guarantee import total
 from adept.mechanisms.odds import risk
 from adept.mechanisms.policy import MAX_EXAMPLES_EPSILON
 from adept.models.saved_model import Autoencoder
-from adept.models.tokenizer import Tokenizer
 from adept.release.flow.local import choose_writer, open_release
 from adept.release.records.columns import ReleaseOptions
 from adept.release.records.inputs import Inputs
@@ -41,7 +40,7 @@ from adept.synthesis.prior import spell_label_set
 from adept.synthesis.synthesizer import share_standing_out
 
 TEXT_ENDINGS = ".txt", ".txt.gz"  # of outputs that hold no labels
-EXPECTED_ROWS = (1_000, 10_000, 100_000)
+TITLE = "Which epsilon? Of {} nothing was read beyond its header; all figures come from public text."
 # Rows of each label, at epsilon 1, that synthetic records need to teach a classifier more than the
 # labels' names do (docs/studies.md, "Rows that teach more than names")
 SYNTHETIC_ROWS = 14
@@ -49,38 +48,39 @@ SYNTHETIC_ROWS = 14
 
 def show_rewrite_budgets(config: RewriteConfig, inputs: Inputs, public: Corpus | None) -> None:
     """Print, for each epsilon, how well a record is hidden and how much of a text is kept."""
-    opened, header = partial(_open, config, load_model(config.model_dir)), _read_header(config, inputs)
+    loaded, labelled = load_model(config.model_dir), has_labels(config, _read_header(config, inputs))
+
+    def opened(epsilon: float) -> tuple[Rewriter, ReleaseOptions]:
+        output = config.output or STANDARD_STREAM  # to which nothing is written
+        return open_release(replace(config, epsilon=epsilon, output=output), loaded)
 
     def measured(epsilon: float) -> Rewriter:
         rewriter, options = opened(epsilon)
-        return choose_measured(
-            rewriter, choose_writer(rewriter, options, has_labels=has_labels(config, header)), public
-        )
+        return choose_measured(rewriter, choose_writer(rewriter, options, has_labels=labelled), public)
 
-    options = opened(TABLE_BUDGETS[0])[1]
+    rewriter, options = opened(TABLE_BUDGETS[0])
     _check_header(inputs, options.required)
-    least = choose_writer(*opened(TABLE_BUDGETS[0]), has_labels=has_labels(config, header))
-    labels = _label_lines(config, header, least, public)
+    least = choose_writer(rewriter, options, has_labels=labelled)
+    labels = _label_lines(config, least, public) if labelled else []
     rows = list(preview_budgets(measured, public))
     most = 1 if config.epsilon_per == "person" else config.max_records_per_person or 1
     person = [f"a person with {most} records in"] if most > 1 else []
     lines = [[f"{row.epsilon:g}", *_risks(row, options, most), *row.shares] for row in rows]
-    show_table(_title(config.input), ["epsilon", QUESTION, *person, *SHARE_HEADINGS], lines)
-    _show_examples(rows)
-    show_lines([*_estimate_lines(rows), f"{ADVICE}.", *labels])
-
-
-def _open(
-    config: RewriteConfig, loaded: tuple[Autoencoder, Tokenizer], epsilon: float
-) -> tuple[Rewriter, ReleaseOptions]:
-    output = config.output or STANDARD_STREAM  # to which nothing is written
-    return open_release(replace(config, epsilon=epsilon, output=output), loaded)
+    show_table(TITLE.format(config.input), ["epsilon", QUESTION, *person, *SHARE_HEADINGS], lines)
+    if texts := [text for text, _ in rows[-1].examples]:
+        rewrites = [[f"{row.epsilon:g}", *(rewrite for _, rewrite in row.examples)] for row in rows]
+        show_table("Public sentences, and one rewrite of each", ["epsilon", *texts], rewrites)
+    note, counts = NO_ESTIMATE, [row.kept.texts for row in rows if row.kept]
+    if counts:
+        good = f"good to {min(counts) ** -0.5:.0%}"
+        note = f"estimated on {min(counts)} public texts, so {good}; other text may fare worse"
+    show_lines([f"{note}.", f"{ADVICE}.", *labels])
 
 
 def show_synthesize_budgets(config: SynthesizeConfig, inputs: Inputs) -> None:
     """Print, for each epsilon, how frequent a topic must be to stand out from the noise."""
     _check_header(inputs, config.required if config.label_set else RequiredColumns(()))
-    sizes = (config.expected_rows,) if config.expected_rows else EXPECTED_ROWS
+    sizes = (config.expected_rows,) if config.expected_rows else (1_000, 10_000, 100_000)
     model, labels = load_model(config.model_dir)[0], max(1, len(config.label_set or ()))
     named = any(spell_label_set(model.sentences, config.label_set or ()))
     stand_out = partial(share_standing_out, texts=len(model.public_texts), labels=labels, named=named)
@@ -93,7 +93,7 @@ def show_synthesize_budgets(config: SynthesizeConfig, inputs: Inputs) -> None:
         replaced = epsilon * 2 / COUNTS_MOVED[config.neighbours]  # one person's rows by another's
         lines.append([f"{epsilon:g}", risk(replaced), *("none" if s is None else f"{s:.2%} of them" for s in shares)])
     headings = ["epsilon", QUESTION, *(f"{rows:,} rows: a count stands out from" for rows in sizes)]
-    show_table(_title(config.input), headings, lines)
+    show_table(TITLE.format(config.input), headings, lines)
     counted = "a topic with its label" if labels > 1 else "a topic; label_set=[A,B] counts it with each label"
     names = synthetic_floor(config, model, TABLE_BUDGETS)
     show_lines(
@@ -117,10 +117,6 @@ def synthetic_floor(config: SynthesizeConfig, model: Autoencoder, epsilons: Sequ
     return [above_names_line("synthetic records", "the file", rows)]
 
 
-def _title(location: str) -> str:
-    return f"Which epsilon? Of {location} nothing was read beyond its header; all figures come from public text."
-
-
 def _check_header(inputs: Inputs, required: RequiredColumns) -> None:
     for location in inputs.locations:
         if location != STANDARD_STREAM and not Path(location).exists():
@@ -137,26 +133,7 @@ def _risks(row: Budget, options: ReleaseOptions, most: int) -> list[str]:
     ]
 
 
-def _show_examples(rows: list[Budget]) -> None:
-    if not rows[-1].examples:
-        return
-    texts = [text for text, _ in rows[-1].examples]
-    lines = [[f"{row.epsilon:g}", *(rewrite for _, rewrite in row.examples)] for row in rows]
-    show_table("Public sentences, and one rewrite of each", ["epsilon", *texts], lines)
-
-
-def _estimate_lines(rows: list[Budget]) -> list[str]:
-    counts = [row.kept.texts for row in rows if row.kept]
-    if not counts:
-        return [f"{NO_ESTIMATE}."]
-    return [
-        f"estimated on {min(counts)} public texts, so good to {min(counts) ** -0.5:.0%}; other text may fare worse."
-    ]
-
-
-def _label_lines(config: RewriteConfig, header: Record, writer: Rewriter, public: Corpus | None) -> list[str]:
-    if not has_labels(config, header):
-        return []
+def _label_lines(config: RewriteConfig, writer: Rewriter, public: Corpus | None) -> list[str]:
     always = label_mechanism(writer.model, epsilon=TABLE_BUDGETS[-1])
     below = "" if always else f"below epsilon {MAX_EXAMPLES_EPSILON:g}, "
     lines = [f"{below}{line}" for line in by_label_lines(writer, public)]
