@@ -26,8 +26,6 @@ __all__ = ["CompareConfig"]  # beside those below
 NEIGHBOURS = ("add_or_remove", "replace")
 FILE_MEMBERSHIP = "file_membership"
 SYNTHESIZER = "synthesizer"
-AUDITS = ("wild", "zoo")  # studies of audits/run.py
-MIN_CLASSIFIERS = 4
 AUTO, EXAMPLES, NAMES = "auto", "examples", "names"  # kinds of lines that a model is adapted to
 HARD_TEXTS = (
     "fares",
@@ -274,7 +272,7 @@ class AttackConfig(Columns):
         if not 0 < self.confidence < 1:
             raise ConfigurationError(f"confidence must be between 0 and 1, got {self.confidence}")
         check_integer(1, 1_000_000, records=self.records, candidates=self.candidates)
-        check_integer(MIN_CLASSIFIERS, 10_000, models=self.models)
+        check_integer(4, 10_000, models=self.models)
 
 
 @dataclass
@@ -451,7 +449,7 @@ class StudyConfig(Columns):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if self.study in AUDITS:
+        if self.study in ("wild", "zoo"):  # of audits/run.py
             raise ConfigurationError(
                 f"study={self.study} audits the claims of others and is no part of the package: run "
                 f"`python audits/run.py {self.study} --output-dir DIR` in the repository"

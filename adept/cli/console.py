@@ -21,8 +21,6 @@ from rich.text import Text
 from adept.cli.process import show_lines
 from adept.errors import escape
 
-PIPE_COLUMNS = 160  # width of a table that is not on a terminal
-
 
 def write_json(result: Any, path: Path) -> None:
     """Write a dict or dataclass as JSON; infinite and undefined numbers become strings."""
@@ -78,7 +76,7 @@ def _print(table: Table, rows: Iterable[Iterable[str]]) -> None:
         table.add_row(*map(_text, row))
     for column in table.columns:
         column.overflow = "fold"  # a long name is shown whole
-    Console(highlight=False, width=None if sys.stdout.isatty() else PIPE_COLUMNS).print(table)
+    Console(highlight=False, width=None if sys.stdout.isatty() else 160).print(table)
 
 
 def _text(content: str) -> Text:

@@ -7,7 +7,7 @@ import shutil
 import sys
 import textwrap
 from collections.abc import Iterable, Iterator
-from dataclasses import MISSING, dataclass, is_dataclass, replace
+from dataclasses import MISSING, dataclass, is_dataclass
 from difflib import get_close_matches
 from functools import cache
 from pathlib import Path
@@ -49,14 +49,12 @@ def options(command: str) -> list[Option]:
     found = list(options_of(configuration(command)))
     for group, default in groups(command).items():
         choice = f"{' | '.join(names(group, command))}."
-        place = next((i for i, option in enumerate(found) if option.name.split(".")[0] == group), None)
-        if place is not None and found[place].name == group:  # a mechanism
-            sentence = f"{found[place].sentence.rstrip('.')}: {choice}"
-            found[place] = replace(found[place], sentence=sentence, default=default, kind="group")
-            continue
-        heading = found[place].heading if place is not None else "A recipe, which sets several options"
-        option = Option(group, heading, f"One of these names: {choice}", default, "group")
-        found.insert(len(found) if place is None else place, option)
+        place = next((i for i, option in enumerate(found) if option.name.split(".")[0] == group), len(found))
+        heading = found[place].heading if place < len(found) else "A recipe, which sets several options"
+        sentence = f"One of these names: {choice}"
+        if place < len(found) and found[place].name == group:  # a mechanism
+            sentence = f"{found.pop(place).sentence.rstrip('.')}: {choice}"
+        found.insert(place, Option(group, heading, sentence, default, "group"))
     return found
 
 

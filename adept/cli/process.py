@@ -15,12 +15,11 @@ from typing import Any, NoReturn
 
 from adept.errors import AdeptError, Interrupted, escape
 
+EXTRAS = dict.fromkeys(("matplotlib", "sacrebleu"), "compare")  # see pyproject.toml
 DONE, USER_ERROR, INTERNAL_ERROR, INTERRUPTED = 0, 2, 70, 130  # an audit that found a violation ends with 1
 # Batch systems announce the end of a job by one of these, of which each would end the process by itself
 STOPS = ("SIGINT", "SIGTERM", "SIGUSR1", "SIGUSR2", "SIGXCPU")
 SIGNALS = tuple(getattr(signal, name) for name in STOPS if hasattr(signal, name))
-TORCH_MEMORY = re.compile("allocate memory|out of memory")  # PyTorch has no MemoryError of its own on the CPU
-COMPARE_EXTRA = ("matplotlib", "sacrebleu")  # see pyproject.toml
 
 _arrived: list[int] = []  # signals: a library may turn the interrupt into an error or an exit of its own
 _late: list[int] | None = None  # signals that came in a command's last step or after it; None before
@@ -58,10 +57,11 @@ def _verdict(error: BaseException) -> tuple[str, int]:
         return str(error), USER_ERROR
     if isinstance(error, SystemExit) and error.code in (None, DONE):
         return "", DONE
-    if isinstance(error, MemoryError) or (isinstance(error, RuntimeError) and TORCH_MEMORY.search(str(error))):
+    of_torch = isinstance(error, RuntimeError) and re.search("allocate memory|out of memory", str(error))
+    if of_torch or isinstance(error, MemoryError):  # PyTorch has no MemoryError of its own on the CPU
         return "not enough memory: free some, or lower batch_size", USER_ERROR
-    if isinstance(error, ModuleNotFoundError) and error.name in COMPARE_EXTRA:
-        return f'{error.name} is not installed: pip install "adept-dp[compare]"', USER_ERROR
+    if isinstance(error, ModuleNotFoundError) and error.name in EXTRAS:
+        return f'{error.name} is not installed: pip install "adept-dp[{EXTRAS[error.name]}]"', USER_ERROR
     if isinstance(error, OSError) and error.strerror:
         name = f" {error.filename}" if error.filename else ""
         return f"cannot read or write{name}: {error.strerror}", USER_ERROR
@@ -128,7 +128,7 @@ def interrupt_on_signals() -> None:
 
 
 def _handle(handler: Callable[[int, FrameType | None], None] | signal.Handlers) -> None:
-    for number in SIGNALS:
+    for number in (signal.SIGINT, signal.SIGTERM):
         if signal.getsignal(number) is not signal.SIG_IGN:  # as nohup and a shell's background jobs ask
             signal.signal(number, handler)
 

@@ -18,7 +18,6 @@ from adept.models.model_card import model_card
 from adept.models.reconstruction import Reconstruction, reconstruction
 
 OVERRIDES, RESULT = "overrides.json", "result.json"
-PATHS = ("data.path", "data.broad")  # relative to the directory in which a run began
 
 
 @dataclass(frozen=True)
@@ -150,8 +149,8 @@ def _count_epochs(directory: Path) -> int:
 
 def _write_overrides(config: TrainConfig, overrides: list[str], directory: Path) -> None:
     """Store a run's options with absolute paths, so that the run can resume in any directory."""
-    kept = [override for override in overrides if _key(override) not in (*PATHS, "resume_from", "output_dir")]
     paths = {f"data.{name}": getattr(config.data, name) for name in ("path", "broad")}
+    kept = [override for override in overrides if _key(override) not in (*paths, "resume_from", "output_dir")]
     kept += [f"{name}={Path(path).absolute()}" for name, path in paths.items() if path is not None]
     (directory / OVERRIDES).write_text(json.dumps(kept, indent=2) + "\n", "utf-8")
 

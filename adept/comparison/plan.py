@@ -35,7 +35,6 @@ TOKEN_WISE = ("token_response", "token_exponential")  # alternatives that replac
 PROMPTED, REDACTED = "prompt_sampling", "redaction"  # DP-Prompt on our decoder, and rules without a guarantee
 ALTERNATIVES = (*TOKEN_WISE, PROMPTED, REDACTED)
 WITHOUT_MODEL = (NONE, PUBLIC, *NO_RECORDS)  # references whose text no decoder wrote
-IDENTITY_SAMPLES = 2  # its texts repeat nothing
 
 
 @dataclass(frozen=True)
@@ -122,7 +121,7 @@ def _resolve(config: CompareConfig, name: str, model: ModelKind | None) -> list[
     budgets: Sequence[float | None] = [None] if name in (*WITHOUT_MODEL, REDACTED, *REFERENCES) else config.epsilons
     decoder = _choose_decoder(config, name)
     samples = 1 if decoder is None or name in ALTERNATIVES else config.samples
-    samples = min(samples, IDENTITY_SAMPLES) if name == "identity" else samples
+    samples = min(samples, 2) if name == "identity" else samples  # more would repeat texts
     measured = decoder is not None and (config.baselines or config.alternatives)
     return [
         Cell(name, budget, decoder, classifier, model, samples, *_treat_labels(config, name, budget), measured)

@@ -35,9 +35,6 @@ from adept.rewriting.expectation import enough_epsilon
 from adept.synthesis.prior import draw_by_names, label_by_names
 from adept.synthesis.synthesizer import Synthesizer, choose_rows
 
-RANDOM_TEXTS = 2000  # texts that are written of random latents; records draw theirs from these
-
-TextMechanism = TokenResponse | TokenExponential | PromptSampling | Redaction
 Columns = dict[str, Any]  # of a row: the budget spent on its texts
 # These columns, and the function that writes the texts; a label beside a text replaces the released one
 Source = tuple[Columns, Callable[[], list[Pair]]]
@@ -136,7 +133,7 @@ def _open_alternative(trial: Trial, cell: Cell) -> Source:
     return spent, lambda: [(text, None) for text in mechanism.privatize(trial.private.texts)]
 
 
-def build_alternative(trial: Trial, cell: Cell) -> TextMechanism:
+def build_alternative(trial: Trial, cell: Cell) -> TokenResponse | TokenExponential | PromptSampling | Redaction:
     """Build an alternative to a rewriter: a mechanism that turns text into text."""
     texts, epsilon = trial.public.texts, cell.text_epsilon
     if cell.mechanism == plan.REDACTED:
@@ -161,8 +158,8 @@ def _open_rewriter(trial: Trial, cell: Cell) -> Source:
             labels = [label if label in known else None for label in trial.labels(cell)]
         if cell.mechanism == BY_LABEL:
             labels = list(trial.labels(cell))
-        if cell.mechanism == "random":  # its texts know of no record: a few serve them all
-            few = slice(-(-RANDOM_TEXTS // samples))
+        if cell.mechanism == "random":  # its texts know of no record: 2,000 serve them all
+            few = slice(-(-2000 // samples))
             pool = rewriter.rewrite_pairs(texts[few], labels and labels[few], samples=samples)
             return random.choices(pool, k=len(texts) * samples)
         return rewriter.rewrite_pairs(texts, labels, samples=samples)

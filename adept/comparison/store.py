@@ -34,18 +34,8 @@ from adept.errors import DataError
 
 LAYOUT = 7  # version of the directory
 SETTINGS = "comparison.json"
-GROWING = (
-    "mechanisms",
-    "epsilons",
-    "seeds",
-    "classifiers",
-    "processes",
-    "baselines",
-    "alternatives",
-    "attacks",
-    "examples",
-    "output_dir",
-)
+GROWING = {"mechanisms", "epsilons", "seeds", "classifiers", "baselines", "alternatives", "attacks", "examples"}
+GROWING |= {"processes", "output_dir"}
 
 Stored = TypeVar("Stored", ReleasedLabels, WrittenTexts, ResultRow, AuditVerdict, AttackedRelease)
 

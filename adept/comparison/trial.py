@@ -21,8 +21,6 @@ from adept.models.word_vectors import WordVectors, learn_word_vectors
 from adept.rewriting.loading import load_model
 from adept.rewriting.rewriter import Rewriter
 
-KNOWN_WORDS, WORD_DIM = 1000, 64  # public words of the mechanisms that go word by word
-
 
 class Trial:
     """One seed of a comparison, with the data, labels, models and rewriters of its rows.
@@ -116,7 +114,7 @@ class Trial:
     @cached_property
     def words(self) -> WordVectors:
         """Frequent words of the public text, with vectors computed from this text."""
-        return learn_word_vectors(self.public.texts, size=KNOWN_WORDS, dim=WORD_DIM)
+        return learn_word_vectors(self.public.texts, size=1000, dim=64)
 
 
 def model_kind(cell: Cell) -> ModelKind:

@@ -60,20 +60,17 @@ def text_list(texts: object, name: str = "texts", *, first: int = 1) -> list[str
         first: the position of the first text in error messages.
 
     Raises:
-        DataError: the type of ``texts`` is not supported, or an element has no ``cell_text``.
+        DataError: the type of ``texts`` is not supported, or an element is no string. (A number in the
+            text column of a file is a text: ``cell_text``.)
     """
     values = _elements(texts, name)
-    if set(map(type, values)) <= {str}:
-        return values
-    found = []
     for position, value in enumerate(values, start=first):
-        if (text := cell_text(value)) is None:
+        if not isinstance(value, str):
             raise DataError(
                 f"{name} must be strings, got {_kind(value)} at position {position}: leave that record out, or make it "
                 "a string"
             )
-        found.append(text)
-    return found
+    return [str.__str__(value) for value in values]  # subclasses such as np.str_ become plain strings
 
 
 def separate_characters(text: str) -> str:

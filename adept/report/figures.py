@@ -18,7 +18,6 @@ from adept.report.table import MAJORITY, METRICS, ComparisonTable, Curve, Line
 NamedEnd = tuple[float, str, str]  # height, name, colour
 Style = dict[str, Any]  # of a line, as matplotlib takes it
 
-BAR_SHIFT = 1.02  # factor between neighbouring curves, so that their bars do not hide each other
 KEPT_DASHES = {"slots": "-", "words": "--", "exact": ":"}
 GREY = "#888"
 LEVEL_STYLES: dict[str, Style] = {
@@ -39,10 +38,8 @@ HEADLINE_LEVELS = {
     "examples": ("examples alone", "#5f7d4e", ":"),
 }
 VARIANTS = ("original", "l1", "sqrt_n")  # of ADePT
-HEADLINE_CURVES = 4
 NAME_GAP = 0.06  # least distance of two names, of the axis's height
 NAME_MARGIN = 0.06  # of the axis, above and below what is drawn
-MAX_TICKS = 10  # of an axis of powers of two
 
 
 def draw(table: ComparisonTable) -> str:
@@ -68,7 +65,8 @@ def _is_measured(table: ComparisonTable, name: str) -> bool:
 def draw_metric(axis: Any, table: ComparisonTable, metric: str) -> None:
     """Draw accuracy or macro-F1 against the claimed epsilon, and a line for each reference."""
     for place, curve in enumerate(table.curves):
-        _draw_curve(axis, curve, metric, factor=BAR_SHIFT ** (place - (len(table.curves) - 1) / 2))
+        # a factor between neighbouring curves, so that their bars do not hide each other
+        _draw_curve(axis, curve, metric, factor=1.02 ** (place - (len(table.curves) - 1) / 2))
     _draw_levels(axis, table, metric)
     thick = any(curve.false_claim for curve in table.curves)
     log_axis(axis, table.budgets, f"claimed epsilon{' (false for the thick dashes)' if thick else ''}")
@@ -104,7 +102,7 @@ def _share(line: Line, name: str) -> float:
 def _powers(epsilons: Iterable[float]) -> list[float]:
     exponents = [math.log2(epsilon) for epsilon in epsilons]
     low, high = math.floor(min(exponents)), math.ceil(max(exponents))
-    return [2.0**power for power in range(low, high + 1, 1 + (high - low) // MAX_TICKS)]
+    return [2.0**power for power in range(low, high + 1, 1 + (high - low) // 10)]  # about ten ticks at most
 
 
 def _style_curve(curve: Curve) -> Style:
@@ -175,7 +173,7 @@ def choose_curves(curves: Sequence[Curve]) -> list[Curve]:
     others = [curve for curve in curves if not curve.false_claim and curve.mechanism in (*BY_NAME, BY_LABEL)]
     others = [curve for curve in others if curve not in variants]
     others.sort(key=lambda curve: -mean(line.accuracy.mean for line in curve.at.values()))
-    return [*variants, *others[: HEADLINE_CURVES - len(variants)]]
+    return [*variants, *others[: 4 - len(variants)]]
 
 
 def choose_levels(texts: Sequence[Line]) -> dict[str, float]:

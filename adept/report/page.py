@@ -36,9 +36,7 @@ from adept.report.trust import accuracy_grid
 
 MAX_WORDS = 25  # of a text that is shown
 ABSENT = "–"
-GOOD_REWRITER = 0.8  # least share of the accuracy that a rewriter keeps without noise
 LEARNED = {"codec": {"description"}, "codebook": {"codebook", "learned_codebook"}}  # what mechanisms use of a model
-FAIR_HEADINGS = ("text by", "claimed eps", "true eps", "accuracy", "macro-F1", "above the best floor")
 
 
 @dataclass(frozen=True)
@@ -106,15 +104,20 @@ def describe_claim(audited: AuditVerdict, lines: ComparisonTable) -> dict[str, A
     curves = [curve for curve in lines.curves if curve.mechanism == audited.mechanism]
     spent = dict(sorted((epsilon, line.row.epsilon) for curve in curves for epsilon, line in curve.at.items()))
     false = any(curve.false_claim for curve in curves)
-    found = f"violation found: {audited.evidence}" if audited.violated else "no violation found, which is no proof"
     return {
         "audited": audited,
         "title": curves[0].title,
         "claimed": ", ".join(f"{epsilon:g}" for epsilon in spent),
         "true": ", ".join(map(words, spent.values())) if false else "",
-        "verdict": f"{found}; certified epsilon at least {audited.certified_epsilon:.3g}",
+        "verdict": verdict(audited),
         "command": audited.mechanism not in ALTERNATIVES,  # the command line can audit it again
     }
+
+
+def verdict(audited: AuditVerdict) -> str:
+    """Return an audit's verdict in words."""
+    found = f"violation found: {audited.evidence}" if audited.violated else "no violation found, which is no proof"
+    return f"{found}; certified epsilon at least {audited.certified_epsilon:.3g}"
 
 
 def describe_attacks(found: Sequence[AttackedRelease]) -> dict[str, Any]:
@@ -217,7 +220,8 @@ def fair_grid(table: ComparisonTable, classifier: str) -> Grid:
     found: dict[str, list[list[str]]] = {"without a model": []}
     for line in chosen:
         found.setdefault(line.model or "without a model", []).append(_fair_line(line, quality))
-    headings = [*FAIR_HEADINGS, *(QUALITY[name] for name in quality)]
+    headings = ["text by", "claimed eps", "true eps", *METRICS.values(), "above the best floor"]
+    headings += [QUALITY[name] for name in quality]
     last = [MAJORITY, ABSENT, "0", table.levels["accuracy"][MAJORITY].spread, *[ABSENT] * (2 + len(quality))]
     found["without a model"].append(last)
     return Grid(classifier, headings, found)
@@ -313,7 +317,7 @@ def warn_of_losses(table: ComparisonTable) -> list[str]:
     """Return a warning if rewriting reduces the accuracy a lot even without any noise."""
     [text] = _means(table, "none")
     identity = [line for line in table.texts if line.row.mechanism == "identity"]
-    lost = [f"{line.accuracy} ({line.model})" for line in identity if line.accuracy.mean < GOOD_REWRITER * text]
+    lost = [f"{line.accuracy} ({line.model})" for line in identity if line.accuracy.mean < 0.8 * text]
     warning = (
         f"The rewriter itself loses much of the text: without any noise (identity) the accuracy is {', '.join(lost)}, "
         f"that of the text {text:.3f}. No budget gives it back; more dimensions, topics or longer training may."

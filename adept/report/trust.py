@@ -12,7 +12,6 @@ from adept.report.figures import HEADLINE_LEVELS
 from adept.report.table import Grid
 
 ORIGINAL = "original"
-TRUST_ORDER = (CENTRAL, SHUFFLED, LOCAL)
 
 
 @dataclass(frozen=True)
@@ -27,11 +26,12 @@ class TrustCurve:
 
 def trace_curves(rows: Sequence[TrustRow]) -> list[TrustCurve]:
     """Turn rows into curves, sorted by labels (private first), then by trust (central first)."""
+    order = (CENTRAL, SHUFFLED, LOCAL)
     found, released = [], [row for row in rows if row.trust != REFERENCE]
     for key, own in group_rows(released, lambda row: (row.trust, row.mechanism, row.labels)).items():
         points = map(_point, group_rows(own, lambda row: row.claimed_epsilon).values())
         found.append(TrustCurve(*key, sorted(points)))
-    return sorted(found, key=lambda curve: (curve.labels != PRIVATE, TRUST_ORDER.index(curve.trust)))
+    return sorted(found, key=lambda curve: (curve.labels != PRIVATE, order.index(curve.trust)))
 
 
 def _point(rows: list[TrustRow]) -> tuple[float, float, float, float]:

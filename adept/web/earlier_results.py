@@ -7,7 +7,7 @@ from typing import Any, Literal
 
 from adept.errors import DataError
 
-REPORT_FILE, RESULT_FILE = "report.html", "result.json"
+REPORT_FILE = "report.html"
 MAX_RUNS = 50
 # By a field that only this kind has
 RESULT_KINDS = {"certified_epsilon": "audit", "attack": "attack", "study": "study"}
@@ -35,7 +35,7 @@ class EarlierResult:
 
 def runs(directory: Path) -> list[EarlierResult]:
     """Return the newest results in a directory, at most ``MAX_RUNS``, with the newest one first."""
-    found = [path for name in (REPORT_FILE, RESULT_FILE) for path in directory.glob(f"*/{name}") if path.is_file()]
+    found = [path for name in (REPORT_FILE, "result.json") for path in directory.glob(f"*/{name}") if path.is_file()]
     found.sort(key=lambda path: path.stat().st_mtime, reverse=True)
     return [run for path in found[:MAX_RUNS] if (run := _run(path)) is not None]
 

@@ -34,7 +34,6 @@ from adept.models.tokenizer import join_words
 from adept.rewriting.rewriter import Rewriter
 
 PEOPLE = 1_000
-MAX_LISTED = 7  # of the others, the likeliest
 DRAWS = 100  # of the worst pair
 BATCH_PEOPLE = 50  # people whose sentences are read at once
 
@@ -96,7 +95,7 @@ class Reader:
         crowd = read_candidates(self._rewriter.mechanism, encoded).before(self.prepare())
         beliefs = torch.softmax(crowd.log_likelihood(released)[0].double(), dim=0)
         after, rest = float(beliefs[0]), beliefs[1:]
-        likeliest = torch.topk(rest, MAX_LISTED)
+        likeliest = torch.topk(rest, 7)
         guarantee = self._rewriter.guarantee
         return View(
             people=PEOPLE,

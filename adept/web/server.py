@@ -40,8 +40,6 @@ from adept.web.reader import PEOPLE, worst_pair
 from adept.web.sentences import DEFAULT, MAX_SENTENCE_CHARACTERS, OURS, STOPS, Release, Sentences
 from adept.web.uploads import MAX_UPLOAD_BYTES, Choices, Dropped, Files
 
-MAX_WORKERS = 2  # threads of torch
-MAX_QUESTION_BYTES = 64 * 2**10
 PROOFS = {
     "ours": ("adept.mechanisms.learned_codebook", "adept.mechanisms.description"),
     "original": ("adept.mechanisms.laplace",),
@@ -74,7 +72,7 @@ class Play:
 
     def __init__(self, sentences: Sentences, files: Files, *, runs: Path, token: str | None = None) -> None:
         self.sentences, self.files, self.runs, self.token = sentences, files, runs, token
-        self._workers, self._preparing = CapacityLimiter(MAX_WORKERS), CapacityLimiter(1)
+        self._workers, self._preparing = CapacityLimiter(2), CapacityLimiter(1)  # threads of torch
         self._templates = Environment(
             loader=PackageLoader("adept.web"), autoescape=True, undefined=StrictUndefined, trim_blocks=True
         )
@@ -287,7 +285,7 @@ async def _body(request: Request, most: int) -> bytes:
 
 async def _question(request: Request) -> dict[str, Any]:
     try:
-        asked = json.loads(await _body(request, MAX_QUESTION_BYTES) or b"{}")
+        asked = json.loads(await _body(request, 64 * 2**10) or b"{}")
     except (ValueError, RecursionError):
         asked = None
     if not isinstance(asked, dict):

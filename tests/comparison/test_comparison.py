@@ -407,7 +407,7 @@ def test_names_of_private_labels_are_equally_frequent(tmp_path: Path) -> None:
     """The label set is public, but not how often each label occurs."""
     changes = {"mechanisms": ["sqrt_n"], "labels": "randomized_response", "label_epsilon": 24.0}
     private, copied = (
-        next(Comparison(config(tmp_path / name, **own))._trials()) for name, own in (("a", changes), ("b", {}))
+        next(Comparison(config(tmp_path / name, **own)).trials()) for name, own in (("a", changes), ("b", {}))
     )
     assert cell_module._copy_or_cycle_labels(copied) == copied.private.labels
     counts = Counter(cell_module._copy_or_cycle_labels(private))

@@ -153,7 +153,7 @@ def test_all_texts_and_labels_are_checked_before_the_first_release(
     for mechanism in (SqrtNLaplace(epsilon=8.0), pairs):
         rewriter = Rewriter.from_pretrained(tiny_run, mechanism=mechanism, batch_size=2)
         monkeypatch.setattr(rewriter, "release", lambda *_: pytest.fail("released"))
-        for value in (None, float("nan"), b"fare"):
+        for value in (None, float("nan"), 3, b"fare"):
             with pytest.raises(DataError, match="at position 5:"):
                 rewriter.rewrite_pairs([*TEXTS[:2] * 2, value], ["fare"] * 5)
     for label in (None, "other", b"fare"):
