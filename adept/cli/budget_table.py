@@ -26,14 +26,19 @@ from adept.models.tokenizer import Tokenizer
 from adept.release.columns_labels_persons import ReleaseOptions
 from adept.release.input_files import Inputs
 from adept.release.local_release import choose_writer, open_release
-from adept.rewriting.budget_estimates import ADVICE, QUESTION, SHARE_HEADINGS, TABLE_BUDGETS, Budget, preview_budgets
 from adept.rewriting.expectation import (
+    ADVICE,
     LABELLED,
     NO_ESTIMATE,
+    QUESTION,
+    SHARE_HEADINGS,
+    TABLE_BUDGETS,
+    Budget,
     above_names_line,
     by_label_lines,
     choose_measured,
     floor_lines,
+    preview_budgets,
 )
 from adept.rewriting.loading import is_packaged, label_mechanism, load_model
 from adept.rewriting.rewriter import Rewriter

@@ -50,7 +50,7 @@ from adept.release.release_flow import Plan, Progress, Run, find_files, ignore, 
 from adept.release.resume_journal import Entry
 from adept.release.rewrite_options import CentralOptions
 from adept.release.statement import CentralStatement
-from adept.rewriting.budget_estimates import APPROVAL_EXAMPLES, short_texts
+from adept.rewriting.expectation import APPROVAL_EXAMPLES, short_texts
 from adept.synthesis.synthesizer import MAX_ROWS, Synthesizer
 from adept.synthesis.tally import Tally
 

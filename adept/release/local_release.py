@@ -41,8 +41,8 @@ from adept.release.release_flow import Plan, Progress, Run, find_files, ignore, 
 from adept.release.rewrite_options import FileOptions, ReleaseRequest
 from adept.release.shuffle_guarantee import check_shuffling, find_shuffled
 from adept.release.statement import PrivacyStatement, shuffling_of
-from adept.rewriting.budget_estimates import APPROVAL_EXAMPLES, rewrite_examples
 from adept.rewriting.cells import Cells
+from adept.rewriting.expectation import APPROVAL_EXAMPLES, rewrite_examples
 from adept.rewriting.loading import best_exact, load_model
 from adept.rewriting.rewriter import Rewriter
 
