@@ -130,7 +130,7 @@ WITHOUT = {
     "synthesis.vote_cells.largest_size": "counts texts",
     "synthesis.prior.label_by_names": "reads a Corpus",
     "synthesis.synthesizer.share_standing_out": "counts texts",
-    "rewriting.budget_estimates.short_texts": "reads public texts of the model, or of a Corpus",
+    "rewriting.expectation.short_texts": "reads public texts of the model, or of a Corpus",
     "synthesis.synthesizer.Synthesizer.vote": "reads files whose rows must not make it raise",
     "release.rewrite_frame.table_of": "called by rewrite_frame",
 }

@@ -25,14 +25,19 @@ from adept.models.saved_model import Autoencoder
 from adept.release.flow.local import choose_writer, open_release
 from adept.release.records.columns import ReleaseOptions
 from adept.release.records.inputs import Inputs
-from adept.rewriting.budget_estimates import ADVICE, QUESTION, SHARE_HEADINGS, TABLE_BUDGETS, Budget, preview_budgets
 from adept.rewriting.expectation import (
+    ADVICE,
     LABELLED,
     NO_ESTIMATE,
+    QUESTION,
+    SHARE_HEADINGS,
+    TABLE_BUDGETS,
+    Budget,
     above_names_line,
     by_label_lines,
     choose_measured,
     floor_lines,
+    preview_budgets,
 )
 from adept.rewriting.loading import is_packaged, label_mechanism, load_model
 from adept.rewriting.rewriter import Rewriter

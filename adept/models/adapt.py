@@ -47,8 +47,7 @@ from adept.models.config import (
 )
 from adept.models.names import sentences_about
 from adept.models.saved_model import Autoencoder
-from adept.models.sentences.listed_texts import MAX_LISTED_WORDS, ListedTexts, Words
-from adept.models.sentences.meanings import Codes
+from adept.models.sentences.meanings import MAX_LISTED_WORDS, Codes, ListedTexts, Words
 from adept.models.sentences.nearest_text import join_groups
 from adept.models.sentences.sentence_list import SentenceList, words_of
 from adept.models.tokenizer import UNKNOWN, Tokenizer, join_words

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from adept.models.sentences.listed_texts import Words
+from adept.models.sentences.meanings import Words
 from adept.models.sentences.sentence_list import SentenceList, words_of
 from adept.models.tokenizer import join_words
 from adept.models.word_vectors import Lexicon

@@ -18,7 +18,7 @@ from torch import Tensor, nn
 
 from adept.errors import DataError, ModelError
 from adept.mechanisms.policy import COOCCURRENCE, SPELLING
-from adept.models.sentences.listed_texts import MAX_WORDS
+from adept.models.sentences.meanings import MAX_WORDS
 from adept.models.tokenizer import FIRST_LABEL
 from adept.models.word_vectors import Lexicon
 

@@ -54,8 +54,7 @@ from adept.models.config import TOPICS
 from adept.models.decoding import Pair
 from adept.models.names import words_of_name
 from adept.models.saved_model import Autoencoder
-from adept.models.sentences.listed_texts import Words
-from adept.models.sentences.meanings import MEANING_LENGTH, Meanings, multiply_all, tabulate
+from adept.models.sentences.meanings import MEANING_LENGTH, Meanings, Words, multiply_all, tabulate
 from adept.models.sentences.nearest_text import BATCH_RECORDS, MAX_DISTANCES, MAX_UNGROUPED, SentenceIndex
 from adept.models.sentences.sentence_list import SentenceList, words_of
 from adept.models.topics import WordTopics

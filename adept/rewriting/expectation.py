@@ -1,4 +1,4 @@
-"""Estimates of how much a rewrite keeps of its record, and warnings before a release.
+"""Estimates of how much a rewrite keeps of its record, their table by epsilon, and warnings before a release.
 
 Estimates use public texts only, by default texts that the model has not seen. Two texts have the
 same *topic* if the same codeword of the model is nearest to both. Warnings about another language
@@ -8,7 +8,7 @@ error.
 
 import json
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from itertools import islice
@@ -23,14 +23,15 @@ from adept.data.corpus import Corpus
 from adept.data.formats import Record
 from adept.data.text_arguments import text_list
 from adept.mechanisms import Description, policy
-from adept.mechanisms.guarantee import words
+from adept.mechanisms.guarantee import Guarantee, words
+from adept.mechanisms.odds import CANDIDATES
 from adept.mechanisms.policy import BROAD_ROWS, BY_LABEL_ROWS, JOINT_ROWS
 from adept.models.codebooks import encode_public
 from adept.models.names import words_of_name
 from adept.models.reconstruction import mean_word_f1
 from adept.models.tokenizer import UNKNOWN, Tokenizer
 from adept.rewriting.alphabets import Alphabet
-from adept.rewriting.cells import Cells
+from adept.rewriting.cells import NO_NAME, Cells
 from adept.rewriting.loading import best_exact, is_packaged, packaged_directory
 from adept.rewriting.rewriter import Rewriter
 
@@ -53,6 +54,17 @@ NO_LABEL_SET = (
 NO_ESTIMATE = "no estimate is possible: add expect=FILE public=true with a file of public texts"
 MIN_TEXT_EPSILON = 0.5  # least part of epsilon, in nats, that the text is said to get
 NUMBERS = re.compile(r"\S*\d\S*")  # numbers and codes, which belong to no language
+TABLE_BUDGETS = (1.0, 2.0, 4.0, 8.0, 12.0, 16.0)  # in nats
+TABLE_EXAMPLES = 2  # public sentences that the table shows with their rewrites
+APPROVAL_EXAMPLES = 5  # such sentences on a page for approval
+EXAMPLE_WORDS = range(6, 13)  # numbers of words of a sentence that is quickly read
+ADVICE = (
+    "for training a classifier: 4 to 8; for reading single sentences: 12 to 16, with little protection; "
+    "if nobody needs rows one by one, use synthesize at 1 to 2"
+)
+
+QUESTION = f"an attacker picks the right one of {CANDIDATES:,} candidates in"  # answered by ``odds.risk``
+SHARE_HEADINGS = ("topic kept (by chance)", "words kept (by chance)", "word for word")
 
 
 @dataclass(frozen=True)
@@ -343,3 +355,47 @@ def foreign_warnings(tokenizer: Tokenizer, texts: Sequence[str], *, max_length: 
 
 def _percent(part: int, whole: int) -> str:
     return f"{100 * part / whole:.0f} %"
+
+
+@dataclass(frozen=True)
+class Budget:
+    """An epsilon, how much a rewrite keeps (None if there are too few public texts), and examples with their rewrites."""
+
+    epsilon: float
+    guarantee: Guarantee
+    kept: Expectation | None
+    examples: list[tuple[str, str]]
+
+    @property
+    def shares(self) -> list[str]:
+        """One string for each column in SHARE_HEADINGS; all are empty if ``kept`` is None."""
+        if (kept := self.kept) is None:
+            return [""] * len(SHARE_HEADINGS)
+        topic = "" if kept.topic is None else f"{kept.topic:.0%} ({kept.topic_of_others:.0%})"
+        return [topic, f"{kept.words:.0%} ({kept.words_of_others:.0%})", f"{kept.exact:.0%}"]
+
+
+def preview_budgets(open_rewriter: Callable[[float], Rewriter], public: Corpus | None = None) -> Iterator[Budget]:
+    """Yield a line for each epsilon in TABLE_BUDGETS; ``public`` texts replace those held out from training."""
+    for epsilon in TABLE_BUDGETS:
+        rewriter = open_rewriter(epsilon)
+        yield Budget(epsilon, rewriter.guarantee, expectation(rewriter, public), rewrite_examples(rewriter, public))
+
+
+def rewrite_examples(
+    rewriter: Rewriter, public: Corpus | None = None, *, count: int = TABLE_EXAMPLES
+) -> list[tuple[str, str]]:
+    """Return at most ``count`` pairs of a public sentence (and its label, in a release by label) and its rewrite."""
+    probes = choose_probes(rewriter, public)
+    chosen = short_texts(probes.texts, count)
+    labels = probes.labels and [probes.labels[probes.texts.index(text)] for text in chosen]
+    written = rewriter.rewrite_pairs(chosen, labels) if chosen else []
+    if labels and isinstance(rewriter.alphabet, Cells):
+        chosen = [text if label == NO_NAME else f"{text} ({label})" for text, label in zip(chosen, labels, strict=True)]
+    return [(text, rewrite) for text, (rewrite, _) in zip(chosen, written, strict=True)]
+
+
+def short_texts(texts: Sequence[str], count: int) -> list[str]:
+    """Return ``count`` short texts or, if there are not enough short ones, texts of any length."""
+    short = [text for text in texts if len(text.split()) in EXAMPLE_WORDS]
+    return list((short if len(short) >= count else texts)[:count])

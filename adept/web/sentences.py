@@ -17,7 +17,7 @@ from adept.mechanisms.guarantee import Guarantee, json_number, words
 from adept.mechanisms.odds import risk
 from adept.models.saved_model import Autoencoder
 from adept.models.tokenizer import Tokenizer
-from adept.rewriting.budget_estimates import QUESTION, SHARE_HEADINGS, preview_budgets
+from adept.rewriting.expectation import QUESTION, SHARE_HEADINGS, preview_budgets
 from adept.rewriting.loading import best_exact
 from adept.rewriting.rewriter import Rewriter
 from adept.web.reader import PEOPLE, Reader, View, bound, crowd_of, guesses

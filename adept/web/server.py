@@ -34,7 +34,7 @@ from starlette.staticfiles import StaticFiles
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from adept.errors import AdeptError, ConfigurationError
-from adept.rewriting.budget_estimates import ADVICE
+from adept.rewriting.expectation import ADVICE
 from adept.web import earlier_results
 from adept.web.reader import PEOPLE, worst_pair
 from adept.web.sentences import DEFAULT, MAX_SENTENCE_CHARACTERS, OURS, STOPS, Release, Sentences

@@ -10,7 +10,7 @@ from adept.cli import budgets
 from adept.mechanisms.central_counts import Votes
 from adept.mechanisms.odds import ALL_CASES, cases, good_enough
 from adept.rewriting import expectation
-from adept.rewriting.budget_estimates import ADVICE, TABLE_BUDGETS
+from adept.rewriting.expectation import ADVICE, TABLE_BUDGETS
 from adept.synthesis.synthesizer import share_standing_out
 
 BROKEN = b'customer,text,intent\n"zebra,\xff\xfe\x00 no record\n,,,,\n'

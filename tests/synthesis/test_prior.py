@@ -12,7 +12,7 @@ from adept.mechanisms import Votes
 from adept.mechanisms.policy import TILT
 from adept.models.saved_model import Autoencoder
 from adept.models.sentences import sentence_list
-from adept.models.sentences.listed_texts import ListedTexts
+from adept.models.sentences.meanings import ListedTexts
 from adept.models.sentences.sentence_list import SentenceList
 from adept.models.tokenizer import Tokenizer, join_words
 from adept.synthesis import prior

@@ -1,4 +1,4 @@
-"""Weights of words, and meanings of texts as vectors of whole numbers.
+"""Texts as numbers of words, weights of words, and meanings of texts as vectors of whole numbers.
 
 The *meaning* of a text is the sum of its words' vectors (``adept.models.word_vectors``), weighted
 by the words' rarity in public text. The sum is scaled to the Euclidean norm MEANING_LENGTH and
@@ -25,9 +25,10 @@ import numpy as np
 import scipy.sparse as sparse
 from numpy.typing import NDArray
 
-from adept.models.sentences.listed_texts import ListedTexts
 from adept.models.word_vectors import Lexicon
 
+MAX_WORDS = 40  # words of a text that are read or written
+MAX_LISTED_WORDS = 1 << 15  # words of a vocabulary whose texts can be stored as 16-bit numbers
 WEIGHT_UNIT = 1000  # a word's weight is a whole number of thousandths
 AUXILIARIES = {"do", "does", "did", "is", "are", "was", "were", "has", "have", "had"}
 MODALS = {"could", "would", "should", "must", "need"}
@@ -41,6 +42,40 @@ BATCH_TEXTS = 1 << 11  # texts whose sums are computed together, near the proces
 BATCH_PRODUCTS = 1 << 14  # texts whose products are computed together
 
 Codes = NDArray[np.int8]
+Words = tuple[str, ...]
+
+
+class ListedTexts:
+    """Texts that are stored as the numbers of their words, and the group of each text.
+
+    The array ``flat`` holds all texts, each followed by a 0; ``words`` holds the word for each
+    number. Texts in the same group have similar meanings.
+    """
+
+    def __init__(
+        self, words: Sequence[str] = (), flat: NDArray[np.int16] | None = None, groups: NDArray[np.int16] | None = None
+    ) -> None:
+        self.words = words
+        self.flat = np.zeros(0, dtype=np.int16) if flat is None else flat
+        self.ends = np.flatnonzero(self.flat == 0)
+        self.groups = np.zeros(len(self.ends), dtype=np.int16) if groups is None else groups
+
+    @classmethod
+    def of(cls, texts: Sequence[Words]) -> "ListedTexts":
+        """Store texts, which may have at most MAX_LISTED_WORDS different words."""
+        words = ["", *dict.fromkeys(word for text in texts for word in text)]
+        numbers = {word: number for number, word in enumerate(words)}
+        return cls(words, np.array([numbers[word] for text in texts for word in (*text, "")], dtype=np.int16))
+
+    def __len__(self) -> int:
+        return len(self.ends)
+
+    def __getitem__(self, place: int) -> Words:
+        start = self.ends[place - 1] + 1 if place else 0
+        return tuple(self.words[number] for number in self.flat[start : self.ends[place]].tolist())
+
+    def first(self, count: int) -> "ListedTexts":
+        return ListedTexts(self.words, self.flat[: self.ends[count - 1] + 1 if count else 0], self.groups[:count])
 
 
 class Learned:

@@ -39,8 +39,15 @@ from adept.mechanisms.policy import (
     SHORTLIST_TEXTS,
     TEXTS_PER_GROUP,
 )
-from adept.models.sentences.listed_texts import ListedTexts
-from adept.models.sentences.meanings import MEANING_LENGTH, NEGATIONS, Codes, Meanings, multiply_all, tabulate
+from adept.models.sentences.meanings import (
+    MEANING_LENGTH,
+    NEGATIONS,
+    Codes,
+    ListedTexts,
+    Meanings,
+    multiply_all,
+    tabulate,
+)
 
 GROUP_TEXTS, JOINED_GROUP_TEXTS = 768, 1024  # at most, when a group is made and when others have joined it
 MAX_UNGROUPED = 1 << 15  # texts that are all compared

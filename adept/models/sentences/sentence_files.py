@@ -20,8 +20,7 @@ from safetensors.torch import save_file
 
 from adept.errors import ModelError
 from adept.models.config import MAX_LISTED_TEXTS, MAX_VOCABULARY
-from adept.models.sentences.listed_texts import MAX_WORDS, ListedTexts
-from adept.models.sentences.meanings import WordWeights
+from adept.models.sentences.meanings import MAX_WORDS, ListedTexts, WordWeights
 from adept.models.sentences.nearest_text import PLACE_UNIT
 from adept.models.sentences.sentence_list import SentenceList
 from adept.models.tokenizer import is_writable

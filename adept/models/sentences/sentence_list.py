@@ -20,8 +20,17 @@ from numpy.typing import NDArray
 
 from adept.data.text_arguments import separate_characters, text_list
 from adept.errors import ConfigurationError, ModelError
-from adept.models.sentences.listed_texts import MAX_LISTED_WORDS, MAX_WORDS, ListedTexts, Words
-from adept.models.sentences.meanings import Codes, Learned, Meanings, WordWeights, multiply_all
+from adept.models.sentences.meanings import (
+    MAX_LISTED_WORDS,
+    MAX_WORDS,
+    Codes,
+    Learned,
+    ListedTexts,
+    Meanings,
+    Words,
+    WordWeights,
+    multiply_all,
+)
 from adept.models.sentences.nearest_text import SentenceIndex, group_meanings
 from adept.models.tokenizer import PUNCTUATION, join_words
 from adept.models.word_vectors import Lexicon

@@ -51,7 +51,7 @@ from adept.release.options import CentralOptions
 from adept.release.records.inputs import Inputs
 from adept.release.statement.provenance import now
 from adept.release.statement.statement import CentralStatement
-from adept.rewriting.budget_estimates import APPROVAL_EXAMPLES, short_texts
+from adept.rewriting.expectation import APPROVAL_EXAMPLES, short_texts
 from adept.synthesis.synthesizer import MAX_ROWS, Synthesizer
 from adept.synthesis.tally import Tally
 

@@ -7,8 +7,7 @@ import pytest
 import scipy.sparse as sparse
 import travel
 
-from adept.models.sentences.listed_texts import ListedTexts
-from adept.models.sentences.meanings import MEANING_LENGTH, Meanings, WordWeights
+from adept.models.sentences.meanings import MEANING_LENGTH, ListedTexts, Meanings, WordWeights
 from adept.models.sentences.sentence_list import words_of
 from adept.models.word_vectors import Lexicon
 

@@ -10,10 +10,10 @@ from broad import by_words
 
 from adept.mechanisms.policy import MISSING_COST, NEGATION_FACTOR
 from adept.models.sentences import nearest_text
-from adept.models.sentences.listed_texts import ListedTexts
 from adept.models.sentences.meanings import (
     MEANING_LENGTH,
     NEGATIONS,
+    ListedTexts,
     Meanings,
     WordWeights,
 )
