@@ -1,4 +1,4 @@
-"""What earlier versions had and this version lacks: options, imports and files, in one table.
+"""Options, imports and files that earlier versions had and this version lacks, in one table.
 
 Add a row for each thing that a version removes. The key is the name under which users know the
 thing: the path of an import, the name of an option, or the name of a file of a model. Code that

@@ -1,4 +1,4 @@
-"""What was removed answers with one line that names what to use instead."""
+"""A removed thing answers with one line that names what to use instead."""
 
 import importlib
 import pickle

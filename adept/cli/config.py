@@ -183,7 +183,7 @@ class AdaptConfig(ReadingOptions):
     """File of public examples from your domain: sentences that people say, names of things, or a
     help page in Markdown. The adapted model stores the sentences word for word."""
     kind: str = "auto"
-    """What the lines of examples are: examples (texts that people say) | names (of labels or things,
+    """Kind of the lines of examples: examples (texts that people say) | names (of labels or things,
     about which the command finds sentences) | auto. With auto, lines are names if most of them are
     single words; those of a help page, or fewer than 8 lines, if most have at most 3 words."""
     label_set: list[str] | None = None

@@ -128,9 +128,10 @@ def read_value(name: str, hint: Any, text: str) -> Any:
     command reads the file later.
     """
     kind, trimmed = hint, text.strip()
-    if NoneType in get_args(hint):
-        if text.lower() == "null":
-            return None
+    optional = NoneType in get_args(hint)
+    if text.lower() == "null" and (optional or (hint is Any and name not in FILES)):
+        return None
+    if optional:
         [kind] = set(get_args(hint)) - {NoneType}
     in_brackets = len(trimmed) > 1 and trimmed.startswith("[") and trimmed.endswith("]")
     if kind is Any:  # one value or a list

@@ -121,7 +121,7 @@ CELLS = (
 
 
 class Lists(NamedTuple):
-    """What is public of a model: its lists, and the examples to which it was adapted."""
+    """Public facts of a model: its lists, and the examples to which it was adapted."""
 
     clip: str
     codebooks: tuple[int, ...]  # numbers of codewords

@@ -88,7 +88,7 @@ class Autoencoder(Adept):
 
     @property
     def lists(self) -> Lists:
-        """What is public of this model, for the rules that choose a mechanism."""
+        """Return the public facts of this model, for the rules that choose a mechanism."""
         return Lists(
             clip=self.clip,
             codebooks=tuple(self.codebooks),

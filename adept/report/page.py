@@ -1,6 +1,8 @@
 """The content of a comparison's HTML page; the templates determine how the page looks."""
 
 import math
+import re
+import shlex
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from importlib.metadata import version
@@ -8,7 +10,6 @@ from pathlib import Path
 from statistics import mean
 from typing import Any
 
-import yaml
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from adept.attacks.attack_game import AttackRow, per_hundred
@@ -36,6 +37,7 @@ from adept.report.trust import accuracy_grid
 
 MAX_WORDS = 25  # of a text that is shown
 ABSENT = "–"
+PLAIN = re.compile(r"(?!null\Z)[\w./:+-]+")  # a text that an option may hold without quotes
 LEARNED = {"codec": {"description"}, "codebook": {"codebook", "learned_codebook"}}  # what mechanisms use of a model
 
 
@@ -90,7 +92,7 @@ def context(results: Results, lines: ComparisonTable) -> dict[str, Any]:
         "fair": [fair_grid(lines, classifier) for classifier in lines.classifiers],
         "present": {line.row.mechanism for line in lines.lines},
         "quality": any(line.measures[name] is not None for line in lines.lines for name in QUALITY),
-        "settings": settings(config),
+        "command_line": command_of(config),
         "audit_trials": AUDIT_TRIALS,
         "shown_words": MAX_WORDS,
         **_examples(results.examples),
@@ -193,10 +195,31 @@ def _spent(row: ResultRow) -> str:
     return f"eps {row.claimed_epsilon:g}"
 
 
-def settings(config: CompareConfig) -> str:
-    """Return the text of a file for ``conf/experiment`` that lets anyone repeat the comparison."""
-    values = {name: value for name, value in asdict(config).items() if name != "output_dir"}
-    return "# @package _global_\n" + yaml.safe_dump(values, sort_keys=False, default_flow_style=None, width=100)
+def command_of(config: CompareConfig) -> str:
+    """Return a command line, one option a line, that repeats the comparison in a directory OUT."""
+    given = {"output_dir": "OUT"} | _options(
+        {key: value for key, value in asdict(config).items() if key != "output_dir"}
+    )
+    return " \\\n  ".join(["adept compare", *(f"{name}={shlex.quote(text)}" for name, text in given.items())])
+
+
+def _options(values: dict[str, Any], before: str = "") -> dict[str, str]:
+    found: dict[str, str] = {}
+    for name, value in values.items():
+        found |= (
+            _options(value, f"{before}{name}.") if isinstance(value, dict) else {before + name: _option_text(value)}
+        )
+    return found
+
+
+def _option_text(value: Any) -> str:
+    if isinstance(value, list):
+        return f"[{','.join(map(_option_text, value))}]"
+    if isinstance(value, str) and not PLAIN.fullmatch(value):  # backslashes are doubled before a quote, and at the end
+        return '"' + re.sub(r'(\\*)("|\Z)', lambda found: found[1] * 2 + (found[2] and "\\" + found[2]), value) + '"'
+    return (
+        {None: "null", True: "true", False: "false"}[value] if value is None or isinstance(value, bool) else str(value)
+    )
 
 
 def budget_grid(table: ComparisonTable, metric: str) -> Grid:

@@ -181,7 +181,10 @@ REWRITE = "rewrite model_dir={model} input={input} output={output}"
             "rewrite model_dir={model} input={typed} output={output} epsilon=8",
             "got list in record 3: turn it into text",
         ),
-        ("rewrite model_dir={model} input={input} output={output}.docx epsilon=8", "unknown file format 'docx'"),
+        (
+            "rewrite model_dir={model} input={input} output={output}.docx epsilon=8",
+            "is a document, which cannot be read or written",
+        ),
         ("rewrite model_dir={model} input={input} output={input} epsilon=8", "a file of its own"),
         ("train data.most=0 output_dir={nowhere}", "data.most must be at least 1, got 0"),
         ("train data.sizes=[6001,1,1] output_dir={nowhere}", "at most [6000, 600, 1000], got [6001, 1, 1]"),

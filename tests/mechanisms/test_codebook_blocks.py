@@ -62,7 +62,7 @@ TRICKY = {
 @pytest.mark.parametrize("codewords", TRICKY)
 @pytest.mark.parametrize("top", [1, 4, 10])
 def test_a_ranking_returns_t_different_codewords_whatever_the_record(codewords: str, top: int, unit_rows) -> None:
-    """What the draw's proof needs, ties and duplicates included."""
+    """Check the premises of the draw's proof, with ties and duplicates."""
     block = Block(Selection(epsilon=1.0, size=11, heavy_count=top), TRICKY[codewords])
     records = torch.cat([unit_rows(5, 3, torch.float32), torch.zeros(1, 3), torch.tensor([[1.0, 1.0, 0.0]])])
     assert block.selection.check(block.nearest(records)).shape == (7, top)

@@ -609,7 +609,7 @@ def distinct(recorder: Recorder) -> Iterator[tuple[State, bytes]]:
 def test_a_complete_release_is_not_resumed_with_other_facts(
     synthesizer: Synthesizer, given: Path, tmp_path: Path, name: str, options: CentralOptions
 ) -> None:
-    """What a no-op run prints is what its statement holds, or nothing."""
+    """A no-op run prints the numbers of its statement, or nothing."""
     released(synthesizer, given, out := tmp_path / "out.jsonl", options=CentralOptions(rows=7))
     with pytest.raises(DataError, match=f"with other options, .* .{name} was "):
         released(synthesizer, given, out, options=options, resume=True)
