@@ -20,7 +20,7 @@ from adept.errors import DataError
 from adept.mechanisms.central_counts import COUNTS_MOVED, Votes
 from adept.mechanisms.guarantee import total
 from adept.mechanisms.odds import risk
-from adept.mechanisms.policy import MAX_EXAMPLES_EPSILON
+from adept.mechanisms.policy import MAX_EXAMPLES_EPSILON, SYNTHETIC_ROWS
 from adept.models.saved_model import Autoencoder
 from adept.release.flow.local import choose_writer, open_release
 from adept.release.records.columns import ReleaseOptions
@@ -46,9 +46,6 @@ from adept.synthesis.synthesizer import share_standing_out
 
 TEXT_ENDINGS = ".txt", ".txt.gz"  # of outputs that hold no labels
 TITLE = "Which epsilon? Of {} nothing was read beyond its header; all figures come from public text."
-# Rows of each label, at epsilon 1, that synthetic records need to teach a classifier more than the
-# labels' names do (docs/studies.md, "Rows that teach more than names")
-SYNTHETIC_ROWS = 14
 
 
 def show_rewrite_budgets(config: RewriteConfig, inputs: Inputs, public: Corpus | None) -> None:
@@ -110,15 +107,16 @@ def synthetic_floor(config: SynthesizeConfig, model: Autoencoder, epsilons: Sequ
     """Return a list with one sentence: how many rows a file needs for useful synthetic records.
 
     The synthetic records of a file with at least this number of rows are expected to teach a
-    classifier more than the labels' names do. Return [] without labels, for a model other than the
-    packaged one, or if the names of the labels cannot be used.
+    classifier more than a free sentence encoder knows from the labels' names. Return [] without
+    labels, for a model other than the packaged one, or if the labels' names cannot be used.
     """
     labels = config.label_set or ()
     if config.labels == "drop" or not is_packaged(model.files) or not any(spell_label_set(model.sentences, labels)):
         return []
     most = config.max_records_per_person or 1
     votes = (Votes(epsilon=epsilon, neighbours=config.neighbours, votes_per_person=most) for epsilon in epsilons)
-    rows = {own.epsilon: SYNTHETIC_ROWS * len(labels) * own.sensitivity / own.epsilon for own in votes}
+    factor, power = SYNTHETIC_ROWS
+    rows = {own.epsilon: factor * len(labels) * (own.sensitivity / own.epsilon) ** power for own in votes}
     return [above_names_line("synthetic records", "the file", rows)]
 
 

@@ -96,10 +96,11 @@ TEXTS_PER_CODEWORD = 4  # smallest mean number of public texts for a codeword, i
 # More rows than records
 ROWS_PER_RECORD, MANY_ROWS = 4, 16_000  # that are written by default: rows for each record, up to MANY_ROWS
 # Rows that teach more than names
-BY_LABEL_ROWS, BROAD_ROWS, JOINT_ROWS = (
-    (140, 1.6),
-    (640, 2.0),
-    (1300, 2.0),
+BY_LABEL_ROWS, BROAD_ROWS, JOINT_ROWS, SYNTHETIC_ROWS = (
+    (500, 1.75),
+    (1600, 2.0),
+    (3000, 1.5),
+    (34, 1.0),
 )  # factor, and power of epsilon it is divided by
 
 

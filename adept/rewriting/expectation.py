@@ -177,8 +177,10 @@ def above_names_line(output: str, needed: str, rows: Mapping[float, float]) -> s
     """Say how many rows of what is ``needed`` teach more than label names do, by epsilon; ``output`` names the rows."""
     counts = [f"{round(float(f'{count:.2g}')):,} rows at epsilon {words(epsilon)}" for epsilon, count in rows.items()]
     return (
-        f"{output} are expected to teach a classifier more than the names of the labels do only if {needed} has at least about "
+        f"{output} are expected to teach a classifier more than a free sentence encoder knows from the labels' names "
+        f"only if {needed} has at least about "
         + ", ".join([counts[0], *(count.replace(" rows at epsilon", " at") for count in counts[1:])])
+        + ", and in a narrow domain many more"
     )
 
 

@@ -114,8 +114,8 @@ def test_budgets_that_buy_nothing_above_names_are_known_from_the_number_of_rows(
         for name in ("rewrite", "synthesize")
         for option in ("label_set=[fare,flight]", "label_set=[X1,X2]", "labels=drop")
     }
-    found = {asked for asked, text in shown.items() if "more than the names of the labels do" in text}
-    rows = "only if the file has at least about 28 rows at epsilon 1, 14 at 2, 7 at 4,"
+    found = {asked for asked, text in shown.items() if "knows from the labels' names" in text}
+    rows = "only if the file has at least about 68 rows at epsilon 1, 34 at 2, 17 at 4,"
     assert rows in shown["synthesize", "label_set=[fare,flight]"]
     assert ("rewrite", "label_set=[fare,flight]") in found
     assert ("synthesize", "label_set=[X1,X2]") not in found

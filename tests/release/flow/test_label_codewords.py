@@ -143,14 +143,17 @@ def test_lines_say_from_how_many_rows_on_rewrites_teach_more_than_the_names_of_l
     rewriter, _ = open_release(ReleaseRequest(epsilon=2.0, labels="copy", label_codewords="off"))
     joint, _ = open_release(ReleaseRequest(epsilon=2.0, labels="joint_response", label_set=["a flight", "a fare"]))
     by_label = rewriter.by_label(label_set=broad.NAMES)
-    assert [round(rows_above_names(by_label, epsilon)) for epsilon in (1, 2, 4, 8)] == [140, 46, 15, 5]
-    assert [round(rows_above_names(rewriter, epsilon)) for epsilon in (1, 2, 4, 8)] == [640, 160, 40, 10]
+    assert [round(rows_above_names(by_label, epsilon)) for epsilon in (1, 2, 4, 8)] == [500, 149, 44, 13]
+    assert [round(rows_above_names(rewriter, epsilon)) for epsilon in (1, 2, 4, 8)] == [1600, 400, 100, 25]
     assert rows_above_names(joint, 8) > 2 * rows_above_names(rewriter, 8)
-    said = "rewrites are expected to teach a classifier more than the names of the labels do only if each label has at least about "
+    said = (
+        "rewrites are expected to teach a classifier more than a free sentence encoder knows from the labels' names "
+        "only if each label has at least about {}, and in a narrow domain many more"
+    )
     assert floor_lines(by_label, [2.0]) == []
     monkeypatch.setattr(expectation, "is_packaged", lambda _: True)
-    assert floor_lines(by_label, [2.0]) == [f"{said}46 rows at epsilon 2"]
-    assert floor_lines(rewriter, [1.0, 2.0]) == [f"{said}640 rows at epsilon 1, 160 at 2"]
+    assert floor_lines(by_label, [2.0]) == [said.format("150 rows at epsilon 2")]
+    assert floor_lines(rewriter, [1.0, 2.0]) == [said.format("1,600 rows at epsilon 1, 400 at 2")]
     assert floor_lines(rewriter.by_label(label_set=["X17", "B2"]), [2.0]) == []
     monkeypatch.setattr(expectation, "is_packaged", lambda _: False)
     monkeypatch.setattr(loaded[0], "label_examples", {"X17": ["is there a taxi", "a taxi"]})
