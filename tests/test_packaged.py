@@ -104,7 +104,11 @@ def test_its_codewords_are_texts_and_the_budget_says_how_many_are_heavy(
     asked = [LearnedCodebook(epsilon=epsilon) for epsilon in (0.5, 2.0, 4.0, 6.0, 8.0, 64.0)]
     asked += [LearnedCodebook(epsilon=4.0, top=3), LearnedCodebook(epsilon=4.0, size=1024)]
     used = [Rewriter(model, tokenizer, mechanism=mechanism).mechanism for mechanism in asked]
-    sizes = [(mechanism.count, mechanism.heavy) for mechanism in used if isinstance(mechanism, LearnedCodebook)]
+    sizes = [
+        (mechanism.count, mechanism.selection.heavy_count)
+        for mechanism in used
+        if isinstance(mechanism, LearnedCodebook)
+    ]
     assert sizes == [(8192, 3663), (8192, 1252), (8192, 289), (8192, 80), (8192, 16), (8192, 1), (8192, 3), (1024, 15)]
     assert model.sentences is not None
     own = encode_public(model, tokenizer, [join_words(words) for words in model.sentences.utterances[:64]])

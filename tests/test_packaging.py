@@ -133,7 +133,12 @@ def test_the_extra_is_what_the_tests_take_away() -> None:
 
 
 DISTRIBUTIONS = {"hydra": "hydra-core", "sklearn": "scikit-learn", "yaml": "pyyaml"}  # by the name that is imported
-WITH_ANOTHER = {"anyio": "starlette", "fsspec": "datasets", "pandas": "datasets"}  # which always brings it
+WITH_ANOTHER = {
+    "anyio": "starlette",
+    "fsspec": "datasets",
+    "lightning_fabric": "pytorch_lightning",
+    "pandas": "datasets",
+}  # which always brings it
 
 
 def imported() -> set[str]:

@@ -210,6 +210,7 @@ class AdaptConfig(ReadingOptions):
     training: OptimiserConfig = field(default_factory=OptimiserConfig)
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         check_choice((AUTO, EXAMPLES, NAMES), kind=self.kind)
 
 

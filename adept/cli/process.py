@@ -128,7 +128,7 @@ def interrupt_on_signals() -> None:
 
 
 def _handle(handler: Callable[[int, FrameType | None], None] | signal.Handlers) -> None:
-    for number in (signal.SIGINT, signal.SIGTERM):
+    for number in SIGNALS:
         if signal.getsignal(number) is not signal.SIG_IGN:  # as nohup and a shell's background jobs ask
             signal.signal(number, handler)
 

@@ -1,5 +1,6 @@
 """Cheap audits: one question alone, by which a planted defect is found, or all of them with few calls of the mechanism."""
 
+from contextlib import AbstractContextManager
 from typing import Any
 from unittest.mock import patch
 
@@ -37,11 +38,16 @@ def failed_of(names: set[str], mechanism: Any, **options: Any) -> set[str]:
 
 def asked(names: set[str], mechanism: Any, **options: Any) -> audit.AuditResult:
     """Audit a mechanism by the named checks alone."""
+    with only_questions(*names):
+        return audit.run(mechanism, **options)
+
+
+def only_questions(*names: str) -> AbstractContextManager[object]:
+    """Let audits ask the named questions alone."""
     vectors, values = (
         [row for row in table if row.name in names] for table in (questions.OF_VECTORS, questions.OF_VALUES)
     )
-    with patch.multiple(questions, OF_VECTORS=vectors, OF_VALUES=values):
-        return audit.run(mechanism, **options)
+    return patch.multiple(questions, OF_VECTORS=vectors, OF_VALUES=values)
 
 
 def judged(names: set[str], mechanism: Any, **options: Any) -> audit.AuditResult:

@@ -4,7 +4,7 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
-from audit.asking import only
+from audit.asking import only_questions
 
 from adept.comparison import evidence as verdicts
 from adept.comparison.config import CompareConfig
@@ -29,7 +29,7 @@ def test_a_violation_is_found_in_the_original_and_its_verdict_is_kept(
 ) -> None:
     monkeypatch.setattr(verdicts, "AUDIT_TRIALS", 200)
     config = CompareConfig(mechanisms=["original"], epsilons=[8.0, 64.0], output_dir=str(tmp_path))
-    with only("sensitivity", "event"):
+    with only_questions("sensitivity", "event"):
         [original] = asked(config)
     assert original.violated
     assert original.epsilon == 8.0

@@ -6,7 +6,7 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
-from audit.asking import only
+from audit.asking import only_questions
 from comparing import compare, compared
 from made_rows import made, make_rows
 
@@ -76,7 +76,7 @@ def test_the_page_holds_their_guarantees_and_verdicts(
     monkeypatch.setattr(evidence, "AUDIT_TRIALS", 100)
     passed = SimpleNamespace(violated=False, certified_epsilon=0.0, checks=[])
     monkeypatch.setattr(evidence, "_audit", lambda *_: (passed, ""))
-    with only("event"):
+    with only_questions("event"):
         found = compare(asked)
     assert found.rows == rows
     assert [verdict.mechanism for verdict in found.audits] == ["learned_codebook", *TOKEN_WISE, PROMPTED]

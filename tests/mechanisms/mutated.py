@@ -10,7 +10,7 @@ def tests(module: str, *names: str) -> tuple[str, ...]:
 
 
 CERTIFIED = tests(
-    "test_verify_statement",
+    "test_verify",
     "test_randomised_labels_are_certified_beside_the_text_and_with_it",
     "test_every_exact_mechanism_is_certified_at_every_budget",
 )
@@ -193,7 +193,7 @@ TARGETS = {
     "joint_response.JointResponse._heavy": JOINT,
     "joint_response.JointResponse._pairs": JOINT,
     "guarantee.symbols_part": (
-        *tests("test_verify_statement", "test_the_bits_of_a_word_are_the_fewest_that_hold_the_weights"),
+        *tests("test_verify", "test_the_bits_of_a_word_are_the_fewest_that_hold_the_weights"),
         *CERTIFIED,
     ),
     "discrete_laplace.smallest_scale": SCALE,

@@ -8,10 +8,10 @@ import unicodedata
 from pathlib import Path
 
 import pytest
-from adept.models.codec.codec import words_of
 
 from adept.errors import ConfigurationError, ModelError
 from adept.models.config import TokenizerConfig
+from adept.models.sentences.sentence_list import words_of
 from adept.models.tokenizer import END, PAD, PUNCTUATION, SPECIAL_TOKENS, START, UNKNOWN, Tokenizer, join_words
 
 TEXTS = ["show flights to Boston", "show flights to Denver, please", "flights from st. louis to boston."] * 3
