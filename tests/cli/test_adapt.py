@@ -76,7 +76,7 @@ def test_what_the_user_can_mend_is_one_line(
 
 @pytest.mark.slow
 def test_the_names_of_labels_and_a_page_of_help_place_the_packaged_model(tmp_path: Path, adept_here: Run) -> None:
-    """Its own sentences about them come first, and are codewords; of 2^30 descriptions the record's own comes out."""
+    """Its own sentences about them come first, and are codewords; at a large budget a sentence about the record comes out."""
     page = tmp_path / "help.md"
     page.write_text("# Cards\n- lost card\n- card fees\n- new pin\n")
     adapt = ["adapt", "label_set=[lost_card,change_pin,exchange_rate]", f"examples={page}", "public=true"]
@@ -85,7 +85,7 @@ def test_the_names_of_labels_and_a_page_of_help_place_the_packaged_model(tmp_pat
     assert "examples of the names in help.md and the names of 3 labels" in done.stdout
     (tmp_path / "in.txt").write_text("i lost my card\nwhat is the rate of the pound\n")
     rewrite = ["rewrite", f"model_dir={tmp_path / 'bank'}", f"input={tmp_path / 'in.txt'}", "epsilon=40"]
-    done = adept_here(*rewrite, "mechanism=description", "mechanism.size=1073741824", f"output={tmp_path / 'out.txt'}")
+    done = adept_here(*rewrite, "mechanism=description", f"output={tmp_path / 'out.txt'}")
     assert done.returncode == 0, done.stderr
     card, rate = (tmp_path / "out.txt").read_text().splitlines()
     assert "card" in card
