@@ -103,7 +103,8 @@ def tensors(directory: Path, rng: random.Random) -> None:
         case 0 if weights[name].is_floating_point():
             weights[name].view(-1)[0] = rng.choice([float("nan"), float("inf")])
         case 0:
-            weights[name].view(-1)[:: rng.choice([1, 7, 1000])] = rng.choice([-1, 0, 1, 2**31 - 1])
+            step, number = rng.choice([1, 7, 1000]), rng.choice([-1, 0, 1, 2**31 - 1])
+            weights[name].view(-1)[::step] = min(number, torch.iinfo(weights[name].dtype).max)
         case 1:
             weights[name] = weights[name].to(rng.choice([torch.float16, torch.float64, torch.int32]))
         case 2:

@@ -66,6 +66,11 @@ def draw_on_cluster(draw: Draw, parts: Iterator[Part], *, workers: int | None) -
     with one CPU; None means one for each CPU. The processes run on the cluster that the variable
     RAY_ADDRESS names or, without this variable, on this machine.
     """
+    with _environment():  # before the import of Ray, which reads the environment then
+        yield from _draw_on_cluster(draw, parts, workers=workers)
+
+
+def _draw_on_cluster(draw: Draw, parts: Iterator[Part], *, workers: int | None) -> Iterator[tuple[Part, Entry]]:
     try:
         import ray
         from ray.exceptions import RayError, RayTaskError
@@ -76,7 +81,7 @@ def draw_on_cluster(draw: Draw, parts: Iterator[Part], *, workers: int | None) -
     own = _OwnOutput(sys.stderr)
     try:
         # Ray prints what becomes of its workers, and standard output may be the release.
-        with _environment(), redirect_stdout(own), redirect_stderr(own):
+        with redirect_stdout(own), redirect_stderr(own):
             shared = _connect(ray, draw, workers=workers)  # workers that start again read it again
             actors = _start_workers(ray, shared, workers=workers)
             waiting: deque[tuple[Part, Any]] = deque()
