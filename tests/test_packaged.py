@@ -155,7 +155,7 @@ def test_few_examples_and_names_bring_sentences_about_them_and_every_size_of_cod
     packaged: tuple[Autoencoder, Tokenizer], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Codewords are the examples, what the model holds about them, and what is near; many examples are enough by themselves."""
-    monkeypatch.setattr(examples, "DOMAIN_EXAMPLES", 25)
+    monkeypatch.setattr(examples, "MANY_EXAMPLES", 25)
     monkeypatch.setattr(examples, "FEW_PLACING", (1, 2000, 0.5))  # in a fraction of the time
     model, tokenizer = packaged
     own = examples.own_texts(model)
@@ -177,7 +177,7 @@ def test_few_examples_and_names_bring_sentences_about_them_and_every_size_of_cod
     about = sentences_about(model.sentences, said[:12])
     held = {join_words(row) for row in few.sentences.utterances[: len(about)]} if few.sentences else set()
     assert len(held & set(about)) > 0.9 * len(about)
-    assert max(many.codebooks) == examples.MAX_BROAD_CODEWORDS
+    assert max(many.codebooks) == examples.ADAPTED_CODEWORDS[1]
 
 
 @pytest.mark.slow
