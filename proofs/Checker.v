@@ -12,15 +12,19 @@ Open Scope Z_scope.
 (** The most terms of the series that the checker computes. *)
 Definition max_terms : Z := 10000.
 
+(** The largest epsilon of a draw: the checker refuses others, whose series would take long. *)
+Definition max_budget : Z := 1000.
+
 (** a / b <= e^epsilon, for b > 0: by the sum of the series' first terms, each rounded down. *)
 Definition at_most_e_to (epsilon : Q) (a b terms : Z) : bool :=
-  (0 <=? Qnum epsilon) && (a * 2 ^ series_bits <=? b * series (Qnum epsilon) (Zpos (Qden epsilon)) (Z.to_nat (Z.min terms
-    max_terms))).
+  (0 <=? Qnum epsilon) && (Qnum epsilon <=? max_budget * Zpos (Qden epsilon))
+  && (a * 2 ^ series_bits <=? b * series (Qnum epsilon) (Zpos (Qden epsilon)) (Z.to_nat (Z.min terms max_terms))).
 
 Lemma at_most_e_to_is_sound : forall epsilon a b terms, 0 < b -> at_most_e_to epsilon a b terms = true ->
   (IZR a <= exp (Q2R epsilon) * IZR b)%R.
 Proof.
-  intros e a b t B H. unfold at_most_e_to in H. apply andb_true_iff in H. destruct H as [P H]. apply Z.leb_le in P, H.
+  intros e a b t B H. unfold at_most_e_to in H. apply andb_true_iff in H. destruct H as [P H].
+  apply andb_true_iff in P. destruct P as [P _]. apply Z.leb_le in P, H.
   unfold Q2R. eapply comparison_implies_ratio; eauto. reflexivity.
 Qed.
 
