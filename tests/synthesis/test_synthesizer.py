@@ -56,7 +56,8 @@ def test_synthetic_records_teach_a_classifier_what_an_empty_file_does_not(
 ) -> None:
     private = travel["validation"]
     assert accuracy(synthesizer.synthesize(private.texts, private.labels), travel["test"]) > 0.7  # guessing has .66
-    assert accuracy(synthesizer.synthesize([], [], rows=len(private)), travel["test"]) < 0.4
+    empty = [accuracy(synthesizer.synthesize([], [], rows=len(private)), travel["test"]) for _ in range(20)]
+    assert np.mean(empty) < 0.4  # one in twenty names the commonest label by chance, and then has up to .66
 
 
 def test_only_public_texts_and_known_labels_are_written(synthesizer: Synthesizer, travel: dict[str, Corpus]) -> None:
