@@ -21,7 +21,7 @@ from tokenizers import Tokenizer
 
 from adept.data.corpus import DataConfig, load
 
-SPECIAL = "[UNK]", "[CLS]", "[SEP]", "[PAD]"
+SPECIAL = "[UNK]", "[CLS]", "[SEP]", "[PAD]", "[MASK]"
 
 
 def encode(texts: list[str], vectors: np.ndarray, tokenizer: Tokenizer) -> np.ndarray:
@@ -37,19 +37,24 @@ def plain_name(label: str) -> str:
     return re.sub(r"(?<=[a-z])(?=[A-Z])|[^A-Za-z0-9]+", " ", label).lower()
 
 
+def nearest_name(directory: Path, vectors: np.ndarray, tokenizer: Tokenizer) -> float:
+    """Return the share of a folder's validation texts whose label has the nearest name."""
+    parts = load(DataConfig("files", path=str(directory)))
+    labels = sorted(set(parts["train"].labels or []))
+    texts, truth = parts["validation"].texts, parts["validation"].labels or []
+    names = encode([plain_name(label) for label in labels], vectors, tokenizer)
+    nearest = (encode(texts, vectors, tokenizer) @ names.T).argmax(1)
+    return float(np.mean([labels[index] == label for index, label in zip(nearest, truth, strict=True)]))
+
+
 def main() -> None:
     """Print one line for each data set."""
     path, *directories = map(Path, sys.argv[1:])
     [vectors] = (table.astype(np.float32) for table in load_file(path).values() if table.ndim == 2)
     tokenizer = Tokenizer.from_file(str(path.parent / "tokenizer.json"))
     for directory in directories:
-        parts = load(DataConfig("files", path=str(directory)))
-        labels = sorted(set(parts["train"].labels or []))
-        texts, truth = parts["validation"].texts, parts["validation"].labels or []
-        names = encode([plain_name(label) for label in labels], vectors, tokenizer)
-        nearest = (encode(texts, vectors, tokenizer) @ names.T).argmax(1)
-        right = np.mean([labels[index] == label for index, label in zip(nearest, truth, strict=True)])
-        print(f"{directory.name}: {right:.3f} of {len(texts):,} texts, {len(labels)} labels")
+        print(f"{directory.name}: {nearest_name(directory, vectors, tokenizer):.3f}")
 
 
-main()
+if __name__ == "__main__":
+    main()

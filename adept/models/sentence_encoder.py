@@ -1,0 +1,123 @@
+"""A static sentence encoder: the vector of a text is the sum of its tokens' vectors, scaled and rounded.
+
+A text is split into WordPiece tokens (Schuster and Nakajima 2012; Devlin et al. 2019). Each token has a
+vector of whole numbers from -127 to 127, whose length says how much the token matters
+(``pretrained/encoder/README.md``). The sum is scaled to the Euclidean norm LENGTH and rounded. The inner
+product of two texts' vectors is about ``LENGTH^2`` times their cosine.
+
+*Claim*: each number of a text's vector depends on this text and the table alone, bit for bit: not on other
+texts, their order, or the number of threads. *Proof*: the tokens depend on the text alone. PyTorch adds the
+vectors of the tokens of a piece, of numbers of at most 127, in 32-bit floats. A piece has at most
+PIECE_LETTERS letters, each of which the tokenizer may split into MAX_PARTS. So every partial sum is a whole
+number of at most ``PIECE_LETTERS * MAX_PARTS * 127 < 2^24``, which floats hold exactly in any order. Sums of
+the pieces of a text are added as 64-bit integers. Halved until they are below ``2^20``, their squares add up
+to at most ``2^48`` for at most 256 numbers, which 64-bit floats hold exactly. Root, quotient, product and rounding
+are single operations, which IEEE 754 defines bit for bit. QED. Inner products are whole numbers below
+``2^24`` (by Cauchy and Schwarz, about ``LENGTH^2``), so that 32-bit floats hold them exactly, too.
+"""
+
+import hashlib
+from collections.abc import Iterator, Sequence
+from functools import cache, cached_property
+from pathlib import Path
+
+import numpy as np
+import tokenizers
+import torch
+from numpy.typing import NDArray
+from safetensors.numpy import load_file
+
+from adept.data.text_arguments import text_list
+from adept.errors import ModelError
+
+PACKAGED_ENCODER = Path(__file__).parents[1] / "pretrained" / "encoder"
+VECTORS, TOKENIZER = "vectors.safetensors", "tokenizer.json"
+LENGTH = 127  # Euclidean norm of a text's vector
+MAX_DIMENSIONS = 256
+PIECE_LETTERS, MAX_PARTS = 1 << 14, 4  # letters of a text that are read at once; most letters and marks of a letter
+BATCH_TEXTS = 1 << 11  # texts whose tokens are in memory together
+SUM_BITS = 20  # of numbers whose squares are added
+
+Codes = NDArray[np.int8]
+
+
+class SentenceEncoder:
+    """An encoder of texts into whole numbers; ``load`` returns the one that comes with adept.
+
+    Args:
+        tokenizer: a tokenizer with a token for each row of the table.
+        vectors: int8 (V, d), with d at most MAX_DIMENSIONS; zeros for a token without a meaning.
+
+    Raises:
+        ModelError: tokenizer and table do not fit.
+    """
+
+    def __init__(self, tokenizer: tokenizers.Tokenizer, vectors: Codes) -> None:
+        fits = vectors.dtype == np.int8 and vectors.ndim == 2 and 1 <= vectors.shape[1] <= MAX_DIMENSIONS
+        if not fits or len(vectors) < tokenizer.get_vocab_size() or vectors.min() < -LENGTH:
+            raise ModelError("the vectors of the sentence encoder do not fit its tokenizer: install adept again")
+        tokenizer.no_padding()
+        tokenizer.no_truncation()
+        self._tokenizer, self.vectors = tokenizer, vectors
+        self._table = torch.from_numpy(vectors.astype(np.float32))
+
+    @classmethod
+    @cache
+    def load(cls, directory: Path = PACKAGED_ENCODER) -> "SentenceEncoder":
+        """Load the encoder in a directory; by default, the encoder that this package contains."""
+        tokenizer = tokenizers.Tokenizer.from_file(str(directory / TOKENIZER))
+        return cls(tokenizer, load_file(directory / VECTORS)["vectors"])
+
+    @property
+    def dim(self) -> int:
+        """The number d of numbers in a text's vector."""
+        return int(self.vectors.shape[1])
+
+    @cached_property
+    def sha256(self) -> str:
+        digest = hashlib.sha256(self._tokenizer.to_str().encode())
+        digest.update(np.ascontiguousarray(self.vectors).data)
+        return digest.hexdigest()
+
+    def encode(self, texts: Sequence[str]) -> Codes:
+        """Return the vectors (N, d) of N texts, read to their ends; zeros for a text without a known token."""
+        given, found = text_list(texts), np.zeros((len(texts), self.dim), dtype=np.int8)
+        for start in range(0, len(given), BATCH_TEXTS):
+            found[start : start + BATCH_TEXTS] = at_length(self.sums(given[start : start + BATCH_TEXTS]))
+        return found
+
+    def sums(self, texts: Sequence[str]) -> NDArray[np.int64]:
+        """Return the sums (N, d) of the vectors of all tokens of N texts."""
+        total = np.zeros((len(texts), self.dim), dtype=np.int64)
+        pieces = [text[:PIECE_LETTERS] for text in texts]
+        total += self._sum_pieces(pieces)
+        for row, text in enumerate(texts):
+            for piece in _later_pieces(text):
+                total[row] += self._sum_pieces([piece])[0]
+        return total
+
+    def _sum_pieces(self, pieces: Sequence[str]) -> NDArray[np.int64]:
+        rows = self._tokens([piece.encode("utf-8", "replace").decode("utf-8") for piece in pieces])  # no surrogates
+        ends = torch.tensor([0, *map(len, rows)]).cumsum(0)
+        tokens = torch.tensor([token for row in rows for token in row], dtype=torch.int64)
+        sums = torch.nn.functional.embedding_bag(tokens, self._table, ends[:-1], mode="sum")
+        return np.asarray(sums.numpy().astype(np.int64))
+
+    def _tokens(self, pieces: Sequence[str]) -> list[list[int]]:
+        try:
+            return [coding.ids for coding in self._tokenizer.encode_batch_fast(pieces, add_special_tokens=False)]
+        except Exception:  # noqa: BLE001 - the Rust side raises bare Exception; a text at which it fails has no tokens
+            return [[]] if len(pieces) == 1 else [ids for piece in pieces for ids in self._tokens([piece])]
+
+
+def _later_pieces(text: str) -> Iterator[str]:
+    return (text[start : start + PIECE_LETTERS] for start in range(PIECE_LETTERS, len(text), PIECE_LETTERS))
+
+
+def at_length(sums: NDArray[np.int64]) -> Codes:
+    """Return rows (N, d) of whole numbers at the norm LENGTH, rounded; rows of zeros stay as they are."""
+    largest = np.abs(sums).max(axis=1, keepdims=True, initial=0).astype(np.float64)
+    halvings = np.maximum(0, np.frexp(largest)[1] - SUM_BITS).astype(np.int64)
+    small = (sums >> halvings).astype(np.float64)
+    norms = np.sqrt(np.einsum("nd,nd->n", small, small))[:, None]
+    return np.asarray(np.rint(small * LENGTH / np.maximum(norms, 1)).astype(np.int8))
