@@ -78,7 +78,7 @@ def _make_row(trial: Trial, cell: Cell) -> ResultRow:
 
 def _evaluate(trial: Trial, cell: Cell) -> tuple[Evaluation, Columns]:
     if cell.mechanism == plan.NAMES_DIRECTLY:
-        predicted = label_by_names(trial.broad_sentences, trial.label_set, trial.test.texts)
+        predicted = label_by_names(trial.label_set, trial.test.texts)
         return score(predicted, trial.test, learned=[], majority=trial.private.labels or []), {"epsilon": 0.0}
     corpus, spent = _learn_from(trial, cell)
     options: Columns = {"classifier": cell.classifier, "seed": trial.seed, "samples": cell.samples}

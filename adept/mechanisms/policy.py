@@ -63,7 +63,6 @@ SCRAP_WORDS = 3  # fewer different words than this, and than half of its record,
 # Meaning beside words
 MANY_TEXTS = 1 << 15
 MEANING_HALVES = 4, 1  # of the record's weight, that a cosine of 0 adds: among fewer texts than MANY_TEXTS, and more
-TOPIC_HALVES = 16  # the same for a cosine between topics
 # Words that negate
 NEGATION_FACTOR = 3  # times as heavy as by rarity: words that negate
 # Search in groups of sentences
@@ -75,8 +74,7 @@ MANY_SHORTLIST_TEXTS = 1024  # sentences that are compared by their words for ce
 # Names of copied labels
 CELL_SENTENCES = 1 << 13  # sentences of a label's cell at epsilon 4
 DOUBLING_NATS = 2  # in which a cell doubles above the last row of CELLS
-NAME_TILTS, NAME_COSINES = (6.0, 10.0), (0.5, 0.7)  # beta of names that say little and much, and what these say
-NAME_RANK = 100  # of the sentence whose likeness tells how much a name says
+CELL_HALVES = 16  # of the record's weight, that a cosine of 0 adds in a cell
 # Choices behind synthetic records
 TILT = 10.0  # nats of prior probability for a cosine of one
 EVEN_SHARE = 0.2  # of the density, spread evenly over all sentences
@@ -113,11 +111,9 @@ class Cell(NamedTuple):
 
 
 CELLS = (
-    Cell(0.0, 1 / 4, 0.0),
-    Cell(4.0, 1.0, 5 / 8),
-    Cell(7.0, 1.0, 5 / 8),
-    Cell(8.0, 3 / 2, 2 / 3),
-    Cell(12.0, 4.0, 1 / 2),
+    Cell(0.0, 1.0, 1 / 4),
+    Cell(8.0, 1.0, 1 / 4),
+    Cell(12.0, 4.0, 1 / 4),
 )
 
 

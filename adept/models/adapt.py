@@ -47,9 +47,10 @@ from adept.models.config import (
 )
 from adept.models.names import sentences_about
 from adept.models.saved_model import Autoencoder
-from adept.models.sentences.meanings import MAX_LISTED_WORDS, Codes, ListedTexts, Words
+from adept.models.sentence_encoder import Codes
+from adept.models.sentences.meanings import MAX_LISTED_WORDS, ListedTexts, Words, words_of
 from adept.models.sentences.nearest_text import join_groups
-from adept.models.sentences.sentence_list import SentenceList, words_of
+from adept.models.sentences.sentence_list import SentenceList
 from adept.models.tokenizer import UNKNOWN, Tokenizer, join_words
 from adept.models.word_vectors import Lexicon
 from adept.torch_defaults import usual_torch
@@ -281,7 +282,7 @@ def nearest_first(
     """
     table = sentences.table()
     nearness = np.full(len(table), -np.inf, dtype=np.float32)
-    for products in sentences.compare([*map(words_of, texts)], table):
+    for products in sentences.compare(texts, table):
         np.maximum(nearness, products, out=nearness)
     first = np.argsort(-nearness, kind="stable")[:most]
     second = np.setdiff1d(np.arange(len(sentences.utterances)), first)[:besides]

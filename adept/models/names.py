@@ -6,10 +6,10 @@ from collections.abc import Iterable, Iterator, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from adept.models.sentences.meanings import Words
-from adept.models.sentences.sentence_list import SentenceList, words_of
+from adept.models.sentence_encoder import SentenceEncoder
+from adept.models.sentences.meanings import Words, words_of
+from adept.models.sentences.sentence_list import SentenceList
 from adept.models.tokenizer import join_words
-from adept.models.word_vectors import Lexicon
 
 MIN_LETTERS = 3  # of a word that can say what a label means: codes have shorter ones
 MAX_TERM_WORDS = 3  # words of a line that names a thing and is no sentence
@@ -26,12 +26,16 @@ def spell_out(name: str) -> Words:
 def words_of_name(name: str) -> Words:
     """Return the words of a label's name without numbers, split at underscores, hyphens, capitals and digits.
 
-    The result is empty unless the lexicon knows a word of at least MIN_LETTERS letters.
+    The result is empty unless one word has at least MIN_LETTERS letters, and as many for each of its tokens: a
+    code such as "qx7" is split into letters.
     """
-    known = Lexicon.load().places
-    parts = [part for word in spell_out(name) for part in ([word] if word in known else DIGITS.split(word))]
+    parts = [part for word in spell_out(name) for part in DIGITS.split(word)]
     words = tuple(part for part in parts if not part.isdigit())
-    return words if any(len(word) >= MIN_LETTERS and word in known for word in words) else ()
+    return words if any(map(_says_something, words)) else ()
+
+
+def _says_something(word: str) -> bool:
+    return len(word) >= MIN_LETTERS * max(1, SentenceEncoder.load().count_tokens(word))
 
 
 def are_terms(lines: Sequence[str], *, most: int = MAX_TERM_WORDS) -> bool:
@@ -43,7 +47,9 @@ def sentences_about(sentences: SentenceList, terms: Iterable[str]) -> list[str]:
     """Return the sentences of broad text that are nearest in meaning to each term."""
     asked = list(dict.fromkeys(filter(None, map(spell_out, terms))))
     each = max(MIN_PER_TERM, MAX_SENTENCES // max(1, len(asked)))
-    rows = ((row, np.argsort(-row, kind="stable")[:each].tolist()) for row in sentences.compare(asked))
+    rows = (
+        (row, np.argsort(-row, kind="stable")[:each].tolist()) for row in sentences.compare([*map(" ".join, asked)])
+    )
     found = dict.fromkeys(place for row, places in rows for place in places if row[place] > 0)
     return [join_words(sentences[place]) for place in found]
 
@@ -51,4 +57,4 @@ def sentences_about(sentences: SentenceList, terms: Iterable[str]) -> list[str]:
 def compare_names(sentences: SentenceList, spelled: Sequence[Words]) -> Iterator[tuple[int, NDArray[np.float32]]]:
     """Yield, for each name with words, its index and its inner products (N,) with all sentences."""
     named = [place for place, words in enumerate(spelled) if words]
-    yield from zip(named, sentences.compare([spelled[place] for place in named]), strict=True)
+    yield from zip(named, sentences.compare([" ".join(spelled[place]) for place in named]), strict=True)

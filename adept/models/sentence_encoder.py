@@ -86,6 +86,11 @@ class SentenceEncoder:
             found[start : start + BATCH_TEXTS] = at_length(self.sums(given[start : start + BATCH_TEXTS]))
         return found
 
+    def count_tokens(self, text: str) -> int:
+        """Return the number of tokens of a text that have a meaning."""
+        [tokens] = self._tokens([text])
+        return int(self.vectors[tokens].any(axis=1).sum())
+
     def sums(self, texts: Sequence[str]) -> NDArray[np.int64]:
         """Return the sums (N, d) of the vectors of all tokens of N texts."""
         total = np.zeros((len(texts), self.dim), dtype=np.int64)

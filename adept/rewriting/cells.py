@@ -1,24 +1,22 @@
 """Cells of labels: the public sentences about a label, one of which replaces a record that keeps its label.
 
 The *cell* of a label c holds k of a model's public sentences. Every cell contains the first n sentences
-of the list, which limit the harm if the label's name misleads. Each later sentence s has the weight
-``min(1, f * exp(beta * cos(c, s)))``, where ``cos(c, s)`` is the cosine of the meanings of c and s. The
-factor f makes n plus the sum of all weights k; ``choose_tilt`` chooses beta. The later sentences are
-sorted by their cosine, the largest first. A sentence enters the cell if its weight takes the running sum
-of the weights past a whole number plus one half. The meaning of c is the average of the meanings of its
-name and of public sentences about it. If the lexicon knows none of their words, the cell holds the first
-k sentences of the list.
+of the list, which limit the harm if the label's name misleads. The others are the k - n later sentences
+whose meanings (``adept.models.sentences.meanings``) have the largest inner products with that of c; of equal
+ones, the first. The meaning of c is the average of the meanings of its name and of public sentences about
+it. If these have no token with a meaning, the cell holds the first k sentences of the list.
 
 A sentence of the cell is likely to be released if it is near to the record (``adept.mechanisms.selection``
 has claim and proof of privacy). The distance adds up the difference in words
-(``adept.models.sentences.nearest_text``) and a constant times one minus the cosine of topics, times the
-weight of the record's words. Without topics, and in cells of more than MAX_UNGROUPED sentences, meanings
-are compared instead of topics.
+(``adept.models.sentences.nearest_text``) and CELL_HALVES halves of one minus the cosine of meanings, times
+the weight of the record's words. From each inner product with the record, that with the mean of the cell is
+subtracted: what all sentences of the cell have in common tells nothing. Beyond MAX_COMPARED sentences,
+the nearest of the whole list are looked for.
 
 *Claim 1*: a cell is a function of its label, the sentences about the label, the list, k and n, and holds
 exactly k distinct places of the list. *Claim 2*: the sentences found for a record depend on the record,
-the cell and public facts alone. Reason: all weights, topics, meanings and products are whole numbers that
-floats hold exactly, so neither other labels nor other records of a batch change them. ``docs/proofs.md``
+the cell and public facts alone. Reason: all weights, meanings and products are whole numbers that floats
+hold exactly, so neither other labels nor other records of a batch change them. ``docs/proofs.md``
 has both proofs. Somebody who times the program can tell when a cell is computed; the privacy statements
 mention this.
 """
@@ -40,35 +38,29 @@ from adept.data.text_arguments import text_list
 from adept.errors import ConfigurationError, ModelError
 from adept.mechanisms import Description, Selection
 from adept.mechanisms.policy import (
+    CELL_HALVES,
     MANY_SHORTLIST_TEXTS,
     MEANING_HALVES,
-    NAME_COSINES,
-    NAME_RANK,
-    NAME_TILTS,
     SHORTLIST_SHARE,
     SHORTLIST_TEXTS,
-    TOPIC_HALVES,
     common_share,
 )
-from adept.models.config import TOPICS
 from adept.models.decoding import Pair
 from adept.models.names import words_of_name
 from adept.models.saved_model import Autoencoder
-from adept.models.sentences.meanings import MEANING_LENGTH, Meanings, Words, multiply_all, tabulate
-from adept.models.sentences.nearest_text import BATCH_RECORDS, MAX_DISTANCES, MAX_UNGROUPED, SentenceIndex
-from adept.models.sentences.sentence_list import SentenceList, words_of
-from adept.models.topics import WordTopics
+from adept.models.sentences.meanings import MEANING_LENGTH, mean_meaning, meanings_of, multiply_all, words_of
+from adept.models.sentences.nearest_text import BATCH_RECORDS, MAX_DISTANCES, SentenceIndex
+from adept.models.sentences.sentence_list import SentenceList
 from adept.rewriting.alphabets import Alphabet, Labels
 
 BATCH_NAMES = 16  # whose products with all sentences are computed together
-WEIGHT_UNIT = 1 << 20  # the weight of a sentence that is sure to be in a cell
+MAX_COMPARED = 1 << 14  # sentences of a cell that are all compared with a record
 MAX_PLACES = 1 << 25  # of sentences, in all cells that are kept: 128 MiB
-BISECTIONS = 50
 NO_NAME = "?"  # a label without a word, whose cell holds the first sentences
 UNIT = MEANING_LENGTH**2  # of a cosine
 
 Places = NDArray[np.int32]
-Texts = tuple[Words, ...]
+Texts = tuple[str, ...]
 Whole = NDArray[np.int64]
 
 
@@ -78,7 +70,7 @@ class LabelCells:
     Args:
         size: the number k of sentences in a cell.
         first: the number n of the first sentences, which every cell contains.
-        about: public sentences about each label, as tuples of words.
+        about: public sentences about each label.
     """
 
     def __init__(
@@ -104,14 +96,13 @@ class LabelCells:
     def label(self, texts: Sequence[str], labels: Iterable[str]) -> list[tuple[str, str]]:
         """Pair each text with the label nearest to it in meaning; the nearest pairs come first."""
         said = self._say(labels)
-        meanings = np.stack([self._index.meanings.mean_of(own) for own in said.values()])
-        products = multiply_all(self._index.meanings.of(map(words_of, texts)), meanings)
+        products = multiply_all(meanings_of(texts), np.stack([*map(mean_meaning, said.values())]))
         order = np.argsort(-products.max(axis=1), kind="stable").tolist()
         return [(texts[row], [*said][products[row].argmax()]) for row in order]
 
     def _say(self, labels: Iterable[str]) -> dict[str, Texts]:
-        """Return, for each label, its name and the sentences about it, each as a tuple of words."""
-        spelled = {name: words_of_name(name) for name in labels}
+        """Return, for each label, its name in words and the sentences about it."""
+        spelled = {name: " ".join(words_of_name(name)) for name in labels}
         return {name: (*filter(None, [words]), *self.about.get(name, ())) for name, words in spelled.items()}
 
     def _keep(self, cells: dict[Texts, Places]) -> None:
@@ -125,43 +116,13 @@ class LabelCells:
         made = {}
         for start in range(0, len(said), BATCH_NAMES):
             part = said[start : start + BATCH_NAMES]
-            meanings = np.stack([self._index.meanings.mean_of(texts) for texts in part])
+            meanings = np.stack([*map(mean_meaning, part)])
             for texts, meaning, products in zip(part, meanings, self._index.compare_all(meanings), strict=True):
                 made[texts] = np.arange(self.size, dtype=np.int32)
                 if meaning.any():
-                    tilt, later = choose_tilt(products), made[texts][self.first :]
-                    later[:] = self.first + choose_near(products[self.first :], size=len(later), tilt=tilt)
+                    near = np.argsort(-products[self.first :], kind="stable")[: self.size - self.first]
+                    made[texts][self.first :] = self.first + np.sort(near)
         return made
-
-
-def choose_tilt(products: NDArray[np.int16]) -> float:
-    """Return beta, which grows with the cosine of a label and its NAME_RANK-th nearest of N sentences."""
-    rank = min(NAME_RANK, len(products))
-    cosine = -float(np.partition(-products, rank - 1)[rank - 1]) / UNIT
-    return float(np.interp(cosine, NAME_COSINES, NAME_TILTS))
-
-
-def choose_near(products: NDArray[np.int16], *, size: int, tilt: float) -> Places:
-    """Choose ``size`` of N sentences by their inner products (N,) with a label; return their places, sorted."""
-    levels = products.astype(np.int64) - int(products.min())
-    weights = _weigh(np.bincount(levels), size=size, tilt=tilt / UNIT)
-    order = np.argsort(-products, kind="stable")
-    points = (np.cumsum(weights[levels[order]]) + WEIGHT_UNIT // 2) // WEIGHT_UNIT
-    chosen = order[np.diff(points, prepend=0) > 0][:size]
-    return np.sort(chosen).astype(np.int32)
-
-
-def _weigh(counts: NDArray[np.int64], *, size: int, tilt: float) -> NDArray[np.int64]:
-    law = np.exp(tilt * (np.arange(len(counts)) - len(counts) + 1.0))
-
-    def rounded(factor: float) -> NDArray[np.int64]:
-        return np.asarray(np.minimum(WEIGHT_UNIT, np.exp(factor) * law).astype(np.int64))
-
-    least, largest = np.log(size * WEIGHT_UNIT / (counts @ law)), np.log(WEIGHT_UNIT / law[0]) + 1
-    for _ in range(BISECTIONS):
-        factor = (least + largest) / 2
-        least, largest = (factor, largest) if counts @ rounded(factor) < size * WEIGHT_UNIT else (least, factor)
-    return rounded(largest)
 
 
 class CellSearch:
@@ -169,51 +130,49 @@ class CellSearch:
 
     Args:
         index: the index of all public sentences of a model.
-        topics: an object that computes the topics of texts; if None, meanings are compared instead
-            of topics.
         first: the number of sentences at the beginning of the index that belong to every label.
     """
 
-    def __init__(self, index: SentenceIndex, topics: WordTopics | None = None, *, first: int = 0) -> None:
+    def __init__(self, index: SentenceIndex, *, first: int = 0) -> None:
         self.index, self.first = index, first
-        self._read: WordTopics | Meanings = topics or index.meanings
-        self._halves = TOPIC_HALVES if topics else MEANING_HALVES[0]
-        self._table = self._read.of_table(*index.words)
-        self._of_first = torch.from_numpy(self._table[:first]).float().T
+        self._first = torch.from_numpy(index.meanings(np.arange(first))).float()
 
-    def nearest(self, records: Sequence[Sequence[str]], places: Places, count: int) -> Whole:
+    def nearest(self, records: Sequence[str], places: Places, count: int) -> Whole:
         """Return the positions (B, ``count``) of a label's sentences nearest to each record, sorted.
 
         ``places`` (k,) holds the indices of the label's sentences among all, ascending, and begins with 0 to
-        ``first`` - 1. A *position* is an index into ``places``. Beyond MAX_UNGROUPED places, some may be missed.
+        ``first`` - 1. A *position* is an index into ``places``. Beyond MAX_COMPARED places, some may be missed.
         """
-        few = len(places) <= MAX_UNGROUPED
+        few = len(places) <= MAX_COMPARED
         find, step = (self._find_in_few, MAX_DISTANCES // len(places)) if few else (self._find_in_many, BATCH_RECORDS)
         step = max(1, min(BATCH_RECORDS, step))
         parts = (records[begin : begin + step] for begin in range(0, len(records), step))
         return np.concatenate([np.empty((0, count), dtype=np.int64), *(find(part, places, count) for part in parts)])
 
-    def _find_in_few(self, records: Sequence[Sequence[str]], places: Places, count: int) -> Whole:
+    def _find_in_few(self, records: Sequence[str], places: Places, count: int) -> Whole:
         apart, near = self._compare(records, places), np.arange(len(places))[None]  # of all records alike
         if count * SHORTLIST_SHARE <= SHORTLIST_TEXTS < len(places):
             near = _least(apart, near, SHORTLIST_TEXTS)
             apart = np.take_along_axis(apart, near, axis=1)
-        distances = self.index.measure(records, places[near].astype(np.int64), apart, most=self._halves)
+        numbers = places[near].astype(np.int64)
+        distances = self.index.measure([*map(words_of, records)], numbers, apart, most=2 * CELL_HALVES)
         near = np.broadcast_to(near, distances.shape)
         return np.sort(np.take_along_axis(near, _least(distances, near, count), axis=1), axis=1)
 
-    def _compare(self, records: Sequence[Sequence[str]], places: Places) -> Whole:
-        """Return the distances in topic (B, k), of which ``measure`` takes the ``2 * UNIT``-th part of the weight."""
-        asked = torch.from_numpy(self._read.of_table(*tabulate([set(record) for record in records]))).float()
-        others = torch.from_numpy(np.take(self._table, places[self.first :], axis=0)).float()
-        products = torch.cat([asked @ self._of_first, asked @ others.T], dim=1)
-        return np.asarray(self._halves * (UNIT - products.long().numpy()))
+    def _compare(self, records: Sequence[str], places: Places) -> Whole:
+        """Return the distances in meaning (B, k), of which ``measure`` takes the ``2 * UNIT``-th part of the weight."""
+        asked = torch.from_numpy(meanings_of(records)).float()
+        own = torch.cat([self._first, torch.from_numpy(self.index.meanings(places[self.first :])).float()])
+        mean = own.sum(dim=0).div(len(own)).round()  # an exact sum: MAX_COMPARED * 127 < 2^24
+        products = asked @ own.T - own @ mean
+        return np.asarray(CELL_HALVES * (UNIT - products.long().numpy()))
 
-    def _find_in_many(self, records: Sequence[Sequence[str]], places: Places, count: int) -> Whole:
-        meanings = self.index.meanings.of([set(record) for record in records])
+    def _find_in_many(self, records: Sequence[str], places: Places, count: int) -> Whole:
+        meanings = meanings_of(records)
         numbers, products = self.index.file.nearest(meanings, MANY_SHORTLIST_TEXTS)
         halves = MEANING_HALVES[1]
-        distances = self.index.measure(records, numbers, halves * (UNIT - products), most=MEANING_HALVES[0])
+        words = [*map(words_of, records)]
+        distances = self.index.measure(words, numbers, halves * (UNIT - products), most=MEANING_HALVES[0])
         at = np.searchsorted(places, numbers)
         there = places[np.minimum(at, len(places) - 1)] == numbers
         rows = np.argsort(np.where(there, distances, np.iinfo(np.int64).max), axis=1, kind="stable")
@@ -229,8 +188,7 @@ class Cell(Alphabet):
         self.members = members  # the sentences' numbers, ascending
 
     def heavy(self, texts: Sequence[str], labels: Labels = None) -> Tensor:
-        records = [*map(words_of, text_list(texts))]
-        return torch.from_numpy(self.search.nearest(records, self.members, self.selection.heavy_count))
+        return torch.from_numpy(self.search.nearest(text_list(texts), self.members, self.selection.heavy_count))
 
     def write(self, numbers: Tensor, *, samples: int) -> list[Pair]:
         texts = self.sentences.write(self.members[numbers].tolist())
@@ -244,7 +202,6 @@ class Cells(Alphabet):
 
     Args:
         model: a model that lists sentences of broad text.
-        vocabulary: the id of each word in the model's tokenizer.
         mechanism: a ``Description`` with ``by_label=True``.
         about: public sentences about labels; for a label without such sentences, the model's
             labelled examples are used.
@@ -259,7 +216,6 @@ class Cells(Alphabet):
     def __init__(
         self,
         model: Autoencoder,
-        vocabulary: Mapping[str, int],
         mechanism: Description,
         about: Mapping[str, Sequence[str]] | None = None,
         *,
@@ -272,14 +228,13 @@ class Cells(Alphabet):
             )
         self.sentences = model.sentences
         given = {**model.label_examples, **(about or {})}
-        said = {label: tuple(map(words_of, texts)) for label, texts in given.items()}
+        said = {label: tuple(texts) for label, texts in given.items()}
         self.public_labels = list(dict.fromkeys([*label_set, *said]))
-        self._examples = {text: label for label, texts in said.items() for text in texts}
+        self._examples = {words_of(text): label for label, texts in said.items() for text in texts}
         index = self.sentences.index()
         first = round(size * common_share(mechanism.epsilon))
         self.cells = LabelCells(index, size=size, first=first, about=said)
-        topics = WordTopics(model.topics, vocabulary) if model.config.encoder == TOPICS else None
-        self.search = CellSearch(index, topics, first=first)
+        self.search = CellSearch(index, first=first)
 
     def check_labels(self, labels: Sequence[str | None]) -> None:
         if None in labels:
@@ -332,4 +287,4 @@ def _least(values: Whole, numbers: Whole, count: int) -> Whole:
     """Return the columns (B, count) of the smallest values in each row; of equal ones, the lower number is smaller."""
     if count >= values.shape[1]:
         return np.broadcast_to(np.arange(values.shape[1]), values.shape)
-    return np.argpartition(values * (MAX_UNGROUPED * 2) + numbers, count - 1, axis=1)[:, :count]
+    return np.argpartition(values * (MAX_COMPARED * 2) + numbers, count - 1, axis=1)[:, :count]

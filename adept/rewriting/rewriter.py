@@ -207,7 +207,7 @@ class Rewriter:
         if self._by_label is None or self._by_label[0] != asked:
             other = copy(self)
             other.mechanism = mechanism
-            other.alphabet = Cells(self.model, self.tokenizer.vocabulary, mechanism, descriptions, label_set=label_set)
+            other.alphabet = Cells(self.model, mechanism, descriptions, label_set=label_set)
             self._by_label = asked, other
         return self._by_label[1]
 
@@ -221,7 +221,7 @@ class Rewriter:
             )
         match mechanism:
             case Description(by_label=True):
-                cells = Cells(model, self.tokenizer.vocabulary, mechanism)
+                cells = Cells(model, mechanism)
                 return cells if label is None else cells.of(label)
             case Description():
                 entries: Alphabet = Sentences(public_sentences(model), mechanism.selection)

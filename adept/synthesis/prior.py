@@ -3,7 +3,7 @@ r"""Use the public names of labels to choose public sentences, and to find the s
 The names of labels, such as "card_payment_failed" or "PlayMusic", say in words what the records with
 these labels are about. So each public sentence s gets a prior probability of being the text of a record
 with label c, proportional to ``exp(TILT * cos(c, s))``, where ``cos(c, s)`` is a cosine of name and
-sentence. If the lexicon knows no word of the name, all sentences have the same probability.
+sentence. If the name has no word with a meaning, all sentences have the same probability.
 
 *Texts and codewords*: the *density* of a sentence says how common it is expected to be in the file. It is
 the mean of the prior probabilities for all labels, mixed with a uniform distribution. Sentences chosen by
@@ -27,8 +27,8 @@ from numpy.typing import NDArray
 
 from adept.mechanisms.policy import EVEN_SHARE, MAX_ADDED_TEXTS, NAMED_SENTENCES, TILT
 from adept.models.names import compare_names, words_of_name
-from adept.models.sentences.meanings import MEANING_LENGTH, multiply_all
-from adept.models.sentences.sentence_list import SentenceList, words_of
+from adept.models.sentences.meanings import MEANING_LENGTH, meanings_of, multiply_all
+from adept.models.sentences.sentence_list import SentenceList
 from adept.models.tokenizer import join_words
 from adept.synthesis.vote_cells import GRID, PublicCells, PublicTexts
 
@@ -106,9 +106,9 @@ def draw_by_names(sentences: SentenceList, labels: Sequence[str], *, seed: int) 
     return [join_words(sentences[place]) for place in places.tolist()]
 
 
-def label_by_names(sentences: SentenceList, names: Sequence[str], texts: Sequence[str]) -> list[str]:
+def label_by_names(names: Sequence[str], texts: Sequence[str]) -> list[str]:
     """Return for each text the name that is nearest to the text in meaning."""
-    spelled, meanings = [*map(words_of_name, names)], sentences.meanings
-    products = multiply_all(meanings.of(map(words_of, texts)), meanings.of(spelled))
+    spelled = [*map(words_of_name, names)]
+    products = multiply_all(meanings_of(texts), meanings_of([" ".join(words) for words in spelled]))
     products[:, [not words for words in spelled]] = -np.inf
     return [names[place] for place in products.argmax(axis=1).tolist()]

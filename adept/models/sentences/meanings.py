@@ -1,21 +1,19 @@
-"""Texts as numbers of words, weights of words, and meanings of texts as vectors of whole numbers.
+"""Texts as numbers of words, weights of words, and vectors of texts from the vectors of their words.
 
-The *meaning* of a text is the sum of its words' vectors (``adept.models.word_vectors``), weighted
-by the words' rarity in public text. The sum is scaled to the Euclidean norm MEANING_LENGTH and
-rounded to whole numbers. The inner product of two meanings is about ``MEANING_LENGTH^2`` times
-their cosine. Inner products are whole numbers below ``2^24``, so 32-bit floats hold them exactly,
-in whatever order the terms of a product are added.
+The *meaning* of a text is its vector from the static sentence encoder (``adept.models.sentence_encoder``): whole
+numbers of the Euclidean norm MEANING_LENGTH. The inner product of two meanings is about ``MEANING_LENGTH^2`` times
+their cosine, and 32-bit floats hold it exactly.
 
-*Claim*: the same holds for the sums of up to 40 words of which meanings are made. *Proof*: the
-vectors are those of the packaged lexicon and hold numbers of at most 128; a codec that names
-another lexicon is not loaded. A loaded codec was learned from at most 2^30 texts, so the rarity of
-a word is at most ``(1 + ln(2^31 + 2)) * WEIGHT_UNIT / RARITY_DIVISOR < 2,260``, and ``40 * 128 *
-2,260 < 2^24``. QED.
+The meaning of a public sentence adds up its different words. *Claim*: the sum is exact. *Proof*: a sentence has at
+most MAX_WORDS words, a word whose vector holds a number above MAX_WORD_SUM is refused, and
+``MAX_WORDS * MAX_WORD_SUM <= 2^24``, which 32-bit floats hold exactly in any order. QED.
 """
 
 import math
+import re
+import unicodedata
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from functools import cached_property
 from itertools import chain
@@ -25,7 +23,10 @@ import numpy as np
 import scipy.sparse as sparse
 from numpy.typing import NDArray
 
-from adept.models.word_vectors import Lexicon
+from adept.data.text_arguments import separate_characters
+from adept.errors import ModelError
+from adept.models.sentence_encoder import LENGTH, Codes, SentenceEncoder, at_length
+from adept.models.tokenizer import PUNCTUATION
 
 MAX_WORDS = 40  # words of a text that are read or written
 MAX_LISTED_WORDS = 1 << 15  # words of a vocabulary whose texts can be stored as 16-bit numbers
@@ -36,12 +37,14 @@ NEGATIONS = {"not", "no", "never", "without", "nothing", "nobody", "none", "neit
     *("can't", "cant", "won't", "wont"),
     *(verb + end for verb in AUXILIARIES | MODALS for end in ("n't", "nt")),
 }
-MEANING_LENGTH = 127  # of a meaning and of a centre
-RARITY_DIVISOR = 10  # thousandths of rarity
+MEANING_LENGTH = LENGTH  # of a meaning and of a centre
+MAX_WORD_SUM = (1 << 24) // MAX_WORDS
+MAX_RECORD_LETTERS = 100 * MAX_WORDS  # letters of a record that are split into words
 BATCH_TEXTS = 1 << 11  # texts whose sums are computed together, near the processor
 BATCH_PRODUCTS = 1 << 14  # texts whose products are computed together
 
-Codes = NDArray[np.int8]
+PUNCTUATION_MARKS = re.compile(f"({PUNCTUATION})")
+
 Words = tuple[str, ...]
 
 
@@ -133,42 +136,43 @@ def tabulate(
     return words, table
 
 
-class Meanings:
-    """A calculator of texts' meanings, from a lexicon's vectors (W, d) and weights of words."""
-
-    def __init__(self, lexicon: Lexicon, weigh: WordWeights) -> None:
-        self.lexicon, self.weigh = lexicon, weigh
-        weights = np.fromiter(map(weigh, lexicon.words), dtype=np.int64, count=len(lexicon.words))
-        rarity = (WEIGHT_UNIT + weights**2 // WEIGHT_UNIT) // RARITY_DIVISOR  # 1 + ln(texts / holders)
-        self._rarity = rarity.astype(np.float32)
-
-    def of(self, texts: Iterable[Collection[str]], more: ListedTexts | None = None) -> Codes:
-        """Return the meanings (N, d) of texts and then of ``more``; zero for a text without a word of the lexicon."""
-        return self.of_table(*tabulate(list(texts), more))
-
-    def mean_of(self, texts: Iterable[Collection[str]]) -> Codes:
-        """Return the average (d,) of texts' meanings, scaled (unless zero) to MEANING_LENGTH."""
-        sums = self.of(texts).sum(axis=0, dtype=np.int64, keepdims=True)
-        return np.asarray(_at_length(sums.astype(np.float32))[0].astype(np.int8))
-
-    def of_table(self, words: Iterable[str], table: sparse.csr_array) -> Codes:
-        places = np.array([self.lexicon.places.get(word, -1) for word in words] or [-1], dtype=np.int64)
-        vectors = np.where(
-            places[:, None] < 0, np.float32(0), self._rarity[places, None] * self.lexicon.vectors[places]
-        )
-        found = np.empty((table.shape[0], vectors.shape[1]), dtype=np.int8)
-        for begin in range(0, len(found), BATCH_TEXTS):
-            found[begin : begin + BATCH_TEXTS] = _at_length(table[begin : begin + BATCH_TEXTS] @ vectors)
-        return found
+def meanings_of(texts: Sequence[str]) -> Codes:
+    """Return the meanings (N, d) of texts, read to their ends; zero for a text without a known token."""
+    return SentenceEncoder.load().encode(texts)
 
 
-def _at_length(sums: NDArray[np.float32]) -> NDArray[np.float32]:
-    wide = sums.astype(np.float64)
-    lengths = np.sqrt(np.einsum("nd,nd->n", wide, wide))
-    factors = (MEANING_LENGTH / np.maximum(lengths, 1)).astype(np.float32)
-    return np.asarray(np.rint(sums * factors[:, None]))
+def mean_meaning(texts: Sequence[str]) -> Codes:
+    """Return the average (d,) of texts' meanings, scaled (unless zero) to MEANING_LENGTH."""
+    return np.asarray(at_length(meanings_of(texts).sum(axis=0, dtype=np.int64, keepdims=True))[0])
+
+
+def meanings_of_table(words: Sequence[str], table: sparse.csr_array) -> Codes:
+    """Return the meanings (N, d) of texts (rows) that contain words (columns), at most MAX_WORDS words each.
+
+    Raises:
+        ModelError: a word is too long for exact sums.
+    """
+    encoder = SentenceEncoder.load()
+    sums = encoder.sums(words or [""])
+    if np.abs(sums).max() > MAX_WORD_SUM:
+        raise ModelError("the model lists a word that is too long for exact sums: train the model again or restore it")
+    vectors = sums.astype(np.float32)
+    found = np.empty((table.shape[0], encoder.dim), dtype=np.int8)
+    for begin in range(0, len(found), BATCH_TEXTS):
+        found[begin : begin + BATCH_TEXTS] = at_length((table[begin : begin + BATCH_TEXTS] @ vectors).astype(np.int64))
+    return found
 
 
 def multiply_all(asked: Codes, meanings: Codes) -> NDArray[np.float32]:
     parts = np.array_split(meanings, max(1, len(meanings) // BATCH_PRODUCTS))
     return np.concatenate([asked.astype(np.float32) @ part.astype(np.float32).T for part in parts], axis=1)
+
+
+def words_of(text: str) -> Words:
+    """Return the first MAX_WORDS words and punctuation marks of a text, in lower case."""
+    clean = text[:MAX_RECORD_LETTERS]
+    if not (clean.isascii() and clean.isprintable()):  # of most texts nothing has to be taken out
+        clean = unicodedata.normalize("NFC", clean.encode("utf-8", "replace").decode("utf-8"))
+        clean = separate_characters("".join(" " if unicodedata.category(c)[0] == "C" else c for c in clean))
+    words = (PUNCTUATION_MARKS.sub(r" \1 ", word).split() for word in clean.lower().split())
+    return tuple(part for parts in words for part in parts)[:MAX_WORDS]

@@ -4,8 +4,8 @@ The distance between a record and a text adds up three terms: the weight of thos
 are not in the text; ADDED_COST / MISSING_COST times the weight of those words of the text that are not in
 the record; and, times a constant, one minus the cosine of the meanings times the weight of the record's
 words. The constant is smaller in an index of MANY_TEXTS texts or more. Words that negate, such as "not",
-weigh NEGATION_FACTOR times as much as others of the same rarity. If the lexicon knows no word of a record,
-its words alone decide.
+weigh NEGATION_FACTOR times as much as others of the same rarity. If the sentence encoder knows no token of a
+record, its words alone decide.
 
 An *inverted file* divides texts into groups with similar meanings, by k-means for directions (Dhillon and
 Modha 2001), in whole numbers, so that groups are the same on every machine. A record is compared with the
@@ -39,14 +39,17 @@ from adept.mechanisms.policy import (
     SHORTLIST_TEXTS,
     TEXTS_PER_GROUP,
 )
+from adept.models.sentence_encoder import Codes
 from adept.models.sentences.meanings import (
     MEANING_LENGTH,
     NEGATIONS,
-    Codes,
     ListedTexts,
-    Meanings,
+    WordWeights,
+    meanings_of,
+    meanings_of_table,
     multiply_all,
     tabulate,
+    words_of,
 )
 
 GROUP_TEXTS, JOINED_GROUP_TEXTS = 768, 1024  # at most, when a group is made and when others have joined it
@@ -74,17 +77,17 @@ class SentenceIndex:
     def __init__(
         self,
         texts: Sequence[Sequence[str]],
-        meanings: Meanings,
+        weigh: WordWeights,
         more: ListedTexts | None = None,
         *,
         compares_all: bool = False,
     ) -> None:
-        self.texts, self.more, self.meanings, self._compares_all = texts, more or ListedTexts(), meanings, compares_all
-        self.weigh = replace(meanings.weigh, times=dict.fromkeys(NEGATIONS, NEGATION_FACTOR))
+        self.texts, self.more, self._compares_all = texts, more or ListedTexts(), compares_all
+        self.weigh = replace(weigh, times=dict.fromkeys(NEGATIONS, NEGATION_FACTOR))
         self._columns, self._table = tabulate(texts, more)
         self._weights = np.array([self.weigh(word) for word in self._columns] or [0], dtype=np.int32)
         self._halves = MEANING_HALVES[len(texts) + len(self.more) >= MANY_TEXTS]
-        table = meanings.of_table(self._columns, self._table)
+        table = meanings_of_table([*self._columns], self._table)
         self.file = InvertedFile(table, join_groups(table, self.more.groups))
         self._lengths = self._table @ np.array(
             [word not in SILENT_MARKS for word in self._columns] or [False], dtype=np.int64
@@ -95,11 +98,6 @@ class SentenceIndex:
         return self.texts[number] if number < len(self.texts) else self.more[number - len(self.texts)]
 
     @property
-    def words(self) -> tuple[dict[str, int], sparse.csr_array]:
-        """Each word's column, and a table with a 1 where a text (row) contains a word (column)."""
-        return self._columns, self._table
-
-    @property
     def _all(self) -> NDArray[np.int64]:
         return np.arange(self._table.shape[0])[None]
 
@@ -107,7 +105,7 @@ class SentenceIndex:
         """Return the distance from a record with the words ``wanted`` to a text without words."""
         return MISSING_COST * sum(map(self.weigh, wanted))
 
-    def several(self, records: Sequence[Sequence[str]], count: int) -> Iterator[list[int]]:
+    def several(self, records: Sequence[str], count: int) -> Iterator[list[int]]:
         """Yield the numbers of the ``count`` nearest texts for each record; of equal ones, the lower number is nearer."""
         for row, places in self._compare(records, max(SHORTLIST_TEXTS, SHORTLIST_FACTOR * count)):
             keys = row * PLACE_UNIT + places
@@ -116,23 +114,25 @@ class SentenceIndex:
             ordered = dict.fromkeys((np.sort(keys) % PLACE_UNIT).tolist())
             yield list(islice(dict.fromkeys(chain(ordered, range(count))), count))
 
-    def _compare(
-        self, records: Sequence[Sequence[str]], shortlist: int
-    ) -> Iterator[tuple[NDArray[np.int64], NDArray[np.int64]]]:
+    def _compare(self, records: Sequence[str], shortlist: int) -> Iterator[tuple[NDArray[np.int64], NDArray[np.int64]]]:
         step = BATCH_RECORDS
         if self._compares_all:
             step = max(1, min(step, MAX_DISTANCES // self._all.size))
         for begin in range(0, len(records), step):
             some = records[begin : begin + step]
-            meanings = self.meanings.of([set(record) for record in some])
+            meanings = meanings_of(some)
             numbers, products = (
                 (self._all, self.compare_all(meanings).astype(np.int64))
                 if self._compares_all
                 else self.file.nearest(meanings, shortlist)
             )
             apart = self._halves * (MEANING_LENGTH**2 - products)
-            distances = self.measure(some, numbers, apart, most=MEANING_HALVES[0])
+            distances = self.measure([*map(words_of, some)], numbers, apart, most=MEANING_HALVES[0])
             yield from zip(distances, np.broadcast_to(numbers, distances.shape), strict=True)
+
+    def meanings(self, numbers: NDArray[np.integer[Any]]) -> Codes:
+        """Return the meanings (S, d) of the texts with these numbers (S,)."""
+        return np.asarray(np.take(self.file.table.numpy(), self.file.slots[numbers], axis=0))
 
     def compare_all(self, meanings: Codes) -> NDArray[np.int16]:
         """Return the inner products (L, N) of meanings (L, d) with the meanings of all N texts."""

@@ -3,7 +3,8 @@
 A JSON file holds the utterances and the weights of words, and a second file the listed sentences as
 numbers of words, and their groups. Both are checked before the list is built, so that a damaged file
 causes an error at once. Of files of adept 0.2 (format 1), only the public sentences are read, in the same
-order, and not the tables of a language model.
+order, and not the tables of a language model. Lists of broad text of formats 1 and 2 are refused: their groups
+are those of a lexicon, which the sentence encoder replaced.
 """
 
 import hashlib
@@ -20,19 +21,20 @@ from safetensors.torch import save_file
 
 from adept.errors import ModelError
 from adept.models.config import MAX_LISTED_TEXTS, MAX_VOCABULARY
+from adept.models.sentence_encoder import SentenceEncoder
 from adept.models.sentences.meanings import MAX_WORDS, ListedTexts, WordWeights
 from adept.models.sentences.nearest_text import PLACE_UNIT
 from adept.models.sentences.sentence_list import SentenceList
 from adept.models.tokenizer import is_writable
 from adept.models.untrusted_files import Shape, corrupt, read_json, read_tensors
-from adept.models.word_vectors import Lexicon
 
 DESCRIPTION, TABLES = "codec.json", "codec.safetensors"
-FORMAT_VERSION, OLD_FORMAT = 2, 1
+FORMAT_VERSION, LEXICON_FORMAT, OLD_FORMAT = 3, 2, 1
 OLD_TABLES: dict[str, tuple[str, Shape]] = {  # of the language model of format 1, which are not used
     name: ("int32", (None, columns)) for name, columns in {"words": 5, "classes": 6, "letters": 7}.items()
 }
 UNKNOWN_WORD = "\x00"  # the second of the words of format 1, which no text held
+AGAIN = "adapt or train the model again"
 LISTED = "likely"  # the listed sentences as numbers of words
 GROUPS, MAX_GROUP_NUMBERS = "groups", 1 << 12  # groups of the listed sentences
 MAX_OCCURRENCES = 1 << 30
@@ -56,7 +58,7 @@ def sentence_content(sentences: SentenceList) -> tuple[dict[str, Any], dict[str,
         "utterances": [" ".join(words) for words in sentences.utterances],
         "held_out": [" ".join(words) for words in sentences.held_out],
         "listed_words": list(listed.words),
-        "lexicon": Lexicon.load().sha256 if sentences.is_broad else None,
+        "encoder": SentenceEncoder.load().sha256 if sentences.is_broad else None,
     }
     return description, {LISTED: listed.flat, GROUPS: listed.groups}
 
@@ -75,12 +77,13 @@ def load_sentences(directory: Path) -> SentenceList:
     path = directory / DESCRIPTION
     _, stored = read_json(path)
     is_old = stored.get("format_version") == OLD_FORMAT
-    stored = _convert_old(stored) if is_old else stored
+    if stored.get("format_version") in (OLD_FORMAT, LEXICON_FORMAT):
+        stored = _convert_old(path, stored)
     if reason := _wrong(stored):
         raise corrupt(path, reason)
-    if stored["lexicon"] not in (None, Lexicon.load().sha256):  # it made the groups of listed sentences
-        raise ModelError(f"{path} was made with another lexicon than this version's: train the model again")
-    is_broad = stored["lexicon"] is not None
+    if stored["encoder"] not in (None, SentenceEncoder.load().sha256):  # it made the groups of listed sentences
+        raise ModelError(f"{path} was made with another sentence encoder than this version's: {AGAIN}")
+    is_broad = stored["encoder"] is not None
     listed = _read_listed(directory / TABLES, stored["listed_words"], old=stored if is_old else None)
     if len(listed) + len(stored["utterances"]) > PLACE_UNIT:
         raise corrupt(directory / TABLES, f"the table {LISTED} holds too many texts")
@@ -93,17 +96,19 @@ def load_sentences(directory: Path) -> SentenceList:
     )
 
 
-def _convert_old(stored: dict[str, Any]) -> dict[str, Any]:
-    """Return the fields of a file of format 1 with those of format 2 that it lacks."""
+def _convert_old(path: Path, stored: dict[str, Any]) -> dict[str, Any]:
+    """Return the fields of a file of format 1 or 2 with those of format 3; raise ModelError for broad text."""
+    if stored.get("lexicon") is not None:
+        raise ModelError(f"{path} was made by an older version, which read meaning with a lexicon: {AGAIN}")
     words = stored.get("listed_words", stored.get("words"))
     known = [word for word in words if word != UNKNOWN_WORD] if isinstance(words, list) else words
-    return {"held_out": [], "lexicon": None, **stored, "listed_words": known, "format_version": FORMAT_VERSION}
+    return {"held_out": [], **stored, "encoder": None, "listed_words": known, "format_version": FORMAT_VERSION}
 
 
 def _read_listed(path: Path, words: list[str], *, old: dict[str, Any] | None) -> ListedTexts:
     expected: dict[str, tuple[str, Shape]] = {LISTED: ("int16", (None,)), GROUPS: ("int16", (None,))}
     if old is not None:
-        absent = {LISTED: LISTED not in old, GROUPS: old["lexicon"] is None}
+        absent = {LISTED: LISTED not in old, GROUPS: True}
         expected = OLD_TABLES | {name: kind for name, kind in expected.items() if not absent[name]}
     tables = {name: table.numpy() for name, table in read_tensors(path, expected, description=DESCRIPTION).items()}
     none = np.zeros(0, dtype=np.int16)
@@ -120,14 +125,14 @@ def _read_listed(path: Path, words: list[str], *, old: dict[str, Any] | None) ->
 
 def _wrong(stored: dict[str, Any]) -> str:
     """Return a message about the first invalid field of the JSON file, or an empty text."""
-    fields = ("texts", "holders", "utterances", "held_out", "listed_words", "lexicon")
-    texts, holders, utterances, held_out, words, lexicon = (stored.get(name) for name in fields)
+    fields = ("texts", "holders", "utterances", "held_out", "listed_words", "encoder")
+    texts, holders, utterances, held_out, words, encoder = (stored.get(name) for name in fields)
     checks = {
         "format_version": stored.get("format_version") == FORMAT_VERSION,
         "texts": _is_counts([texts]),
         "holders": isinstance(holders, dict) and _is_counts([texts, *holders.values()], most=texts),
         "listed_words": _are_vocabulary(words),
-        "lexicon": lexicon is None or isinstance(lexicon, str),
+        "encoder": encoder is None or isinstance(encoder, str),
         "utterances": _are_utterances(utterances),
         "held_out": _are_utterances(held_out),
     }

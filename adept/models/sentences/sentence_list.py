@@ -9,8 +9,6 @@ sentences are chosen (``adept.mechanisms.description``). The list keeps no cache
 to the next, because a faster answer would reveal a repeated record.
 """
 
-import re
-import unicodedata
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -18,29 +16,28 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from adept.data.text_arguments import separate_characters, text_list
+from adept.data.text_arguments import text_list
 from adept.errors import ConfigurationError, ModelError
+from adept.models.sentence_encoder import Codes
 from adept.models.sentences.meanings import (
     MAX_LISTED_WORDS,
-    MAX_WORDS,
-    Codes,
     Learned,
     ListedTexts,
-    Meanings,
     Words,
     WordWeights,
+    meanings_of,
+    meanings_of_table,
     multiply_all,
+    tabulate,
+    words_of,
 )
 from adept.models.sentences.nearest_text import SentenceIndex, group_meanings
-from adept.models.tokenizer import PUNCTUATION, join_words
-from adept.models.word_vectors import Lexicon
+from adept.models.tokenizer import join_words
 
 MAX_UTTERANCES = 1 << 14  # sentences of broad text that are utterances; the others are listed
 SPOKEN_WORDS = range(4, 17)  # numbers of words of a sentence that may be an utterance
 MIN_HOLDERS = 3  # least number of sentences that must hold each word of a kept sentence
-MAX_RECORD_LETTERS = 100 * MAX_WORDS  # letters that are read of a record: a line of megabytes should not cost seconds
 COMPARED_TEXTS = 64  # texts whose products with all sentences are computed together
-PUNCTUATION_MARKS = re.compile(f"({PUNCTUATION})")
 
 
 @dataclass(eq=False)
@@ -61,7 +58,7 @@ class SentenceList(Learned):
         """List all different sentences of public training texts."""
         rows = [row for row in map(words_of, texts) if row]
         distinct, weigh = list(dict.fromkeys(rows)), WordWeights.of(rows)
-        index = SentenceIndex(distinct, Meanings(Lexicon.load(), weigh))
+        index = SentenceIndex(distinct, weigh)
         ordered = [distinct[number] for number in index.order(seed=seed)]
         return cls(weigh, ordered, _drop_known(ordered, held_out))
 
@@ -72,7 +69,7 @@ class SentenceList(Learned):
         rows = sorted(_of_common_words(different), key=lambda row: len(row) not in SPOKEN_WORDS)
         weigh, utterances = WordWeights.of(different), rows[:MAX_UTTERANCES]
         listed = ListedTexts.of(rows[MAX_UTTERANCES:])
-        listed.groups = group_meanings(Meanings(Lexicon.load(), weigh).of([], listed), seed=seed)
+        listed.groups = group_meanings(_read_all([], listed), seed=seed)
         return cls(weigh, utterances, _drop_known(utterances, held_out), listed, True)
 
     def __len__(self) -> int:
@@ -82,13 +79,9 @@ class SentenceList(Learned):
         count = len(self.utterances)
         return self.utterances[place] if place < count else self.listed[place - count]
 
-    @property
-    def meanings(self) -> Meanings:
-        return Meanings(Lexicon.load(), self.weigh)
-
     def nearest(self, texts: Sequence[str], *, size: int, count: int = 1) -> list[list[int]]:
         """Return, for each text alone, the ``count`` nearest of the first ``size`` sentences."""
-        records = [*map(words_of, text_list(texts))]
+        records = text_list(texts)
         if not 1 <= count <= size <= len(self):
             raise ConfigurationError(
                 f"size must be from {count} to {len(self)}, the number of public sentences, got {size}"
@@ -101,20 +94,20 @@ class SentenceList(Learned):
         if count not in self._indexes:
             said = self.utterances[:count]
             listed = self.listed.first(count - len(said))
-            self._indexes[count] = SentenceIndex(said, self.meanings, listed, compares_all=not self.is_broad)
+            self._indexes[count] = SentenceIndex(said, self.weigh, listed, compares_all=not self.is_broad)
         return self._indexes[count]
 
     def table(self) -> Codes:
         """Return the meanings (N, d) of all sentences; raise ModelError unless they are broad text."""
         if not self.is_broad:
             raise ModelError("model_dir must hold a model of broad text: leave model_dir out, or give examples")
-        return self.meanings.of(self.utterances, self.listed)
+        return _read_all(self.utterances, self.listed)
 
-    def compare(self, asked: Sequence[Words], table: Codes | None = None) -> Iterator[NDArray[np.float32]]:
+    def compare(self, asked: Sequence[str], table: Codes | None = None) -> Iterator[NDArray[np.float32]]:
         """Yield, for each text, the inner products (N,) of its meaning with ``table`` (``self.table()``)."""
-        meanings, table = self.meanings, self.table() if table is None else table
+        table = self.table() if table is None else table
         for start in range(0, len(asked), COMPARED_TEXTS):
-            yield from multiply_all(meanings.of(asked[start : start + COMPARED_TEXTS]), table)
+            yield from multiply_all(meanings_of(asked[start : start + COMPARED_TEXTS]), table)
 
     def write(self, places: Sequence[int]) -> list[str]:
         """Return the sentences at the given places."""
@@ -124,6 +117,11 @@ class SentenceList(Learned):
                     f"places must be integers from 0 to {len(self) - 1}, got another value in record {row}"
                 )
         return [join_words(self[place]) for place in places]
+
+
+def _read_all(texts: Sequence[Words], more: ListedTexts) -> Codes:
+    words, table = tabulate(texts, more)
+    return meanings_of_table([*words], table)
 
 
 def _drop_known(known: Iterable[Words], texts: Iterable[str]) -> list[Words]:
@@ -140,13 +138,3 @@ def _of_common_words(rows: Sequence[Words]) -> Sequence[Words]:
         if len(kept) == len(rows):
             return kept
         rows = kept
-
-
-def words_of(text: str) -> Words:
-    """Return the first MAX_WORDS words and punctuation marks of a text, in lower case."""
-    clean = text[:MAX_RECORD_LETTERS]
-    if not (clean.isascii() and clean.isprintable()):  # of most texts nothing has to be taken out
-        clean = unicodedata.normalize("NFC", clean.encode("utf-8", "replace").decode("utf-8"))
-        clean = separate_characters("".join(" " if unicodedata.category(c)[0] == "C" else c for c in clean))
-    words = (PUNCTUATION_MARKS.sub(r" \1 ", word).split() for word in clean.lower().split())
-    return tuple(part for parts in words for part in parts)[:MAX_WORDS]
