@@ -74,7 +74,7 @@ MANY_SHORTLIST_TEXTS = 1024  # sentences that are compared by their words for ce
 # Names of copied labels
 CELL_SENTENCES = 1 << 13  # sentences of a label's cell at epsilon 4
 DOUBLING_NATS = 2  # in which a cell doubles above the last row of CELLS
-CELL_HALVES = 16  # of the record's weight, that a cosine of 0 adds in a cell
+CELL_HALVES = 8  # of the record's weight, that a cosine of 0 adds in a cell
 # Choices behind synthetic records
 TILT = 10.0  # nats of prior probability for a cosine of one
 EVEN_SHARE = 0.2  # of the density, spread evenly over all sentences

@@ -26,7 +26,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from itertools import chain, islice
 from threading import Lock
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import torch
@@ -48,7 +48,15 @@ from adept.mechanisms.policy import (
 from adept.models.decoding import Pair
 from adept.models.names import words_of_name
 from adept.models.saved_model import Autoencoder
-from adept.models.sentences.meanings import MEANING_LENGTH, mean_meaning, meanings_of, multiply_all, words_of
+from adept.models.sentence_encoder import Codes
+from adept.models.sentences.meanings import (
+    MEANING_LENGTH,
+    Words,
+    mean_meaning,
+    meanings_of,
+    multiply_all,
+    words_of,
+)
 from adept.models.sentences.nearest_text import BATCH_RECORDS, MAX_DISTANCES, SentenceIndex
 from adept.models.sentences.sentence_list import SentenceList
 from adept.rewriting.alphabets import Alphabet, Labels
@@ -62,6 +70,13 @@ UNIT = MEANING_LENGTH**2  # of a cosine
 Places = NDArray[np.int32]
 Texts = tuple[str, ...]
 Whole = NDArray[np.int64]
+
+
+class Group(NamedTuple):
+    """A label's sentences, and the records that have this label."""
+
+    places: Places  # of the sentences in the list, ascending
+    rows: Sequence[int]  # of the records in a batch
 
 
 class LabelCells:
@@ -135,49 +150,62 @@ class CellSearch:
 
     def __init__(self, index: SentenceIndex, *, first: int = 0) -> None:
         self.index, self.first = index, first
-        self._first = torch.from_numpy(index.meanings(np.arange(first))).float()
+        self._first = torch.from_numpy(index.meanings(np.arange(first))).float().T.contiguous()
 
-    def nearest(self, records: Sequence[str], places: Places, count: int) -> Whole:
-        """Return the positions (B, ``count``) of a label's sentences nearest to each record, sorted.
+    def nearest(self, records: Sequence[str], groups: Sequence[Group], count: int) -> Whole:
+        """Return the positions (B, ``count``) of those sentences of its label that are nearest to each record, sorted.
 
-        ``places`` (k,) holds the indices of the label's sentences among all, ascending, and begins with 0 to
-        ``first`` - 1. A *position* is an index into ``places``. Beyond MAX_COMPARED places, some may be missed.
+        Each of ``groups`` holds the places (k,) of a label's sentences among all, ascending, which begin with 0 to
+        ``first`` - 1, and the rows of the records with this label. A *position* is an index into the places. Beyond
+        MAX_COMPARED places, some may be missed.
         """
-        few = len(places) <= MAX_COMPARED
-        find, step = (self._find_in_few, MAX_DISTANCES // len(places)) if few else (self._find_in_many, BATCH_RECORDS)
-        step = max(1, min(BATCH_RECORDS, step))
-        parts = (records[begin : begin + step] for begin in range(0, len(records), step))
-        return np.concatenate([np.empty((0, count), dtype=np.int64), *(find(part, places, count) for part in parts)])
+        found = np.empty((len(records), count), dtype=np.int64)
+        meanings, words = meanings_of(records), [*map(words_of, records)]
+        if groups and len(groups[0].places) > MAX_COMPARED:
+            places_of = {row: group.places for group in groups for row in group.rows}
+            for rows in _batches(range(len(records)), BATCH_RECORDS):
+                for row, ranked in zip(rows, self._rank(meanings[rows], [words[row] for row in rows]), strict=True):
+                    found[row] = _choose(ranked, places_of[row], count)
+            return found
+        for places, all_rows in groups:
+            for rows in _batches(all_rows, max(1, min(BATCH_RECORDS, MAX_DISTANCES // len(places)))):
+                found[rows] = self._compare(meanings[rows], [words[row] for row in rows], places, count)
+        return found
 
-    def _find_in_few(self, records: Sequence[str], places: Places, count: int) -> Whole:
-        apart, near = self._compare(records, places), np.arange(len(places))[None]  # of all records alike
+    def _compare(self, meanings: Codes, words: Sequence[Words], places: Places, count: int) -> Whole:
+        apart, near = self._measure(meanings, places), np.arange(len(places))[None]  # of all records alike
         if count * SHORTLIST_SHARE <= SHORTLIST_TEXTS < len(places):
             near = _least(apart, near, SHORTLIST_TEXTS)
             apart = np.take_along_axis(apart, near, axis=1)
-        numbers = places[near].astype(np.int64)
-        distances = self.index.measure([*map(words_of, records)], numbers, apart, most=2 * CELL_HALVES)
+        distances = self.index.measure(words, places[near].astype(np.int64), apart, most=2 * CELL_HALVES)
         near = np.broadcast_to(near, distances.shape)
         return np.sort(np.take_along_axis(near, _least(distances, near, count), axis=1), axis=1)
 
-    def _compare(self, records: Sequence[str], places: Places) -> Whole:
-        """Return the distances in meaning (B, k), of which ``measure`` takes the ``2 * UNIT``-th part of the weight."""
-        asked = torch.from_numpy(meanings_of(records)).float()
-        own = torch.cat([self._first, torch.from_numpy(self.index.meanings(places[self.first :])).float()])
-        mean = own.sum(dim=0).div(len(own)).round()  # an exact sum: MAX_COMPARED * 127 < 2^24
-        products = asked @ own.T - own @ mean
+    def _measure(self, meanings: Codes, places: Places) -> Whole:
+        """Return the distances in meaning (B, k), of which ``index.measure`` takes the ``2 * UNIT``-th part of the weight."""
+        asked = torch.from_numpy(meanings).float()
+        later = torch.from_numpy(self.index.meanings(places[self.first :])).float()
+        mean = (self._first.sum(dim=1) + later.sum(dim=0)).div(len(places)).round()  # of exact sums: 2^14 * 127 < 2^24
+        products = torch.cat([asked @ self._first - mean @ self._first, asked @ later.T - later @ mean], dim=1)
         return np.asarray(CELL_HALVES * (UNIT - products.long().numpy()))
 
-    def _find_in_many(self, records: Sequence[str], places: Places, count: int) -> Whole:
-        meanings = meanings_of(records)
+    def _rank(self, meanings: Codes, words: Sequence[Words]) -> Whole:
+        """Return the numbers (B, S) of sentences near to each record, the nearest first; of equal ones, the nearest in meaning."""
         numbers, products = self.index.file.nearest(meanings, MANY_SHORTLIST_TEXTS)
-        halves = MEANING_HALVES[1]
-        words = [*map(words_of, records)]
-        distances = self.index.measure(words, numbers, halves * (UNIT - products), most=MEANING_HALVES[0])
-        at = np.searchsorted(places, numbers)
-        there = places[np.minimum(at, len(places) - 1)] == numbers
-        rows = np.argsort(np.where(there, distances, np.iinfo(np.int64).max), axis=1, kind="stable")
-        found = (at[row, order][there[row, order]].tolist() for row, order in enumerate(rows))
-        return np.array([sorted(islice(dict.fromkeys(chain(row, range(count))), count)) for row in found])
+        apart = MEANING_HALVES[1] * (UNIT - products)
+        distances = self.index.measure(words, numbers, apart, most=MEANING_HALVES[0])
+        return np.take_along_axis(numbers, np.argsort(distances, axis=1, kind="stable"), axis=1)
+
+
+def _batches(rows: Sequence[int], size: int) -> Iterator[list[int]]:
+    return (list(rows[start : start + size]) for start in range(0, len(rows), size))
+
+
+def _choose(ranked: Whole, places: Places, count: int) -> list[int]:
+    """Return the positions of the first ``count`` of ranked sentences that are in a cell, sorted; then of the cell's first."""
+    at = np.minimum(np.searchsorted(places, ranked), len(places) - 1)
+    own = at[places[at] == ranked].tolist()
+    return sorted(islice(dict.fromkeys(chain(own, range(count))), count))
 
 
 class Cell(Alphabet):
@@ -188,7 +216,8 @@ class Cell(Alphabet):
         self.members = members  # the sentences' numbers, ascending
 
     def heavy(self, texts: Sequence[str], labels: Labels = None) -> Tensor:
-        return torch.from_numpy(self.search.nearest(text_list(texts), self.members, self.selection.heavy_count))
+        group = Group(self.members, range(len(texts)))
+        return torch.from_numpy(self.search.nearest(text_list(texts), [group], self.selection.heavy_count))
 
     def write(self, numbers: Tensor, *, samples: int) -> list[Pair]:
         texts = self.sentences.write(self.members[numbers].tolist())
@@ -257,30 +286,26 @@ class Cells(Alphabet):
         return Cell(self.sentences, self.search, self.cells.of([label])[label], self.selection)
 
     def heavy(self, texts: Sequence[str], labels: Labels = None) -> Tensor:
-        found = torch.empty((len(texts), self.selection.heavy_count), dtype=torch.int64)
-        for cell, rows in self._groups(len(texts), labels):
-            found[rows] = cell.heavy([texts[row] for row in rows])
-        return found
+        groups = self._groups(len(texts), labels)
+        return torch.from_numpy(self.search.nearest(text_list(texts), groups, self.selection.heavy_count))
 
     def numbers(self, indices: Tensor, labels: Labels = None) -> Tensor:
         found = torch.empty_like(indices)
-        for cell, rows in self._groups(len(indices), labels):
-            found[rows] = torch.from_numpy(cell.members.astype(np.int64))[indices[rows]]
+        for places, rows in self._groups(len(indices), labels):
+            found[rows] = torch.from_numpy(places.astype(np.int64))[indices[rows]]
         return found
 
     def write(self, numbers: Tensor, *, samples: int) -> list[Pair]:
         texts = self.sentences.write(numbers.tolist())
         return [(text, None) for text in texts for _ in range(samples)]
 
-    def _groups(self, count: int, labels: Labels) -> Iterator[tuple[Cell, list[int]]]:
-        """Yield each label's cell with the indices of the records that have this label."""
+    def _groups(self, count: int, labels: Labels) -> list[Group]:
         beside = [None] * count if labels is None else list(labels)
         self.check_labels(beside)
         rows: dict[str, list[int]] = {}
         for row, label in enumerate(beside):
             rows.setdefault(str(label), []).append(row)
-        for label, members in self.cells.of(rows).items():
-            yield Cell(self.sentences, self.search, members, self.selection), rows[label]
+        return [Group(places, rows[label]) for label, places in self.cells.of(rows).items()]
 
 
 def _least(values: Whole, numbers: Whole, count: int) -> Whole:
