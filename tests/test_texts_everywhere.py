@@ -20,6 +20,8 @@ from adept.evaluation import classifiers, lstm_classifier, metrics
 from adept.evaluation.classifiers import TextClassifier
 from adept.mechanisms import LearnedCodebook
 from adept.mechanisms.central_counts import Votes
+from adept.models.sentence_encoder import SentenceEncoder
+from adept.models.sentences import meanings
 from adept.models.word_vectors import TextVectors
 from adept.release.rewrite_frame import rewrite_frame
 from adept.rewriting.alternatives import PromptSampling, Redaction, WordByWord, public_logits
@@ -28,7 +30,14 @@ from adept.rewriting.rewriter import Rewriter
 from adept.synthesis.synthesizer import Synthesizer
 
 PACKAGES = ["release", "rewriting", "synthesis", "evaluation", "attacks", "audit"]
-MODULES = ["data.corpus", "models.sentences.sentence_list", "models.word_vectors", "models.tokenizer"]
+MODULES = [
+    "data.corpus",
+    "models.sentence_encoder",
+    "models.sentences.meanings",
+    "models.sentences.sentence_list",
+    "models.word_vectors",
+    "models.tokenizer",
+]
 NAMES = {"texts", "X", "frame"}
 BAD: dict[str, Any] = {
     "string": "play jazz",
@@ -77,6 +86,9 @@ CALLS: dict[str, Callable[[Given, Any], object]] = {
         bad
     ),
     "evaluation.classifiers.TextClassifier.predict": lambda given, bad: TextClassifier(TRAIN).predict(bad, None),  # type: ignore[arg-type]
+    "models.sentence_encoder.SentenceEncoder.encode": lambda given, bad: SentenceEncoder.load().encode(bad),
+    "models.sentences.meanings.meanings_of": lambda given, bad: meanings.meanings_of(bad),
+    "models.sentences.meanings.mean_meaning": lambda given, bad: meanings.mean_meaning(bad),
     "models.sentences.sentence_list.SentenceList.nearest": lambda given, bad: given.rewriter.model.sentences.nearest(  # type: ignore[union-attr]
         bad, size=2
     ),
@@ -107,6 +119,11 @@ WITHOUT = {
     "attacks.reconstruction.Pool.__init__": "made by gather_candidates",
     "attacks.reconstruction.name_from_text": "reads what play has written",
     "audit.subject.wrappers.Rewriting.privatize": "called by audit.run with the texts of its pairs",
+    "models.sentence_encoder.SentenceEncoder.sums": "called by encode with checked texts",
+    "models.sentences.meanings.ListedTexts.of": "stores texts as words",
+    "models.sentences.meanings.WordWeights.__init__": "counts texts",
+    "models.sentences.meanings.WordWeights.of": "learns from texts as words",
+    "models.sentences.meanings.tabulate": "reads texts as words",
     "models.sentences.sentence_list.SentenceList.of": "learns from a Corpus",
     "models.sentences.sentence_list.SentenceList.of_broad_text": "learns from a Corpus",
     "models.word_vectors.learn_word_vectors": "learns from a Corpus",

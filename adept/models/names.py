@@ -35,7 +35,7 @@ def words_of_name(name: str) -> Words:
 
 
 def _says_something(word: str) -> bool:
-    return len(word) >= MIN_LETTERS * max(1, SentenceEncoder.load().count_tokens(word))
+    return 0 < MIN_LETTERS * SentenceEncoder.load().count_tokens(word) <= len(word)
 
 
 def are_terms(lines: Sequence[str], *, most: int = MAX_TERM_WORDS) -> bool:

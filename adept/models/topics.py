@@ -6,19 +6,17 @@ word itself, parts of its spelling, its neighbours (co-occurrence) and its meani
 (``adept.models.word_vectors``).
 """
 
-import math
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from scipy.sparse import csr_array, csr_matrix, diags, hstack, identity
+from scipy.sparse import csr_matrix, diags, hstack, identity
 from torch import Tensor, nn
 
-from adept.errors import DataError, ModelError
+from adept.errors import DataError
 from adept.mechanisms.policy import COOCCURRENCE, SPELLING
-from adept.models.sentences.meanings import MAX_WORDS
 from adept.models.tokenizer import FIRST_LABEL
 from adept.models.word_vectors import Lexicon
 
@@ -26,12 +24,7 @@ TEXTS_PER_TOPIC, MIN_TEXTS_WITH_WORD = 8, 2  # public texts for each topic; leas
 PART_LETTERS, MIN_WORDS = (3, 5), 3  # letters of a part of a word; least number of words with a part
 COOCCURRENCE_WINDOW, VECTOR_DIMS = 8, 150  # for co-occurrence: places on each side; dimensions of a vector
 NEIGHBOUR_POWER = 0.75  # power of the frequency of a neighbour
-MAX_WHOLE_TOPICS = 128  # number of first topics that are computed in whole numbers
-TOPIC_LENGTH, TOPIC_UNIT = 127, 1000  # length of a text's topics in whole numbers; parts of one in sums of words
-# In parts of one: 32-bit floats hold sums of MAX_WORDS summands exactly. 64-bit floats hold sums of MAX_WORDS squares of
-# rarities, and of MAX_WHOLE_TOPICS squares of topics.
-MAX_SUMMAND, MAX_RARITY, MAX_TOPIC = (1 << 24) // MAX_WORDS, 1 << 20, 1 << 22
-BATCH_TEXTS = 1 << 11  # texts whose sums are computed together, near the processor
+WIDEST = 200.0  # largest number that a word may add to a topic: topics in which texts hardly differ need more
 
 
 class TopicEncoder(nn.Module):
@@ -71,7 +64,7 @@ class TopicEncoder(nn.Module):
         ``words`` holds the vocabulary in the order of ids; if empty, neither spelling nor meaning is used.
         ``cooccurrence`` and ``meaning`` are the weights of a word's neighbours and meaning, relative to the word.
         Topics in which the public texts hardly differ are left out: to make them as wide as the others, a word
-        would have to add more than half of what ``WordTopics`` accepts.
+        would have to add more than WIDEST.
 
         Raises:
             DataError: fewer than two words occur in at least MIN_TEXTS_WITH_WORD texts.
@@ -102,65 +95,10 @@ class TopicEncoder(nn.Module):
         rarity = np.where(known, weigh.idf_, 0.0)
         directions = np.asarray(parts @ (decomposition.components_.T * half))
         offset = scores.mean(axis=0) * half
-        wide = np.abs(np.vstack([rarity[:, None] * directions, offset])).max(axis=0) <= MAX_SUMMAND / TOPIC_UNIT / 2
+        wide = np.abs(np.vstack([rarity[:, None] * directions, offset])).max(axis=0) <= WIDEST
         self.rarity.copy_(torch.from_numpy(rarity))
         self.directions[:, :found] = torch.from_numpy(directions * wide)
         self.offset[:found] = torch.from_numpy(offset * wide)
-
-
-class WordTopics:
-    """A calculator of the topics of texts in whole numbers, which floats hold exactly.
-
-    The vector of a text's first MAX_WHOLE_TOPICS topics is scaled to the norm TOPIC_LENGTH and rounded.
-
-    *Claim*: the topics of a text of at most MAX_WORDS words depend on its set of words and on the encoder
-    alone: not on the order of the words, nor on other texts. *Reason*: the program checks the encoder's
-    numbers, so that every sum is a whole number that floats hold exactly, in any order
-    (``docs/proofs.md``, "Topics in whole numbers").
-
-    Raises:
-        ModelError: a number of the encoder, which comes from the model's file, is too large.
-    """
-
-    def __init__(self, encoder: TopicEncoder, vocabulary: Mapping[str, int]) -> None:
-        self._ids = {word: number for word, number in vocabulary.items() if number >= FIRST_LABEL}
-        self._rarity = _in_units(encoder.rarity).astype(np.int64)
-        self._directions = encoder.directions[:, :MAX_WHOLE_TOPICS].cpu().numpy()
-        self._offset = _in_units(encoder.offset[:MAX_WHOLE_TOPICS])
-        added = np.abs(self._added(np.arange(len(self._rarity)))).max(axis=1)
-        ratio = float((added / np.maximum(self._rarity, 1)).max())
-        largest = TOPIC_UNIT * ratio * math.sqrt(MAX_WORDS) + float(np.abs(self._offset).max()) + 1
-        if not (
-            0 <= self._rarity.min() <= self._rarity.max() <= MAX_RARITY
-            and added.max() <= MAX_SUMMAND
-            and largest <= MAX_TOPIC
-        ):
-            raise ModelError("the model's topics are too large for exact sums: train the model again or restore it")
-
-    def _added(self, ids: NDArray[np.int64]) -> NDArray[np.float64]:
-        """Return what each word adds to a text's topics (V, n), in parts of one."""
-        return np.asarray(np.rint(self._rarity[ids, None] * self._directions[ids]))
-
-    def of_table(self, words: Iterable[str], table: csr_array) -> NDArray[np.int8]:
-        """Return the topics (N, n) of texts (rows) that contain the words (columns) of a 0/1 table; zeros without any."""
-        ids = np.array([self._ids.get(word, 0) for word in words] or [0])
-        known = ids > 0
-        rarity, directions = self._rarity[ids] * known, (self._added(ids) * known[:, None]).astype(np.float32)
-        lengths = np.sqrt((table @ rarity**2).astype(np.float64))
-        found = np.zeros((table.shape[0], directions.shape[1]), dtype=np.int8)
-        for begin in range(0, len(found), BATCH_TEXTS):
-            rows = slice(begin, begin + BATCH_TEXTS)
-            found[rows] = self._at_length(table[rows] @ directions, lengths[rows, None])
-        return found
-
-    def _at_length(self, sums: NDArray[np.float32], lengths: NDArray[np.float64]) -> NDArray[np.float64]:
-        topics = np.rint(sums * (TOPIC_UNIT / np.maximum(lengths, 1)) - self._offset) * (lengths > 0)
-        norms = np.sqrt(np.einsum("nd,nd->n", topics, topics))
-        return np.asarray(np.rint(topics * (TOPIC_LENGTH / np.maximum(norms, 1))[:, None]))
-
-
-def _in_units(values: Tensor) -> NDArray[np.float64]:
-    return np.rint(TOPIC_UNIT * values.cpu().numpy().astype(np.float64))
 
 
 def supported_topics(texts: int, *, most: int) -> int:

@@ -7,8 +7,7 @@ shape and type fit the model's configuration, and if no number in it is beyond M
 package multiplies at most two numbers of a file (an embedding and a weight, or a rarity and a
 direction), adds up at most 2^14 such products, and squashes or clips each sum before the next
 product. So no sum exceeds ``2^14 * MAX_NUMBER^2 < 2 * 10^16``. The only divisor is at least 1e-9,
-and 32-bit floats reach 10^38. QED. Sums that must be *exact* need smaller numbers, which
-``adept.models.topics.WordTopics`` checks.
+and 32-bit floats reach 10^38. QED.
 """
 
 import json

@@ -256,7 +256,7 @@ def least_standing_out(votes: Votes, cells: int) -> int:
 def share_standing_out(votes: Votes, rows: int, *, texts: int, labels: int, named: bool = False) -> float | None:
     """Return the smallest share of a file's rows that a cell needs to stand out from noise; None if none suffices.
 
-    ``named`` is True if the lexicon knows a word of at least one label's name.
+    ``named`` is True if at least one label's name has a word with a meaning.
     """
     votes, most = replace(votes, rounds=2), largest_size(labels=labels, texts=texts, named=named)
     size = choose_size(rows, votes, labels=labels, most=most, named=named)

@@ -1,7 +1,7 @@
 r"""Cells, which are pairs of a codeword and a label, and the rule that sends each record to a cell.
 
-The *features* of a text are two vectors of norm 1 side by side: its latent, and a weighted sum of its
-words' vectors from the public lexicon. *Codewords* are centres that k-means finds for the features of
+The *features* of a text are two vectors of norm 1 side by side: its latent, and its vector from the
+sentence encoder (``adept.models.sentence_encoder``). *Codewords* are centres that k-means finds for the features of
 public texts, each weighted by how common it is expected to be in the file. For many codewords, k-means
 first divides the texts into groups. A record votes for its label and the codeword nearest to its text.
 
@@ -11,13 +11,12 @@ computed from the noisy number (``adept.mechanisms.central_counts``, two rounds)
 
 *The vote of a record depends on this record alone*, as ``adept.mechanisms.central_counts`` requires. Each
 bit of a latent depends on its text alone (``adept.models.lstm_autoencoder``), and so does each bit of the
-sum of word vectors. Rounding errors of a matrix product could depend on its number of rows. So features
+encoder's vector. Rounding errors of a matrix product could depend on its number of rows. So features
 and codewords are whole numbers of steps of 1 / GRID, held in floats. Every partial sum of their products
 stays below ``2 * GRID^2 < 2^53``, which floats hold exactly in any order.
 """
 
 import math
-from collections import Counter
 from collections.abc import Sequence
 from copy import copy
 from dataclasses import dataclass
@@ -39,8 +38,8 @@ from adept.mechanisms.policy import (
 )
 from adept.models.codebooks import k_means
 from adept.models.saved_model import Autoencoder
+from adept.models.sentences.meanings import meanings_of
 from adept.models.tokenizer import Tokenizer
-from adept.models.word_vectors import TextVectors
 
 GRID = 4096  # steps to a unit of features
 MAX_COMPARISONS = 1 << 31  # of votes with codewords, if there are many codewords
@@ -92,7 +91,6 @@ class PublicCells:
     def __init__(self, model: Autoencoder, tokenizer: Tokenizer, public: PublicTexts) -> None:
         self._tokenizer, self._model = tokenizer, model
         self.public, self.texts = public, public.texts
-        self._meaning = TextVectors(_rarity(self.texts))
         self.features = np.concatenate([self.of(part) for part in _batches(self.texts)])
         self.codewords, self.places = self.features[:0], np.empty(0, np.int64)
 
@@ -118,7 +116,7 @@ class PublicCells:
         """Return the features (N, d) of N texts as whole numbers, in units of 1 / GRID."""
         rows = self._tokenizer.encode(texts, max_length=self._model.config.max_length)
         latents = self._model.encode_records(rows).cpu().to(torch.float64).numpy()
-        both = np.hstack([_unit(latents), _unit(self._meaning.of(texts).astype(np.float64))])
+        both = np.hstack([_unit(latents), _unit(meanings_of(texts).astype(np.float64))])
         return np.rint(GRID * _unit(both))
 
     def nearest(self, features: Features) -> Places:
@@ -178,11 +176,6 @@ def _seats(groups: NDArray[np.int32], weights: NDArray[np.float64], size: int) -
     chosen = order[np.argsort(-quotients, kind="stable")[:size]]
     seats: list[int] = np.bincount(groups[chosen], minlength=len(counts)).tolist()
     return seats
-
-
-def _rarity(texts: Sequence[str]) -> dict[str, float]:
-    counts = Counter(word for text in texts for word in set(text.lower().split()))
-    return {word: float(np.log((1 + len(texts)) / (1 + count))) + 1 for word, count in counts.items()}
 
 
 def _unit(rows: Features) -> Features:

@@ -1,10 +1,13 @@
 """Names of things and labels stand for the model's own sentences about them."""
 
+from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
 import travel
+from broad import meaning_of_words
 
 from adept.errors import ModelError
 from adept.models import adapt as nearby
@@ -12,11 +15,10 @@ from adept.models import names
 from adept.models.adapt import nearest_first, read_page
 from adept.models.names import sentences_about
 from adept.models.sentences import sentence_list
-from adept.models.sentences.meanings import Meanings
+from adept.models.sentences.meanings import meanings_of, words_of
 from adept.models.sentences.sentence_files import load_sentences, save_sentences
-from adept.models.sentences.sentence_list import SentenceList, words_of
+from adept.models.sentences.sentence_list import SentenceList
 from adept.models.tokenizer import join_words
-from adept.models.word_vectors import Lexicon
 
 
 @pytest.fixture(scope="module")
@@ -34,6 +36,11 @@ def all_texts(sentences: SentenceList) -> list[str]:
     ]
 
 
+def read(texts: Iterable[str]) -> np.ndarray:
+    """Return the meanings (N, d) of public sentences, from their definition."""
+    return np.array([meaning_of_words(words_of(text)) for text in texts])
+
+
 def test_a_page_is_its_headings_and_sentences() -> None:
     page = "# Lost cards\n\n- Call us at once. **We** block [the card](https://x.test/a).\n\n```\ncode here\n```\n| a | b |\n"
     assert read_page(page) == ["Lost cards", "Call us at once.", "We  block the card.", "a   b"]
@@ -45,10 +52,9 @@ def test_sentences_about_a_term_mean_what_it_means(sentences: SentenceList, monk
     found = sentences_about(sentences, ["cheap_fares"])
     assert len(found) == names.MAX_SENTENCES
     assert set(found) <= set(all_texts(sentences))
-    meanings = Meanings(Lexicon.load(), sentences.weigh)
-    term = meanings.of([("cheap", "fares")])[0].astype(int)
+    [term] = meanings_of(["cheap fares"]).astype(int)
     left_out = sorted(set(all_texts(sentences)) - set(found))
-    assert (meanings.of(map(words_of, found)) @ term).min() >= (meanings.of(map(words_of, left_out)) @ term).max()
+    assert (read(found) @ term).min() >= (read(left_out) @ term).max()
 
 
 def test_every_term_has_sentences(sentences: SentenceList, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -65,10 +71,9 @@ def test_the_nearest_sentences_come_first_others_by_chance_and_none_is_lost(sent
     assert second == [words for words in sentences.utterances if words not in first][:20]
     listed = [join_words(others[place]) for place in range(len(others))]
     assert sorted([*map(join_words, [*first, *second]), *listed]) == sorted(all_texts(sentences))
-    meanings = Meanings(Lexicon.load(), sentences.weigh)
-    asked = meanings.of(map(words_of, texts)).astype(int)
-    left = [*second, *map(words_of, listed)]
-    nearness = [(meanings.of(some).astype(int) @ asked.T).max(axis=1) for some in (first, left)]
+    asked = meanings_of(texts).astype(int)
+    left = [*map(join_words, second), *listed]
+    nearness = [(read(some) @ asked.T).max(axis=1) for some in ([*map(join_words, first)], left)]
     assert nearness[0].min() >= nearness[1].max()
 
 

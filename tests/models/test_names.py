@@ -18,6 +18,10 @@ from adept.models.names import are_terms, spell_out, words_of_name
         ("42", ""),
         ("q_1", ""),
         ("zzqxv", ""),
+        ("qx7", ""),
+        ("qxjw airfare", "qxjw airfare"),
+        ("\u1200\u1201\u1202", ""),
+        ("a" * 5000, ""),
         ("", ""),
     ],
 )

@@ -11,7 +11,7 @@ import pytest
 
 from adept.errors import ConfigurationError, ModelError
 from adept.models.config import TokenizerConfig
-from adept.models.sentences.sentence_list import words_of
+from adept.models.sentences.meanings import words_of
 from adept.models.tokenizer import END, PAD, PUNCTUATION, SPECIAL_TOKENS, START, UNKNOWN, Tokenizer, join_words
 
 TEXTS = ["show flights to Boston", "show flights to Denver, please", "flights from st. louis to boston."] * 3

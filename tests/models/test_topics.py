@@ -13,9 +13,8 @@ from adept.errors import DataError
 from adept.mechanisms import LearnedCodebook
 from adept.models.config import ModelConfig, TrainerConfig, TrainingConfig, TrainSpec
 from adept.models.saved_model import Autoencoder, pad
-from adept.models.sentences.meanings import tabulate
 from adept.models.tokenizer import END, PAD, UNKNOWN, Tokenizer
-from adept.models.topics import TopicEncoder, WordTopics, _information, cooccurrence_vectors, supported_topics
+from adept.models.topics import WIDEST, TopicEncoder, _information, cooccurrence_vectors, supported_topics
 from adept.models.training import randomiser, train_model
 
 
@@ -95,13 +94,13 @@ def test_topics_that_the_text_does_not_have_stay_zero() -> None:
 
 
 def test_topics_that_hardly_tell_texts_apart_are_left_out() -> None:
-    """Texts from one template have few topics; made as wide as the others, the rest would be noise, and sums not exact."""
+    """Texts from one template have few topics; made as wide as the others, the rest would be noise."""
     texts = [f"move item {number % 20} to shelf {number * 7 % 23} please" for number in range(460)]
     tokenizer = Tokenizer.train(texts)
     encoder = TopicEncoder(len(tokenizer), 57)
     encoder.fit(tokenizer.encode(texts, max_length=40), seed=0, words=tokenizer.words)
-    WordTopics(encoder, tokenizer.vocabulary)
     assert encoder.directions[:, :20].any(dim=0).all()
+    assert 0 < (encoder.rarity[:, None] * encoder.directions).abs().max() <= WIDEST
     assert encoder.directions.abs().max() < 250
 
 
@@ -252,32 +251,3 @@ def test_the_window_ends() -> None:
     far = [[0, *[-1] * 8, 1], [0, 2]]
     assert _information(far, words=3)[0, 1] == 0
     assert _information([[0, *[-1] * 7, 1], [0, 2]], words=3)[0, 1] != 0
-
-
-def test_topics_in_whole_numbers_are_those_of_the_encoder(
-    splits: dict[str, Corpus], fitted: tuple[TopicEncoder, Tokenizer]
-) -> None:
-    """Cosines with the encoder's topics, of texts that have each word once; a text of no known word has none."""
-    texts = [" ".join(dict.fromkeys(text.lower().split())) for text in splits["test"].texts]
-    found = WordTopics(fitted[0], fitted[1].vocabulary).of_table(*tabulate([text.split() for text in texts]))
-    cosines = (torch.from_numpy(found / np.linalg.norm(found, axis=1, keepdims=True)) * topics(fitted, texts)).sum(
-        dim=1
-    )
-    assert found.shape[1] == 64
-    assert cosines.min() > 0.995
-    assert not WordTopics(fitted[0], fitted[1].vocabulary).of_table(*tabulate([["zzqxv"], []])).any()
-
-
-def test_topics_in_whole_numbers_depend_on_their_text_alone(
-    fitted: tuple[TopicEncoder, Tokenizer], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """To the bit: alone, in any company, in any order of texts and of words, and at any size of batches."""
-    words, rng = WordTopics(fitted[0], fitted[1].vocabulary), np.random.default_rng(0)
-    texts = [rng.choice(fitted[1].words, 40, replace=False).tolist() for _ in range(8000)]
-    together = words.of_table(*tabulate(texts))
-    backwards = words.of_table(*tabulate([text[::-1] for text in texts[::-1]]))[::-1]
-    alone = np.concatenate([words.of_table(*tabulate([text])) for text in texts[:400]])
-    monkeypatch.setattr("adept.models.topics.BATCH_TEXTS", 7)
-    assert (backwards == together).all()
-    assert (alone == together[:400]).all()
-    assert (words.of_table(*tabulate(texts[:400])) == together[:400]).all()

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from made_statements import spending
 
-from adept.errors import DataError, ReleaseRefused
+from adept.errors import DataError, ModelError, ReleaseRefused
 from adept.mechanisms import Description, L1Laplace, LearnedCodebook, SqrtNLaplace
 from adept.mechanisms.base import Kind
 from adept.models.config import DecodingConfig
@@ -97,20 +97,25 @@ def test_a_journal_holds_what_was_drawn(tmp_path: Path) -> None:
         assert (held.records, held.finished, texts) == (3, False, [["play music", "book a flight"], ["what is new"]])
 
 
-@pytest.mark.parametrize("name", ["model-0.2.0", "adapted-0.2.0"])
-def test_a_model_of_0_2_is_loaded(name: str) -> None:
-    model, tokenizer = load_model(SPECIMENS / name)
+def test_a_model_of_0_2_is_loaded() -> None:
+    model, tokenizer = load_model(SPECIMENS / "model-0.2.0")
     assert model.training_data.public
     rewriter = Rewriter(model, tokenizer, mechanism=LearnedCodebook(epsilon=8.0))
     assert len(rewriter.rewrite(["flights to boston"])) == 1
 
 
-@pytest.mark.parametrize("name", ["model-0.2.0", "adapted-0.2.0"])
+def test_a_model_of_0_2_of_broad_text_is_refused_in_one_line() -> None:
+    """A lexicon grouped its sentences, where the sentence encoder does now."""
+    with pytest.raises(ModelError, match=r"older version.*: adapt or train the model again$") as caught:
+        load_model(SPECIMENS / "adapted-0.2.0")
+    assert str(caught.value).isprintable()
+
+
 @pytest.mark.parametrize("mechanism", [L1Laplace, SqrtNLaplace, LearnedCodebook])
-def test_a_model_of_0_2_writes_the_texts_that_it_wrote(name: str, mechanism: Kind, tmp_path: Path) -> None:
+def test_a_model_of_0_2_writes_the_texts_that_it_wrote(mechanism: Kind, tmp_path: Path) -> None:
     """At a budget that leaves no doubt: the texts were written down with 0.2.0."""
-    expected = json.loads((SPECIMENS / "texts-0.2.0.json").read_text("utf-8"))[name]
-    model, tokenizer = load_model(SPECIMENS / name)
+    expected = json.loads((SPECIMENS / "texts-0.2.0.json").read_text("utf-8"))["model-0.2.0"]
+    model, tokenizer = load_model(SPECIMENS / "model-0.2.0")
     if model.clip not in mechanism.serves:
         assert mechanism.name not in expected
         return

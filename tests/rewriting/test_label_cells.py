@@ -1,7 +1,10 @@
 """Claims about the cells of labels: exactly k sentences, by the label alone."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import broad
 import numpy as np
@@ -9,12 +12,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from adept.models.sentences.sentence_list import SentenceList, words_of
+from adept.models.sentences.meanings import ListedTexts, mean_meaning
+from adept.models.sentences.sentence_list import SentenceList
 from adept.models.tokenizer import join_words
 from adept.rewriting import cells
-from adept.rewriting.cells import LabelCells, choose_near, choose_tilt
+from adept.rewriting.cells import LabelCells
 
-UNIT = 127**2  # the product of two equal meanings
 ODD_NAMES = ["", " ", "X17", "42", "zzqxv", "Überweisung", "\U0001f600", "a" * 5000, "-", "q_1"]
 
 
@@ -26,30 +29,44 @@ def sentences(topic_run: Path) -> Iterator[SentenceList]:
 
 
 def cells_of(sentences: SentenceList, about: dict[str, list[str]] | None = None) -> LabelCells:
-    said = {label: tuple(map(words_of, texts)) for label, texts in (about or {}).items()}
+    said = {label: tuple(texts) for label, texts in (about or {}).items()}
     return LabelCells(sentences.index(), size=64, first=32, about=said)
 
 
+def cell_by_definition(products: list[int], *, size: int, first: int) -> list[int]:
+    later = sorted(range(first, len(products)), key=lambda place: (-products[place], place))
+    return [*range(first), *sorted(later[: size - first])]
+
+
 @settings(max_examples=60, deadline=None)
-@given(st.lists(st.integers(-17000, 17000), min_size=2, max_size=300), st.data())
+@given(st.lists(st.integers(-17000, 17000) | st.integers(0, 2), min_size=2, max_size=300), st.data())
 def test_a_cell_has_exactly_k_different_sentences_whatever_the_products_are(
     products: list[int], data: st.DataObject
 ) -> None:
+    """The first n, and of the later ones those with the largest products; of equal ones, the first."""
     size = data.draw(st.integers(1, len(products)))
-    tilt = data.draw(st.sampled_from([0.0, 4.0, 8.0]))
-    cell = choose_near(np.array(products, dtype=np.int16), size=size, tilt=tilt)
+    first = data.draw(st.integers(0, size))
+    table: Any = SimpleNamespace(compare_all=lambda meanings: np.array([products] * len(meanings), dtype=np.int16))
+    cell = LabelCells(table, size=size, first=first).of(["airfare"])["airfare"]
     assert len(set(cell.tolist())) == len(cell) == size
-    assert cell.tolist() == sorted(cell.tolist())
-    assert 0 <= cell[0] <= cell[-1] < len(products)
+    assert cell.tolist() == cell_by_definition(products, size=size, first=first)
 
 
-def test_likelier_sentences_are_in_a_cell_more_often_and_the_more_so_the_larger_the_tilt() -> None:
-    products = np.linspace(-4000, 16000, 10_000).astype(np.int16)
-    chosen = (choose_near(products, size=1000, tilt=tilt) for tilt in (0.0, 4.0, 8.0))
-    shares = [np.bincount(cell // 1000, minlength=10) for cell in chosen]
-    assert shares[0].tolist() == [100] * 10
-    assert all((np.diff(share) >= 0).all() for share in shares)
-    assert shares[2][-1] > shares[1][-1] > 150
+def test_a_cell_holds_the_sentences_with_the_largest_inner_products(sentences: SentenceList) -> None:
+    """With the name, or with the mean of name and sentences about the label; by Python's own whole numbers."""
+    about = {"X17": ["is there a taxi downtown", "ground transportation please"], "meal": ["what is served"]}
+    meanings = [broad.meaning_of_words(sentences[place]) for place in range(len(sentences))]
+    said = {"X17": about["X17"], "meal": ["meal", *about["meal"]], "cheapest_airfare": ["cheapest airfare"]}
+    for label, cell in cells_of(sentences, about).of(said).items():
+        own = mean_meaning(said[label]).tolist()
+        products = [sum(a * b for a, b in zip(own, meaning, strict=True)) for meaning in meanings]
+        assert cell.tolist() == cell_by_definition(products, size=64, first=32)
+
+
+def test_a_list_that_repeats_a_sentence_has_cells_of_different_places(sentences: SentenceList) -> None:
+    repeated = replace(sentences, utterances=[("cheapest", "airfare")] * 300, listed=ListedTexts())
+    [cell] = cells_of(repeated).of(["cheapest airfare"]).values()
+    assert cell.tolist() == [*range(64)]
 
 
 def test_a_cell_is_a_function_of_the_label_alone(sentences: SentenceList, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -80,19 +97,7 @@ def test_cells_lie_near_their_names_and_the_same_words_share_one(sentences: Sent
 
 @pytest.mark.parametrize("name", ODD_NAMES)
 def test_a_name_without_a_known_word_has_the_first_sentences(sentences: SentenceList, name: str) -> None:
-    assert cells_of(sentences).of([name])[name].tolist() == [*range(64)] or name == "Überweisung"
-
-
-def test_the_tilt_follows_what_a_name_says() -> None:
-    """Only the sentence at NAME_RANK counts, so that a few sentences that repeat the name say nothing."""
-    found = []
-    for cosine in (0.0, 0.5, 0.6, 0.7, 1.0):
-        products = np.zeros(1000, dtype=np.int16)
-        products[:100] = round(cosine * UNIT)
-        products[:10] = UNIT
-        found.append(choose_tilt(products))
-    assert found == pytest.approx([6.0, 6.0, 8.0, 10.0, 10.0], abs=0.01)
-    assert choose_tilt(np.array([UNIT, 0], dtype=np.int16)) == 6.0
+    assert cells_of(sentences).of([name])[name].tolist() == [*range(64)]
 
 
 def test_every_cell_begins_with_the_first_sentences(sentences: SentenceList) -> None:
@@ -102,14 +107,14 @@ def test_every_cell_begins_with_the_first_sentences(sentences: SentenceList) -> 
 
 
 def test_sentences_about_a_label_move_its_cell_and_no_other(sentences: SentenceList) -> None:
-    about = {"X17": ["is there a taxi downtown", "ground transportation please"], "meal": ["zzqxv"]}
+    about = {"X17": ["is there a taxi downtown", "ground transportation please"], "meal": ["\u1200\u1201"]}
     described, plain = (
         cells_of(sentences, about).of(["X17", "fare", "meal"]),
         cells_of(sentences).of(["X17", "fare", "meal"]),
     )
     assert not np.array_equal(described["X17"], plain["X17"])
     assert np.array_equal(described["fare"], plain["fare"])
-    assert np.array_equal(described["meal"], plain["meal"])  # no word of the sentence is known
+    assert np.array_equal(described["meal"], plain["meal"])  # no token of the sentence is known
     texts = [
         join_words(sentences.utterances[p] if p < 200 else sentences.listed[p - 200]) for p in described["X17"].tolist()
     ]

@@ -185,11 +185,11 @@ def test_reference_texts_are_sentences_near_to_the_names_of_their_labels(broad: 
     assert set(texts) <= {*map(join_words, sentences.utterances)} | listed_texts(broad)
 
 
-def test_texts_are_labelled_by_the_nearest_name_and_never_by_a_code(broad: Loaded) -> None:
-    sentences, texts = broad[0].sentences, ["what is the cheapest fare to denver", "is there a taxi downtown", "zzqxv"]
-    assert sentences is not None
-    assert label_by_names(sentences, NAMES, texts)[:2] == NAMES[:2]
-    assert label_by_names(sentences, CODES, texts) == ["0"] * 3
+def test_texts_are_labelled_by_the_nearest_name_and_never_by_a_code() -> None:
+    texts = ["what is the cheapest fare to denver", "is there a taxi downtown", "zzqxv"]
+    assert label_by_names(NAMES, texts)[:2] == NAMES[:2]
+    assert set(label_by_names(["X17", *NAMES], texts)) <= set(NAMES[:2])
+    assert label_by_names(CODES, texts) == ["0"] * 3
 
 
 def _count(synthesizer: Synthesizer, texts: list[str], *, leave_out: int | None = None) -> Tally:

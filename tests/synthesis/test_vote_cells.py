@@ -55,8 +55,8 @@ def test_the_same_public_text_makes_the_same_cells(loaded: Loaded, public: Publi
 
 
 def test_codewords_lie_where_texts_are_expected(loaded: Loaded, public: PublicCells) -> None:
-    """Half of the texts are a hundred times as common as the others."""
-    expected = np.where(np.arange(len(public.texts)) % 2, 100.0, 1.0)
+    """The first half of the texts, in alphabetical order, are a hundred times as common as the others."""
+    expected = np.where(np.arange(len(public.texts)) < len(public.texts) // 2, 100.0, 1.0)
     placed = PublicCells(*loaded, PublicTexts(public.texts, expected, np.ones(len(expected)))).choose_codewords(24)
     lost = [((cells.features - cells.codewords[cells.places]) ** 2).sum(axis=1) for cells in (placed, public)]
     assert lost[0] @ expected < lost[1] @ expected

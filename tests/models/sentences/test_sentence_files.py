@@ -11,6 +11,7 @@ from safetensors.torch import load_file, save_file
 
 from adept.errors import ModelError
 from adept.models.sentences import sentence_list
+from adept.models.sentences.meanings import MAX_WORD_SUM
 from adept.models.sentences.sentence_files import (
     DESCRIPTION,
     TABLES,
@@ -51,21 +52,43 @@ def test_a_saved_list_is_the_same_list(name: str, request: pytest.FixtureRequest
         assert loaded.nearest(records, size=size, count=3) == sentences.nearest(records, size=size, count=3)
 
 
-@pytest.mark.parametrize(("name", "listed"), [("model-0.2.0", 0), ("adapted-0.2.0", 58)])
-def test_public_sentences_of_0_2_are_read_in_their_order_and_nothing_else(
-    name: str, listed: int, tmp_path: Path
-) -> None:
+def test_public_sentences_of_0_2_are_read_in_their_order_and_nothing_else(tmp_path: Path) -> None:
     """Neither the language model, nor the texts that it thought likely; what is saved again needs neither."""
-    loaded, stored = load_sentences(SPECIMENS / name), json.loads((SPECIMENS / name / DESCRIPTION).read_text("utf-8"))
+    old = SPECIMENS / "model-0.2.0"
+    loaded, stored = load_sentences(old), json.loads((old / DESCRIPTION).read_text("utf-8"))
     assert [" ".join(words) for words in loaded.utterances] == stored["utterances"]
-    assert len(loaded.listed) == listed
-    if listed:  # by hand: the numbers of the old file are those of its own words
-        flat = load_file(SPECIMENS / name / TABLES)["likely"].tolist()
-        words = [stored["listed_words"][number] for number in flat]
-        assert [word for place in range(listed) for word in (*loaded.listed[place], "")] == words
+    assert (len(loaded.listed), loaded.is_broad) == (0, False)
     save_sentences(loaded, tmp_path)
     assert sentences_sha256(load_sentences(tmp_path)) == sentences_sha256(loaded)
-    assert (tmp_path / TABLES).stat().st_size < (SPECIMENS / name / TABLES).stat().st_size
+    assert (tmp_path / TABLES).stat().st_size < (old / TABLES).stat().st_size
+
+
+def as_format_2(sentences: SentenceList, directory: Path) -> None:
+    """Write a list as the version before the sentence encoder did: with the digest of a lexicon."""
+    save_sentences(sentences, directory)
+    stored = json.loads((directory / DESCRIPTION).read_text("utf-8"))
+    lexicon = stored.pop("encoder") and "0" * 64
+    changed = {**stored, "lexicon": lexicon, "format_version": 2}
+    (directory / DESCRIPTION).write_text(json.dumps(changed), "utf-8")
+
+
+def test_a_list_of_one_domain_of_format_2_is_the_same_list(own: SentenceList, tmp_path: Path) -> None:
+    as_format_2(own, tmp_path)
+    loaded = load_sentences(tmp_path)
+    assert sentences_sha256(loaded) == sentences_sha256(own)
+    assert loaded.nearest(["quokka flights"], size=50, count=3) == own.nearest(["quokka flights"], size=50, count=3)
+
+
+def test_a_list_of_broad_text_whose_groups_a_lexicon_made_is_refused_in_one_line(
+    broad: SentenceList, tmp_path: Path
+) -> None:
+    """Of formats 1 and 2."""
+    as_format_2(broad, tmp_path)
+    for directory in (tmp_path, SPECIMENS / "adapted-0.2.0"):
+        with pytest.raises(ModelError, match=r"older version.* lexicon: adapt or train the model again$") as caught:
+            load_sentences(directory)
+        assert str(caught.value).startswith(str(directory / DESCRIPTION))
+        assert "\n" not in str(caught.value)
 
 
 def test_a_list_of_private_text_of_0_2_is_empty(tmp_path: Path) -> None:
@@ -78,7 +101,8 @@ def test_a_list_of_private_text_of_0_2_is_empty(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("field", "value"),
     [
-        ("format_version", 3),
+        ("format_version", 4),
+        ("format_version", 0),
         ("format_version", None),
         ("listed_words", ["", "a", "a"]),
         ("listed_words", ["", "a\nb"]),
@@ -89,7 +113,7 @@ def test_a_list_of_private_text_of_0_2_is_empty(tmp_path: Path) -> None:
         ("holders", {"a": 1 << 40}),
         ("holders", {"a": -1}),
         ("holders", []),
-        ("lexicon", 5),
+        ("encoder", 5),
         ("utterances", ["two  spaces"]),
         ("utterances", ["a " * 100]),
         ("held_out", ["\x00"]),
@@ -124,9 +148,17 @@ def test_tables_are_checked(broad: SentenceList, tmp_path: Path, table: str, cha
         load_sentences(tmp_path)
 
 
-@pytest.mark.parametrize("name", ["model-0.2.0", "adapted-0.2.0"])
-def test_tables_of_0_2_are_checked(name: str, tmp_path: Path) -> None:
-    shutil.copytree(SPECIMENS / name, tmp_path, dirs_exist_ok=True)
+@pytest.mark.parametrize("likely", [False, True])
+def test_tables_of_0_2_are_checked(likely: bool, tmp_path: Path) -> None:
+    """Also those of a list with texts that the language model thought likely, which are left out."""
+    shutil.copytree(SPECIMENS / "model-0.2.0", tmp_path, dirs_exist_ok=True)
+    if likely:
+        stored = json.loads((tmp_path / DESCRIPTION).read_text("utf-8"))
+        changed = {**stored, "likely": True, "listed_words": ["", "\x00", "fares"]}
+        (tmp_path / DESCRIPTION).write_text(json.dumps(changed), "utf-8")
+        flat = torch.tensor([2, 0, 2, 2, 0], dtype=torch.int16)
+        save_file({**load_file(tmp_path / TABLES), "likely": flat}, tmp_path / TABLES)
+    assert len(load_sentences(tmp_path).listed) == 0
     tables = load_file(tmp_path / TABLES)
     for spoiled in ({**tables, "more": torch.zeros(1)}, {**tables, "words": tables["words"][:, 1:].contiguous()}, {}):
         save_file(spoiled, tmp_path / TABLES)
@@ -137,9 +169,24 @@ def test_tables_of_0_2_are_checked(name: str, tmp_path: Path) -> None:
         load_sentences(tmp_path)
 
 
-def test_a_list_of_another_lexicon_is_refused(broad: SentenceList, tmp_path: Path) -> None:
+def test_a_list_of_another_encoder_is_refused(broad: SentenceList, tmp_path: Path) -> None:
     save_sentences(broad, tmp_path)
     path = tmp_path / DESCRIPTION
-    path.write_text(path.read_text("utf-8").replace(sentence_content(broad)[0]["lexicon"], "0" * 64), "utf-8")
-    with pytest.raises(ModelError, match="another lexicon"):
+    path.write_text(path.read_text("utf-8").replace(sentence_content(broad)[0]["encoder"], "0" * 64), "utf-8")
+    with pytest.raises(ModelError, match=r"another sentence encoder .*: adapt or train the model again$"):
         load_sentences(tmp_path)
+
+
+def test_a_strangers_word_that_is_too_long_for_exact_sums_is_refused(broad: SentenceList, tmp_path: Path) -> None:
+    """As soon as the list is searched, in one line that does not repeat the word."""
+    save_sentences(broad, tmp_path)
+    path = tmp_path / DESCRIPTION
+    stored, word = json.loads(path.read_text("utf-8")), "\u6771" * (1 + MAX_WORD_SUM // 127)
+    for field in ("utterances", "listed_words"):
+        path.write_text(json.dumps({**stored, field: [*stored[field], word]}), "utf-8")
+        loaded = load_sentences(tmp_path)
+        with pytest.raises(ModelError, match="too long for exact sums") as caught:
+            loaded.nearest(["a fare"], size=len(loaded))
+        assert len(str(caught.value)) < 200
+    path.write_text(json.dumps({**stored, "utterances": [*stored["utterances"], word[:-1]]}), "utf-8")
+    assert load_sentences(tmp_path).nearest([word], size=201) == [[200]]

@@ -9,7 +9,8 @@ import travel
 
 from adept.errors import ConfigurationError, DataError
 from adept.models.sentences import sentence_list
-from adept.models.sentences.sentence_list import SentenceList, words_of
+from adept.models.sentences.meanings import words_of
+from adept.models.sentences.sentence_list import SentenceList
 from adept.models.tokenizer import join_words
 
 STRANGE = [
