@@ -131,7 +131,7 @@ def test_each_text_can_be_a_codeword(public: PublicCells, monkeypatch: pytest.Mo
     monkeypatch.setattr(vote_cells, "MAX_KMEANS_PRODUCTS", 0)
     monkeypatch.setattr(vote_cells, "KMEANS_GROUPS", 8)
     every = public.choose_codewords(len(public.texts))
-    assert (every.features == every.codewords[every.places]).all()
+    assert np.abs(every.features - every.codewords[every.places]).max() <= 1  # a codeword is scaled and rounded again
 
 
 def test_groups_get_codewords_by_their_weight_and_no_more_than_they_have_texts() -> None:
