@@ -23,6 +23,7 @@ from adept.evaluation.record_free import (
     TITLES,
     AddedByRecords,
     compare_with_free,
+    describe_variation,
     measure_references,
 )
 from adept.models.untrusted_files import read_json
@@ -31,8 +32,6 @@ from adept.release.flow.publication import STATEMENT
 TOGETHER = "together"  # name of the classifier that learns from the training files and the public examples
 COMPARED = TITLES | {"reference": "the originals instead", TOGETHER: "with the public examples"}  # named in the table
 LEFT_OUT = "without "  # in the name of a classifier that does not learn from one of the training files
-# Records of a small file, and two standard errors of one release's accuracy, times the root of the number of records
-SMALL_RECORDS, RELEASE_SPREAD = 1000, 0.8
 
 Stated = dict[str, Any]  # the fields of a privacy statement; empty for a file without one
 
@@ -149,12 +148,8 @@ def _note_variation(files: Sequence[TrainingFile]) -> None:
     """Print a note if the training files are local releases of so few records that another release may differ."""
     records = sum(len(file.corpus) // file.samples for file in files)
     local = all(file.epsilon < math.inf and file.stated.get("trust") != "central" for file in files)
-    if local and records < SMALL_RECORDS:
-        spread = RELEASE_SPREAD / math.sqrt(records)
-        warn(
-            f"note: the accuracy of one release of a small file varies: with {records} records, another release may have "
-            f"about {spread:.2f} more or less"
-        )
+    if local and (variation := describe_variation(records)):
+        warn(f"note: {variation}")
 
 
 def _write(found: Evaluation, classifier: str, path: Path) -> None:

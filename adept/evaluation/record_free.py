@@ -6,6 +6,7 @@ release is worth only what it adds to the best of them. Other public encoders, l
 know more from the names of labels.
 """
 
+import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -22,6 +23,20 @@ TITLES = {
     EXAMPLES: "public examples alone",
 }
 LARGER_ENCODER = "A larger free encoder may have more than ours has from the names of labels."
+
+# Records of a small file, and two standard errors of one release's accuracy, times the root of the number of records
+SMALL_RECORDS, RELEASE_SPREAD = 1000, 0.8
+
+
+def describe_variation(records: int) -> str | None:
+    """Return a clause on how much the accuracy of one release of few records varies; None if they are not few."""
+    if not 0 < records < SMALL_RECORDS:
+        return None
+    spread = RELEASE_SPREAD / math.sqrt(records)
+    return (
+        f"the accuracy of one release of a small file varies: with {records} records, another release may have about "
+        f"{spread:.2f} more or less"
+    )
 
 
 @dataclass(frozen=True)

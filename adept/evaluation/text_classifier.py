@@ -35,7 +35,7 @@ KNOWN_TEXTS, MIN_KNOWN_SHARE = 1000, 0.75  # texts whose words are looked up; sh
 MANY_TEXTS, MIN_HOLDERS = 2000, 2  # among MANY_TEXTS or more texts, MIN_HOLDERS texts must hold an n-gram
 NAME_NATS, NAME_WEIGHTS = 40.0, (3.0, 20.0)  # a name counts as NAME_NATS / epsilon records, within NAME_WEIGHTS
 
-REWRITE_NATS = 32.0  # beside examples, a rewrite counts as epsilon / REWRITE_NATS examples, at most 1
+REWRITE_NATS = 48.0  # beside examples, a rewrite counts as epsilon / REWRITE_NATS examples, at most 1
 REWRITES_PER_EXAMPLE = 0.25  # beside an example, rewrites count together as this times epsilon^2 examples at most
 
 

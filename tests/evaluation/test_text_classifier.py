@@ -99,7 +99,7 @@ def test_ten_thousand_records_of_150_labels_take_thirty_seconds_of_one_processor
 
 
 def test_rewrites_count_little_beside_public_examples_at_a_small_epsilon() -> None:
-    weights = [weigh_rewrite(epsilon, rows=20, examples=8) for epsilon in (0.0, 1.0, 2.0, 8.0, 32.0, math.inf)]
+    weights = [weigh_rewrite(epsilon, rows=20, examples=8) for epsilon in (0.0, 1.5, 3.0, 12.0, 48.0, math.inf)]
     assert weights == [0.0, 1 / 32, 1 / 16, 1 / 4, 1.0, 1.0]
     assert weigh_rewrite(2.0, rows=800, examples=8) == 0.01, "together, as many as the examples"
     train, examples = (
@@ -107,4 +107,4 @@ def test_rewrites_count_little_beside_public_examples_at_a_small_epsilon() -> No
         Corpus(["c d"] * 16, ["play_music", "news"] * 8),
     )
     counts = EncoderClassifier(train, epsilon=2.0, examples=examples)._counts
-    assert counts.sum(dim=0).tolist() == pytest.approx([3 + 8, 3 + 20 / 16 + 8, 3 + 20 / 16], rel=0.2)
+    assert counts.sum(dim=0).tolist() == pytest.approx([3 + 8, 3 + 20 / 24 + 8, 3 + 20 / 24], rel=0.2)
