@@ -16,8 +16,9 @@ import pytest
 from adept.attacks import attribute, reconstruction
 from adept.data.corpus import Corpus
 from adept.errors import DataError
-from adept.evaluation import classifiers, lstm_classifier, metrics
-from adept.evaluation.classifiers import TextClassifier
+from adept.evaluation import classifiers, label_names, lstm_classifier, metrics
+from adept.evaluation.classifiers import TfidfClassifier
+from adept.evaluation.text_classifier import EncoderClassifier
 from adept.mechanisms import LearnedCodebook
 from adept.mechanisms.central_counts import Votes
 from adept.models.sentence_encoder import SentenceEncoder
@@ -78,6 +79,8 @@ CALLS: dict[str, Callable[[Given, Any], object]] = {
     "attacks.reconstruction.view": lambda given, bad: reconstruction.view(given.rewriter, bad),
     "data.corpus.Corpus.__init__": lambda given, bad: Corpus(bad),
     "evaluation.classifiers.predict": lambda given, bad: classifiers.predict(TRAIN, bad, classifier="tfidf"),
+    "evaluation.label_names.label_by_names": lambda given, bad: label_names.label_by_names(["music"], bad),
+    "evaluation.text_classifier.EncoderClassifier.predict": lambda given, bad: EncoderClassifier(TRAIN).predict(bad),
     "evaluation.lstm_classifier.predict_lstm": lambda given, bad: lstm_classifier.predict_lstm(TRAIN, bad, seed=0),
     "models.word_vectors.TextVectors.of": lambda given, bad: TextVectors({"jazz": 1.0}).of(bad),
     "evaluation.metrics.distinct_ratio": lambda given, bad: metrics.distinct_ratio(bad),
@@ -85,7 +88,7 @@ CALLS: dict[str, Callable[[Given, Any], object]] = {
     "evaluation.metrics.NgramModel.perplexity": lambda given, bad: metrics.NgramModel(TRAIN.texts, order=2).perplexity(
         bad
     ),
-    "evaluation.classifiers.TextClassifier.predict": lambda given, bad: TextClassifier(TRAIN).predict(bad, None),  # type: ignore[arg-type]
+    "evaluation.classifiers.TfidfClassifier.predict": lambda given, bad: TfidfClassifier(TRAIN).predict(bad, None),  # type: ignore[arg-type]
     "models.sentence_encoder.SentenceEncoder.encode": lambda given, bad: SentenceEncoder.load().encode(bad),
     "models.sentences.meanings.meanings_of": lambda given, bad: meanings.meanings_of(bad),
     "models.sentences.meanings.mean_meaning": lambda given, bad: meanings.mean_meaning(bad),
@@ -118,6 +121,7 @@ CALLS: dict[str, Callable[[Given, Any], object]] = {
 WITHOUT = {
     "attacks.reconstruction.Pool.__init__": "made by gather_candidates",
     "attacks.reconstruction.name_from_text": "reads what play has written",
+    "evaluation.ngrams.count_ngrams": "called by the classifiers",
     "audit.subject.wrappers.Rewriting.privatize": "called by audit.run with the texts of its pairs",
     "models.sentence_encoder.SentenceEncoder.sums": "called by encode with checked texts",
     "models.sentences.meanings.ListedTexts.of": "stores texts as words",
@@ -145,7 +149,6 @@ WITHOUT = {
     "synthesis.vote_cells.PublicTexts.__init__": "made of checked texts",
     "synthesis.vote_cells.PublicTexts.alike": "made of checked texts",
     "synthesis.vote_cells.largest_size": "counts texts",
-    "synthesis.prior.label_by_names": "reads a Corpus",
     "synthesis.synthesizer.share_standing_out": "counts texts",
     "rewriting.expectation.short_texts": "reads public texts of the model, or of a Corpus",
     "synthesis.synthesizer.Synthesizer.vote": "reads files whose rows must not make it raise",

@@ -36,7 +36,8 @@ class CompareConfig(Columns):
     original text), identity (rewriting without noise) and random (texts that do not depend on the
     records). The comparison also adds the accuracy that can be reached with the names of the labels
     alone. If the model was adapted to labelled examples, the comparison also adds the accuracy of a
-    classifier that is trained on these examples alone."""
+    classifier that is trained on these examples alone. For each mechanism, it shows what the
+    records add to the best of all that reads no record."""
     epsilons: list[float] = field(default_factory=lambda: [8.0, 32.0, 128.0, 512.0])
     """Values of epsilon that the mechanisms claim. Each value is the budget of a record with its
     label. If labels are copied, it is the budget of the record's text alone."""
@@ -73,8 +74,8 @@ class CompareConfig(Columns):
     label_share: float | None = None
     """For labels=randomized_response: the fraction of each epsilon that is spent on the label. Set
     either label_share or label_epsilon, not both."""
-    classifiers: list[str] = field(default_factory=lambda: ["tfidf"])
-    """Classifiers that are trained on the rewrites: one or both of tfidf and lstm."""
+    classifiers: list[str] = field(default_factory=lambda: ["text"])
+    """Classifiers that are trained on the rewrites: any of text, tfidf and lstm."""
 
     # --- Texts, and what else is measured
     samples: int = 1
@@ -110,7 +111,7 @@ class CompareConfig(Columns):
         check_choice((LOCAL, CENTRAL, ALL), trust=self.trust)
         check_choice(("disjoint", PAPER), protocol=self.protocol)
         for name in self.classifiers:
-            check_choice(("tfidf", "lstm"), classifiers=name)
+            check_choice(("text", "tfidf", "lstm"), classifiers=name)
         if self.trust != LOCAL:
             self._check_synthesizer()
         if self.trust == CENTRAL:

@@ -27,7 +27,7 @@ from numpy.typing import NDArray
 
 from adept.mechanisms.policy import EVEN_SHARE, MAX_ADDED_TEXTS, NAMED_SENTENCES, TILT
 from adept.models.names import compare_names, words_of_name
-from adept.models.sentences.meanings import MEANING_LENGTH, meanings_of, multiply_all
+from adept.models.sentences.meanings import MEANING_LENGTH
 from adept.models.sentences.sentence_list import SentenceList
 from adept.models.tokenizer import join_words
 from adept.synthesis.vote_cells import GRID, PublicCells, PublicTexts
@@ -104,11 +104,3 @@ def draw_by_names(sentences: SentenceList, labels: Sequence[str], *, seed: int) 
         own = np.flatnonzero(wanted == label)
         places[own] = generator.choice(np.argsort(-products, kind="stable")[:NAMED_SENTENCES], size=len(own))
     return [join_words(sentences[place]) for place in places.tolist()]
-
-
-def label_by_names(names: Sequence[str], texts: Sequence[str]) -> list[str]:
-    """Return for each text the name that is nearest to the text in meaning."""
-    spelled = [*map(words_of_name, names)]
-    products = multiply_all(meanings_of(texts), meanings_of([" ".join(words) for words in spelled]))
-    products[:, [not words for words in spelled]] = -np.inf
-    return [names[place] for place in products.argmax(axis=1).tolist()]

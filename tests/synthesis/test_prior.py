@@ -16,7 +16,7 @@ from adept.models.sentences.meanings import ListedTexts
 from adept.models.sentences.sentence_list import SentenceList
 from adept.models.tokenizer import Tokenizer, join_words
 from adept.synthesis import prior
-from adept.synthesis.prior import choose_texts, draw_by_names, label_by_names
+from adept.synthesis.prior import choose_texts, draw_by_names
 from adept.synthesis.tally import Tally
 from adept.synthesis.vote_cells import GRID
 
@@ -183,13 +183,6 @@ def test_reference_texts_are_sentences_near_to_the_names_of_their_labels(broad: 
     named, coded = (np.mean(["fare" in text for text in texts[part::2]]) for part in (0, 1))
     assert named > 1.5 * coded
     assert set(texts) <= {*map(join_words, sentences.utterances)} | listed_texts(broad)
-
-
-def test_texts_are_labelled_by_the_nearest_name_and_never_by_a_code() -> None:
-    texts = ["what is the cheapest fare to denver", "is there a taxi downtown", "zzqxv"]
-    assert label_by_names(NAMES, texts)[:2] == NAMES[:2]
-    assert set(label_by_names(["X17", *NAMES], texts)) <= set(NAMES[:2])
-    assert label_by_names(CODES, texts) == ["0"] * 3
 
 
 def _count(synthesizer: Synthesizer, texts: list[str], *, leave_out: int | None = None) -> Tally:
