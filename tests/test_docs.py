@@ -162,7 +162,8 @@ def composes_somewhere(*options: str) -> bool:
         given = ("model_dir", "input", "output", "train", "test", "output_dir", "statement")
         required = [f"{key}=x" for key in given if key in schema.__dataclass_fields__ and command != "audit"]
         required += ["examples=x"] * (command == "adapt")
-        required += ["person_column=x", "max_records_per_person=5"] * ("excess=drop" in options)
+        drops = {"excess=drop", "over_limit=drop"}
+        required += ["person_column=x", "max_records_per_person=5"] * bool(drops & set(options))
         words = {word.partition("=")[0]: word for word in (*required, *options)}
         try:
             compose_line(["adept", command, *words.values()])
