@@ -2,6 +2,7 @@
 
 import math
 import os
+import textwrap
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from functools import cache, partial
@@ -37,6 +38,7 @@ from adept.rewriting.expectation import (
 from adept.rewriting.rewriter import Rewriter
 from adept.synthesis.synthesizer import Synthesizer
 
+STATEMENT_WIDTH = 100  # characters of a line
 ReleaseConfig = RewriteConfig | SynthesizeConfig
 
 
@@ -143,8 +145,13 @@ def summary(statement: PrivacyStatement, *, output: str, place: str | None) -> l
         f"{statement.records} records {done}",
         f"guaranteed: {'; '.join(_guaranteed(statement))}",
         *_person_lines(statement),
-        f"{not_private}the whole statement: {place}" if place else statement.text,
+        *([f"{not_private}the whole statement: {place}"] if place else wrap_statement(statement.text)),
     ]
+
+
+def wrap_statement(text: str) -> list[str]:
+    """Return the lines of a statement that a dry run prints below the numbers."""
+    return ["", "the statement would read:", *textwrap.wrap(text, STATEMENT_WIDTH, break_on_hyphens=False)]
 
 
 def _guaranteed(statement: PrivacyStatement) -> Iterator[str]:

@@ -5,7 +5,15 @@ from functools import partial
 from adept.cli.budgets import show_synthesize_budgets, synthetic_floor
 from adept.cli.config import SynthesizeConfig
 from adept.cli.console import warn
-from adept.cli.rewrite import foreign_lines, preview_release, print_lines, run_release, statement_place, tell_curator
+from adept.cli.rewrite import (
+    foreign_lines,
+    preview_release,
+    print_lines,
+    run_release,
+    statement_place,
+    tell_curator,
+    wrap_statement,
+)
 from adept.data.labels import read_label_set
 from adept.errors import ConfigurationError
 from adept.mechanisms.central_counts import ADD_OR_REMOVE
@@ -80,5 +88,5 @@ def summary(statement: CentralStatement, *, output: str, place: str | None) -> l
         done if place else f"would write {done}: dry run, nothing was released",
         f"guaranteed: {protected}{persons}, central, for {relation}; labels {'private' if statement.label_set else 'left out'}",
         f"the odds of any output {odds_change(statement.epsilon)}",
-        f"the whole statement: {place}" if place else statement.text,
+        *([f"the whole statement: {place}"] if place else wrap_statement(statement.text)),
     ]

@@ -395,16 +395,15 @@ def approval_examples(rewriter: Rewriter, public: Corpus | None = None) -> list[
     """Return pairs of a public sentence and its rewrite for a page for approval.
 
     In a release by label, each sentence has the label that ``public`` or a public description of the
-    labels gives it. No label is guessed from the words of a sentence.
+    labels gives it, or else none. No label is guessed from the words of a sentence.
     """
-    probes = public
-    if not isinstance(rewriter.alphabet, Cells):
-        probes = choose_probes(rewriter, public)
-    elif public is None or public.labels is None:
+    probes = choose_probes(rewriter, public)
+    if isinstance(rewriter.alphabet, Cells) and not (public and public.labels):
         about = rewriter.alphabet.cells.about.items()
         pairs = [(" ".join(words), label) for label, texts in about for words in texts]
+        pairs = pairs or [(text, NO_NAME) for text in probes.texts]
         probes = Corpus([text for text, _ in pairs], [label for _, label in pairs])
-    return _rewrite_some(rewriter, probes or Corpus([]), APPROVAL_EXAMPLES)
+    return _rewrite_some(rewriter, probes, APPROVAL_EXAMPLES)
 
 
 def _rewrite_some(rewriter: Rewriter, probes: Corpus, count: int) -> list[tuple[str, str]]:

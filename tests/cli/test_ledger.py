@@ -157,3 +157,16 @@ def test_a_dry_run_of_synthesize_asks_the_ledger(adept_here: Run, topic_run: Pat
         done = adept_here(*command, "epsilon=1", f"ledger={tmp_path}/l.db", f"ledger_limit={limit}", "dry_run=true")
         assert (done.returncode, {path.name for path in tmp_path.iterdir()}) == (0, {"in.jsonl"}), done.stderr
         assert f"not part of the release: the ledger would {answer} this release" in done.stderr
+
+
+def test_a_ledger_with_a_limit_lists_how_many_persons_have_how_much_left(
+    release: Run, adept_here: Run, tmp_path: Path
+) -> None:
+    rows = [{"text": "dan", "who": "dan"}, {"text": "eve", "who": "eve"}]
+    for month, given in (("july", JULY), ("august", rows)):
+        assert release(month, given, *PERSONS[:2]).returncode == 0
+    assert "left for a person" not in listed(adept_here, tmp_path)
+    for limit, left in (("20.5", ["20.5", "12.5 3", "4.5 1"]), ("10", ["10", "2 3", "0 1"])):
+        told = adept_here("ledger", f"{tmp_path}/ledger.db", f"limit={limit}").stdout
+        lines = told.partition("How much epsilon is left for a person\n")[2].splitlines()
+        assert [" ".join(line.partition("person")[0].replace("each", "").split()) for line in lines] == left

@@ -142,6 +142,8 @@ class Spending:
             central=central,
             per_row=2 * twice if central and persons else twice,
             per_person=twice,
+            person_epsilon=twice * guarantee.epsilon if central and persons else None,
+            person_delta=0.0 if central and persons else None,
         )
 
     @classmethod
@@ -153,9 +155,7 @@ class Spending:
     @classmethod
     def of_central(cls, statement: CentralStatement) -> "Spending":
         whole, named = statement.guarantee, statement.persons
-        spending = cls.of(whole, statement.votes.name, statement.model_sha256, persons=named, central=True)
-        stated = (spending.per_person * whole.epsilon, 0.0) if named else (None, None)
-        return replace(spending, person_epsilon=stated[0], person_delta=stated[1])
+        return cls.of(whole, statement.votes.name, statement.model_sha256, persons=named, central=True)
 
 
 @dataclass(frozen=True)
@@ -189,6 +189,8 @@ class LedgerSum:
         person_epsilon: largest total epsilon of a person; infinite if some releases name no
             persons, and None if no release names persons.
         nameless: number of releases that name no persons.
+        spent: pairs of a total epsilon and the number of persons with this total, in order.
+        everywhere: total epsilon of a person who is in no local release.
     """
 
     releases: int
@@ -199,6 +201,8 @@ class LedgerSum:
     persons: int = 0
     person_epsilon: float | None = None
     nameless: int = 0
+    spent: tuple[tuple[float, int], ...] = ()
+    everywhere: float = 0.0
 
 
 class LedgerFile:
@@ -328,6 +332,10 @@ class LedgerFile:
         deltas = {number: exact(delta) for number, _, _, delta, _ in releases}
         everywhere_delta = sum((exact(delta) for _, scope, _, delta, _ in releases if scope == EVERYWHERE), Fraction())
         named = [bool(persons) for *_, persons in releases]
+        totals, everybody = Counter[float](), self._everywhere(PERSON_KIND)
+        for (kind, _, _, claims), count in found.items():
+            if kind == PERSON_KIND:
+                totals[round_up(everybody + add_up(spent, claims))] += count
         return LedgerSum(
             releases=len(releases),
             rows=sum(count for (kind, *_), count in found.items() if kind == ROW_KIND),
@@ -337,6 +345,8 @@ class LedgerFile:
             persons=sum(count for (kind, *_), count in found.items() if kind == PERSON_KIND),
             person_epsilon=None if not any(named) else most[PERSON_KIND] if all(named) else math.inf,
             nameless=named.count(False),
+            spent=tuple(sorted(totals.items())),
+            everywhere=round_up(everybody),
         )
 
     def stated_total(self) -> StatedTotal:
