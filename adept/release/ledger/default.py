@@ -59,9 +59,9 @@ def default_location(key: bytes) -> Path:
 def _guard(method: Callable[..., Any]) -> Callable[..., Any]:
     """Wrap a method of the ledger: if the method fails, call ``_lose`` with the reason."""
 
-    def guarded(ledger: "DefaultLedger", *args: Any) -> Any:
+    def guarded(ledger: "DefaultLedger", *args: Any, **options: Any) -> Any:
         try:
-            return method(ledger, *args) if ledger.keeps else None
+            return method(ledger, *args, **options) if ledger.keeps else None
         except (OSError, DataError) as error:
             ledger._lose(str(error))
             return None

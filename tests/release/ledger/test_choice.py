@@ -303,10 +303,12 @@ def test_how_many_records_a_person_may_add() -> None:
     assert count_allowed(0, epsilon=0, limit=40.0) == float("inf")
 
 
+@pytest.mark.parametrize("default", [True, False])
 def test_the_command_tells_the_number_left_out_to_the_curator_alone(
-    adept_here: Run, tiny_l1_run: Path, tmp_path: Path
+    adept_here: Run, tiny_l1_run: Path, tmp_path: Path, default: bool
 ) -> None:
-    command = ["rewrite", f"model_dir={tiny_l1_run}", "epsilon=8", f"ledger={tmp_path}/ledger.db", "ledger_limit=16"]
+    command = ["rewrite", f"model_dir={tiny_l1_run}", "epsilon=8", "ledger_limit=16"]
+    command += [] if default else [f"ledger={tmp_path}/ledger.db"]
     command += [f"{name}={value}" for name, value in DROP.items()]
     for month, rows in (("july", JULY), ("august", AUGUST)):
         source = write(tmp_path / f"{month}.in.jsonl", rows)
@@ -318,5 +320,5 @@ def test_the_command_tells_the_number_left_out_to_the_curator_alone(
     assert len(written) == 4
     assert not any(told in content for content in (done.stdout, *(path.read_text() for path in written)))
     assert adept_here("verify", f"{tmp_path}/august.jsonl.privacy.json").returncode == 0
-    refused = adept_here(*command, "ledger=none", f"input={source}", f"output={tmp_path}/none.jsonl")
+    refused = adept_here(*command[:3], *command[-3:], "ledger=none", f"input={source}", f"output={tmp_path}/none.jsonl")
     assert refused.returncode == 2
