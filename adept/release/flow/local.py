@@ -28,7 +28,7 @@ from adept.release.flow.journal import Entry, NoJournal
 from adept.release.flow.plan import Plan, Progress, Run, find_files, foretell, ignore, release
 from adept.release.flow.publication import Publication, open_output
 from adept.release.ledger.choice import LEFT_OUT, NO_LIMIT, LeftOut
-from adept.release.ledger.claims import Ledger
+from adept.release.ledger.claims import Ledger, Overlap
 from adept.release.ledger.file import Spending
 from adept.release.ledger.identity import prefix_digest, row_digest, throwaway_key
 from adept.release.options import FileOptions, ReleaseRequest
@@ -391,6 +391,7 @@ class Drawing:
         if stored and stored.input != read.hexdigest():
             raise DataError(OTHER_INPUT)
         left_out = replace(ledger.claim(), input=read.hexdigest())
+        ledger.overlap = Overlap()  # which depends on what the records say
         if stored:
             return stored
         self._run.journal.append(left_out.entry, durable=True)

@@ -11,7 +11,8 @@ the place of each record and the digest of its person. Of the ledger, the choice
 the budgets of all releases, and the claims of these persons. The digest of a person is computed
 from the key and the person's name alone (``Identity.subjects``), and a person's claims are numbers
 of records. No digest of a record is read, whatever columns identify records. QED. So the two runs
-also have the same statement and the same numbers of rows, unless one of them is refused.
+also have the same statement and the same number of rows, unless one of them is refused. Numbers
+about earlier releases of the same records, which are told otherwise, are not told.
 
 The ledger may refuse the run because of a record: it was released before, or its own total would
 exceed the limit. Such a record is not left out. If it were, the number of rows would tell whether

@@ -74,19 +74,9 @@ class DefaultLedger(Ledger):
 
     required = False
 
-    def __init__(
-        self,
-        path: str,
-        *,
-        key: bytes,
-        limit: float | None,
-        record_columns: Sequence[str] | None,
-        tell: Tell,
-        read_only: bool = False,
-    ) -> None:
+    def __init__(self, path: str, *, tell: Tell, **options: Any) -> None:
         self._tell, self._records = tell, 0
-        common: dict[str, Any] = {"key": key, "again": True, "limit": limit, "record_columns": record_columns}
-        super().__init__(path, **common, seconds=DEFAULT_WAIT_SECONDS, read_only=read_only)
+        super().__init__(path, again=True, seconds=DEFAULT_WAIT_SECONDS, **options)
         self._limited, own = self.limit is not None, self._own_limit()
         if own is None and _mark_of(path).exists():
             self.close()
@@ -172,11 +162,12 @@ def find_key(options: LedgerOptions, *, needed: bool = False, read_only: bool = 
 
     With ``read_only``, a missing key is not stored: the returned key matches no ledger.
     """
-    try:
+    with suppress(RuntimeError):  # no home
         if read_only and not Path(options.key or key_location()).exists():
             return throwaway_key()
+    try:
         return secret_key(options.key)
-    except (AdeptError, RuntimeError):  # RuntimeError: the user has no home directory
+    except AdeptError:
         if options.key or needed or options.ledger not in (None, NO_LEDGER):
             raise
         return None
@@ -246,7 +237,7 @@ def claim_records(
             raise
         with suppress(OSError, AdeptError):  # what cannot be finished is listed as unfinished, so as spent
             ledger.finish(run)
-        for line in (*describe_overlap(ledger), *left_out.lines):
+        for line in left_out.lines if chooses else describe_overlap(ledger):
             LOG.warning(f"not part of the release: {line}")
 
 
@@ -267,18 +258,16 @@ def describe_overlap(ledger: Ledger | None) -> list[str]:
     ]
 
 
-def _open_default(
-    key: bytes | None, *, limit: float | None, tell: Tell, read_only: bool, **options: Any
-) -> DefaultLedger | None:
-    limited = limit is not None
+def _open_default(key: bytes | None, *, tell: Tell, **options: Any) -> DefaultLedger | None:
+    limited = options["limit"] is not None
     try:
         limited = limited or bool(_marks())
         if key is None:
             raise DataError("no key can be kept")
         location = default_location(key)
-        if not read_only:
+        if not options["read_only"]:
             location.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        return DefaultLedger(str(location), key=key, limit=limit, tell=tell, read_only=read_only, **options)
+        return DefaultLedger(str(location), key=key, tell=tell, **options)
     except (OSError, RuntimeError, DataError) as error:  # RuntimeError: the user has no home directory
         reason = str(error)
     if limited:

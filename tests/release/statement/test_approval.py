@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from made_statements import statement
+from made_statements import spending, statement
 from release.statement.test_forged_statements import central
 from tiny import Run
 
@@ -189,6 +189,9 @@ def test_a_central_release_counts_in_the_total_as_replacing_a_person_needs_it(tm
             assert ledger.stated_total() == StatedTotal(len(ledger.entries()), total, 0.0)
         ledger.forget("b")
         assert ledger.stated_total() == StatedTotal(1, 1.0, 0.0)
+        ledger.begin("c", spending(), "c")  # gets the number of the forgotten one
+        ledger.claim()
+        assert ledger.stated_total() == StatedTotal(2)
 
 
 @pytest.mark.parametrize("epsilon", [0.5, 1.0, 4.0, 8.0, 12.0, 24.0, 40.0, 1000.0])
