@@ -36,7 +36,6 @@ from fractions import Fraction
 from typing import Any
 
 from adept.data.formats import Record
-from adept.errors import ConfigurationError
 
 LEFT_OUT = "left_out"  # among the entries of a journal
 WAIT = "INSERT INTO waiting VALUES (?, ?, ?)"
@@ -125,9 +124,3 @@ def choose(waiting: Iterable[tuple[int, bytes]], allowed: Mapping[bytes, float])
             counts[person] += 1
             if counts[person] > allowed[person]:
                 yield number
-
-
-def check_limited(limit: float | None) -> None:
-    """Raise ConfigurationError if there is no limit by which the ledger can choose."""
-    if limit is None:
-        raise ConfigurationError(NO_LIMIT)

@@ -57,18 +57,8 @@ from dataclasses import asdict, dataclass
 from adept.data.formats import Record
 from adept.errors import ConfigurationError, ReleaseRefused
 from adept.mechanisms.guarantee import total, words
-from adept.release.ledger.choice import (
-    COLLECT_WAITING,
-    LEAVE_OUT,
-    NOBODY_LEFT,
-    WAIT,
-    WAITING,
-    WAITING_PERSONS,
-    LeftOut,
-    check_limited,
-    choose,
-    count_allowed,
-)
+from adept.release.ledger import choice
+from adept.release.ledger.choice import LeftOut
 from adept.release.ledger.file import (
     EVERYWHERE,
     ROWS,
@@ -228,13 +218,14 @@ class Ledger(LedgerFile):
 
         ``before`` is the number of records that earlier calls have collected.
         """
-        check_limited(self.limit)
+        if self.limit is None:
+            raise ConfigurationError(choice.NO_LIMIT)
         numbered = enumerate(records, start=before + 1)
         rows = (
             (number, *(digest for digest, _ in self._identity.subjects(record, number))) for number, record in numbered
         )
         with self._database.transaction("BEGIN"):
-            self._database.executemany(WAIT, rows)
+            self._database.executemany(choice.WAIT, rows)
 
     def claim(self) -> LeftOut:
         """Add the records collected so far to the ledger, with the budget of the release.
@@ -262,12 +253,12 @@ class Ledger(LedgerFile):
         allowed, again = (self._allowed(tree) for tree in TREES)
         if allowed != again:
             raise self._damaged()
-        numbers = frozenset(choose(self._database.execute(WAITING), allowed))
+        numbers = frozenset(choice.choose(self._database.execute(choice.WAITING), allowed))
         if numbers and len(numbers) == self._database.execute("SELECT COUNT(*) FROM waiting").fetchone()[0]:
-            raise ReleaseRefused(NOBODY_LEFT)
-        self._database.executemany(LEAVE_OUT, ((number,) for number in numbers))
+            raise ReleaseRefused(choice.NOBODY_LEFT)
+        self._database.executemany(choice.LEAVE_OUT, ((number,) for number in numbers))
         for column, kind in (("record", ROW_KIND), ("person", PERSON_KIND)):
-            self._database.execute(COLLECT_WAITING.format(column, kind))
+            self._database.execute(choice.COLLECT_WAITING.format(column, kind))
         self._database.execute("DELETE FROM waiting")
         return LeftOut(numbers, len(allowed))
 
@@ -275,9 +266,11 @@ class Ledger(LedgerFile):
         """Return the number of allowed records of each person who has more records waiting."""
         spent, everywhere, epsilon = self._spent(), self._everywhere(PERSON_KIND), exact(self._spending.epsilon)
         allowed = {}
-        for person, records, found in self._database.execute(WAITING_PERSONS.format(tree), (self._release_id(),)):
+        for person, records, found in self._database.execute(
+            choice.WAITING_PERSONS.format(tree), (self._release_id(),)
+        ):
             before = everywhere + add_up(spent, claims_of(found))
-            most = count_allowed(before, epsilon=epsilon, limit=self.limit or 0.0)
+            most = choice.count_allowed(before, epsilon=epsilon, limit=self.limit or 0.0)
             if most < records:
                 allowed[person] = most
         return allowed
