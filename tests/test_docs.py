@@ -2,6 +2,7 @@
 
 import json
 import math
+import os
 import re
 import runpy
 import shlex
@@ -11,6 +12,7 @@ import sys
 import tomllib
 from dataclasses import fields
 from functools import cache, partial
+from html import unescape
 from pathlib import Path
 
 import pytest
@@ -162,7 +164,8 @@ def composes_somewhere(*options: str) -> bool:
         given = ("model_dir", "input", "output", "train", "test", "output_dir", "statement")
         required = [f"{key}=x" for key in given if key in schema.__dataclass_fields__ and command != "audit"]
         required += ["examples=x"] * (command == "adapt")
-        required += ["person_column=x", "max_records_per_person=5"] * ("excess=drop" in options)
+        drops = {"excess=drop", "over_limit=drop"}
+        required += ["person_column=x", "max_records_per_person=5"] * bool(drops & set(options))
         words = {word.partition("=")[0]: word for word in (*required, *options)}
         try:
             compose_line(["adept", command, *words.values()])
@@ -199,7 +202,7 @@ def workplace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     table = "".join(f"{row['text']},{row['intent']}\n" for row in rows)
     for name in ("examples.csv", "heldout.csv", "in.csv"):
         (tmp_path / name).write_text(f"text,intent\n{table}", "utf-8")
-    for name in ("tickets.csv", "new.csv"):
+    for name in ("tickets.csv", "new.csv", "august.csv"):
         shutil.copy(ROOT / "examples" / name, tmp_path)
     (tmp_path / "examples").mkdir()
     shutil.copy(ROOT / "examples" / "utterances.txt", tmp_path / "examples")
@@ -250,6 +253,43 @@ def test_the_commands_of_a_page_run_one_after_the_other(
             small = {option.partition("=")[0] for option in further}
             done = adept_here(*(word for word in words[1:] if word.partition("=")[0] not in small), *further)
             assert done.returncode == 0, (line, done.stderr)
+
+
+def test_the_second_month_goes_as_the_tutorial_says(adept_here: Run, workplace: Path, topic_run: Path) -> None:
+    """The refusal, the numbers of those who are left out, the totals and the approval are those on the page."""
+    page = ROOT / "docs" / "tutorials" / "vendor.md"
+    july, *_ = [
+        line for line in lines(page) if "input=tickets.csv output=private.csv" in line and "dry_run" not in line
+    ]
+    month = [line for line in lines(page) if "august" in line or line == "adept ledger limit=64"]
+    told = ""
+    for line in (july, *month, "adept ledger"):
+        (words,) = stages(line)
+        small = [f"model_dir={topic_run}", "mechanism=learned_codebook"] if words[1] == "rewrite" else []
+        done = adept_here(*words[1:], *small)
+        assert done.returncode == 0, (line, done.stderr)
+        told += f" {done.stderr} {done.stdout}"
+    told += re.sub(r"<[^>]+>", "", (workplace / "august-private.csv.report.html").read_text("utf-8"))
+    told = " ".join(unescape(told).split())
+    last = page.read_text("utf-8").partition("## Next month")[2]
+    shown = [text for kind, text in BLOCK.findall(last) if not kind]
+    assert len(shown) == 4
+    assert [block for block in shown if " ".join(block.split()) not in told] == []
+    assert "most for one person 64" in told
+    assert "by J. Doe, " in told
+    small = [f"model_dir={topic_run}", "mechanism=learned_codebook"]
+    again = [
+        re.sub("^output=.*", "output=again.csv", word) for word in stages(month[1])[0][1:] if word != "dry_run=true"
+    ]
+    refused = adept_here(*again, *small)
+    assert (refused.returncode, "the ledger's limit is epsilon 64" in refused.stderr) == (2, True)
+    (workplace / "home" / "adept" / "key").unlink()
+    ledger = next(Path(os.environ["XDG_STATE_HOME"]).rglob("ledger-*.db"))
+    lost = adept_here(*again, *small, f"ledger={ledger}")
+    assert (lost.returncode, "was written with another key" in lost.stderr) == (2, True)
+    assert "2 releases" in adept_here("ledger", ledger).stdout
+    anew = adept_here(*again, *small)
+    assert "the default ledger of another key has a limit, which does not hold for this release" in anew.stderr
 
 
 def test_the_first_pages_keep_examples_apart_and_the_readers_own_files_in_a_ledger() -> None:

@@ -23,6 +23,8 @@ def main(config: LedgerConfig) -> None:
     entries, summed, limit = run(config)
     show(f"{summed.releases} release{'s' * (summed.releases != 1)}", _lines(entries, summed, limit))
     show_table(_place(config), HEADINGS, [_line(entry) for entry in entries])
+    if limit is not None and summed.persons and not summed.nameless:
+        show("How much epsilon is left for a person", _list_left(summed, limit))
 
 
 def run(config: LedgerConfig) -> tuple[list[LedgerEntry], LedgerSum, float | None]:
@@ -75,6 +77,12 @@ def _lines(entries: list[LedgerEntry], summed: LedgerSum, limit: float | None) -
         persons = " and person" if any(entry.persons for entry in entries) else ""
         rows.append(("limit", f"{words(limit)} for each row{persons}"))
     return rows + [("approved", _approval(entry)) for entry in entries if entry.approved]
+
+
+def _list_left(summed: LedgerSum, limit: float) -> list[tuple[str, str]]:
+    totals = [(summed.everywhere, "each person who is in no local release")]
+    totals += [(total, f"{count} person{'s' * (count > 1)}") for total, count in summed.spent]
+    return [(f"{max(0.0, limit - total):g}", persons) for total, persons in totals]
 
 
 def _approval(entry: LedgerEntry) -> str:

@@ -2,10 +2,11 @@
 
 import math
 import os
+import textwrap
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from functools import cache, partial
 from pathlib import Path
-from typing import TypeVar
 
 from adept.cli.budgets import TEXT_ENDINGS, has_labels, show_rewrite_budgets
 from adept.cli.config import RewriteConfig, SynthesizeConfig
@@ -20,8 +21,9 @@ from adept.errors import ConfigurationError, DataError
 from adept.mechanisms.guarantee import words
 from adept.mechanisms.odds import MAX_STATED_EPSILON, odds_change
 from adept.release.flow.local import choose_writer, open_release, prepare_file, release_file
-from adept.release.flow.plan import preview
+from adept.release.flow.plan import Plan, Stated, Tell, preview
 from adept.release.flow.publication import STATEMENT, Publication
+from adept.release.ledger.choice import NO_LIMIT
 from adept.release.ledger.default import describe_overlap, find_key, open_ledger
 from adept.release.records.columns import CheckedRecords
 from adept.release.records.inputs import Inputs
@@ -36,8 +38,8 @@ from adept.rewriting.expectation import (
 from adept.rewriting.rewriter import Rewriter
 from adept.synthesis.synthesizer import Synthesizer
 
+STATEMENT_WIDTH = 100  # characters of a line
 ReleaseConfig = RewriteConfig | SynthesizeConfig
-Stated = TypeVar("Stated")
 
 
 def main(config: RewriteConfig) -> None:
@@ -57,6 +59,7 @@ def main(config: RewriteConfig) -> None:
 def run(config: RewriteConfig, inputs: Inputs, public: Corpus | None) -> PrivacyStatement:
     """Rewrite a file and return its privacy statement; raise AdeptError for a user's mistake."""
     rewriter, options = open_release(config)
+    options = replace(options, public_texts=public)
     first = inputs.first_records(FIRST_TEXTS)
     columns = next(iter(first), {})
     labelled = has_labels(config, columns)
@@ -73,7 +76,7 @@ def run(config: RewriteConfig, inputs: Inputs, public: Corpus | None) -> Privacy
 
     places = rewriter, config.input, config.output
     if config.dry_run:
-        statement = preview(*prepare_file(*places, options=options), notes.append, resume=config.resume)
+        statement = preview_release(config, partial(prepare_file, *places, options=options), notes.append)
     else:
         key = find_key(config, needed=config.resume)
         release = partial(release_file, *places, options=options, key=key, tell=notes.append)
@@ -142,8 +145,13 @@ def summary(statement: PrivacyStatement, *, output: str, place: str | None) -> l
         f"{statement.records} records {done}",
         f"guaranteed: {'; '.join(_guaranteed(statement))}",
         *_person_lines(statement),
-        f"{not_private}the whole statement: {place}" if place else statement.text,
+        *([f"{not_private}the whole statement: {place}"] if place else wrap_statement(statement.text)),
     ]
+
+
+def wrap_statement(text: str) -> list[str]:
+    """Return the lines of a statement that a dry run prints below the numbers."""
+    return ["", "the statement would read:", *textwrap.wrap(text, STATEMENT_WIDTH, break_on_hyphens=False)]
 
 
 def _guaranteed(statement: PrivacyStatement) -> Iterator[str]:
@@ -201,9 +209,18 @@ def run_release(
     """Call ``release`` with an open ledger and a progress bar; ``begin`` is called before each step."""
     with open_ledger(config, key, tell=warn) as ledger, progress(title, inputs.estimate) as advance:
         statement = release(resume=config.resume, ledger=ledger, progress=Interruptible(advance, begin))
-        for line in describe_overlap(ledger):
-            warn(line)
+        tell_curator(describe_overlap(ledger))
         return statement
+
+
+def preview_release(
+    config: ReleaseConfig, prepare: Callable[..., tuple[Publication, Callable[[], Plan[Stated]]]], tell: Tell
+) -> Stated:
+    """Return the statement of a dry run, which reads the ledger and changes no file."""
+    with open_ledger(config, find_key(config, read_only=True), tell=warn, read_only=True) as ledger:
+        if ledger is None and getattr(config, "over_limit", None) == "drop":
+            raise ConfigurationError(NO_LIMIT)
+        return preview(*prepare(ledger=ledger), tell, resume=config.resume, ledger=ledger)
 
 
 def tell_curator(lines: list[str]) -> None:

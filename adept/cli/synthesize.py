@@ -5,7 +5,15 @@ from functools import partial
 from adept.cli.budgets import show_synthesize_budgets, synthetic_floor
 from adept.cli.config import SynthesizeConfig
 from adept.cli.console import warn
-from adept.cli.rewrite import foreign_lines, print_lines, run_release, statement_place, tell_curator
+from adept.cli.rewrite import (
+    foreign_lines,
+    preview_release,
+    print_lines,
+    run_release,
+    statement_place,
+    tell_curator,
+    wrap_statement,
+)
 from adept.data.labels import read_label_set
 from adept.errors import ConfigurationError
 from adept.mechanisms.central_counts import ADD_OR_REMOVE
@@ -13,7 +21,6 @@ from adept.mechanisms.guarantee import words
 from adept.mechanisms.odds import odds_change
 from adept.mechanisms.policy import ROWS_PER_RECORD
 from adept.release.flow.central import TallyNotes, check_label_set, prepare_synthesis, synthesize_file
-from adept.release.flow.plan import preview
 from adept.release.ledger.default import find_key
 from adept.release.records.inputs import Inputs
 from adept.release.statement.statement import CentralStatement
@@ -63,7 +70,7 @@ def run(config: SynthesizeConfig, inputs: Inputs) -> CentralStatement:
     if not config.dry_run:
         release = partial(synthesize_file, *places, options=config, tell=tell)
         return run_release(config, release, inputs, key=find_key(config), title="counting")
-    statement = preview(*prepare_synthesis(*places, options=config), tell, resume=config.resume)
+    statement = preview_release(config, partial(prepare_synthesis, *places, options=config), tell)
     if inputs.repeatable:  # nothing is released, so the curator may learn of foreign texts
         tell_curator(foreign_lines(synthesizer, first_texts(inputs.records(tolerant=True), config.text_column)))
     return statement
@@ -81,5 +88,5 @@ def summary(statement: CentralStatement, *, output: str, place: str | None) -> l
         done if place else f"would write {done}: dry run, nothing was released",
         f"guaranteed: {protected}{persons}, central, for {relation}; labels {'private' if statement.label_set else 'left out'}",
         f"the odds of any output {odds_change(statement.epsilon)}",
-        f"the whole statement: {place}" if place else statement.text,
+        *([f"the whole statement: {place}"] if place else wrap_statement(statement.text)),
     ]

@@ -11,6 +11,14 @@ MAX_STATED_EPSILON = 50.0  # above it the odds have more digits than anyone read
 CANDIDATES = 1_000  # records, or persons, among which an attacker looks for the right one
 CASES = (100, 1_000, 10_000, MILLION)  # numbers of cases in which a bound is counted
 ALL_CASES = "all cases"
+# Largest epsilon of each judgement, in the words of docs/guarantees.md
+JUDGEMENTS = (
+    (1.0, "even between two candidates, an attacker stays uncertain"),
+    (4.0, "protected among many candidates; between two candidates, an attacker can be right most of the time"),
+    (8.0, "protected only if very many other records are possible, and not if there are only two candidates"),
+    (16.0, "little protection: an attacker with a list of candidates can find the right one in most cases"),
+    (math.inf, "next to no protection: an attacker with a list of candidates can find the right one almost always"),
+)
 MIN_COUNT = 2  # least count of such cases: 1 of 100 may be far above the bound
 
 
@@ -25,6 +33,11 @@ def odds_change(epsilon: float) -> str:
         if (rounded := Context(prec=2, rounding=ROUND_CEILING).divide(most, size)) < 1_000:
             return f"change at most {rounded:f} {name}-fold"
     return f"change at most 10^{(most.adjusted() + 1)}-fold"
+
+
+def judge(epsilon: float) -> str:
+    """Say in plain words how well an epsilon protects a record or a person."""
+    return next(words for most, words in JUDGEMENTS if epsilon <= most)
 
 
 def good_enough(kappa: float, *, epsilon: float, delta: float = 0.0) -> float:

@@ -21,6 +21,12 @@ class PersonOptions(Columns):
     """Name of the file for the privacy statement. With null, the name is OUTPUT.privacy.json."""
     report: bool = False
     """Also write OUTPUT.report.html, a page for the person who must approve the release."""
+    purpose: str | None = None
+    """For report=true: the purpose of the release, which stands on the page."""
+    recipient: str | None = None
+    """For report=true: the person or firm that gets the output. The name stands on the page."""
+    owner: str | None = None
+    """For report=true: the person who answers for the release. The name stands on the page."""
 
     # --- Persons
     person_column: str | None = None
@@ -42,10 +48,18 @@ class PersonOptions(Columns):
         super().__post_init__()
         check_choice(("local", "ray"), engine=self.engine)
         self.check_counts("max_records_per_person", "workers")
+        if self.about and not self.report:
+            raise ConfigurationError(f"{self.about[0][0]} must be left out without report=true: add report=true")
         if (self.person_column is None) != (self.max_records_per_person is None):
             raise ConfigurationError(
                 "person_column and max_records_per_person must be given together: add the other one"
             )
+
+    @property
+    def about(self) -> list[tuple[str, str]]:
+        """Names and values of the options that say what the release is for."""
+        given = [(name, getattr(self, name)) for name in ("purpose", "recipient", "owner")]
+        return [(name, value) for name, value in given if value is not None]
 
     def check_counts(self, *names: str) -> None:
         """Raise ConfigurationError unless each of the named options is null or at least 1."""
@@ -86,6 +100,10 @@ class FileOptions(PersonOptions):
     """Treatment of persons with more than max_records_per_person records: refuse (the command stops
     and releases nothing) | drop (only the first max_records_per_person records of each person are
     released)."""
+    over_limit: str = "refuse"
+    """Treatment of persons whom the release would bring above the ledger's limit: refuse (the
+    command stops and releases nothing) | drop (each person's first records are released, as long as
+    the person has budget left)."""
 
     # --- Shuffling, which hides who said what and gives a stronger guarantee for the whole file
     shuffle: bool = False
@@ -108,14 +126,15 @@ class FileOptions(PersonOptions):
     def __post_init__(self) -> None:
         super().__post_init__()
         check_choice(("copy", "joint", "joint_response", "randomized_response", "drop"), labels=self.labels)
-        check_choice(("refuse", "drop"), excess=self.excess)
+        check_choice(("refuse", "drop"), excess=self.excess, over_limit=self.over_limit)
         self.check_counts("samples", "flush_every", "shuffled_records")
         if self.samples > MAX_SAMPLES:
             raise ConfigurationError(f"samples must be at most {MAX_SAMPLES:,}, got {self.samples}")
         if self.central_delta is not None:
             check_between(1e-100, 0.5, central_delta=self.central_delta)
-        if self.excess == "drop" and self.person_column is None:
-            raise ConfigurationError("person_column must be given for excess=drop, got none: name it")
+        for name in ("excess", "over_limit"):
+            if getattr(self, name) == "drop" and self.person_column is None:
+                raise ConfigurationError(f"person_column must be given for {name}=drop, got none: name it")
 
 
 @dataclass(kw_only=True)
@@ -242,6 +261,10 @@ class ReleaseRequest(LedgerOptions, FileOptions):
     def __post_init__(self) -> None:
         super().__post_init__()
         check_choice(("auto", "off"), label_codewords=self.label_codewords)
+        if self.over_limit == "drop" and self.ledger == "none":
+            raise ConfigurationError(
+                "ledger must be a ledger with a limit for over_limit=drop, got none: leave the option out, or give ledger=FILE"
+            )
         if self.epsilon_per not in ("record", "person"):
             raise ConfigurationError(f"epsilon_per must be record or person, got {self.epsilon_per}")
         if self.epsilon_per == "person" and self.max_records_per_person is None:

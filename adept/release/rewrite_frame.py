@@ -114,15 +114,16 @@ def rewrite_frame(
     plan = replace(plan, kept=KeptColumns())  # a frame may hold values that no file can
     checked = plan.check(plan.begun)
     records = list(checked)
-    places = np.repeat([cast(PlacedRecord, record).index for record in records], asked.samples).tolist()
-    kept = {name: table.copy_rows(name, places) for name in asked.keep_columns}
-    stated = plan.statement(checked)
-    spending = Spending.of_local(stated)
-    held = claim_records(records, spending, request, name=place.statement, text_column=text, person_column=person)
-    with _reserve(place), held:
+    spending, columns = Spending.of_local(plan.statement(checked)), {"text_column": text, "person_column": person}
+    drops: dict[str, Any] = {"chooses": plan.drops_persons, **columns}
+    held = claim_records(records, spending, request, name=place.statement, **drops)
+    with _reserve(place), held as left_out:
+        records = checked.discount(*left_out.split(records))
+        places = np.repeat([cast(PlacedRecord, record).index for record in records], asked.samples).tolist()
+        kept = {name: table.copy_rows(name, places) for name in asked.keep_columns}
         rows = plan.type_labels(list(_draw_rows(plan, records)))
         private: Frame = table.build(rows, plan.columns, plan.types, kept, text=text)
-        place.write_statement(replace(stated, date=now()).to_json())
+        place.write_statement(replace(plan.statement(checked), date=now()).to_json())
         place.publish()
     return private
 

@@ -388,7 +388,25 @@ def rewrite_examples(
     rewriter: Rewriter, public: Corpus | None = None, *, count: int = TABLE_EXAMPLES
 ) -> list[tuple[str, str]]:
     """Return at most ``count`` pairs of a public sentence (and its label, in a release by label) and its rewrite."""
+    return _rewrite_some(rewriter, choose_probes(rewriter, public), count)
+
+
+def approval_examples(rewriter: Rewriter, public: Corpus | None = None) -> list[tuple[str, str]]:
+    """Return pairs of a public sentence and its rewrite for a page for approval.
+
+    In a release by label, each sentence has the label that ``public`` or a public description of the
+    labels gives it, or else none. No label is guessed from the words of a sentence.
+    """
     probes = choose_probes(rewriter, public)
+    if isinstance(rewriter.alphabet, Cells) and not (public and public.labels):
+        about = rewriter.alphabet.cells.about.items()
+        pairs = [(" ".join(words), label) for label, texts in about for words in texts]
+        pairs = pairs or [(text, NO_NAME) for text in probes.texts]
+        probes = Corpus([text for text, _ in pairs], [label for _, label in pairs])
+    return _rewrite_some(rewriter, probes, APPROVAL_EXAMPLES)
+
+
+def _rewrite_some(rewriter: Rewriter, probes: Corpus, count: int) -> list[tuple[str, str]]:
     chosen = short_texts(probes.texts, count)
     labels = probes.labels and [probes.labels[probes.texts.index(text)] for text in chosen]
     written = rewriter.rewrite_pairs(chosen, labels) if chosen else []

@@ -75,3 +75,98 @@ def test_a_refusal_names_the_release_that_is_in_the_way(
     told = f"has a limit and lists a release {word} persons ({tmp_path}/one.jsonl, begun 20"
     assert (refused.returncode, told in refused.stderr) == (2, True), refused.stderr
     assert "and 1 more), so no total of a person is known" in refused.stderr
+
+
+def files(directory: Path) -> dict[Path, tuple[bytes, int]]:
+    found = [path for path in directory.rglob("*") if path.is_file()]
+    return {path: (path.read_bytes(), path.stat().st_mtime_ns) for path in found}
+
+
+PERSONS = ["person_column=who", "max_records_per_person=2", "ledger_limit=16"]
+JULY = [{"text": "hello", "who": "ann"}, {"text": "bye", "who": "ann"}, {"text": "yes", "who": "bob"}]
+AUGUST = [{"text": "no", "who": "ann"}, {"text": "two", "who": "bob"}, {"text": "six", "who": "bob"}]
+
+
+def test_a_dry_run_says_what_the_ledger_would_answer_and_changes_no_file(release: Run, tmp_path: Path) -> None:
+    first = release("july", JULY, *PERSONS, "dry_run=true")
+    assert (first.returncode, {path.name for path in tmp_path.rglob("*")}) == (0, {"july.in.jsonl"})
+    assert "not part of the release: the ledger would accept this release" in first.stderr
+    assert release("july", JULY, *PERSONS).returncode == 0
+    release("august", AUGUST, *PERSONS, "dry_run=true")
+    before = files(tmp_path)
+    refused = release("august", AUGUST, *PERSONS, "dry_run=true")
+    dropped = release("august", AUGUST, *PERSONS, "over_limit=drop", "dry_run=true")
+    known = release("august", [JULY[2]], *PERSONS, "over_limit=drop", "dry_run=true")
+    (tmp_path / "august.in.jsonl").write_bytes(before[tmp_path / "august.in.jsonl"][0])
+    after = files(tmp_path)
+    before.pop(tmp_path / "august.in.jsonl")
+    after.pop(tmp_path / "august.in.jsonl")
+    assert before == after
+    assert [done.returncode for done in (refused, dropped, known)] == [0, 0, 0]
+    would = "not part of the release: the ledger would refuse this release: "
+    assert (
+        f"{would}the ledger's limit is epsilon 16, and this release would bring 2 persons to as much as 24"
+        in refused.stderr
+    )
+    assert "not part of the release: 2 records of 2 persons are left out" in dropped.stderr
+    assert "1 records would be rewritten" in dropped.stdout
+    assert f"{would}1 different rows are in the ledger already" in known.stderr
+    assert not any("persons" in done.stdout.splitlines()[0] for done in (refused, dropped, known))
+
+
+def test_a_dry_run_asks_ledgers_of_every_version_and_the_one_by_default(
+    adept_here: Run, tiny_run: Path, tmp_path: Path
+) -> None:
+    specimens, key = Path(__file__).parents[1] / "specimens", tmp_path / "key"
+    key.write_bytes(b"k" * 32)
+    key.chmod(0o600)
+    (tmp_path / "in.jsonl").write_text('{"text": "play jazz"}\n')
+    command = [
+        "rewrite",
+        f"model_dir={tiny_run}",
+        f"input={tmp_path}/in.jsonl",
+        f"output={tmp_path}/out.jsonl",
+        "epsilon=8",
+    ]
+    for version in (4, 5, 6):
+        place = tmp_path / f"{version}.db"
+        place.write_bytes((specimens / f"ledger-{version}.db").read_bytes())
+        place.chmod(0o600)
+        before = files(tmp_path)
+        done = adept_here(*command, f"ledger={place}", f"key={key}", "dry_run=true")
+        assert (done.returncode, files(tmp_path)) == (0, before), done.stderr
+        assert "the ledger would refuse this release: 1 different rows are in the ledger already" in done.stderr
+    assert adept_here(*command).returncode == 0
+    (tmp_path / "out.jsonl").unlink()
+    (tmp_path / "out.jsonl.privacy.json").unlink()
+    assert "would refuse" in adept_here(*command, "ledger_limit=15", "dry_run=true").stderr
+    assert "would accept" in adept_here(*command, "ledger_limit=16", "dry_run=true").stderr
+    assert "the ledger would" not in adept_here(*command, "ledger=none", "dry_run=true").stderr
+
+
+def test_a_dry_run_of_synthesize_asks_the_ledger(adept_here: Run, topic_run: Path, tmp_path: Path) -> None:
+    (tmp_path / "in.jsonl").write_text('{"text": "play jazz"}\n')
+    command = [
+        "synthesize",
+        f"model_dir={topic_run}",
+        f"input={tmp_path}/in.jsonl",
+        f"output={tmp_path}/out.jsonl",
+        "labels=drop",
+    ]
+    for limit, answer in ((1, "refuse"), (2, "accept")):  # replacing a record costs 2
+        done = adept_here(*command, "epsilon=1", f"ledger={tmp_path}/l.db", f"ledger_limit={limit}", "dry_run=true")
+        assert (done.returncode, {path.name for path in tmp_path.iterdir()}) == (0, {"in.jsonl"}), done.stderr
+        assert f"not part of the release: the ledger would {answer} this release" in done.stderr
+
+
+def test_a_ledger_with_a_limit_lists_how_many_persons_have_how_much_left(
+    release: Run, adept_here: Run, tmp_path: Path
+) -> None:
+    rows = [{"text": "dan", "who": "dan"}, {"text": "eve", "who": "eve"}]
+    for month, given in (("july", JULY), ("august", rows)):
+        assert release(month, given, *PERSONS[:2]).returncode == 0
+    assert "left for a person" not in listed(adept_here, tmp_path)
+    for limit, left in (("20.5", ["20.5", "12.5 3", "4.5 1"]), ("10", ["10", "2 3", "0 1"])):
+        told = adept_here("ledger", f"{tmp_path}/ledger.db", f"limit={limit}").stdout
+        lines = told.partition("How much epsilon is left for a person\n")[2].splitlines()
+        assert [" ".join(line.partition("person")[0].replace("each", "").split()) for line in lines] == left

@@ -38,6 +38,10 @@ def test_a_dry_run_checks_and_counts_and_releases_nothing(adept_here: Run, tiny_
     assert "nothing was released" in done.stdout
     assert "epsilon 10 (text 8, label 2)" in done.stdout
     assert done.stdout.startswith("7 records would be rewritten by l1")
+    numbers, _, statement = done.stdout.partition("\n\nthe statement would read:\n")
+    assert all(word in numbers for word in ("epsilon 10", "(text 8, label 2)"))
+    assert "The released latent is 8-LDP" in statement.splitlines()[0]
+    assert max(map(len, statement.splitlines())) <= 100
     refused = adept_here(*command, "epsilon=8", "labels=joint_response", "label_set=[fare,flight]")
     assert "mechanism must be learned_codebook or description for labels=joint_response, got l1" in refused.stderr
     assert [path.name for path in tmp_path.iterdir()] == ["in.jsonl"]

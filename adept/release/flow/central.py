@@ -43,7 +43,7 @@ from adept.mechanisms.central_counts import Counts
 from adept.ranges import check_integer
 from adept.release.flow import cluster
 from adept.release.flow.journal import Entry
-from adept.release.flow.plan import Plan, Progress, Run, find_files, ignore, release
+from adept.release.flow.plan import Plan, Progress, Run, find_files, foretell, ignore, release
 from adept.release.flow.publication import Publication, open_output
 from adept.release.ledger.claims import Ledger
 from adept.release.ledger.file import Spending
@@ -177,8 +177,9 @@ class CentralPlan(Plan[CentralStatement]):
     def restore(self, stated: CentralStatement, described: dict[str, Any]) -> CentralStatement:
         return replace(stated, stands_out=described.get("stands_out") is True)
 
-    def preview(self) -> tuple[CentralStatement, TallyNotes]:
-        return self.expected_statement(), TallyNotes(self.count(self.records()), tuple(self.inputs.mismatches))
+    def preview(self, ledger: Ledger | None = None) -> tuple[CentralStatement, TallyNotes]:
+        told = foretell(partial(_claim, self, "", ledger))[1] if ledger else []
+        return self.expected_statement(), TallyNotes(self.count(self.records()), (*self.inputs.mismatches, *told))
 
     def examples(self) -> list[tuple[str, str]]:
         return [(text, "") for text in short_texts(self.writer.model.public_texts, APPROVAL_EXAMPLES)]
@@ -216,7 +217,7 @@ def _draw_counts(plan: CentralPlan, run: Run[CentralStatement]) -> tuple[Central
     records = iter(()) if "counts" in stored else plan.records()
     # Reads the header of a pipe, so that a missing column is refused before the ledger makes a claim
     begun: Iterator[Record] = chain(list(islice(records, 1)), records)
-    _claim(plan, run)
+    _claim(plan, run.journal.run, run.ledger)
     if not plan.writer.has_codewords:
         plan, begun = _choose_codewords(plan, run, stored.get("number"), begun)
     if "counts" in stored:
@@ -247,11 +248,11 @@ def _choose_codewords(
     return replace(plan, writer=plan.writer.choose_codewords(number)), records
 
 
-def _claim(plan: CentralPlan, run: Run[CentralStatement]) -> None:
-    if run.ledger:
-        run.ledger.identity(text_column=plan.options.text_column, person_column=plan.options.person_column)
-        run.ledger.begin(run.journal.run, Spending.of_central(plan.expected_statement()), plan.publication.target)
-        run.ledger.claim()
+def _claim(plan: CentralPlan, run: str, ledger: Ledger | None) -> None:
+    if ledger:
+        ledger.identity(text_column=plan.options.text_column, person_column=plan.options.person_column)
+        ledger.begin(run, Spending.of_central(plan.expected_statement()), plan.publication.target)
+        ledger.claim()
 
 
 def plan_central(

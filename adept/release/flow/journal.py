@@ -218,6 +218,19 @@ class Journal:
         self._opened.close()  # the lock last, behind which SQLite tidies up
 
 
+class NoJournal(Journal):
+    """The journal of a dry run, which draws nothing and keeps nothing."""
+
+    def __init__(self) -> None:
+        self.run, self.records = "", 0
+
+    def entries(self) -> Iterator[Entry]:
+        return iter(())
+
+    def append(self, entry: Entry, *, durable: bool) -> None:
+        """Forget the entry."""
+
+
 def journal_files(path: Path) -> list[Path]:
     return [path, *(Path(f"{path}{suffix}") for suffix in SIDE_FILES)]
 

@@ -7,7 +7,7 @@ The results of all random draws are stored before anybody can see a row
 import hashlib
 import math
 from collections import deque
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass, fields, replace
 from functools import cached_property, partial
 from itertools import chain, islice
@@ -24,12 +24,13 @@ from adept.models.saved_model import Autoencoder
 from adept.models.tokenizer import Tokenizer
 from adept.release.flow import cluster
 from adept.release.flow.batches import Batches, PlainBatches, ShuffledBatches
-from adept.release.flow.journal import Entry
-from adept.release.flow.plan import Plan, Progress, Run, find_files, ignore, release
+from adept.release.flow.journal import Entry, NoJournal
+from adept.release.flow.plan import Plan, Progress, Run, find_files, foretell, ignore, release
 from adept.release.flow.publication import Publication, open_output
-from adept.release.ledger.claims import Ledger
+from adept.release.ledger.choice import LEFT_OUT, NO_LIMIT, LeftOut
+from adept.release.ledger.claims import Ledger, Overlap
 from adept.release.ledger.file import Spending
-from adept.release.ledger.identity import prefix_digest, row_digest
+from adept.release.ledger.identity import prefix_digest, row_digest, throwaway_key
 from adept.release.options import FileOptions, ReleaseRequest
 from adept.release.records.columns import (
     RANDOMISED_TREATMENTS,
@@ -47,13 +48,14 @@ from adept.release.statement import provenance
 from adept.release.statement.shuffled import check_shuffling, find_shuffled
 from adept.release.statement.statement import PrivacyStatement, shuffling_of
 from adept.rewriting.cells import Cells
-from adept.rewriting.expectation import APPROVAL_EXAMPLES, rewrite_examples
+from adept.rewriting.expectation import approval_examples
 from adept.rewriting.loading import best_exact, load_model
 from adept.rewriting.rewriter import Rewriter
 
 # A resumed release may change these options: nothing that was drawn depends on them.
 FREE_OPTIONS = (
-    "label_response", "statement", "flush_every", "card", "report", "engine", "workers", "shuffled_records", "central_delta",
+    "label_response", "statement", "flush_every", "card", "report", "purpose", "recipient", "owner", "engine", "workers",
+    "shuffled_records", "central_delta", "public_texts",
 )  # fmt: skip
 
 
@@ -180,7 +182,8 @@ class LocalPlan(Plan[PrivacyStatement]):
     Attributes:
         labels: public labels that may be written instead of a record's label.
         label_type: integer type with which labels are written; None if labels are written as text.
-        begun: iterator over all records, including the first, which was read to make the plan.
+        begun: all records, including the first, which was read to make the plan. With
+            over_limit=drop, the records of an input that can be read only once are held in a list.
     """
 
     done = ("released", "{} records")
@@ -192,7 +195,7 @@ class LocalPlan(Plan[PrivacyStatement]):
     columns: list[str]
     kept: KeptColumns
     label_type: Any
-    begun: Iterator[Record]
+    begun: Iterable[Record]
 
     @property
     def types(self) -> dict[str, Any]:
@@ -201,6 +204,11 @@ class LocalPlan(Plan[PrivacyStatement]):
 
         label = {self.label_column: self.label_type} if self.label_column and self.label_type else {}
         return {**self.kept.types, **label, **({"sample": pyarrow.int64()} if self.options.samples > 1 else {})}
+
+    @property
+    def drops_persons(self) -> bool:
+        """True if records are left out whose persons have no budget left in the ledger."""
+        return self.options.over_limit == "drop"
 
     @property
     def batches(self) -> Batches:
@@ -225,14 +233,15 @@ class LocalPlan(Plan[PrivacyStatement]):
         column = self.label_column or ""
         return [row | {column: int(row[column])} for row in rows] if self.label_type else rows
 
-    def check(self, records: Iterator[Record]) -> CheckedRecords:
+    def check(self, records: Iterable[Record]) -> CheckedRecords:
         """Return the records as an iterable that checks each record when it is read."""
         more: dict[str, Any] = {"labels": self.labels or None, "kept": self.kept, "written": self.format}
         return CheckedRecords(records, self.label_column, self.options, **more)
 
     def records(self) -> Iterator[Record]:
         """Return all records: read the input again or, if it is a stream, go on with ``begun``."""
-        return self.inputs.records(columns=self.options.used_columns) if self.inputs.repeatable else self.begun
+        again = self.inputs.repeatable
+        return self.inputs.records(columns=self.options.used_columns) if again else iter(self.begun)
 
     def own_terms(self) -> dict[str, Any]:
         given, response = asdict(self.options).items(), self.options.response
@@ -271,28 +280,54 @@ class LocalPlan(Plan[PrivacyStatement]):
             date=provenance.now() if output_sha256 else None,
             max_records_per_person=options.max_records_per_person,
             excess=options.excess,
+            over_limit=options.over_limit,
             text_column=options.text_column,
             label_column=self.label_column,
             shuffled=find_shuffled(mechanism, options, dim=dim, records=records, smallest=smallest),
         )
 
-    def preview(self) -> tuple[PrivacyStatement, CheckedRecords]:
-        deque(checked := self.check(self.begun), maxlen=0)
+    def preview(self, ledger: Ledger | None = None) -> tuple[PrivacyStatement, CheckedRecords]:
+        checked, told = self.check(self.begun), list[str]()
+        drawing = Drawing(self, Run(self, NoJournal(), throwaway_key(), ledger))
+        if ledger and self.drops_persons:
+            left_out, told = foretell(drawing.choose)
+            deque(drawing.leave_out(checked, left_out) if left_out else checked, maxlen=0)
+        else:
+            drawing.begin()
+            drawing.collect(iter(checked))
+            told = foretell(ledger.claim)[1] if ledger else []
+        checked.notes += told
         return self.statement(checked), checked
 
     def examples(self) -> list[tuple[str, str]]:
-        return rewrite_examples(self.writer, count=APPROVAL_EXAMPLES)
+        return approval_examples(self.writer, self.options.public_texts)
 
     def restore(self, stated: PrivacyStatement, described: dict[str, Any]) -> PrivacyStatement:
-        """Return ``stated`` with the guarantee from shuffling as it was, if the same party shuffles."""
+        """Return ``stated`` with the guarantee from shuffling as it was, if the same party shuffles.
+
+        With ``over_limit=drop``, the number of records is also that of the complete release.
+        """
+        if self.drops_persons:
+            stated = replace(stated, records=described.get("records"))
         shuffled = shuffling_of(described)
         here = shuffled is not None and shuffled.here
         return replace(stated, shuffled=shuffled) if here == self.options.shuffle else stated
 
     def draw(self, run: Run[PrivacyStatement]) -> tuple[PrivacyStatement, CheckedRecords]:
         checked, drawing = self.check(self.begun), Drawing(self, run)
-        drawing.claim_all()
-        return self.statement(checked, output_sha256=drawing.write(iter(checked))), checked
+        if self.drops_persons:
+            records = drawing.leave_out(checked, drawing.choose())
+        else:
+            drawing.claim_all()
+            records = iter(checked)
+        return self.statement(checked, output_sha256=drawing.write(records)), checked
+
+
+OTHER_INPUT = (
+    "input is not that of the interrupted release, or the key of its digests is another one: restore both, because nothing else "
+    "can be continued"
+)
+CHANGED_INPUT = "input changed while it was read: restore it, and run the same command with resume=true"
 
 
 class Drawing:
@@ -306,23 +341,71 @@ class Drawing:
     def _ledger(self) -> Ledger | None:
         return self._run.ledger if self._run.ledger and self._run.ledger.keeps else None
 
+    def begin(self) -> None:
+        """Begin the release in the ledger."""
+        plan = self._plan
+        if ledger := self._ledger:
+            ledger.identity(text_column=plan.options.text_column, person_column=plan.options.person_column)
+            ledger.begin(self._run.journal.run, Spending.of_local(plan.statement()), plan.publication.target)
+
     def claim_all(self) -> None:
         """Check all records, and list them in the ledger before anything is drawn.
 
         If the input can be read only once, each batch is listed later, just before the random
         choices for the batch are made.
         """
-        plan, count = self._plan, 0
-        if ledger := self._ledger:
-            ledger.identity(text_column=plan.options.text_column, person_column=plan.options.person_column)
-            ledger.begin(self._run.journal.run, Spending.of_local(plan.statement()), plan.publication.target)
-        for batch in plan.parts(iter(plan.check(plan.records()))) if plan.inputs.repeatable else ():
+        self.begin()
+        count = self.collect(iter(self._plan.check(self._plan.records()))) if self._plan.inputs.repeatable else 0
+        if count and (ledger := self._ledger):
+            ledger.claim()
+
+    def collect(self, records: Iterator[Record]) -> int:
+        """Collect all records for the ledger's next claim; return their number."""
+        count = 0
+        for batch in self._plan.parts(records):
             if ledger := self._ledger:
                 ledger.collect_records(batch, before=count)
                 self._collected[count] = _shorten(self._digest(batch))
             count += len(batch)
-        if count and (ledger := self._ledger):
-            ledger.claim()
+        return count
+
+    def choose(self) -> LeftOut:
+        """Check all records, claim those whose persons have budget left, and return the others.
+
+        ``adept.release.ledger.choice`` has the proof. A resumed run takes the choice that its
+        journal holds, and claims the same records again.
+        """
+        self.begin()
+        if (ledger := self._ledger) is None:
+            raise ConfigurationError(NO_LIMIT)
+        stored, count = LeftOut.find(self._run.journal.entries()), 0
+        read = prefix_digest(self._run.key)
+        for batch in self._plan.parts(iter(self._plan.check(self._plan.records()))):
+            if stored:
+                ledger.collect_records(stored.split(batch, before=count)[0], before=count)
+            else:
+                ledger.wait(batch, before=count)
+            read.update(digest := self._digest(batch))
+            self._collected[count] = _shorten(digest)
+            count += len(batch)
+        if stored and stored.input != read.hexdigest():
+            raise DataError(OTHER_INPUT)
+        left_out = replace(ledger.claim(), input=read.hexdigest())
+        ledger.overlap = Overlap()  # which depends on what the records say
+        if stored:
+            return stored
+        self._run.journal.append(left_out.entry, durable=True)
+        return left_out
+
+    def leave_out(self, checked: CheckedRecords, left_out: LeftOut) -> Iterator[Record]:
+        """Yield the records that are not left out; refuse an input that has changed meanwhile."""
+        count = 0
+        checked.notes += left_out.lines
+        for batch in self._plan.parts(iter(checked)):
+            if self._collected.get(count) != _shorten(self._digest(batch)):
+                raise DataError(CHANGED_INPUT)
+            yield from checked.discount(*left_out.split(batch, before=count))
+            count += len(batch)
 
     def write(self, records: Iterator[Record]) -> str:
         """Write the rows of all records; return the SHA-256 digest of the output."""
@@ -342,14 +425,11 @@ class Drawing:
 
     def _entries(self, batches: Batches, records: Iterator[Record]) -> Iterator[tuple[Sequence[Record], Entry]]:
         journal, prefix, read = self._run.journal, prefix_digest(self._run.key), 0
-        for entry in journal.entries():
+        for entry in (entry for entry in journal.entries() if LEFT_OUT not in entry):
             batch = list(islice(records, entry["records"]))
             prefix.update(digest := self._digest(batch))
             if len(batch) != entry["records"] or prefix.hexdigest() != entry["input"]:
-                raise DataError(
-                    "input is not that of the interrupted release, or the key of its digests is another one: restore both, "
-                    "because nothing else can be continued"
-                )
+                raise DataError(OTHER_INPUT)
             self._claim(batch, digest, read)  # the run that drew them may have had no ledger
             read += len(batch)
             yield batch, entry
@@ -370,7 +450,9 @@ class Drawing:
             yield batch, digest
 
     def _claim(self, batch: Sequence[Record], digest: bytes, before: int) -> None:
-        """List the records of a batch in the ledger, unless ``claim_all`` has listed them."""
+        """List the records of a batch in the ledger, unless ``claim_all`` or ``choose`` has listed them."""
+        if self._plan.drops_persons:
+            return
         if (ledger := self._ledger) and self._collected.get(before) != _shorten(digest):
             ledger.collect_records(batch, before=before)
             ledger.claim()
@@ -391,6 +473,9 @@ def plan_local(rewriter: Rewriter, inputs: Inputs, publication: Publication, opt
     check_shuffling(rewriter, publication.target, options)
     records = inputs.records(columns=options.used_columns, required=options.required)
     first = next(records)
+    begun: Iterable[Record] = chain([first], records)
+    if options.over_limit == "drop" and not inputs.repeatable:
+        begun = list(begun)  # read once for the ledger's choice, and once more to be drawn
     label_column = None if written == "txt" else find_label(first, options)
     if label_column is None and options.labels in (RANDOMISED_TREATMENTS if written != "txt" else ("joint_response",)):
         raise ConfigurationError(
@@ -409,7 +494,7 @@ def plan_local(rewriter: Rewriter, inputs: Inputs, publication: Publication, opt
         columns=output_columns(label_column, options),
         kept=decide_kept(inputs, options, written, first),
         label_type=find_label_type(inputs, label_column, labels, first),
-        begun=chain([first], records),
+        begun=begun,
     )
 
 

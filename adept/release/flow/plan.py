@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any, ClassVar, Generic, TypeVar
 
 from adept.data.formats import STANDARD_STREAM
-from adept.errors import AdeptError, DataError, Interrupted
+from adept.errors import AdeptError, DataError, Interrupted, ReleaseRefused
 from adept.release.flow.journal import LEDGER, Journal
 from adept.release.flow.publication import PARTIAL, Publication
 from adept.release.ledger.claims import Ledger
@@ -37,6 +37,7 @@ Progress = Callable[[int], None]
 # Takes notes on the records that were read: exact numbers, and no part of the release
 Tell = Callable[[Any], None]
 Stated = TypeVar("Stated", bound=Statement)
+Answer = TypeVar("Answer")
 
 
 def ignore(notes: Any) -> None:
@@ -83,8 +84,12 @@ class Plan(ABC, Generic[Stated]):
         """Return those ``terms`` that only this kind of release (local or central) has."""
 
     @abstractmethod
-    def preview(self) -> tuple[Stated, Any]:
-        """Check and count all records; return a dry run's statement, and notes for the curator."""
+    def preview(self, ledger: Ledger | None = None) -> tuple[Stated, Any]:
+        """Check and count all records; return a dry run's statement, and notes for the curator.
+
+        If a ledger is given, which was opened with ``read_only``, the notes say what it would
+        answer to this release.
+        """
 
     def expected_statement(self) -> Stated:
         """Return the statement without the facts that are known only after the release."""
@@ -175,18 +180,32 @@ def release(
 
 
 def preview(
-    publication: Publication, plan: Callable[[], Plan[Stated]], tell: Tell = ignore, *, resume: bool = False
+    publication: Publication,
+    plan: Callable[[], Plan[Stated]],
+    tell: Tell = ignore,
+    *,
+    resume: bool = False,
+    ledger: Ledger | None = None,
 ) -> Stated:
     """Return the statement of a dry run, which draws nothing and writes no file.
 
     If ``resume`` is True and the release is complete, return its statement, as ``release`` does.
+    The ledger is not asked about an interrupted release, which it counts already.
     """
     if resume and (complete := publication.complete):
         return plan().complete(complete)
     publication.check_names()
-    statement, notes = plan().preview()
+    statement, notes = plan().preview(None if publication.journal.exists() else ledger)
     tell(notes)
     return statement
+
+
+def foretell(claim: Callable[[], Answer]) -> tuple[Answer | None, list[str]]:
+    """Return the answer of a ledger that is only read, and a line for the curator about it."""
+    try:
+        return claim(), ["the ledger would accept this release"]
+    except ReleaseRefused as error:
+        return None, [f"the ledger would refuse this release: {error}"]
 
 
 @dataclass(frozen=True)
@@ -263,7 +282,9 @@ class Run(Generic[Stated]):
             Path(publication.card + PARTIAL).write_text(card(statement, Path(publication.target).name), "utf-8")
         if publication.report:
             names = {"title": Path(publication.target).name, "statement": Path(publication.statement).name}
-            page = approval_page(statement.to_json(), self.plan.examples(), **names)
+            total = self.ledger.stated_total() if self.ledger and self.ledger.keeps else None
+            shown: dict[str, Any] = {"about": self.plan.options.about, "total": total, **names}
+            page = approval_page(statement.to_json(), self.plan.examples(), **shown)
             Path(publication.report + PARTIAL).write_text(page, "utf-8")
         self.show()
         with getattr(self.progress, "last_step", nullcontext)():

@@ -43,7 +43,8 @@ person is, and how many rows each person has in each release.
 
 *Limit*. A claim is refused if it would raise the total of a record above the limit or, in a release
 with persons, the total of a person. In a ledger with a limit, either all releases are with persons
-or none is.
+or none is. Records that *wait* are left out instead if their persons have no budget left
+(``adept.release.ledger.choice``).
 """
 
 import json
@@ -56,6 +57,8 @@ from dataclasses import asdict, dataclass
 from adept.data.formats import Record
 from adept.errors import ConfigurationError, ReleaseRefused
 from adept.mechanisms.guarantee import total, words
+from adept.release.ledger import choice
+from adept.release.ledger.choice import LeftOut
 from adept.release.ledger.file import (
     EVERYWHERE,
     ROWS,
@@ -65,6 +68,7 @@ from adept.release.ledger.file import (
     LedgerFile,
     Spending,
     add_up,
+    claims_of,
     exact,
     group_claims,
     round_up,
@@ -124,6 +128,7 @@ class Ledger(LedgerFile):
         limit: largest total epsilon of a record or person, unless the ledger stores a smaller
             limit.
         record_columns: columns that identify a record; None for the columns that the ledger stores.
+        read_only: True for a dry run, which changes no file.
     """
 
     _identity: Identity  # of records
@@ -141,12 +146,13 @@ class Ledger(LedgerFile):
         limit: float | None = None,
         record_columns: Sequence[str] | None = None,
         seconds: float = WAIT_SECONDS,
+        read_only: bool = False,
     ) -> None:
         self.again, self.record_columns = again, record_columns
         self._asked_limit = None if limit is None else check_limit(limit, "ledger_limit")
         self._roles: Sequence[Role] = ()
         self.overlap = Overlap()
-        super().__init__(path, key=key, seconds=seconds)
+        super().__init__(path, key=key, seconds=seconds, read_only=read_only)
 
     # --- Settings
 
@@ -191,7 +197,8 @@ class Ledger(LedgerFile):
         """Begin a release; the next call of ``claim`` stores the release in the ledger."""
         self._run, self._spending = run, spending
         self._output = os.fsencode(output).decode("utf-8", "backslashreplace")  # a file name need not be text
-        self._database.run("DELETE FROM asked")
+        for table in ("asked", "waiting"):
+            self._database.run(f"DELETE FROM {table}")
 
     def collect(self, subjects: Iterable[tuple[bytes, int]]) -> None:
         """Collect digests of records and persons; the next call of ``claim`` lists them."""
@@ -206,21 +213,67 @@ class Ledger(LedgerFile):
         numbered = enumerate(records, start=before + 1)
         self.collect(found for number, record in numbered for found in self._identity.subjects(record, number))
 
-    def claim(self) -> None:
+    def wait(self, records: Iterable[Record], *, before: int = 0) -> None:
+        """Collect records of which the next call of ``claim`` chooses those that are claimed.
+
+        ``before`` is the number of records that earlier calls have collected.
+        """
+        if self.limit is None:
+            raise ConfigurationError(choice.NO_LIMIT)
+        numbered = enumerate(records, start=before + 1)
+        rows = (
+            (number, *(digest for digest, _ in self._identity.subjects(record, number))) for number, record in numbered
+        )
+        with self._database.transaction("BEGIN"):
+            self._database.executemany(choice.WAIT, rows)
+
+    def claim(self) -> LeftOut:
         """Add the records collected so far to the ledger, with the budget of the release.
+
+        Return those of the waiting records that are left out. A ledger for a dry run only checks.
 
         Raises:
             ReleaseRefused: one of the records must not be released; then none of them is added.
         """
-        (due,) = self._database.row(f"SELECT EXISTS {DUE}")
+        (due,) = self._database.row(f"SELECT EXISTS {DUE} OR EXISTS (SELECT * FROM waiting)")
         if not due and self._release_id():
-            return
-        with self._database.transaction():
+            return LeftOut()
+        with self._transaction():
+            left_out = self._choose()
             found = self._found()
             self._check_again(found)
             self._check_limit(found)
             self._note(found)
-            self._write()
+            if not self.read_only:
+                self._write()
+        return left_out
+
+    def _choose(self) -> LeftOut:
+        """Choose among the waiting records, and collect the chosen ones."""
+        allowed, again = (self._allowed(tree) for tree in TREES)
+        if allowed != again:
+            raise self._damaged()
+        numbers = frozenset(choice.choose(self._database.execute(choice.WAITING), allowed))
+        if numbers and len(numbers) == self._database.execute("SELECT COUNT(*) FROM waiting").fetchone()[0]:
+            raise ReleaseRefused(choice.NOBODY_LEFT)
+        self._database.executemany(choice.LEAVE_OUT, ((number,) for number in numbers))
+        for column, kind in (("record", ROW_KIND), ("person", PERSON_KIND)):
+            self._database.execute(choice.COLLECT_WAITING.format(column, kind))
+        self._database.execute("DELETE FROM waiting")
+        return LeftOut(numbers, len(allowed))
+
+    def _allowed(self, tree: str) -> dict[bytes, float]:
+        """Return the number of allowed records of each person who has more records waiting."""
+        spent, everywhere, epsilon = self._spent(), self._everywhere(PERSON_KIND), exact(self._spending.epsilon)
+        allowed = {}
+        for person, records, found in self._database.execute(
+            choice.WAITING_PERSONS.format(tree), (self._release_id(),)
+        ):
+            before = everywhere + add_up(spent, claims_of(found))
+            most = choice.count_allowed(before, epsilon=epsilon, limit=self.limit or 0.0)
+            if most < records:
+                allowed[person] = most
+        return allowed
 
     def _found(self) -> Counter[Asked]:
         release = self._release_id()
@@ -275,9 +328,13 @@ class Ledger(LedgerFile):
             most, above = max(counts), sum(count for amount, count in counts.items() if amount > limit)
             if above:
                 whom = f"every {who}" if spending.central else f"{above} {who}{'s' * (above > 1)}"
+                remedy = {
+                    ROW_KIND: "leave out what was released before",
+                    PERSON_KIND: "add over_limit=drop, which leaves out the records of persons without budget",
+                }[kind]
                 raise ReleaseRefused(
                     f"the ledger's limit is epsilon {words(limit)}, and this release would bring {whom} to as much as "
-                    f"{words(round_up(most))}: leave them out, or lower epsilon"
+                    f"{words(round_up(most))}: {'' if spending.central else f'{remedy}, or '}lower epsilon"
                 )
 
     def _after(self, found: Counter[Asked], kind: int) -> Counter[Budget]:
@@ -296,11 +353,12 @@ class Ledger(LedgerFile):
 
     def _write(self) -> None:
         budget = asdict(self._spending)
-        central = budget.pop("central")
+        central, *stated = (budget.pop(name) for name in ("central", "person_epsilon", "person_delta"))
         started, scope = (now()[:10], EVERYWHERE) if central else (now(), ROWS)  # a day, or a time
         release = {"run": self._run, "started": started, "output": self._output, "scope": scope, "shown": 0, **budget}
         columns, values = ", ".join(release), ", ".join(f":{column}" for column in release)
         self._database.execute(f"INSERT OR IGNORE INTO releases ({columns}) VALUES ({values})", release)
+        self._database.execute("INSERT OR IGNORE INTO bounds VALUES (?, ?, ?)", (self._release_id(), *stated))
         kept = self._kept_roles()
         if self._roles and kept is None:
             self._database.execute("UPDATE adept SET record_columns = ?", (json.dumps(self._roles),))
@@ -340,6 +398,7 @@ class Ledger(LedgerFile):
         with self._database.transaction():
             chosen = "(SELECT id FROM releases WHERE run = ? AND NOT shown)"
             self._database.execute(f"DELETE FROM claims WHERE release IN {chosen}", (run,))
+            self._database.execute(f"DELETE FROM bounds WHERE release IN {chosen}", (run,))
             self._database.execute(f"DELETE FROM releases WHERE id IN {chosen}", (run,))
             self._database.execute("UPDATE adept SET record_columns = NULL WHERE NOT EXISTS (SELECT 1 FROM releases)")
             self._database.execute("UPDATE asked SET claimed = 0")

@@ -23,9 +23,18 @@ from adept.data.formats import Record
 from adept.data.writing import user_directory
 from adept.errors import AdeptError, ConfigurationError, DataError, ReleaseRefused
 from adept.mechanisms.guarantee import words
+from adept.release.ledger.choice import NO_LIMIT, LeftOut
 from adept.release.ledger.claims import Ledger
 from adept.release.ledger.file import Spending
-from adept.release.ledger.identity import ROW_KIND, TEXT_ROLE, Identity, Role, secret_key
+from adept.release.ledger.identity import (
+    ROW_KIND,
+    TEXT_ROLE,
+    Identity,
+    Role,
+    key_location,
+    secret_key,
+    throwaway_key,
+)
 from adept.release.options import LedgerOptions
 
 LOG = logging.getLogger("adept")
@@ -50,9 +59,9 @@ def default_location(key: bytes) -> Path:
 def _guard(method: Callable[..., Any]) -> Callable[..., Any]:
     """Wrap a method of the ledger: if the method fails, call ``_lose`` with the reason."""
 
-    def guarded(ledger: "DefaultLedger", *args: Any) -> Any:
+    def guarded(ledger: "DefaultLedger", *args: Any, **options: Any) -> Any:
         try:
-            return method(ledger, *args) if ledger.keeps else None
+            return method(ledger, *args, **options) if ledger.keeps else None
         except (OSError, DataError) as error:
             ledger._lose(str(error))
             return None
@@ -65,13 +74,9 @@ class DefaultLedger(Ledger):
 
     required = False
 
-    def __init__(
-        self, path: str, *, key: bytes, limit: float | None, record_columns: Sequence[str] | None, tell: Tell
-    ) -> None:
+    def __init__(self, path: str, *, tell: Tell, **options: Any) -> None:
         self._tell, self._records = tell, 0
-        super().__init__(
-            path, key=key, again=True, limit=limit, record_columns=record_columns, seconds=DEFAULT_WAIT_SECONDS
-        )
+        super().__init__(path, again=True, seconds=DEFAULT_WAIT_SECONDS, **options)
         self._limited, own = self.limit is not None, self._own_limit()
         if own is None and _mark_of(path).exists():
             self.close()
@@ -117,10 +122,12 @@ class DefaultLedger(Ledger):
         return int(_guard(Ledger.count_shown)(self, run) or 0)
 
     begin = _guard(Ledger.begin)
+    wait = _guard(Ledger.wait)
     claim = _guard(Ledger.claim)
     show = _guard(Ledger.show)
     forget = _guard(Ledger.forget)
     finish = _guard(Ledger.finish)
+    stated_total = _guard(Ledger.stated_total)
 
     def _lose(self, reason: str) -> None:
         """Stop using the ledger and tell the user; raise ReleaseRefused if it has a limit."""
@@ -150,8 +157,14 @@ def _marks() -> list[Path]:
     return list(_state_directory().glob("ledger-*.db.limited"))
 
 
-def find_key(options: LedgerOptions, *, needed: bool = False) -> bytes | None:
-    """Return the secret key for digests; None if no key can be stored and no key is needed."""
+def find_key(options: LedgerOptions, *, needed: bool = False, read_only: bool = False) -> bytes | None:
+    """Return the secret key for digests; None if no key can be stored and no key is needed.
+
+    With ``read_only``, a missing key is not stored: the returned key matches no ledger.
+    """
+    with suppress(RuntimeError):  # no home
+        if read_only and not Path(options.key or key_location()).exists():
+            return throwaway_key()
     try:
         return secret_key(options.key)
     except AdeptError:
@@ -161,18 +174,21 @@ def find_key(options: LedgerOptions, *, needed: bool = False) -> bytes | None:
 
 
 @contextmanager
-def open_ledger(options: LedgerOptions, key: bytes | None, *, tell: Tell = LOG.warning) -> Iterator[Ledger | None]:
+def open_ledger(
+    options: LedgerOptions, key: bytes | None, *, tell: Tell = LOG.warning, read_only: bool = False
+) -> Iterator[Ledger | None]:
     """Context manager: open and yield the ledger of a release, or yield None if there is none.
 
     ``key`` is the secret key for digests, or None if no key can be stored. ``tell`` is called with
-    one line of text if the default ledger cannot be used.
+    one line of text if the default ledger cannot be used. A dry run opens the ledger ``read_only``.
     """
     ledger: Ledger | None = None
     limit, columns = options.ledger_limit, options.record_columns
+    common: dict[str, Any] = {"limit": limit, "record_columns": columns, "read_only": read_only}
     if options.ledger is None:
-        ledger = _open_default(key, limit, columns, tell)
+        ledger = _open_default(key, tell=tell, **common)
     elif options.ledger != NO_LEDGER:
-        ledger = Ledger(options.ledger, key=key, again=options.again, limit=limit, record_columns=columns)
+        ledger = Ledger(options.ledger, key=key, again=options.again, **common)
     elif limit is not None or columns is not None:
         raise ConfigurationError("ledger must be given with ledger_limit or record_columns, got none: give ledger=FILE")
     try:
@@ -191,8 +207,11 @@ def claim_records(
     name: str,
     text_column: str = "text",
     person_column: str | None = None,
-) -> Iterator[None]:
+    chooses: bool = False,
+) -> Iterator[LeftOut]:
     """List records in a ledger before the ``with`` block releases them.
+
+    With ``chooses``, yield the records that are left out, whose persons have no budget left.
 
     *Claim*: a call that fails leaves the ledger as it was, and after a call that returns, the
     ledger lists its records. *Proof*. All records are listed in one transaction before the block
@@ -202,22 +221,24 @@ def claim_records(
     """
     run = secrets.token_hex(8)
     with open_ledger(options, None if options.ledger == NO_LEDGER else find_key(options)) as ledger:
+        if ledger is None and chooses:
+            raise ConfigurationError(NO_LIMIT)
         if ledger is None:
-            yield
+            yield LeftOut()
             return
         ledger.identity(text_column=text_column, person_column=person_column)
         ledger.begin(run, spending, name)
-        ledger.collect_records(records)
-        ledger.claim()
+        (ledger.wait if chooses else ledger.collect_records)(records)
+        left_out = ledger.claim() or LeftOut()  # a default ledger that was given up claims nothing
         try:
-            yield
+            yield left_out
         except BaseException:
             ledger.forget(run)
             raise
         with suppress(OSError, AdeptError):  # what cannot be finished is listed as unfinished, so as spent
             ledger.finish(run)
-        for line in describe_overlap(ledger):
-            LOG.warning(line)
+        for line in left_out.lines if chooses else describe_overlap(ledger):
+            LOG.warning(f"not part of the release: {line}")
 
 
 def describe_overlap(ledger: Ledger | None) -> list[str]:
@@ -237,17 +258,16 @@ def describe_overlap(ledger: Ledger | None) -> list[str]:
     ]
 
 
-def _open_default(
-    key: bytes | None, limit: float | None, record_columns: Sequence[str] | None, tell: Tell
-) -> DefaultLedger | None:
-    limited = limit is not None
+def _open_default(key: bytes | None, *, tell: Tell, **options: Any) -> DefaultLedger | None:
+    limited = options["limit"] is not None
     try:
         limited = limited or bool(_marks())
         if key is None:
             raise DataError("no key can be kept")
         location = default_location(key)
-        location.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        return DefaultLedger(str(location), key=key, limit=limit, record_columns=record_columns, tell=tell)
+        if not options["read_only"]:
+            location.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        return DefaultLedger(str(location), key=key, tell=tell, **options)
     except (OSError, RuntimeError, DataError) as error:  # RuntimeError: the user has no home directory
         reason = str(error)
     if limited:

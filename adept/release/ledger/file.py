@@ -8,8 +8,8 @@ error is raised, or else the ledger still lists every record and its limit has n
 *Proof*. SQLite stores each claim twice: in the tree of the table of claims, and in the tree of the
 index ``claims_again``. The two trees of a claim share no page of the file. Each claim is looked up
 in both trees, and if the two answers differ, the ledger is refused. The tables ``adept``,
-``releases``, ``outputs`` and ``approvals`` are small; whenever the file is opened, each of them is
-compared with an index of all its columns. SQLite itself refuses a file that is shorter than its header says; this
+``releases``, ``outputs``, ``approvals`` and ``bounds`` are small; whenever the file is opened, each of
+them is compared with an index of all its columns. SQLite itself refuses a file that is shorter than its header says; this
 module refuses an empty file, and a file that lacks a table. QED.
 """
 
@@ -17,12 +17,14 @@ import math
 import os
 import sqlite3
 from collections import Counter
-from collections.abc import Iterable, Mapping
-from contextlib import closing
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import closing, contextmanager
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cache
 from pathlib import Path
+from typing import Any
+from urllib.parse import quote
 
 from adept.data.formats import STANDARD_STREAM
 from adept.data.writing import new_private_file
@@ -31,14 +33,15 @@ from adept.mechanisms.central_counts import ADD_OR_REMOVE
 from adept.mechanisms.guarantee import Guarantee
 from adept.release.database import Database
 from adept.release.ledger.identity import PERSON_KIND, ROW_KIND, row_digest
+from adept.release.statement.approval import StatedTotal
 from adept.release.statement.provenance import file_sha256, now
 from adept.release.statement.statement import CentralStatement, PrivacyStatement
 
 CACHE_KILOBYTES = 32_768  # memory for the digests that a run collects
 WAIT_SECONDS = 60.0  # time to wait for another run's claim
-LEDGER_VERSION, OLDEST_VERSION = 5, 4
+LEDGER_VERSION, OLDER_VERSIONS = 6, (4, 5)
 LEDGER_TABLES = {"adept", "releases", "claims"}
-SMALL_TABLES = ("adept", "releases", "outputs", "approvals")
+SMALL_TABLES = ("adept", "releases", "outputs", "approvals", "bounds")
 # A release counts against the rows and persons that it claimed, or against all
 ROWS, EVERYWHERE = "rows", "everywhere"
 SETTING_COLUMNS = "version, key_check, record_columns, epsilon_limit"
@@ -63,8 +66,11 @@ CREATE TABLE IF NOT EXISTS approvals (release INTEGER, approved_by TEXT, approve
 CREATE INDEX IF NOT EXISTS approvals_again ON approvals (release, approved_by, approved);
 CREATE TABLE IF NOT EXISTS outputs (release INTEGER PRIMARY KEY, sha256 TEXT);
 CREATE INDEX IF NOT EXISTS outputs_again ON outputs (release, sha256);
-"""  # tables that a ledger of version 4 may lack
+CREATE TABLE IF NOT EXISTS bounds (release INTEGER PRIMARY KEY, person_epsilon REAL, person_delta REAL);
+CREATE INDEX IF NOT EXISTS bounds_again ON bounds (release, person_epsilon, person_delta);
+"""  # tables that a ledger of an older version may lack
 ASKED = """
+CREATE TEMP TABLE waiting (number INTEGER PRIMARY KEY, record BLOB, person BLOB);
 CREATE TEMP TABLE asked (digest BLOB PRIMARY KEY, kind INTEGER, times INTEGER, claimed INTEGER) WITHOUT ROWID;
 CREATE INDEX temp.asked_due ON asked (digest) WHERE times > claimed;
 """
@@ -102,6 +108,8 @@ class Spending:
         per_row: number of times that epsilon is added to the total of a record.
         per_person: number of times that epsilon is added to the total of a person. In a local
             release, epsilon is added that many times for each record of the person.
+        person_epsilon, person_delta: bounds that the release states for one person, for replacing
+            the person's records; None if the release states none.
     """
 
     mechanism: str
@@ -114,6 +122,8 @@ class Spending:
     central: bool = False
     per_row: int = 1
     per_person: int = 1
+    person_epsilon: float | None = None
+    person_delta: float | None = None
 
     @classmethod
     def of(
@@ -132,12 +142,15 @@ class Spending:
             central=central,
             per_row=2 * twice if central and persons else twice,
             per_person=twice,
+            person_epsilon=twice * guarantee.epsilon if central and persons else None,
+            person_delta=0.0 if central and persons else None,
         )
 
     @classmethod
     def of_local(cls, statement: PrivacyStatement) -> "Spending":
         whole, named = statement.whole_guarantee, statement.max_records_per_person is not None
-        return cls.of(whole, statement.mechanism.name, statement.model_sha256, persons=named)
+        spending = cls.of(whole, statement.mechanism.name, statement.model_sha256, persons=named)
+        return replace(spending, person_epsilon=statement.person_epsilon, person_delta=statement.person_delta)
 
     @classmethod
     def of_central(cls, statement: CentralStatement) -> "Spending":
@@ -176,6 +189,8 @@ class LedgerSum:
         person_epsilon: largest total epsilon of a person; infinite if some releases name no
             persons, and None if no release names persons.
         nameless: number of releases that name no persons.
+        spent: pairs of a total epsilon and the number of persons with this total, in order.
+        everywhere: total epsilon of a person who is in no local release.
     """
 
     releases: int
@@ -186,6 +201,8 @@ class LedgerSum:
     persons: int = 0
     person_epsilon: float | None = None
     nameless: int = 0
+    spent: tuple[tuple[float, int], ...] = ()
+    everywhere: float = 0.0
 
 
 class LedgerFile:
@@ -195,15 +212,22 @@ class LedgerFile:
         path: name of the file, which is created if it does not exist.
         key: secret key for digests; with None, only the list of releases can be read.
         seconds: longest time to wait for other runs that use the file.
+        read_only: True to change nothing; a missing file is then read as an empty ledger.
     """
 
     _run = ""  # the current release, which does not count among the earlier ones
 
-    def __init__(self, path: str, *, key: bytes | None, seconds: float = WAIT_SECONDS) -> None:
-        self.path, self.key = path, key
+    def __init__(self, path: str, *, key: bytes | None, seconds: float = WAIT_SECONDS, read_only: bool = False) -> None:
+        self.path, self.key, self.read_only = path, key, read_only
+        absent = read_only and not os.path.lexists(path)
+        place = f"file:{quote(os.fsencode(Path(path).absolute()))}?mode=ro" if read_only else path
         try:
-            _check_file(path)
-            self._database = sqlite3.connect(path, timeout=seconds, isolation_level=None, factory=Database)
+            if not absent:
+                _check_file(path)
+            options: dict[str, Any] = {"timeout": seconds, "isolation_level": None, "factory": Database}
+            self._database = sqlite3.connect(":memory:" if absent else place, uri=read_only, **options)
+            if absent:
+                self._database.executescript(SCHEMA + ADDED)
         except (OSError, sqlite3.Error) as error:
             raise DataError(f"cannot open the ledger {path}: {getattr(error, 'strerror', error)}") from None
         self._database.name(path, f"cannot use the ledger {path}", "restore it, or give another one")
@@ -216,11 +240,16 @@ class LedgerFile:
     def close(self) -> None:
         self._database.close()
 
+    @contextmanager
+    def _transaction(self) -> Iterator[None]:
+        with self._database.transaction("BEGIN" if self.read_only else "BEGIN IMMEDIATE"):
+            yield
+
     def _prepare(self) -> None:
         self._database.run("PRAGMA secure_delete = ON")  # overwrite what is deleted
         self._database.run("PRAGMA temp.journal_mode = MEMORY")
         self._database.run(f"PRAGMA temp.cache_size = -{CACHE_KILOBYTES}")
-        with self._database.transaction():
+        with self._transaction():
             self._check_whole()
             self._execute_each(ASKED)
             if self.key is not None:
@@ -236,7 +265,10 @@ class LedgerFile:
         for table in there.intersection(SMALL_TABLES):
             self._check_tables(table)
         version = self._database.run("SELECT version FROM adept")
-        if version == [(OLDEST_VERSION,)]:
+        older = version in [[(older,)] for older in OLDER_VERSIONS]
+        if older and self.read_only:
+            return
+        if older:
             self._execute_each(ADDED)
             self._database.execute("UPDATE adept SET version = ?", (LEDGER_VERSION,))
         elif version != [(LEDGER_VERSION,)]:
@@ -254,9 +286,9 @@ class LedgerFile:
 
     def _check_key(self, check: bytes) -> None:
         (found,) = self._database.row("SELECT key_check FROM adept")
-        if found is None:
+        if found is None and not self.read_only:
             self._database.execute("UPDATE adept SET key_check = ?", (check,))
-        elif found != check:
+        elif found not in (None, check):
             raise DataError(f"{self.path} was written with another key: give that key with key=FILE")
 
     def _damaged(self) -> DataError:
@@ -300,6 +332,10 @@ class LedgerFile:
         deltas = {number: exact(delta) for number, _, _, delta, _ in releases}
         everywhere_delta = sum((exact(delta) for _, scope, _, delta, _ in releases if scope == EVERYWHERE), Fraction())
         named = [bool(persons) for *_, persons in releases]
+        totals, everybody = Counter[float](), self._everywhere(PERSON_KIND)
+        for (kind, _, _, claims), count in found.items():
+            if kind == PERSON_KIND:
+                totals[round_up(everybody + add_up(spent, claims))] += count
         return LedgerSum(
             releases=len(releases),
             rows=sum(count for (kind, *_), count in found.items() if kind == ROW_KIND),
@@ -309,7 +345,17 @@ class LedgerFile:
             persons=sum(count for (kind, *_), count in found.items() if kind == PERSON_KIND),
             person_epsilon=None if not any(named) else most[PERSON_KIND] if all(named) else math.inf,
             nameless=named.count(False),
+            spent=tuple(sorted(totals.items())),
+            everywhere=round_up(everybody),
         )
+
+    def stated_total(self) -> StatedTotal:
+        """Return the sum of the bounds that the releases state for one person, whoever was in them."""
+        found = self._database.run("SELECT person_epsilon, person_delta FROM releases LEFT JOIN bounds ON release = id")
+        if not found or any(None in bounds for bounds in found):
+            return StatedTotal(len(found))
+        totals = (sum(map(exact, column), Fraction()) for column in zip(*found, strict=True))
+        return StatedTotal(len(found), *map(round_up, totals))
 
     def _every_claim(self) -> Counter[Asked]:
         return group_claims(self._database.run(ALL_FOUND))
@@ -364,13 +410,17 @@ def group_claims(rows: Iterable[tuple[int, int, int, str | None, int]]) -> Count
     """Count the digests with the same kind, use in this run, and earlier claims (``Asked``)."""
     groups: Counter[Asked] = Counter()
     for kind, first, times, found, count in rows:
-        pairs = (claim.split(":") for claim in found.split(",")) if found else ()
-        try:
-            claims = tuple(sorted((int(release), int(often)) for release, often in pairs))
-        except ValueError:
-            raise DataError("the ledger is damaged: restore it, or give another one") from None
-        groups[kind, bool(first), times, claims] += count
+        groups[kind, bool(first), times, claims_of(found)] += count
     return groups
+
+
+def claims_of(found: str | None) -> Claims:
+    """Return the claims of one digest, which a query has joined into one text."""
+    pairs = (claim.split(":") for claim in found.split(",")) if found else ()
+    try:
+        return tuple(sorted((int(release), int(often)) for release, often in pairs))
+    except ValueError:
+        raise DataError("the ledger is damaged: restore it, or give another one") from None
 
 
 def exact(budget: float) -> Budget:

@@ -28,7 +28,7 @@ from pyarrow import types
 
 from adept.data.arrow_types import SeenValues, UnfitValues, fits, read_schema
 from adept.data.column_names import RequiredColumns, missing_column
-from adept.data.corpus import find_label_column, text_of
+from adept.data.corpus import Corpus, find_label_column, text_of
 from adept.data.formats import PlacedRecord, Record
 from adept.data.json_files import NOT_JSON
 from adept.data.labels import INTEGER, USUAL_LABEL_COLUMN, is_missing, label_of, label_set_of, refuse_late_label
@@ -47,12 +47,16 @@ RANDOMISED_TREATMENTS = ("randomized_response", "joint_response")  # treatments 
 
 @dataclass(kw_only=True)
 class ReleaseOptions(FileOptions):
-    """Options of a local release; ``ReleaseRequest`` explains the options about labels."""
+    """Options of a local release; ``ReleaseRequest`` explains the options about labels.
+
+    ``public_texts`` are public texts, some of which are shown with rewrites on the page for approval.
+    """
 
     label_response: RandomizedResponse | JointResponse | None = None
     label_codewords: str = "off"
     label_set: tuple[str, ...] = ()
     label_descriptions: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    public_texts: Corpus | None = None
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -145,6 +149,8 @@ class CheckedRecords:
         labels: public labels that a record may have; None for any label.
         kept: the kept columns, whose values are checked in the records that are not left out.
         written: format of the output; labels that txt cannot hold may be left out.
+
+    The list ``notes`` takes further lines for the holder of the input alone.
     """
 
     def __init__(
@@ -157,7 +163,7 @@ class CheckedRecords:
         kept: "KeptColumns | None" = None,
         written: str = "jsonl",
     ) -> None:
-        self.count, self.first_texts = 0, list[str]()
+        self.count, self.first_texts, self.notes = 0, list[str](), list[str]()
         self._records, self._options, self._label_column = records, options, label_column
         self._kept = kept or KeptColumns()
         self._drops_labels = written == "txt" or options.labels == "drop"
@@ -200,18 +206,24 @@ class CheckedRecords:
             )
         return label
 
+    def discount(self, kept: list[Record], left_out: list[Record]) -> list[Record]:
+        """Return the kept records; no longer count those that the ledger leaves out."""
+        self.count -= len(left_out)
+        self._groups.subtract(record[self._grouped] if self._grouped else None for record in left_out)
+        return kept
+
     @property
     def smallest_group(self) -> int:
         """Number of records with the rarest label, or of all records if labels are not copied."""
-        return min(self._groups.values(), default=0)
+        return min((+self._groups).values(), default=0)
 
     @property
     def lines(self) -> list[str]:
         """Lines of text, for the holder of the input alone, about records that were left out."""
         if not self._persons or not (left_out := self._persons.left_out):
-            return []
+            return self.notes
         exceed = "were left out, as they are beyond max_records_per_person"
-        return [f"{left_out.total()} records of {len(left_out)} persons {exceed}"]
+        return [f"{left_out.total()} records of {len(left_out)} persons {exceed}", *self.notes]
 
 
 class _Persons:

@@ -1,18 +1,19 @@
 """A page for the person who approves a release: one HTML file without scripts, fit for printing.
 
 *Claim*: the page reveals no more about the records than the statement does. *Proof*. The page is a
-function of the statement's fields, of the output's name, and of rewrites of public texts. No record
-of the input contributes to any of these rewrites. QED.
+function of the statement's fields, of options, of the bounds that all releases in the ledger state
+in advance, and of rewrites of public texts. No record of the input contributes to any of these. QED.
 """
 
 import math
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from adept.mechanisms.guarantee import words
-from adept.mechanisms.odds import CANDIDATES, odds_change, risk
+from adept.mechanisms.odds import CANDIDATES, judge, odds_change, risk
 from adept.release.statement.provenance import plain_name
-from adept.release.statement.wording import SHUFFLING_CONDITIONS
+from adept.release.statement.wording import FINE_PRINT, SHUFFLING_CONDITIONS
 
 Json = dict[str, Any]
 LABEL_TREATMENTS: dict[str | None, str] = {
@@ -27,7 +28,28 @@ LABEL_TREATMENTS: dict[str | None, str] = {
 LABELS_IN_TEXTS = "; a text can tell its label, so leaving the label column out later does not hide the labels"
 
 
-def approval_page(described: Json, examples: Sequence[tuple[str, str]], *, title: str, statement: str) -> str:
+@dataclass(frozen=True)
+class StatedTotal:
+    """The sum of the bounds that all releases in a ledger state for one person, whoever was in them.
+
+    ``epsilon`` and ``delta`` are for replacing the person's records; they are None if a release
+    does not limit the records of a person.
+    """
+
+    releases: int
+    epsilon: float | None = None
+    delta: float | None = None
+
+
+def approval_page(
+    described: Json,
+    examples: Sequence[tuple[str, str]],
+    *,
+    title: str,
+    statement: str,
+    about: Sequence[tuple[str, str]] = (),
+    total: StatedTotal | None = None,
+) -> str:
     """Return the page for approval as HTML.
 
     Args:
@@ -35,6 +57,8 @@ def approval_page(described: Json, examples: Sequence[tuple[str, str]], *, title
         title, statement: file names of the output and of the statement, without directories.
         examples: pairs of a public text and its rewrite; in a central release, "" instead of the
             rewrite.
+        about: pairs of a name and a text of the user's own, such as the purpose of the release.
+        total: the total of all releases in the ledger; None without a ledger.
     """
     from jinja2 import Environment, PackageLoader, StrictUndefined
 
@@ -47,9 +71,12 @@ def approval_page(described: Json, examples: Sequence[tuple[str, str]], *, title
         statement=statement,
         said=described,
         central=described["trust"] == "central",
+        about=about,
         done=_list_facts(described),
         guarantee=_state_guarantee(described),
+        total=_state_total(total),
         exposed=_list_exposed(described),
+        fine_print=[fact for fact in described["not_hidden"] if fact in FINE_PRINT],
         examples=examples,
     )
 
@@ -85,7 +112,7 @@ def _state_guarantee(said: Json) -> list[str]:
         f"Suppose a reader has {CANDIDATES:,} candidates for what a record said. They pick the right one in "
         f"{risk(epsilon, delta)}."
     )
-    lines.append(said["composition"])
+    lines += [_judge(said), said["composition"]]
     if said["central_epsilon"] is not None:
         lines.append(
             f"For readers who never see the old order, epsilon is {words(said['central_epsilon'])} and delta "
@@ -100,15 +127,38 @@ def _state_central(said: Json, epsilon: float) -> list[str]:
     return [
         f"Epsilon is {words(epsilon)} for each {said['unit']}, for the file as a whole.",
         f"Whatever a reader knows, the odds that a {said['unit']} {change} {odds_change(epsilon)}.",
+        _judge(said),
         said["composition"],
         "Readers must trust whoever held the file and ran the command.",
     ]
 
 
+def _judge(said: Json) -> str:
+    if said["person_epsilon"] is None:
+        return f"What this means for one record: {judge(said['epsilon'])}. Nothing is said of a person with several records."
+    most = said["max_records_per_person"]
+    who = f"a person with at most {most} record{'s' * (most > 1)}, whose epsilon is {words(said['person_epsilon'])}"
+    return f"What this means for {who}: {judge(said['person_epsilon'])}."
+
+
+def _state_total(total: StatedTotal | None) -> str:
+    if total is None:
+        return "No ledger was kept, so nothing is known of earlier releases."
+    listed = f"The ledger lists {total.releases} release{'s' * (total.releases > 1)}, with this one."
+    if total.epsilon is None:
+        return f"{listed} There is no bound for a person, because not every release limits the records of a person."
+    delta = f", and delta {words(total.delta)}" if total.delta else ""
+    return (
+        f"{listed} For one person, whoever was in them, the releases state at most epsilon {words(total.epsilon)} together{delta}. "
+        f"What this means: {judge(total.epsilon)}."
+    )
+
+
 def _list_exposed(said: Json) -> list[str]:
-    """Return a phrase for each thing that the guarantee does not cover, the most serious first."""
+    """Return a phrase for each thing that an attacker can use, the most serious first."""
     broken = [] if said["holds"] else ["the claim of the mechanism, which is false: the numbers here are the true ones"]
     inexact = [] if said["exact"] else ["rounding errors: the noise is floating point"]
     private = ["the text that the model was trained on, which is PRIVATE"] if said["private_model"] else []
-    copied = sorted(said["not_hidden"], key=lambda fact: not fact.startswith("each record's"))
+    usable = [fact for fact in said["not_hidden"] if fact not in FINE_PRINT]
+    copied = sorted(usable, key=lambda fact: not fact.startswith("each record's"))
     return [*broken, *inexact, *private, *copied]

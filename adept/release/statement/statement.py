@@ -110,6 +110,7 @@ class PrivacyStatement(Statement):
     codebook: dict[str, Any] = field(default_factory=dict)
     max_records_per_person: int | None = None
     excess: str = "refuse"
+    over_limit: str = "refuse"
     shuffled: Shuffled | None = None
     simulated: bool = False
 
@@ -186,13 +187,14 @@ class PrivacyStatement(Statement):
     def neighbours(self) -> str:
         """Description of the pairs of records that the guarantee compares.
 
-        The two records of a pair agree in everything that is copied. With ``excess=drop``, a
-        person's records beyond the allowed number are left out. If a record came from another
-        person instead, this could decide which other records of the two persons are left out. So
-        with ``excess=drop``, only two records of the same person are compared.
+        The two records of a pair agree in everything that is copied. With ``excess=drop`` or
+        ``over_limit=drop``, a person's records beyond the allowed number, or beyond the person's
+        budget, are left out. If a record came from another person instead, this could decide which
+        other records of the two persons are left out. So with these options, only two records of the
+        same person are compared.
         """
         copied = [*(["label"] if self.labels == "copy" else []), *self.kept_columns]
-        whose = f"{ANY_TWO_RECORDS} of the same person" if self.excess == "drop" else ANY_TWO_RECORDS
+        whose = f"{ANY_TWO_RECORDS} of the same person" if "drop" in (self.excess, self.over_limit) else ANY_TWO_RECORDS
         return f"{whose} with the same {' and '.join(copied)}" if copied else whose
 
     @property
@@ -214,6 +216,7 @@ class PrivacyStatement(Statement):
             "label_epsilon": "inf" if self.labels == "copy" else self.label_epsilon,
             "delta": self.guarantee.delta,
             "excess": self.excess if self.max_records_per_person else None,
+            "over_limit": self.over_limit if self.max_records_per_person else None,
             "not_hidden": wording.facts_not_hidden(self),
             "unit": self.guarantee.unit,
             "trust": "shuffled" if self.shuffled else "local",
@@ -349,6 +352,7 @@ def _restate_local(said: Json) -> PrivacyStatement:
         "label_response": response,
         "codebook": said,
         "excess": said["excess"] or "refuse",
+        "over_limit": said["over_limit"] or "refuse",
         "shuffled": shuffling_of(said),
     }
     return PrivacyStatement(**_attributes(PrivacyStatement, said) | computed)

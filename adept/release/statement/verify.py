@@ -22,7 +22,7 @@ from typing import Any
 Json = dict[str, Any]
 Name = str | None
 
-STATEMENT_VERSION = 1
+STATEMENT_VERSION = 2
 """Version of a statement's fields; it rises by one if a field is added, removed or redefined."""
 
 ENDING, WEIGHTS = ".privacy.json", "model.safetensors"
@@ -38,15 +38,16 @@ MAX_BYTES, MAX_BRACKETS, MAX_DEPTH, MAX_NUMBER = 2**25, 2**16, 4, 10**320  # no 
 MAX_DIM, MAX_DIGITS, MAX_BUDGET = 2**11, 1000, 1000  # numbers of a latent; digits of a number; epsilon of a symbol
 FIELDS = (
     "statement_version", "mechanism", "mechanism_options", "claimed_epsilon", "epsilon", "text_epsilon", "label_epsilon",
-    "delta", "person_epsilon", "person_delta", "max_records_per_person", "excess", "holds", "exact", "private_model",
+    "delta", "person_epsilon", "person_delta", "max_records_per_person", "excess", "over_limit", "holds", "exact", "private_model",
     "sensitivity", "scale", "dim", "clip", "clip_norm", "size", "top", "codebook_sha256", "unit", "neighbours",
     "not_hidden", "trust", "records", "shuffled_here", "shuffled_records", "shuffled_smallest", "central_epsilon",
     "central_delta", "samples", "labels", "text_column", "label_column", "kept_columns", "label_set",
     "label_keep_probability", "stands_out", "composition", "training_data", "model_sha256", "model_files", "output_sha256",
     "date", "simulated", "versions", "statement", "certificate",
 )  # fmt: skip
-"""All fields of statements, in order. A field that does not apply is null; ``excess`` is of local statements, and ``stands_out``
-of central ones. ``Statement.values`` derives the fields, and ``check`` compares them with the certificate."""
+"""All fields of statements, in order. A field that does not apply is null; ``DROPS`` are of local statements, and ``stands_out`` of
+central ones. ``Statement.values`` derives the fields, and ``check`` compares them with the certificate."""
+DROPS = ("excess", "over_limit")  # options by which records of persons are left out
 SENTENCES = ("statement", "composition", "not_hidden")
 SHUFFLED = ("shuffled_here", "shuffled_records", "shuffled_smallest", "central_epsilon", "central_delta")
 DECLARED = (
@@ -134,7 +135,7 @@ def _is_small(value: Any, depth: int) -> bool:
 
 def own_fields(central: bool) -> tuple[str, ...]:
     """Return the names of all fields of a central statement, or of any other, in order."""
-    return tuple(name for name in FIELDS if name != ("excess" if central else "stands_out"))
+    return tuple(name for name in FIELDS if name not in (DROPS if central else ("stands_out",)))
 
 
 def _unknown(said: Json) -> list[str]:
@@ -184,7 +185,7 @@ def _implied(said: Json, parts: list[Json]) -> tuple[list[str], list[str]]:
         {"symbols": _symbols, "discrete_laplace": _laplace, "discrete_gaussian": _gaussian}[part["kind"]](said, part)
     told = f"epsilon {float(said['epsilon'])} and delta {float(said['delta'])} for {quoted(said['neighbours'])}"
     latent = ["dim", "clip", "clip_norm"] if symbols else ["dim"] if said["clip"] == "l1" else []
-    others = {"central": ("size", "stands_out"), "shuffled": ("excess", *SHUFFLED), "local": ("excess",)}[said["trust"]]
+    others = {"central": ("size", "stands_out"), "shuffled": (*DROPS, *SHUFFLED), "local": DROPS}[said["trust"]]
     return [f"The numbers imply {told}."], [*DECLARED, *others, *latent]
 
 
@@ -248,10 +249,13 @@ def _relation(said: Json, central: bool) -> None:
     _same(listed, True, "kept_columns must be a list of names, and empty for a central release")
     copied = [*(["label"] if said["labels"] == "copy" else []), *kept]
     if not central:
-        whose = "any two records of the same person" if said.get("excess") == "drop" else "any two records"
+        dropped = "drop" in map(said.get, DROPS)
+        whose = "any two records of the same person" if dropped else "any two records"
         same = f"{whose} with the same {' and '.join(copied)}" if copied else whose
-        known = said.get("excess") in (("refuse", "drop") if said["max_records_per_person"] is not None else (None,))
-        _same(known or not is_ours(said), True, "excess must be refuse or drop, and null without persons")
+        answers = ("refuse", "drop") if said["max_records_per_person"] is not None else (None,)
+        for name in DROPS:
+            known = said.get(name) in answers or not is_ours(said)
+            _same(known, True, f"{name} must be refuse or drop, and null without persons")
         _same(said["neighbours"], same, f"neighbours must be {quoted(same)}, got {quoted(said['neighbours'])}")
     _is(said, "unit", "person" if central and said["max_records_per_person"] is not None else "record")
     _is(said, "private_model", said["training_data"].get("public") is not True)

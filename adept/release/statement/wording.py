@@ -31,6 +31,10 @@ EXCESS_NOT_HIDDEN = (
     "which records were left out because they exceed their person's bound",
     "how many records, up to {most}, a person has",
 )
+OVER_LIMIT_NOT_HIDDEN = (
+    "which records were left out because earlier releases have used the budget of their persons: the absence of a person tells "
+    "that their budget was used"
+)
 TIME_NOT_HIDDEN = (
     "how long a batch of records takes, if somebody sees when rows are written (the time depends on the lengths and "
     "words of the records, and on which of them are equal or similar)"
@@ -50,6 +54,8 @@ CENTRAL_NOT_HIDDEN = (
     "the time that a run takes, if somebody watches it",
     f"a value that damages the whole file ({'; '.join(READING_EXCEPTIONS)})",
 )
+FINE_PRINT = (*NOT_HIDDEN[2:], TIME_NOT_HIDDEN, FIRST_LABEL_NOT_HIDDEN, *CENTRAL_NOT_HIDDEN[1:])
+"""Those facts, among the facts that are not hidden, of which an attacker can hardly make use."""
 OTHER_SPELLING = (
     "For a ledger, another spelling of a text is another record, even if the mechanism reads both alike: it does not add up their "
     "budgets."
@@ -112,12 +118,15 @@ def local_composition(statement: "PrivacyStatement") -> str:
 
 def _describe_bound(statement: "PrivacyStatement") -> str:
     people = statement.max_records_per_person
+    checked = f"The run checked that nobody contributed more than {people} record{'s' * (people != 1)}"
     if statement.excess == "drop":
-        return (
-            f"Each person's first {'record was' if people == 1 else f'{people} records were'} kept, and all later ones were left "
-            "out. So the epsilon of a record compares records of the same person"
-        )
-    return f"The run checked that nobody contributed more than {people} record{'s' * (people != 1)}"
+        kept = "record was" if people == 1 else f"{people} records were"
+        checked = f"Each person's first {kept} kept, and all later ones were left out"
+    if statement.over_limit == "drop":
+        checked += ". A ledger of earlier releases limits each person's budget, and records of persons without budget were left out"
+    if "drop" in (statement.excess, statement.over_limit):
+        checked += ". So the epsilon of a record compares records of the same person"
+    return checked
 
 
 SHUFFLING_CONDITIONS = (
@@ -192,6 +201,7 @@ def facts_not_hidden(statement: "PrivacyStatement") -> list[str]:
     order = [] if statement.shuffled and statement.shuffled.here else ["their order"]
     most, drops = statement.max_records_per_person, statement.excess == "drop"
     rows = [fact.format(most=most) for fact in EXCESS_NOT_HIDDEN] if drops else []
+    rows += [OVER_LIMIT_NOT_HIDDEN] if statement.over_limit == "drop" else []
     time = [TIME_NOT_HIDDEN, *([FIRST_LABEL_NOT_HIDDEN] if statement.by_label else [])]
     return [*NOT_HIDDEN[:2], *order, *NOT_HIDDEN[2:], *rows, *(f"each record's {column}" for column in copied), *time]
 

@@ -28,6 +28,7 @@ from adept.rewriting.expectation import (
     BY_LABEL,
     NO_LABEL_SET,
     adaptation_lines,
+    approval_examples,
     expected_lines,
     floor_lines,
     rows_above_names,
@@ -53,10 +54,12 @@ def given(tmp_path: Path) -> Path:
     return path
 
 
-def released(given: Path, name: str = "out.jsonl", **options: Any) -> tuple[Json, list[Json]]:
+def released(
+    given: Path, name: str = "out.jsonl", public_texts: Corpus | None = None, **options: Any
+) -> tuple[Json, list[Json]]:
     request = ReleaseRequest(**{"epsilon": 4.0} | options)
     rewriter, asked = open_release(request)
-    target = given.with_name(name)
+    target, asked = given.with_name(name), replace(asked, public_texts=public_texts)
     statement = release_file(rewriter, str(given), str(target), options=asked).to_json()
     lines = target.read_text().splitlines()
     return statement, lines if name.endswith(".txt") else [json.loads(line) for line in lines]
@@ -75,7 +78,7 @@ def test_copied_labels_choose_the_codewords_and_the_statement_says_what_that_cos
     assert lines[0] == "The numbers imply epsilon 4.0 and delta 0.0 for 'any two records with the same label'."
 
 
-def test_a_page_for_approval_shows_public_sentences_with_the_nearest_public_label_if_any(
+def test_a_page_for_approval_shows_public_sentences_without_a_label_unless_one_is_given(
     loaded: Any, given: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(type(loaded[0]), "held_out_texts", property(lambda model: TEXTS * 3))
@@ -85,7 +88,11 @@ def test_a_page_for_approval_shows_public_sentences_with_the_nearest_public_labe
     assert "<td>is there a taxi downtown</td>" in page
     released(given, "known.jsonl", report=True, label_set=broad.NAMES)
     known = given.with_name("known.jsonl.report.html").read_text("utf-8")
-    assert "<td>is there a taxi downtown (GroundTransportation)</td>" in known
+    assert "<td>is there a taxi downtown</td>" in known
+    expected = Corpus(TEXTS * 3, ["GroundTransportation"] * 12)
+    released(given, "expected.jsonl", report=True, label_set=broad.NAMES, public_texts=expected)
+    own = given.with_name("expected.jsonl.report.html").read_text("utf-8")
+    assert "<td>is there a taxi downtown (GroundTransportation)</td>" in own
     released(given, "off.jsonl", report=True, label_codewords="off")
     assert "without brackets" not in given.with_name("off.jsonl.report.html").read_text("utf-8")
 
@@ -133,6 +140,24 @@ def test_labels_that_only_the_records_tell_have_no_estimate_by_label_and_a_line_
     lines = expected_lines(rewriter, writer=rewriter.by_label())
     assert lines[:2] == [BY_LABEL, NO_LABEL_SET]
     assert [labels for _, labels in asked] == [None, None]
+
+
+def test_an_example_on_the_page_for_approval_has_the_label_of_its_source_and_none_is_guessed(
+    loaded: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A text about a taxi is near the name GroundTransportation, but nobody said that it has this label."""
+    monkeypatch.setattr(loaded[0], "label_examples", {})
+    monkeypatch.setattr(type(loaded[0]), "held_out_texts", property(lambda model: TEXTS * 3))
+    rewriter, _ = open_release(ReleaseRequest(epsilon=4.0))
+    named = rewriter.by_label(label_set=broad.NAMES)
+    for public in (None, Corpus(TEXTS * 3)):
+        assert {text for text, _ in approval_examples(named, public)} <= set(TEXTS)
+    told = approval_examples(rewriter.by_label({"cheapest_airfare": ["a cheap ticket"]}, label_set=broad.NAMES))
+    assert [text for text, _ in told] == ["a cheap ticket (cheapest_airfare)"]
+    given = approval_examples(named, Corpus(TEXTS * 3, ["X17"] * len(TEXTS) * 3))
+    assert given
+    assert all(text.endswith(" (X17)") for text, _ in given)
+    assert all("(" not in text for text, _ in approval_examples(rewriter))
 
 
 def test_lines_say_from_how_many_rows_on_rewrites_teach_more_than_the_names_of_labels(

@@ -8,10 +8,12 @@ import stat
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
+from typing import Any
 
 import pytest
 from forked import standard_output
 from lost_power import Recorder, State, restore, states
+from made_statements import spending
 
 from adept.errors import DataError
 from adept.mechanisms import SqrtNLaplace
@@ -39,7 +41,7 @@ def given(tmp_path: Path) -> Path:
 
 def appended(path: Path, numbers: range) -> Path:
     with path.open("a") as stream:
-        stream.writelines(json.dumps({"text": f"a fare to {i}", "id": i}) + "\n" for i in numbers)
+        stream.writelines(json.dumps({"text": f"a fare to {i}", "id": i, "who": i // 2}) + "\n" for i in numbers)
     return path
 
 
@@ -229,19 +231,21 @@ def test_a_stream_that_is_complete_is_not_begun_again(rewriter: Rewriter, given:
 
 
 def recorded(
-    rewriter: Rewriter, home: Path, patch: pytest.MonkeyPatch, *, streaming: bool, most: int
+    rewriter: Rewriter, home: Path, patch: pytest.MonkeyPatch, *, streaming: bool, drops: bool, most: int
 ) -> Iterator[tuple[bytes, State]]:
     """Release a file with a ledger, and yield what was visible at every moment with every state of the disk after a power cut."""
     home.mkdir()
     appended(home / "in.jsonl", range(6))
-    Ledger(str(home / "ledger.db"), key=KEY).close()
+    with closing(Ledger(str(home / "ledger.db"), key=KEY)) as ledger:
+        if drops:
+            spend(ledger)
     shown = home.parent / "shown"
     visible = shown if streaming else home / "out.jsonl"
     recorder = Recorder(home, "ledger.db", lambda: visible.read_bytes() if visible.exists() else b"")
     recorder.begin()
     with patch.context() as watched:
         recorder.watch(watched)
-        resumed(rewriter, home, shown, streaming=streaming)
+        resumed(rewriter, home, shown, streaming=streaming, drops=drops)
     rng, before = random.Random(0), None
     for moment in recorder.moments:
         for state in states(moment, rng, most=most):
@@ -249,9 +253,21 @@ def recorded(
                 yield (before := (moment.seen, state))
 
 
-def resumed(rewriter: Rewriter, home: Path, shown: Path, *, streaming: bool) -> PrivacyStatement:
+def spend(ledger: Ledger) -> None:
+    """Spend the whole budget of person 1, and half of the budget of person 2, before the release."""
+    ledger.set_limit(16.0)
+    ledger.identity(text_column="text", person_column="who")
+    ledger.begin("earlier", spending(epsilon=8.0, persons=True), "earlier")
+    ledger.collect_records([{"text": str(i), "who": who} for i, who in enumerate([1, 1, 2])])
+    ledger.claim()
+
+
+def resumed(rewriter: Rewriter, home: Path, shown: Path, *, streaming: bool, drops: bool = False) -> PrivacyStatement:
     kind, place = "jsonl" if streaming else None, str(home / "s.json")
-    options = ReleaseOptions(keep_columns=["id"], format=kind, flush_every=2, statement=place)
+    persons: dict[str, Any] = {"person_column": "who", "max_records_per_person": 2, "over_limit": "drop"}
+    options = ReleaseOptions(
+        keep_columns=["id"], format=kind, flush_every=2, statement=place, **persons if drops else {}
+    )
     target = "-" if streaming else str(home / "out.jsonl")
     with closing(Ledger(str(home / "ledger.db"), key=KEY)) as ledger, standard_output(shown):
         ledger._database.execute("PRAGMA synchronous = OFF")  # this test trusts SQLite
@@ -266,26 +282,30 @@ def resumed(rewriter: Rewriter, home: Path, shown: Path, *, streaming: bool) -> 
         )
 
 
-def check_power_cuts(rewriter: Rewriter, home: Path, patch: pytest.MonkeyPatch, *, streaming: bool, most: int) -> int:
+def check_power_cuts(
+    rewriter: Rewriter, home: Path, patch: pytest.MonkeyPatch, *, streaming: bool, drops: bool, most: int
+) -> int:
     """Resume after a cut at any moment, in up to ``most`` states of the disk for each; returns how many there were."""
-    count, shown = 0, home.parent / "shown"
-    for seen, state in recorded(rewriter, home, patch, streaming=streaming, most=most):
+    count, shown, options = 0, home.parent / "shown", {"streaming": streaming, "drops": drops}
+    kept = [0, 1, 4] if drops else list(range(6))
+    for seen, state in recorded(rewriter, home, patch, **options, most=most):
         patch.setattr(os, "fsync", lambda handle: None)  # once the states are known, nothing need be on the disk
         shutil.rmtree(home)
         restore(state, home)
         if streaming and "s.json" in state[0] and "s.json.journal" not in state[0]:
             with pytest.raises(DataError, match="this release is complete"):
-                resumed(rewriter, home, shown, streaming=streaming)
+                resumed(rewriter, home, shown, **options)
         else:
-            assert resumed(rewriter, home, shown, streaming=streaming).records == 6
+            assert resumed(rewriter, home, shown, **options).records == len(kept)
             complete = (shown if streaming else home / "out.jsonl").read_bytes()
             assert complete.startswith(seen)
-            assert [json.loads(line)["id"] for line in complete.splitlines()] == list(range(6))
+            assert [json.loads(line)["id"] for line in complete.splitlines()] == kept
             names = {"in.jsonl", "ledger.db", "s.json"} | (set() if streaming else {"out.jsonl"})
             assert {path.name for path in home.iterdir()} == names
         with closing(Ledger(str(home / "ledger.db"))) as ledger:
             summed = ledger.sum()
-            assert (summed.releases, summed.rows, summed.epsilon) == (1, 6, 8.0)
+            assert (summed.releases, summed.rows, summed.epsilon) == (2 if drops else 1, 6, 8.0)
+            assert not drops or summed.person_epsilon == 16.0
         count += 1
     return count
 
@@ -330,16 +350,18 @@ def test_a_statement_that_would_take_another_files_place_is_refused_before_anyth
         assert {path: path.read_bytes() for path in tmp_path.iterdir()} == before
 
 
+@pytest.mark.parametrize("drops", [False, True])
 @pytest.mark.parametrize("streaming", [False, True])
 def test_after_a_power_cut_at_any_moment_a_release_goes_on_or_is_complete(
-    rewriter: Rewriter, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, streaming: bool
+    rewriter: Rewriter, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, streaming: bool, drops: bool
 ) -> None:
-    assert check_power_cuts(rewriter, tmp_path / "home", monkeypatch, streaming=streaming, most=4) > 40
+    assert check_power_cuts(rewriter, tmp_path / "home", monkeypatch, streaming=streaming, drops=drops, most=4) > 40
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("drops", [False, True])
 @pytest.mark.parametrize("streaming", [False, True])
 def test_after_a_power_cut_in_any_state_a_release_goes_on_or_is_complete(
-    rewriter: Rewriter, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, streaming: bool
+    rewriter: Rewriter, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, streaming: bool, drops: bool
 ) -> None:
-    assert check_power_cuts(rewriter, tmp_path / "home", monkeypatch, streaming=streaming, most=10**6) > 40
+    assert check_power_cuts(rewriter, tmp_path / "home", monkeypatch, streaming=streaming, drops=drops, most=10**6) > 40

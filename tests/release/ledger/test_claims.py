@@ -357,7 +357,7 @@ def test_an_approval_is_listed_with_its_time_and_only_of_a_complete_release(tmp_
         assert ledger.entries()[1].approved.startswith("M. Roe, ")
 
 
-@pytest.mark.parametrize("table", ["approvals", "outputs"])
+@pytest.mark.parametrize("table", ["approvals", "outputs", "bounds"])
 def test_a_ledger_that_lost_a_table_or_an_index_is_damaged(table: str, tmp_path: Path) -> None:
     for what in (f"INDEX {table}_again", f"TABLE {table}"):
         place = str(tmp_path / f"{what}.db")

@@ -2,22 +2,27 @@
 
 import json
 import re
+from contextlib import closing
 from html import unescape
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
 
 import pytest
-from made_statements import statement
+from made_statements import spending, statement
 from release.statement.test_forged_statements import central
 from tiny import Run
 
 from adept.data.reading import READING_EXCEPTIONS
 from adept.mechanisms import Gaussian, L1Laplace, OriginalLaplace
 from adept.mechanisms.central_counts import ADD_OR_REMOVE, REPLACE, Votes
-from adept.release.statement.approval import approval_page
+from adept.mechanisms.odds import judge
+from adept.release.ledger.claims import Ledger
+from adept.release.ledger.file import Spending
+from adept.release.statement.approval import StatedTotal, approval_page
 from adept.release.statement.shuffled import Shuffled
 from adept.release.statement.statement import PrivacyStatement
+from adept.release.statement.wording import TIME_NOT_HIDDEN
 
 SECRET = "zebra"
 
@@ -141,3 +146,95 @@ def test_where_nothing_is_guaranteed_the_page_says_that_alone() -> None:
     words = said(page(described))
     assert "Nothing is guaranteed: epsilon is infinite." in words
     assert "fold" not in words.partition("What is not covered")[0]
+
+
+def test_the_page_adds_up_what_releases_state_and_never_what_a_person_spent(
+    adept_here: Run, topic_run: Path, tmp_path: Path
+) -> None:
+    """Nobody is in both files, so every person has spent 16; the bound is that of a person who is in all releases."""
+    command = ["rewrite", f"model_dir={topic_run}", "mechanism=learned_codebook", "epsilon=8", "report=true"]
+    command += ["record_columns=[text]", f"ledger={tmp_path}/ledger.db"]
+    persons = ["person_column=who", "max_records_per_person=2"]
+    pages = []
+    for month, options in (("july", persons), ("august", persons), ("may", [])):
+        rows = [{"text": f"{month} {i}", "who": f"{month} {i // 2}"} for i in range(4)]
+        (tmp_path / f"{month}.in.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+        out = f"{tmp_path}/{month}.jsonl"
+        done = adept_here(*command, *options, f"input={tmp_path}/{month}.in.jsonl", f"output={out}")
+        assert done.returncode == 0, done.stderr
+        pages.append(said(Path(f"{out}.report.html").read_text("utf-8")))
+    for html, releases, total in zip(pages, ("1 release,", "2 releases,"), ("16", "32"), strict=False):
+        assert f"The ledger lists {releases} with this one. For one person, whoever was in them" in html
+        assert f"the releases state at most epsilon {total} together." in html
+    assert "The ledger lists 3 releases, with this one. There is no bound for a person" in pages[2]
+    with closing(Ledger(f"{tmp_path}/ledger.db")) as ledger:
+        assert ledger.stated_total() == StatedTotal(3)
+    beside = "".join(path.read_text("utf-8") for path in tmp_path.glob("august.jsonl.*"))
+    assert "most for one person" not in beside
+    done = adept_here(*command[:-2], "ledger=none", f"input={tmp_path}/july.in.jsonl", f"output={tmp_path}/none.jsonl")
+    assert done.returncode == 0
+    assert "No ledger was kept, so nothing is known of earlier releases." in said(
+        (tmp_path / "none.jsonl.report.html").read_text("utf-8")
+    )
+
+
+def test_a_central_release_counts_in_the_total_as_replacing_a_person_needs_it(tmp_path: Path) -> None:
+    """Removing and adding a person costs the epsilon of add_or_remove twice."""
+    with closing(Ledger(str(tmp_path / "ledger.db"), key=b"k" * 32, again=True)) as ledger:
+        for run, neighbours, total in (("a", REPLACE, 1.0), ("b", ADD_OR_REMOVE, 3.0)):
+            guarantee = Votes(epsilon=1.0, neighbours=neighbours, votes_per_person=2).guarantee(persons=True)
+            stated = Spending.of(guarantee, "counts", "", persons=True, central=True)
+            ledger.begin(run, stated, run)
+            ledger.claim()
+            assert ledger.stated_total() == StatedTotal(len(ledger.entries()), total, 0.0)
+        ledger.forget("b")
+        assert ledger.stated_total() == StatedTotal(1, 1.0, 0.0)
+        ledger.begin("c", spending(), "c")  # gets the number of the forgotten one
+        ledger.claim()
+        assert ledger.stated_total() == StatedTotal(2)
+
+
+@pytest.mark.parametrize("epsilon", [0.5, 1.0, 4.0, 8.0, 12.0, 24.0, 40.0, 1000.0])
+def test_the_page_judges_an_epsilon_in_the_words_of_the_guarantees(epsilon: float) -> None:
+    guide = (Path(__file__).parents[3] / "docs" / "guarantees.md").read_text("utf-8")
+    assert f"| {judge(epsilon)} |" in guide
+    words = said(page(statement(mechanism=L1Laplace(epsilon=epsilon / 2), max_records_per_person=2)))
+    assert f"whose epsilon is {epsilon:g}: {judge(epsilon)}." in words
+    words = said(page(statement(mechanism=L1Laplace(epsilon=epsilon))))
+    assert f"What this means for one record: {judge(epsilon)}. Nothing is said of a person" in words
+
+
+def test_what_an_attacker_can_use_stands_apart_from_the_fine_print() -> None:
+    html = page(statement(labels="copy", max_records_per_person=2, excess="drop", over_limit="drop"))
+    usable, fine = unescape(said(html)).partition("What is not covered")[2].split("The fine print:")
+    assert all(fact in usable for fact in ("each record's label", "the absence of a person", "their order"))
+    fine = fine.partition("How the file will look")[0]
+    assert all(fact in fine for fact in (TIME_NOT_HIDDEN, "the place of a record that ends the run with an error"))
+    assert "each record's label" not in fine
+    assert TIME_NOT_HIDDEN not in usable
+    private = unescape(said(page(statement(training_data={"name": "x", "public": False}))))
+    assert "which is PRIVATE" in private.partition("The fine print:")[0]
+
+
+def test_purpose_recipient_and_owner_stand_on_the_page_as_text(
+    adept_here: Run, topic_run: Path, tmp_path: Path
+) -> None:
+    (tmp_path / "in.jsonl").write_text('{"text": "hello", "intent": "fare"}\n')
+    files = [f"model_dir={topic_run}", f"input={tmp_path}/in.jsonl"]
+    about = ["purpose='<b>a chatbot</b>'", "recipient='ACME & Sons'", "owner='J. Doe'"]
+    kinds = {
+        "rewrite": ["epsilon=8", "mechanism=learned_codebook"],
+        "synthesize": ["epsilon=1", "label_set=[fare,flight]"],
+    }
+    for command, options in kinds.items():
+        done = adept_here(
+            command, *files, *options, f"output={tmp_path}/{command}.jsonl", "ledger=none", "report=true", *about
+        )
+        assert done.returncode == 0, done.stderr
+        html = (tmp_path / f"{command}.jsonl.report.html").read_text("utf-8")
+        assert "<b>" not in html
+        assert "purpose <b>a chatbot</b> recipient ACME & Sons owner J. Doe" in unescape(said(html))
+        written = (tmp_path / f"{command}.jsonl.privacy.json").read_text("utf-8")
+        assert not any(word in written for word in ("chatbot", "ACME", "Doe"))
+        refused = adept_here(command, *files, *options, f"output={tmp_path}/other.jsonl", "owner=x")
+        assert (refused.returncode, "owner must be left out without report=true" in refused.stderr) == (2, True)
