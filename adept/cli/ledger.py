@@ -1,6 +1,7 @@
 """``adept ledger``: list the releases in a ledger and the sums of their budgets, or set a limit."""
 
 from contextlib import closing
+from decimal import ROUND_FLOOR, Context
 from pathlib import Path
 
 from adept.cli.config import LedgerConfig
@@ -15,6 +16,7 @@ from adept.release.ledger.identity import key_location, secret_key
 COUNTED = "epsilon for replacing one row; a release without rows counts against every row, as often as times says"
 OTHER_SPELLING = "another row, even if a mechanism reads both alike: their budgets are not added up"
 SHOWN_WITHOUT_KEY = "this file shows in which releases each row and person is, and how many rows a person has in each"
+ROUNDED_DOWN = Context(prec=4, rounding=ROUND_FLOOR)  # what is left
 HEADINGS = ["begun (UTC)", "finished", "mechanism", "epsilon", "times", "delta", "rows", "unit", "model", "output"]
 
 
@@ -82,7 +84,8 @@ def _lines(entries: list[LedgerEntry], summed: LedgerSum, limit: float | None) -
 def _list_left(summed: LedgerSum, limit: float) -> list[tuple[str, str]]:
     totals = [(summed.everywhere, "each person who is in no local release")]
     totals += [(total, f"{count} person{'s' * (count > 1)}") for total, count in summed.spent]
-    return [(f"{max(0.0, limit - total):g}", persons) for total, persons in totals]
+    amounts = [(ROUNDED_DOWN.create_decimal(repr(max(0.0, limit - total))).normalize(), who) for total, who in totals]
+    return [(f"{amount:f}", who) for amount, who in amounts]
 
 
 def _approval(entry: LedgerEntry) -> str:

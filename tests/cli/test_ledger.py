@@ -166,7 +166,11 @@ def test_a_ledger_with_a_limit_lists_how_many_persons_have_how_much_left(
     for month, given in (("july", JULY), ("august", rows)):
         assert release(month, given, *PERSONS[:2]).returncode == 0
     assert "left for a person" not in listed(adept_here, tmp_path)
-    for limit, left in (("20.5", ["20.5", "12.5 3", "4.5 1"]), ("10", ["10", "2 3", "0 1"])):
+    for limit, left in (
+        ("20.5", ["20.5", "12.5 3", "4.5 1"]),
+        ("10", ["10", "2 3", "0 1"]),
+        ("8.12345", ["8.123", "0.1234 3", "0 1"]),
+    ):
         told = adept_here("ledger", f"{tmp_path}/ledger.db", f"limit={limit}").stdout
         lines = told.partition("How much epsilon is left for a person\n")[2].splitlines()
         assert [" ".join(line.partition("person")[0].replace("each", "").split()) for line in lines] == left

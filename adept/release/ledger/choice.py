@@ -91,7 +91,7 @@ class LeftOut:
 
     @property
     def lines(self) -> list[str]:
-        """Return a list with one sentence for the holder of the input alone, or an empty list."""
+        """At most one sentence, for the holder of the input alone."""
         records, persons = len(self.numbers), self.persons
         if not records:
             return []
