@@ -3,6 +3,7 @@
 import importlib
 import sys
 
+from adept.cli import sweep
 from adept.cli.help import check_options, help_text, nearest, write_out
 from adept.cli.process import (
     DONE,
@@ -38,6 +39,7 @@ Usage: adept COMMAND NAME=VALUE ...     adept COMMAND --help     adept --version
 {commands}
 
 For example: adept rewrite input=utterances.txt output=private.txt epsilon=8
+To run train, evaluate, compare or audit once for each of several values: adept train -m seed=0,1,2
 Names of files, columns and labels are taken as you type them; quote only what your shell would interpret.
 
 Exit status:
@@ -77,11 +79,14 @@ def run(command: str, arguments: list[str]) -> int:
     if {"-h", "--help"} & set(arguments):
         show_lines(help_text(command, COMMANDS[command], arguments).splitlines())
         return DONE
+    if sweep.FLAGS & set(arguments):
+        return sweep.main(command, arguments)
     arguments = write_out(command, arguments)
-    check_options(command, arguments)
-    module = importlib.import_module(f"adept.cli.{command}")
-    complete = getattr(module, "complete", list)  # by what is known of the run that is continued
-    config = importlib.import_module("adept.cli.overrides").compose(command, complete(arguments))
+    with sweep.advise(command, arguments):
+        check_options(command, arguments)
+        module = importlib.import_module(f"adept.cli.{command}")
+        complete = getattr(module, "complete", list)  # by what is known of the run that is continued
+        config = importlib.import_module("adept.cli.overrides").compose(command, complete(arguments))
     resume_collection()
     return DONE if config is None else module.main(config) or DONE
 

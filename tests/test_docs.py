@@ -19,7 +19,7 @@ from notebooks import NOTEBOOKS, command_lines, read
 from tiny import Run, tiny_config
 
 from adept.__main__ import COMMANDS
-from adept.cli import train
+from adept.cli import sweep, train
 from adept.cli.help import check_options, config_directory, configuration, help_text, write_out
 from adept.cli.overrides import configure
 from adept.errors import AdeptError
@@ -91,6 +91,8 @@ def compose_line(words: list[str]) -> object:
     """Compose a command's configuration, exactly as the command line does: what must be given must be there."""
     command = words[1]
     GlobalHydra.instance().clear()
+    if sweep.FLAGS & set(words):
+        return sweep.plan(command, words[2:])
     arguments = write_out(command, words[2:])
     check_options(command, arguments)
     return configure(command, arguments)

@@ -350,6 +350,19 @@ class AuditConfig:
 
 
 @dataclass
+class SweepOptions:
+    """Several runs, with -m: each list of values A,B or range(1,10) multiplies the number of runs."""
+
+    sweep_dir: str | None = None
+    """Directory of the numbered runs and of their table sweep.csv. With null, the name is made from
+    the options, so that a repeated command continues its sweep."""
+    objective: str | None = None
+    """Number of each run that the table shows: a field of result.json, or a column of metrics.csv
+    (train) or results.csv (compare). With null, it is validation_loss, accuracy or
+    certified_epsilon."""
+
+
+@dataclass
 class EvaluateConfig(ReadingOptions):
     """Configuration of ``adept evaluate``."""
 

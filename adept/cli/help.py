@@ -76,6 +76,17 @@ def mechanism_options(name: str) -> list[Option]:
     return [option for option in found if option.name.split(".")[1] not in FROM_ELSEWHERE]
 
 
+def sweep_options(command: str) -> list[Option]:
+    """Return the options that a command has beside ``-m``."""
+    from adept.cli import config, sweep
+
+    return (
+        list(options_of(config.SweepOptions, heading=_summary(config.SweepOptions)))
+        if command in sweep.SWEEPING
+        else []
+    )
+
+
 def options_of(schema: type[Any], *, prefix: str = "", heading: str = "") -> Iterator[Option]:
     """Yield the fields of a dataclass, of its base classes, and of dataclasses in its fields."""
     lines, classes = _source(schema.__module__)
@@ -201,6 +212,7 @@ def help_text(command: str, sentence: str, arguments: list[str]) -> str:
     """Return a command's help; ``mechanism=NAME`` adds the options of this mechanism."""
     chosen = [argument.partition("=")[2] for argument in arguments if argument.startswith("mechanism=")]
     listed = [*options(command), *(option for name in chosen for option in mechanism_options(name))]
+    listed += sweep_options(command)
     width = max(72, min(120, shutil.get_terminal_size((100, 24)).columns))
     usage = re.findall(r"^# (adept .+)$", (config_directory() / f"{command}.yaml").read_text("utf-8"), re.MULTILINE)
     parts = [f"adept {command}: {sentence}", "\n".join(f"  {line}" for line in usage), NOTE.format(command=command)]

@@ -3,8 +3,9 @@
 import json
 import math
 import sys
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
+from typing import Any
 
 from adept.cli.config import TrainConfig
 from adept.cli.console import show, warn, write_json
@@ -109,6 +110,13 @@ def _train(config: TrainConfig, splits: dict[str, Corpus], directory: Path, chec
     (directory / MODEL / "README.md").write_text(model_card(model, metrics=metrics), "utf-8")
     write_json(result, directory / RESULT)
     return result
+
+
+def result_key(config: TrainConfig) -> dict[str, Any]:
+    """Return what decides a training's result: mechanisms that differ in the release alone have one key."""
+    kind, noisy = config.mechanism.kind, config.training.epsilon is not None
+    used = replace(config, output_dir="", mechanism=config.mechanism if noisy else None)
+    return asdict(used) | {"clip": kind.clip, "content": config.training.for_mechanism(kind).content.kind}
 
 
 def _labelled(name: str, splits: dict[str, Corpus]) -> Corpus:
