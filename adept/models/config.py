@@ -64,6 +64,12 @@ class ModelConfig:
                 raise ConfigurationError(f"model.{name} must be in [0, 1), got {printable(value)}")
         check_between(*CLIP_NORMS, **{"model.clip_norm": self.clip_norm})
 
+    @property
+    def network_sizes(self) -> dict[str, Any]:
+        """The arguments that the network takes from this configuration."""
+        names = ("embedding_dim", "hidden_dim", "latent_dim", "clip_norm", "dropout", "word_dropout")
+        return {name: getattr(self, name) for name in names}
+
 
 @dataclass(frozen=True)
 class TrainingData:

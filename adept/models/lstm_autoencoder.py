@@ -12,7 +12,6 @@ Shapes: B records, T tokens, n latent dimensions, E embedding dimensions, H hidd
 
 import math
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
 
 import torch
 from torch import Tensor, nn
@@ -21,9 +20,6 @@ from torch.nn.utils.rnn import pad_sequence
 from adept.mechanisms import Mechanism
 from adept.mechanisms.clip_to_grid import clip_latents
 from adept.models.tokenizer import END, PAD, START, UNKNOWN  # 3, 0, 2 and 1: ids of tokens that are no words
-
-if TYPE_CHECKING:
-    from pytorch_lightning import LightningModule
 
 ROWS = 64  # rows of every matrix product at release; a smaller batch is filled up
 REGISTER_FLOATS = 16  # floats in a vector register
@@ -72,7 +68,7 @@ class Adept(nn.Module):
 
     def encode(self, tokens: Tensor) -> Tensor:
         """Return the latents (B, n) of tokens (B, T), clipped by Eq. 9 to r * min(1, C / ||r||)."""
-        return clip_latents(self.read(tokens), clip=self.clip, clip_norm=self.clip_norm)
+        return clip_latents(self.read(tokens).float(), clip=self.clip, clip_norm=self.clip_norm)
 
     def loss(self, tokens: Tensor, randomise: Callable[[Tensor], Tensor] | None = None) -> Tensor:
         """Return the reconstruction loss of tokens (B, T), which end with END, in nats per token.
@@ -113,9 +109,9 @@ class Adept(nn.Module):
         return latents
 
     def autocast(self) -> torch.autocast:
-        """Return a context manager: training inside it uses bfloat16 if the CPU has AMX units."""
-        fast = bool(torch.cpu.get_capabilities().get("amx_bf16", False))
-        return torch.autocast("cpu", torch.bfloat16, enabled=self.training and fast)
+        """Return a context manager: inside it, training on a CPU with AMX units, or a Trainer that asks, uses bfloat16."""
+        fast = self.training and bool(torch.cpu.get_capabilities().get("amx_bf16", False))
+        return torch.autocast("cpu", torch.bfloat16, enabled=fast or torch.is_autocast_enabled("cpu"))
 
     def initial_state(self, latents: Tensor) -> State:
         hidden, cell = torch.tanh(multiply(self.to_state, self.scale(latents))).chunk(2, dim=1)
@@ -239,44 +235,7 @@ def noise_between(mechanism: Callable[[float], Mechanism], low: float, high: flo
     return randomise
 
 
-def rate_factor(max_epochs: int | None) -> Callable[[int], float]:
-    """Return the factor of the learning rate after each number of epochs; it falls linearly to zero."""
-    return lambda epoch: max(0.0, 1 - epoch / (max_epochs or 1))
-
-
-def lightning_module(
-    model: Adept,
-    *,
-    learning_rate: float = 2e-3,
-    weight_decay: float = 0.0,
-    randomise: Callable[[Tensor], Tensor] | None = None,
-) -> "LightningModule":
-    from pytorch_lightning import LightningModule  # takes two seconds
-
-    class Training(LightningModule):
-        """Train by AdamW on the reconstruction loss; the learning rate falls linearly to zero."""
-
-        def __init__(self) -> None:
-            super().__init__()
-            self.model = model
-
-        def training_step(self, tokens: Tensor) -> Tensor:
-            return self._logged(tokens, "train_loss")
-
-        def validation_step(self, tokens: Tensor, batch_idx: int) -> None:
-            """Log the loss, with the same noise in every epoch, to make epochs comparable."""
-            with torch.random.fork_rng():
-                torch.manual_seed(batch_idx)
-                self._logged(tokens, "validation_loss")
-
-        def _logged(self, tokens: Tensor, name: str) -> Tensor:
-            loss, size = model.loss(tokens, randomise), int((tokens != PAD).sum())
-            self.log(name, loss, on_epoch=True, on_step=False, batch_size=size, prog_bar=True)
-            return loss
-
-        def configure_optimizers(self) -> Any:
-            optimizer = torch.optim.AdamW(model.parameters(), lr=learning_rate, weight_decay=weight_decay, fused=True)
-            falling = torch.optim.lr_scheduler.LambdaLR(optimizer, rate_factor(self.trainer.max_epochs))
-            return {"optimizer": optimizer, "lr_scheduler": falling}
-
-    return Training()
+def pad(rows: Sequence[Sequence[int]], *, length: int | None = None) -> Tensor:
+    """Return rows of ids as one tensor (B, T), padded to ``length`` or else to the longest row."""
+    length = length or max(map(len, rows))
+    return torch.tensor([[*row, *[PAD] * (length - len(row))] for row in rows])

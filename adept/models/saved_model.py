@@ -14,11 +14,11 @@ from adept.errors import ConfigurationError, ModelError, printable
 from adept.mechanisms.clip_to_grid import NORM_ORDER
 from adept.mechanisms.policy import Lists
 from adept.models.config import MAX_VOCABULARY, TOPICS, ModelConfig, TrainingData
-from adept.models.lstm_autoencoder import Adept
-from adept.models.tokenizer import FIRST_LABEL, MAX_LABELS, PAD, UNKNOWN, join_words
+from adept.models.lstm_autoencoder import Adept, pad
+from adept.models.tokenizer import FIRST_LABEL, MAX_LABELS, UNKNOWN, join_words
 from adept.models.topics import TopicEncoder
-from adept.models.untrusted_files import MAX_NUMBER, Shape, corrupt, is_moderate, read_json, read_tensors
-from adept.ranges import check_integer
+from adept.models.untrusted_files import Shape, corrupt, read_json, read_tensors
+from adept.ranges import MAX_NUMBER, check_integer, is_moderate
 from adept.torch_defaults import usual_torch
 
 if TYPE_CHECKING:
@@ -50,15 +50,7 @@ class Autoencoder(Adept):
         if clip not in NORM_ORDER:
             raise ConfigurationError(f"clip must be one of {', '.join(NORM_ORDER)}, got {clip}")
         super().__init__(
-            vocabulary_size=vocabulary_size,
-            embedding_dim=config.embedding_dim,
-            hidden_dim=config.hidden_dim,
-            latent_dim=config.latent_dim,
-            clip=clip,
-            clip_norm=config.clip_norm,
-            dropout=config.dropout,
-            word_dropout=config.word_dropout,
-            encoder=config.encoder != TOPICS,
+            vocabulary_size=vocabulary_size, clip=clip, encoder=config.encoder != TOPICS, **config.network_sizes
         )
         self.config, self.vocabulary_size, self.labels = config, vocabulary_size, labels
         self.training_data = training_data or TrainingData()
@@ -204,12 +196,6 @@ def _build(kind: type[Autoencoder], description: dict[str, Any], path: Path) -> 
 
 def _are_texts(given: Any) -> bool:
     return isinstance(given, list) and all(isinstance(text, str) for text in given)
-
-
-def pad(rows: Sequence[Sequence[int]], *, length: int | None = None) -> Tensor:
-    """Return rows of ids as one tensor (B, T), padded to ``length`` or else to the longest row."""
-    length = length or max(map(len, rows))
-    return torch.tensor([[*row, *[PAD] * (length - len(row))] for row in rows])
 
 
 def write_tensors(path: Path, tensors: dict[str, Tensor], *, precision: str = "float32") -> None:

@@ -4,12 +4,10 @@ import hashlib
 import json
 import logging
 import math
-import random
 import sys
 import time
 import warnings
-import zipfile
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable
 from dataclasses import asdict, replace
 from functools import partial
 from pathlib import Path
@@ -22,10 +20,8 @@ from lightning_fabric.utilities.rank_zero import rank_zero_only
 from pytorch_lightning.callbacks import Callback, EarlyStopping, ModelCheckpoint, RichProgressBar
 from pytorch_lightning.loggers import CSVLogger
 from torch import Tensor
-from torch.utils.data import DataLoader, Dataset, Sampler
 
 from adept.data.corpus import Corpus
-from adept.errors import ConfigurationError, DataError, printable
 from adept.models.codebooks import draw_codewords, fit_topics, learn_codes
 from adept.models.config import (
     BEST,
@@ -38,16 +34,14 @@ from adept.models.config import (
     TrainingConfig,
     TrainSpec,
 )
-from adept.models.lstm_autoencoder import lightning_module, noise_between, rate_factor
-from adept.models.saved_model import MAX_HELD_OUT, Autoencoder, pad
+from adept.models.lightning import AdeptModule, UtteranceDataModule, rate_factor
+from adept.models.lstm_autoencoder import noise_between
+from adept.models.resumption import STOPPING, resume_run
+from adept.models.saved_model import MAX_HELD_OUT, Autoencoder
 from adept.models.tokenizer import Tokenizer
 from adept.models.topics import supported_topics
-from adept.models.untrusted_files import is_moderate
 from adept.models.word_vectors import Lexicon
 from adept.torch_defaults import usual_torch
-
-POOL_BATCHES = 50  # batches whose records are sorted by length together
-STOPPING = EarlyStopping("validation_loss").state_key  # in checkpoints
 
 
 @usual_torch()
@@ -56,7 +50,7 @@ def train_model(
 ) -> tuple[Autoencoder, Tokenizer, FitResult]:
     """Train a tokenizer and a model, from scratch or from the checkpoint ``resume``; save both."""
     first = train.take(range(min(len(train), spec.training.most or len(train))))
-    spec, _ = resume_run(replace(spec, model=_sizes(spec, texts=len(train))), first, resume)
+    spec, _ = _resumed(replace(spec, model=_sizes(spec, texts=len(train))), first, resume)
     lightning.seed_everything(spec.seed, verbose=False)
     tokenizer = _tokenizer(train, spec, checkpoints=output_dir / CHECKPOINTS, resume=resume)
     model = Autoencoder(
@@ -110,11 +104,10 @@ def fit(
     resume: Path | None = None,
 ) -> FitResult:
     """Train a model in place, keep the weights with the least validation loss, and write logs."""
-    spec, done = resume_run(spec, train, resume, model)
+    spec, done = _resumed(spec, train, resume, model)
     config, length = spec.training, model.config.max_length
     rows, unseen = (tokenizer.encode_corpus(corpus, max_length=length) for corpus in (train, validation))
-    loader = token_loader(rows, batch_size=config.batch_size, seed=spec.seed)
-    judge = token_loader(unseen, batch_size=4 * config.batch_size)
+    data = UtteranceDataModule(rows, unseen, batch_size=config.batch_size, seed=spec.seed)
     save = partial(ModelCheckpoint, output_dir / CHECKPOINTS, enable_version_counter=False)
     best = save(filename="best", monitor="validation_loss")
     callbacks = [
@@ -124,12 +117,19 @@ def fit(
         Origin(origin_of(spec, train), config),
     ]
     trainer = make_trainer(spec.trainer, output_dir, callbacks, gradient_clip=config.gradient_clip)
-    task = lightning_module(
-        model, learning_rate=config.learning_rate, weight_decay=config.weight_decay, randomise=randomiser(model, spec)
+    task = AdeptModule(
+        vocabulary_size=model.vocabulary_size,
+        clip=model.clip,
+        encoder=model.config.encoder != TOPICS,
+        **model.config.network_sizes,
+        learning_rate=config.learning_rate,
+        weight_decay=config.weight_decay,
+        network=model,
+        randomise=randomiser(model, spec),
     )
     begin = time.monotonic()
     with quiet_lightning():
-        trainer.fit(task, loader, judge, ckpt_path=resume, weights_only=True)
+        trainer.fit(task, datamodule=data, ckpt_path=resume, weights_only=True)
     seconds, epochs = time.monotonic() - begin, trainer.current_epoch - done
     content = torch.load(output_dir / CHECKPOINTS / BEST, weights_only=True)
     task.load_state_dict(content["state_dict"])
@@ -155,59 +155,10 @@ def origin_of(spec: TrainSpec, train: Corpus) -> dict[str, Any]:
     }
 
 
-def resume_run(
-    spec: TrainSpec, train: Corpus, checkpoint: Path | None, model: Autoencoder | None = None
+def _resumed(
+    spec: TrainSpec, train: Corpus, resume: Path | None, model: Autoencoder | None = None
 ) -> tuple[TrainSpec, int]:
-    """Return the specification of a run, and the number of epochs that it has already finished.
-
-    A resumed model counts as public only if the text of every run that trained it was public.
-    Raises DataError if the checkpoint is damaged, or belongs to a run with another text, clip,
-    label set or model size. Raises ConfigurationError if the checkpoint's run already has more
-    epochs than ``spec`` asks for. If it has as many, or ended for lack of patience, no epoch is left.
-    """
-    if checkpoint is None:
-        return spec, 0
-    content = _read_checkpoint(checkpoint)
-    _read_checkpoint(checkpoint.parent / BEST)
-    origin, ours = content["origin"], origin_of(spec, train)
-    if other := [name for name in ours if name != "public" and origin.get(name) != ours[name]]:
-        raise DataError(
-            f"resume_from must be a run with the same text, clip, labels and sizes, got another {printable(other[0])}: "
-            "give what that run was given, or train a new model"
-        )
-    if model is not None and _shapes(content["state_dict"]) != _shapes(model.state_dict(prefix="model.")):
-        raise DataError(f"cannot resume from {checkpoint} (its weights do not fit): train a new model")
-    done = content["epoch"] + 1
-    if spec.trainer.max_epochs < done:
-        raise ConfigurationError(
-            f"trainer.max_epochs must be at least the {done} epochs that are done, got {spec.trainer.max_epochs}"
-        )
-    stopped = content["callbacks"][STOPPING]["wait_count"] >= spec.training.patience
-    trainer = replace(spec.trainer, max_epochs=done) if stopped else spec.trainer
-    public = spec.training_data.public and origin.get("public") is True
-    return replace(spec, trainer=trainer, training_data=replace(spec.training_data, public=public)), done
-
-
-def _shapes(weights: dict[str, Any]) -> dict[str, tuple[int, ...]]:
-    return {name: tuple(tensor.shape) for name, tensor in weights.items()}
-
-
-def _read_checkpoint(path: Path) -> dict[str, Any]:
-    try:
-        with zipfile.ZipFile(path) as archive:
-            if archive.testzip() is not None:
-                raise ValueError
-        content: dict[str, Any] = torch.load(path, map_location="cpu", weights_only=True)
-        parts = [(content["epoch"], int), (content["origin"], dict), (content["state_dict"], dict)]
-        parts.append((content["callbacks"][STOPPING]["wait_count"], int))
-        if not all(isinstance(part, kind) for part, kind in parts):
-            raise TypeError
-        if not all(isinstance(weights, Tensor) and is_moderate(weights) for weights in content["state_dict"].values()):
-            raise ValueError
-    except Exception as error:  # noqa: BLE001 - a damaged archive or pickle can raise anything
-        reason = type(error).__name__
-        raise DataError(f"cannot resume from {path} ({reason}): give a run with checkpoints/{path.name}") from None
-    return content
+    return resume_run(spec, origin_of(spec, train), resume, model) if resume else (spec, 0)
 
 
 class Origin(Callback):
@@ -277,37 +228,3 @@ class quiet_lightning(warnings.catch_warnings):  # noqa: N801 - used like a func
         warnings.filterwarnings("ignore", module=r"pytorch_lightning|lightning_fabric")
         for name in ("pytorch_lightning", "lightning.pytorch", "lightning.fabric"):
             logging.getLogger(name).setLevel(logging.ERROR)
-
-
-def length_batches(lengths: Sequence[int], *, batch_size: int, seed: int | str) -> list[list[int]]:
-    rng = random.Random(seed)
-    order = list(range(len(lengths)))
-    rng.shuffle(order)
-    pool = POOL_BATCHES * batch_size
-    pools = [sorted(order[i : i + pool], key=lengths.__getitem__) for i in range(0, len(order), pool)]
-    batches = [chunk[i : i + batch_size] for chunk in pools for i in range(0, len(chunk), batch_size)]
-    rng.shuffle(batches)
-    return batches
-
-
-class LengthBatchSampler(Sampler[list[int]]):
-    """A sampler of batches of texts of similar length, in an order given by seed and epoch."""
-
-    def __init__(self, lengths: Sequence[int], *, batch_size: int, seed: int | None = None) -> None:
-        self.lengths, self.batch_size, self.seed, self.epoch = lengths, batch_size, seed, 0
-        self.sampler = self  # where Lightning looks for set_epoch
-
-    def set_epoch(self, epoch: int) -> None:
-        self.epoch = epoch
-
-    def __len__(self) -> int:
-        return math.ceil(len(self.lengths) / self.batch_size)
-
-    def __iter__(self) -> Iterator[list[int]]:
-        seed = "fixed" if self.seed is None else f"seed {self.seed}, epoch {self.epoch}"
-        return iter(length_batches(self.lengths, batch_size=self.batch_size, seed=seed))
-
-
-def token_loader(rows: list[list[int]], *, batch_size: int, seed: int | None = None) -> DataLoader[list[int]]:
-    sampler = LengthBatchSampler([len(row) for row in rows], batch_size=batch_size, seed=seed)
-    return DataLoader(cast("Dataset[list[int]]", rows), batch_sampler=sampler, collate_fn=pad)

@@ -13,8 +13,8 @@ from adept.mechanisms import L1Laplace
 from adept.models import decoding as decoding_module
 from adept.models.config import DecodingConfig
 from adept.models.decoding import decode
-from adept.models.lstm_autoencoder import ROWS, Adept, multiply, noise_between, step
-from adept.models.saved_model import Autoencoder, pad
+from adept.models.lstm_autoencoder import ROWS, Adept, multiply, noise_between, pad, step
+from adept.models.saved_model import Autoencoder
 from adept.models.tokenizer import END, FIRST_LABEL, PAD, START, UNKNOWN
 
 
