@@ -39,7 +39,6 @@ SMALL = [
     "data.sizes=[300,60,60]",
     "model.hidden_dim=32",
     "model.embedding_dim=16",
-    "model.latent_dim=8",
     "trainer.max_epochs=1",
 ]
 

@@ -24,6 +24,13 @@ PRINTING = ("--cfg", "job")  # words that print all values as they are set
 REQUIRED: Any = "???"  # the default of what must be given, as OmegaConf writes it
 HEADING = re.compile(r" +# --- (.+)")  # a line above the first of some fields
 ATTRIBUTE = re.compile(r"^ *(\w+): (.+?)(?=\n *\w+: |\n\n|\Z)", re.MULTILINE | re.DOTALL)  # in a class's docstring
+NO_OPTION = re.compile(r"ClassVar|dict\[")  # annotations of fields that no option sets as a whole
+OPEN_GROUPS = ("trainer", "logger", "callbacks")  # whose options have Lightning's names
+SEVERAL = ("logger", "callbacks")  # groups of which a run may have several
+PARTS = (
+    "Parts of Lightning, whose options have Lightning's names: trainer.precision=bf16-mixed, logger.wandb.offline=true"
+)
+HEADINGS = {"logger": PARTS, "callbacks": PARTS, "experiment": "A recipe, which sets several options"}
 INDENT = 30
 NEAR = 0.75  # least similarity, from 0 to 1, of a name that a message proposes to the name that was typed
 PLACEHOLDERS = {"str": "TEXT", "int": "N", "float": "X", "bool": "true|false", "group": "NAME"}
@@ -50,8 +57,12 @@ def options(command: str) -> list[Option]:
     for group, default in groups(command).items():
         choice = f"{' | '.join(names(group, command))}."
         place = next((i for i, option in enumerate(found) if option.name.split(".")[0] == group), len(found))
-        heading = found[place].heading if place < len(found) else "A recipe, which sets several options"
-        sentence = f"One of these names: {choice}"
+        heading = found[place].heading if place < len(found) else HEADINGS[group]
+        sentence = (
+            f"One of these names, or several in [A,B]: {choice}"
+            if group in SEVERAL
+            else f"One of these names: {choice}"
+        )
         if place < len(found) and found[place].name == group:  # a mechanism
             sentence = f"{found.pop(place).sentence.rstrip('.')}: {choice}"
         found.insert(place, Option(group, heading, sentence, default, "group"))
@@ -94,7 +105,7 @@ def options_of(schema: type[Any], *, prefix: str = "", heading: str = "") -> Ite
     described = dict(ATTRIBUTE.findall(inspect.cleandoc(schema.__doc__ or "").partition("Attributes:")[2]))
     for before, line, after in zip(body, body[1:], [*body[2:], None], strict=False):
         match line:
-            case ast.AnnAssign(target=ast.Name(id=name), annotation=kind) if "ClassVar" not in ast.unparse(kind):
+            case ast.AnnAssign(target=ast.Name(id=name), annotation=kind) if not NO_OPTION.match(ast.unparse(kind)):
                 found = map(HEADING.fullmatch, lines[before.end_lineno or 0 : line.lineno - 1])
                 heading = next((match[1] for match in found if match), heading)
                 field = schema.__dataclass_fields__[name]
@@ -183,18 +194,35 @@ def check_options(command: str, arguments: list[str]) -> None:
             )
         if inside := [option for option in known if option.startswith(f"{name}.") and name not in known]:
             raise ConfigurationError(f"{name} must be set by its options, got {argument}: write {inside[0]}=...")
-        if name not in known and not (name.startswith("mechanism.") and "mechanism" in known):
+        if name not in known and not _is_inside(name, known):
             meant = _meant(name, known) or f": adept {command} --help lists its options"
             raise ConfigurationError(f"{command} has no option {name}{meant}")
         if name in groups(command) and value != "null":
             choices = names(name, command)
-            if value not in choices:
-                got = f"{value or 'nothing'}{_meant(value, choices)}"
+            several = name in SEVERAL and value.startswith("[") and value.endswith("]")
+            chosen = [item.strip() for item in value[1:-1].split(",")] if several else [value]
+            if wrong := next((item for item in chosen if item not in choices), None if chosen else ""):
+                got = f"{wrong or 'nothing'}{_elsewhere(name, wrong) or _meant(wrong, choices)}"
                 raise ConfigurationError(f"{name} must be one of {', '.join(choices)}, got {got}")
     own = [name for name in given if name.startswith("mechanism.")]
     for one, others in {"epsilon": {"mechanism.epsilon"}, "foreign": {"mechanism", *own}}.items():
         if one in given and (both := others.intersection(given)):
             raise ConfigurationError(f"{one} must be given once, got {one} and {min(both)}: leave one out")
+
+
+def _elsewhere(group: str, value: str) -> str:
+    """Return the words that name the command of an experiment; none for another group or value."""
+    path = config_directory() / group / f"{value}.yaml"
+    if group != "experiment" or not re.fullmatch(r"\w+", value) or not path.is_file():
+        return ""
+    users = re.findall(r"^# adept (\w+) ", path.read_text("utf-8"), re.MULTILINE)
+    return f": it belongs to adept {users[0]}, so write adept {users[0]} experiment={value}"
+
+
+def _is_inside(name: str, known: list[str]) -> bool:
+    """Return True if a name belongs to a group whose own options are checked when they are read."""
+    group, dot, rest = name.partition(".")
+    return bool(dot and rest and group in known and group in ("mechanism", *OPEN_GROUPS))
 
 
 def nearest(name: str, known: Iterable[str]) -> str | None:

@@ -22,12 +22,13 @@ import yaml
 from hydra.core.config_store import ConfigStore
 from omegaconf import MISSING, OmegaConf
 
-from adept.cli.help import FROM_ELSEWHERE, PRINTING, config_directory, configuration, groups
+from adept.cli.help import FROM_ELSEWHERE, OPEN_GROUPS, PRINTING, config_directory, configuration, groups
 from adept.cli.process import interrupt_on_signals, show_lines
 from adept.data.labels import FROM_FILE
 from adept.errors import ConfigurationError, printable
 from adept.mechanisms import BY_NAME
 from adept.mechanisms.base import MechanismChoice
+from adept.models.config import TrainerConfig
 
 # Options that name files or directories: a leading ~/ is the home directory, as in a shell
 FILES = {"input", "output", "statement", "expect", "schema", "key", "ledger", "approve", "label_descriptions"}
@@ -64,7 +65,10 @@ def configure(command: str, arguments: list[str]) -> Any:
         own = values["mechanism"]
         own = {name: value for name, value in own.items() if name not in FROM_ELSEWHERE or value != MISSING}
         values["mechanism"] = MechanismChoice(kind, own.pop("epsilon", None), own.pop("clip_norm", None), own)
-    return _build(configuration(command), values)
+    config = _build(configuration(command), values)
+    if hasattr(config, "refuse_overridden"):
+        config.refuse_overridden({argument.partition("=")[0] for argument in arguments})
+    return config
 
 
 def read_values(command: str, arguments: list[str]) -> tuple[dict[str, Any], Any]:
@@ -81,6 +85,10 @@ def read_values(command: str, arguments: list[str]) -> tuple[dict[str, Any], Any
     own = {name: hint for name, hint in _hints(kind, "mechanism.") if hint is not Any}
     hints = dict(_hints(schema)) | own
     for name, text in given.items():
+        group, *inside = name.split(".")
+        if name not in hints and group in OPEN_GROUPS:
+            _set_part(values, group, inside, text)
+            continue
         if name not in hints:
             raise ConfigurationError(
                 f"{kind.name} has no option {name}: its options are {', '.join(own)}"
@@ -89,7 +97,37 @@ def read_values(command: str, arguments: list[str]) -> tuple[dict[str, Any], Any
             )
         *path, last = name.split(".")
         reduce(dict.__getitem__, path, values)[last] = read_value(name, hints[name], text)
+    _move_trainer_options(values)
     return values, kind
+
+
+def _set_part(values: dict[str, Any], group: str, inside: list[str], text: str) -> None:
+    """Set an option of a part of Lightning, such as ``logger.wandb.offline``."""
+    from adept.cli.parts import read_scalar
+
+    if len(inside) != (1 if group == "trainer" else 2) or not all(inside):
+        raise ConfigurationError(
+            f"an option of {group} is written {group}.NAME.OPTION, got {'.'.join([group, *inside])}"
+        )
+    place = values[group]
+    for name in inside[:-1]:
+        if not isinstance(place.setdefault(name, {}), dict):
+            place[name] = {}
+        place = place[name]
+    place[inside[-1]] = read_scalar(text)
+
+
+def _move_trainer_options(values: dict[str, Any]) -> None:
+    """Move options of Lightning's own Trainer to ``lightning``, and check their names."""
+    if "lightning" not in values:
+        return
+    known = TrainerConfig.__dataclass_fields__
+    values["lightning"] = {name: value for name, value in values["trainer"].items() if name not in known}
+    values["trainer"] = {name: value for name, value in values["trainer"].items() if name in known}
+    if values["lightning"]:
+        from adept.cli.parts import check_trainer  # imports Lightning
+
+        check_trainer(values["lightning"])
 
 
 def register(command: str) -> None:
@@ -97,7 +135,10 @@ def register(command: str) -> None:
 
     The fields ``epsilon`` and ``clip_norm`` of a mechanism stay unset.
     """
-    ConfigStore.instance().store(name=f"schema_{command}", node=configuration(command))
+    schema = OmegaConf.structured(configuration(command))
+    if "lightning" in schema:  # then trainer takes all options that Lightning's Trainer has
+        OmegaConf.set_struct(schema.trainer, False)
+    ConfigStore.instance().store(name=f"schema_{command}", node=schema)
     for name, kind in BY_NAME.items():
         node = OmegaConf.structured(kind)
         OmegaConf.set_readonly(node, None)

@@ -5,7 +5,6 @@ for names of files in ``conf/``, ``glob(*)``. A comma inside quotes or brackets 
 """
 
 import contextlib
-import csv
 import fnmatch
 import hashlib
 import importlib
@@ -24,6 +23,7 @@ from typing import TYPE_CHECKING, Any
 
 from adept.cli.help import PRINTING, check_options, groups, names, write_out
 from adept.cli.process import DONE, describe, is_interrupted, resume_collection, show_lines
+from adept.data.writing import read_table, write_table
 from adept.errors import ConfigurationError, DataError, Interrupted
 
 if TYPE_CHECKING:
@@ -301,7 +301,7 @@ def read_score(command: str, directory: Path, objective: str) -> float:
     found = read_result(directory) or {}
     measured = found | (found.get("fit") or {})
     if command in RESULT_TABLES:
-        rows = _read_rows(directory / RESULT_TABLES[command])
+        rows = read_table(directory / RESULT_TABLES[command])
         if command == "compare":
             rows = [row for row in rows if row.get("claimed_epsilon")]
         elif rows:
@@ -314,13 +314,6 @@ def read_score(command: str, directory: Path, objective: str) -> float:
     return known[objective]
 
 
-def _read_rows(path: Path) -> list[dict[str, str]]:
-    if not path.is_file():
-        return []
-    with path.open(encoding="utf-8", newline="") as file:
-        return list(csv.DictReader(file))
-
-
 def _number(text: str | None) -> float:
     try:
         return float(text or "")
@@ -329,13 +322,7 @@ def _number(text: str | None) -> float:
 
 
 def _write_table(runs: list[Run], objective: str, path: Path) -> None:
-    varied = list(dict.fromkeys(name for run in runs for name in run.chosen))
-    with path.open("w", encoding="utf-8", newline="") as file:
-        writer = csv.writer(file)
-        writer.writerow(["run", *varied, objective, "note"])
-        for run in runs:
-            score = "" if run.score is None else repr(run.score)
-            writer.writerow([run.number, *(run.chosen.get(name, "") for name in varied), score, run.note])
+    write_table([{"run": run.number, **run.chosen, objective: run.score, "note": run.note} for run in runs], path)
 
 
 def _show(command: str, runs: list[Run], objective: str, directory: Path) -> None:

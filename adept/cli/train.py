@@ -9,16 +9,19 @@ from typing import Any
 
 from adept.cli.config import TrainConfig
 from adept.cli.console import show, warn, write_json
+from adept.cli.curve import draw_curve
 from adept.cli.overrides import read_value
-from adept.cli.process import is_interrupted
+from adept.cli.parts import build as build_parts
+from adept.cli.parts import is_public
+from adept.cli.process import is_interrupted, show_lines
 from adept.data.corpus import Corpus, load
 from adept.data.writing import new_directory
 from adept.errors import ConfigurationError, DataError, Interrupted
-from adept.models.config import CHECKPOINTS, LAST, MODEL, FitResult, TrainingData, TrainSpec
+from adept.models.config import CHECKPOINTS, LAST, METRICS, MODEL, TOPICS, FitResult, Parts, TrainingData, TrainSpec
 from adept.models.model_card import model_card
 from adept.models.reconstruction import Reconstruction, reconstruction
 
-OVERRIDES, RESULT = "overrides.json", "result.json"
+OVERRIDES, RESULT, CURVE = "overrides.json", "result.json", "curve.svg"
 
 
 @dataclass(frozen=True)
@@ -56,14 +59,18 @@ def run(config: TrainConfig, *, overrides: list[str] | None = None) -> TrainResu
 
     The given options, ``overrides``, are stored, so that ``resume_from`` can read them later.
     """
+    parts = build_parts(config, Path(config.output_dir or config.resume_from or ""))
     splits = load(config.data, config)
     if config.labels == "joint":
         splits = {name: _labelled(name, splits) for name in ("train", "validation")}
     directory, checkpoint = _prepare(config)
     if overrides is not None and checkpoint is None:  # at once, as a run may be interrupted
         _write_overrides(config, overrides, directory)
+        experiment = [override for override in overrides if override.startswith("experiment=")]
+        show_lines([" ".join([describe(config, len(splits["train"])), *(f"({name})" for name in experiment)])])
+        sys.stdout.flush()
     try:
-        result = _train(config, splits, directory, checkpoint)
+        result = _train(config, splits, directory, checkpoint, parts)
     except BaseException as error:  # Lightning makes an exit of an interrupt, other libraries errors of their own
         if not (isinstance(error, (KeyboardInterrupt, SystemExit)) or is_interrupted()) or overrides is None:
             raise
@@ -76,16 +83,18 @@ def run(config: TrainConfig, *, overrides: list[str] | None = None) -> TrainResu
     return result
 
 
-def _train(config: TrainConfig, splits: dict[str, Corpus], directory: Path, checkpoint: Path | None) -> TrainResult:
-    public = config.data.public if config.training_data.public is None else config.training_data.public
+def _train(
+    config: TrainConfig, splits: dict[str, Corpus], directory: Path, checkpoint: Path | None, parts: Parts
+) -> TrainResult:
     spec = TrainSpec(
         clip=config.mechanism.kind.clip,
-        training_data=TrainingData(config.data.name, public, len(splits["train"])),
+        training_data=TrainingData(config.data.name, is_public(config), len(splits["train"])),
         model=config.model,
         tokenizer=config.tokenizer,
         training=config.training.for_mechanism(config.mechanism.kind),
         trainer=config.trainer,
         mechanism=lambda epsilon: config.mechanism.build(epsilon=epsilon, clip_norm=config.model.clip_norm),
+        parts=parts,
         joint_labels=config.labels == "joint",
         seed=config.seed,
     )
@@ -105,11 +114,28 @@ def _train(config: TrainConfig, splits: dict[str, Corpus], directory: Path, chec
         fit=fitted,
         reconstruction=reconstruction(model, tokenizer, splits["validation"].texts),
     )
+    if parts.has_table and (directory / METRICS).is_file():
+        draw_curve(directory / METRICS, directory / CURVE)
     loss = fitted.validation_loss
     metrics = {"loss (nats per token)": loss, "perplexity": math.exp(min(700.0, loss))}
     (directory / MODEL / "README.md").write_text(model_card(model, metrics=metrics), "utf-8")
     write_json(result, directory / RESULT)
     return result
+
+
+def describe(config: TrainConfig, records: int) -> str:
+    """Return a line that says what is trained, for what, and on what."""
+    from adept.models.topics import supported_topics  # slow to import
+
+    content = config.training.for_mechanism(config.mechanism.kind).content
+    if content.kind == TOPICS:
+        encoder = f"topics of a text, {supported_topics(records, most=content.topics)} numbers"
+    else:
+        encoder = f"an LSTM that encodes a text as {config.model.latent_dim} numbers"
+    return (
+        f"training {encoder}, and an LSTM decoder, for mechanism={config.mechanism.kind.name} on {records:,} records of "
+        f"{config.data.name}"
+    )
 
 
 def result_key(config: TrainConfig) -> dict[str, Any]:

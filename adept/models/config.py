@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
 CHECKPOINTS, MODEL = "checkpoints", "model"  # directories of a training run
 LAST, BEST = "last.ckpt", "best.ckpt"
+METRICS = "metrics.csv"  # one row for each epoch
 TOPICS = "topics"  # the kind of content, and the encoder
 ACCELERATORS = ("auto", "cpu", "gpu")
 MAX_SIZES = {"embedding_dim": 2048, "hidden_dim": 2048, "latent_dim": 2048, "max_length": 512}
@@ -250,17 +251,27 @@ class TrainerConfig:
     def __post_init__(self) -> None:
         if self.max_epochs < self.min_epochs:
             raise ConfigurationError(f"trainer.max_epochs must be at least {self.min_epochs}, got {self.max_epochs}")
-        check_accelerator(self.accelerator)
+        check_choice(ACCELERATORS, **{"trainer.accelerator": self.accelerator})
 
 
-def check_accelerator(name: str) -> None:
-    """Raise ConfigurationError unless this machine can compute on the device ``name``."""
-    check_choice(ACCELERATORS, **{"trainer.accelerator": name})
-    if name == "gpu":
+def check_device(accelerator: str) -> None:
+    """Raise ConfigurationError unless this machine can compute on the device."""
+    if accelerator == "gpu":
         import torch
 
         if not torch.accelerator.is_available():
             raise ConfigurationError("trainer.accelerator must be auto or cpu on this machine, got gpu: it has none")
+
+
+@dataclass(frozen=True)
+class Parts:
+    """Parts of Lightning that the user chose for a training run, beside those that every run has."""
+
+    loggers: tuple[Any, ...] = ()
+    callbacks: tuple[Any, ...] = ()
+    trainer: dict[str, Any] = field(default_factory=dict)  # further options of Lightning's Trainer
+    logged: dict[str, Any] = field(default_factory=dict)  # values of options, which the loggers get
+    has_table: bool = True  # write metrics.csv
 
 
 @dataclass(frozen=True)
@@ -274,6 +285,7 @@ class TrainSpec:
     training: TrainingConfig = field(default_factory=TrainingConfig)
     trainer: TrainerConfig = field(default_factory=TrainerConfig)
     mechanism: Callable[[float], "Mechanism"] | None = None  # for noise-aware training, built from an epsilon
+    parts: Parts = field(default_factory=Parts)
     joint_labels: bool = False  # True if the record is the pair of label and text
     seed: int = 0
 

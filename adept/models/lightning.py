@@ -10,12 +10,12 @@ Training is no release: nothing here is private. A mechanism's ``privatize`` alo
 import math
 import random
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any
+from typing import Any, cast
 
 import pytorch_lightning as lightning
 import torch
 from torch import Tensor
-from torch.utils.data import DataLoader, Dataset, DistributedSampler
+from torch.utils.data import DataLoader, DistributedSampler
 
 from adept.errors import ConfigurationError
 from adept.models.lstm_autoencoder import Adept, pad
@@ -86,7 +86,7 @@ class AdeptModule(lightning.LightningModule):
             self.model.parameters(),
             lr=options["learning_rate"],
             weight_decay=options["weight_decay"],
-            fused=trainer.precision != "16-mixed",  # whose gradients Lightning could not clip
+            fused="mixed" not in f"{trainer.precision}",  # Lightning could not clip its gradients then
         )
         epochs = trainer.max_epochs
         if trainer.max_steps > 0:  # they may end the training first
@@ -100,10 +100,7 @@ class AdeptModule(lightning.LightningModule):
 
 
 def rate_factor(epochs: int | None) -> Callable[[int], float]:
-    """Return the factor of the learning rate after each number of epochs.
-
-    It falls linearly to zero, or stays 1 if the number of all epochs is unknown (None or -1).
-    """
+    """Return a factor of the learning rate that falls to zero with the epochs; 1 if their number is unknown."""
     return lambda epoch: max(0.0, 1 - epoch / epochs) if epochs and epochs > 0 else 1.0
 
 
@@ -185,15 +182,9 @@ class LengthBatchSampler(DistributedSampler[Any]):
         return iter([batches[(place * self.num_replicas + self.rank) % len(batches)] for place in range(len(self))])
 
 
-class _Rows(Dataset[list[list[int]]]):
-    def __init__(self, rows: list[list[int]]) -> None:
-        self.rows = rows
-
-    def __getitem__(self, batch: list[int]) -> list[list[int]]:
-        return [self.rows[place] for place in batch]
-
-    def __len__(self) -> int:
-        return len(self.rows)
+class _Rows(list[list[int]]):
+    def __getitem__(self, batch: Any) -> list[Any]:
+        return [super(_Rows, self).__getitem__(place) for place in batch]
 
 
 def token_loader(
@@ -202,4 +193,4 @@ def token_loader(
     """Return a loader of batches (B, T) of token ids; without a seed, their order is always the same."""
     lengths = [len(row) for row in rows]
     sampler = LengthBatchSampler(lengths, batch_size=batch_size, seed=seed, rank=rank, devices=devices)
-    return DataLoader(_Rows(rows), batch_size=None, sampler=sampler, collate_fn=pad)
+    return DataLoader(cast(Any, _Rows(rows)), batch_size=None, sampler=sampler, collate_fn=pad)

@@ -7,7 +7,8 @@ import math
 import sys
 import time
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import asdict, replace
 from functools import partial
 from pathlib import Path
@@ -16,23 +17,29 @@ from typing import Any, cast
 import pytorch_lightning as lightning
 import torch
 from lightning_fabric.plugins.environments.lightning import LightningEnvironment
+from lightning_fabric.utilities.exceptions import MisconfigurationException
 from lightning_fabric.utilities.rank_zero import rank_zero_only
 from pytorch_lightning.callbacks import Callback, EarlyStopping, ModelCheckpoint, RichProgressBar
-from pytorch_lightning.loggers import CSVLogger
 from torch import Tensor
 
 from adept.data.corpus import Corpus
+from adept.data.writing import read_table, write_table
+from adept.errors import ConfigurationError
 from adept.models.codebooks import draw_codewords, fit_topics, learn_codes
 from adept.models.config import (
     BEST,
     CHECKPOINTS,
+    LAST,
+    METRICS,
     MODEL,
     TOPICS,
     FitResult,
     ModelConfig,
+    Parts,
     TrainerConfig,
     TrainingConfig,
     TrainSpec,
+    check_device,
 )
 from adept.models.lightning import AdeptModule, UtteranceDataModule, rate_factor
 from adept.models.lstm_autoencoder import noise_between
@@ -50,7 +57,9 @@ def train_model(
 ) -> tuple[Autoencoder, Tokenizer, FitResult]:
     """Train a tokenizer and a model, from scratch or from the checkpoint ``resume``; save both."""
     first = train.take(range(min(len(train), spec.training.most or len(train))))
-    spec, _ = _resumed(replace(spec, model=_sizes(spec, texts=len(train))), first, resume)
+    spec = replace(spec, model=_sizes(spec, texts=len(train)))
+    if resume:
+        spec, _ = resume_run(spec, origin_of(spec, first), resume)
     lightning.seed_everything(spec.seed, verbose=False)
     tokenizer = _tokenizer(train, spec, checkpoints=output_dir / CHECKPOINTS, resume=resume)
     model = Autoencoder(
@@ -104,7 +113,7 @@ def fit(
     resume: Path | None = None,
 ) -> FitResult:
     """Train a model in place, keep the weights with the least validation loss, and write logs."""
-    spec, done = _resumed(spec, train, resume, model)
+    spec, done = resume_run(spec, origin_of(spec, train), resume, model) if resume else (spec, 0)
     config, length = spec.training, model.config.max_length
     rows, unseen = (tokenizer.encode_corpus(corpus, max_length=length) for corpus in (train, validation))
     data = UtteranceDataModule(rows, unseen, batch_size=config.batch_size, seed=spec.seed)
@@ -112,11 +121,12 @@ def fit(
     best = save(filename="best", monitor="validation_loss")
     callbacks = [
         best,
-        EarlyStopping("validation_loss", patience=config.patience),
+        EarlyStopping("validation_loss", patience=config.patience, strict=False),  # max_steps may end a run before
         save(filename="last"),  # ``save_last`` would keep improvements alone
         Origin(origin_of(spec, train), config),
+        *([EpochTable(output_dir / METRICS)] if spec.parts.has_table else []),
     ]
-    trainer = make_trainer(spec.trainer, output_dir, callbacks, gradient_clip=config.gradient_clip)
+    trainer = make_trainer(spec.trainer, output_dir, callbacks, gradient_clip=config.gradient_clip, parts=spec.parts)
     task = AdeptModule(
         vocabulary_size=model.vocabulary_size,
         clip=model.clip,
@@ -128,15 +138,21 @@ def fit(
         randomise=randomiser(model, spec),
     )
     begin = time.monotonic()
-    with quiet_lightning():
+    with quiet_lightning(), refuse_misuse():
+        for logger in spec.parts.loggers:
+            logger.log_hyperparams(spec.parts.logged)
         trainer.fit(task, datamodule=data, ckpt_path=resume, weights_only=True)
-    seconds, epochs = time.monotonic() - begin, trainer.current_epoch - done
-    content = torch.load(output_dir / CHECKPOINTS / BEST, weights_only=True)
-    task.load_state_dict(content["state_dict"])
+    seconds, reached = time.monotonic() - begin, trainer.current_epoch
+    score = trainer.callback_metrics.get("validation_loss")
+    if (output_dir / CHECKPOINTS / BEST).is_file():  # not after fast_dev_run
+        content, last = (torch.load(output_dir / CHECKPOINTS / name, weights_only=True) for name in (BEST, LAST))
+        task.load_state_dict(content["state_dict"])
+        # Of other processes, if they trained
+        score, reached = content["callbacks"][best.state_key]["best_model_score"], last["epoch"] + 1
     model.eval()
-    score = content["callbacks"][best.state_key]["best_model_score"]
+    epochs = reached - done
     return FitResult(
-        epochs=trainer.current_epoch,
+        epochs=reached,
         validation_loss=math.nan if score is None else float(score),
         tokens_per_second=epochs * sum(map(len, rows)) / seconds,
         records_per_second=epochs * len(rows) / seconds,
@@ -155,10 +171,22 @@ def origin_of(spec: TrainSpec, train: Corpus) -> dict[str, Any]:
     }
 
 
-def _resumed(
-    spec: TrainSpec, train: Corpus, resume: Path | None, model: Autoencoder | None = None
-) -> tuple[TrainSpec, int]:
-    return resume_run(spec, origin_of(spec, train), resume, model) if resume else (spec, 0)
+class EpochTable(Callback):
+    """A callback that writes a table with one row for each epoch; a resumed run continues its table."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+
+    def on_train_epoch_start(self, trainer: Any, pl_module: Any) -> None:
+        self.rate = trainer.optimizers[0].param_groups[0]["lr"]
+
+    def on_train_epoch_end(self, trainer: Any, pl_module: Any) -> None:
+        if not trainer.is_global_zero:
+            return
+        rows = [row for row in read_table(self.path) if int(row["epoch"]) < trainer.current_epoch]
+        own = {"epoch": trainer.current_epoch, "step": trainer.global_step, "learning_rate": self.rate}
+        measured = {name: float(value) for name, value in sorted(trainer.callback_metrics.items())}
+        write_table([*rows, own | measured], self.path)
 
 
 class Origin(Callback):
@@ -186,10 +214,26 @@ def randomiser(model: Autoencoder, spec: TrainSpec) -> Callable[[Tensor], Tensor
     return partial(draw_codewords, books=model.codebooks, clip_norm=model.clip_norm) if model.codebooks else None
 
 
+@contextmanager
+def refuse_misuse(*others: type[Exception]) -> Iterator[None]:
+    """Raise ConfigurationError if Lightning says that the options of its parts do not fit together."""
+    refused: tuple[Any, ...] = (MisconfigurationException, *others)
+    try:
+        yield
+    except refused as error:
+        raise ConfigurationError(f"Lightning refuses these options of trainer, logger or callbacks: {error}") from None
+
+
 def make_trainer(
-    config: TrainerConfig, directory: Path, callbacks: list[Callback], *, gradient_clip: float, checkpoints: bool = True
+    config: TrainerConfig,
+    directory: Path,
+    callbacks: list[Callback],
+    *,
+    gradient_clip: float,
+    checkpoints: bool = True,
+    parts: Parts | None = None,
 ) -> lightning.Trainer:
-    """Return a trainer of one process that writes into ``directory`` alone, also inside a batch job.
+    """Return a trainer that writes into ``directory`` alone, of one process if ``parts`` ask for no more.
 
     Batch systems and launchers (SLURM, torchrun, LSF, MPI) set variables for each process, from
     which Lightning would take a rank, a number of processes and a signal to requeue the job.
@@ -198,25 +242,30 @@ def make_trainer(
     show = sys.stderr.isatty() if config.progress_bar is None else config.progress_bar
     if show:
         callbacks = [*callbacks, RichProgressBar(console_kwargs={"stderr": True})]
-    with quiet_lightning():
+    check_device(config.accelerator)
+    parts = parts or Parts()
+    options: dict[str, Any] = {
+        "accelerator": config.accelerator,
+        "devices": 1,
+        "num_nodes": 1,
+        "strategy": "auto",
+        "enable_model_summary": False,
+        "num_sanity_val_steps": 0,
+        # The classifier of published tables is trained in the orders that this gives
+        "reload_dataloaders_every_n_epochs": 1,
+        "log_every_n_steps": 10_000,
+    }
+    with quiet_lightning(), refuse_misuse(ValueError, TypeError):
         return lightning.Trainer(
-            accelerator=config.accelerator,
-            devices=1,
-            num_nodes=1,
-            strategy="auto",
+            **options | parts.trainer,
             plugins=LightningEnvironment(),
             default_root_dir=directory,
             max_epochs=config.max_epochs,
             gradient_clip_val=gradient_clip,
-            callbacks=callbacks,
+            callbacks=[*callbacks, *parts.callbacks],
             enable_progress_bar=show,
-            enable_model_summary=False,
             enable_checkpointing=checkpoints,
-            num_sanity_val_steps=0,
-            # The classifier of published tables is trained in the orders that this gives
-            reload_dataloaders_every_n_epochs=1,
-            log_every_n_steps=10_000,
-            logger=CSVLogger(directory, name="", version=""),
+            logger=list(parts.loggers) or False,
         )
 
 
@@ -226,5 +275,5 @@ class quiet_lightning(warnings.catch_warnings):  # noqa: N801 - used like a func
     def __enter__(self) -> None:
         super().__enter__()
         warnings.filterwarnings("ignore", module=r"pytorch_lightning|lightning_fabric")
-        for name in ("pytorch_lightning", "lightning.pytorch", "lightning.fabric"):
+        for name in ("pytorch_lightning", "lightning_fabric"):
             logging.getLogger(name).setLevel(logging.ERROR)

@@ -207,7 +207,9 @@ def test_a_checkpoint_without_weights_is_refused_in_one_line(
 
 def test_resume_from_alone_continues_the_command_that_began_the_run(adept_here: Run, tmp_path: Path) -> None:
     run, model = tmp_path / "run", [f"model.{name}={value}" for name, value in TINY_MODEL.items()]
-    begun = adept_here("train", "data.sizes=[200,40,40]", *model, "trainer.max_epochs=1", f"output_dir={run}")
+    begun = adept_here(
+        "train", "mechanism=sqrt_n", "data.sizes=[200,40,40]", *model, "trainer.max_epochs=1", f"output_dir={run}"
+    )
     assert begun.returncode == 0, begun.stderr
     nothing_left = adept_here("train", f"resume_from={run}")
     assert (nothing_left.returncode, "trainer.max_epochs" in nothing_left.stderr) == (2, True)
@@ -233,7 +235,8 @@ def test_a_run_is_continued_from_another_directory_with_the_data_that_began_it(
         (tmp_path / place / "train.jsonl").write_text("".join(json.dumps({"text": text}) + "\n" for text in said))
     monkeypatch.chdir(tmp_path)
     model = [f"model.{name}={value}" for name, value in TINY_MODEL.items()]
-    begun = adept_here("train", "data=files", "data.path=data", *model, "trainer.max_epochs=1", "output_dir=run")
+    given = ["mechanism=sqrt_n", "data=files", "data.path=data", *model]
+    begun = adept_here("train", *given, "trainer.max_epochs=1", "output_dir=run")
     assert begun.returncode == 0, begun.stderr
     monkeypatch.chdir(tmp_path / "elsewhere")
     done = adept_here("train", "resume_from=../run", "trainer.max_epochs=2")
