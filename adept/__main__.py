@@ -4,7 +4,7 @@ import importlib
 import sys
 
 from adept.cli import sweep
-from adept.cli.help import check_options, help_text, nearest, write_out
+from adept.cli.help import check_options, help_text, nearest, take_own_files, write_out
 from adept.cli.process import (
     DONE,
     USER_ERROR,
@@ -76,6 +76,7 @@ def dispatch(arguments: list[str]) -> int:
 
 def run(command: str, arguments: list[str]) -> int:
     """Run a command, or print its help if the arguments ask for help; return the exit status."""
+    arguments = take_own_files(command, arguments)
     if {"-h", "--help"} & set(arguments):
         show_lines(help_text(command, COMMANDS[command], arguments).splitlines())
         return DONE

@@ -21,6 +21,8 @@ from adept.removed import removal
 BARE_WORDS = {"verify": "statement", "ledger": "ledger"}  # options that a first word stands for without their names
 FROM_ELSEWHERE = {"epsilon", "clip_norm"}  # of a mechanism: its budget is the command's, its radius the model's
 PRINTING = ("--cfg", "job")  # words that print all values as they are set
+OWN_FLAGS = ("--config-dir", "--config-name")
+CONFIGURABLE = ("train", "evaluate", "compare", "audit")  # commands that take yaml files of the user
 REQUIRED: Any = "???"  # the default of what must be given, as OmegaConf writes it
 HEADING = re.compile(r" +# --- (.+)")  # a line above the first of some fields
 ATTRIBUTE = re.compile(r"^ *(\w+): (.+?)(?=\n *\w+: |\n\n|\Z)", re.MULTILINE | re.DOTALL)  # in a class's docstring
@@ -137,14 +139,66 @@ def _summary(schema: type[Any]) -> str:
 
 def groups(command: str) -> dict[str, str | None]:
     """Return the groups (folders of ``conf/``) that a command reads, with their default files."""
-    listed = yaml.safe_load((config_directory() / f"{command}.yaml").read_text("utf-8"))["defaults"]
+    path = config_directory() / f"{command}.yaml"
+    listed = yaml.safe_load((OWN.first if OWN.first else path).read_text("utf-8"))["defaults"]
     return {group: default for entry in listed if isinstance(entry, dict) for group, default in entry.items()}
 
 
 def names(group: str, command: str) -> list[str]:
-    """Return the names of those files in a folder of ``conf/`` that the command can use."""
+    """Return the names of those files in a folder of ``conf/``, or of ``--config-dir``, that the command can use."""
     files = sorted((config_directory() / group).glob("*.yaml"))
-    return [file.stem for file in files if group != "experiment" or f"# adept {command} " in file.read_text("utf-8")]
+    known = [file.stem for file in files if group != "experiment" or f"# adept {command} " in file.read_text("utf-8")]
+    return sorted(
+        {*known, *(file.stem for file in ((OWN.directory or Path()) / group).glob("*.yaml") if OWN.directory)}
+    )
+
+
+@dataclass
+class OwnFiles:
+    """The user's own yaml files, of ``--config-dir`` and ``--config-name``."""
+
+    directory: Path | None = None
+    first: Path | None = None  # in place of the command's own file in ``conf/``
+
+
+OWN = OwnFiles()
+
+
+def take_own_files(command: str, arguments: list[str]) -> list[str]:
+    """Remember the user's own yaml files, and return the arguments without the flags that name them.
+
+    Raises:
+        ConfigurationError: the command takes no such files, or there are none.
+    """
+    OWN.directory = OWN.first = None
+    flags, rest = dict[str, str](), list[str]()
+    words = iter(arguments)
+    for word in words:
+        flag, equals, value = word.partition("=")
+        if flag in OWN_FLAGS:
+            flags[flag] = value if equals else next(words, "")
+        else:
+            rest.append(word)
+    if not flags:
+        return arguments
+    if command not in CONFIGURABLE:
+        raise ConfigurationError(f"{command} takes no {next(iter(flags))}: give its options on the command line")
+    directory = Path(flags.get(OWN_FLAGS[0], "")).absolute()
+    if not (flags.get(OWN_FLAGS[0]) and directory.is_dir()) or re.search(r"[$'\\]", str(directory)):
+        raise ConfigurationError(
+            f"--config-dir must be a directory with a plain name, got {flags.get(OWN_FLAGS[0]) or 'nothing'}"
+        )
+    OWN.directory = directory
+    if OWN_FLAGS[1] in flags:
+        OWN.first = directory / f"{flags[OWN_FLAGS[1]].removesuffix('.yaml')}.yaml"
+        try:
+            groups(command)
+        except (OSError, ValueError, LookupError, TypeError, AttributeError, yaml.YAMLError):
+            OWN.first, path = None, OWN.first
+            raise ConfigurationError(
+                f"--config-name must name a yaml file with a list of defaults, got {path}"
+            ) from None
+    return rest
 
 
 def config_directory() -> Path:

@@ -14,15 +14,18 @@ import sys
 from collections.abc import Iterator
 from dataclasses import fields, is_dataclass
 from functools import reduce
+from pathlib import Path
 from types import NoneType
 from typing import Any, get_args, get_origin, get_type_hints
 
 import hydra
 import yaml
 from hydra.core.config_store import ConfigStore
+from hydra.errors import HydraException
 from omegaconf import MISSING, OmegaConf
+from omegaconf.errors import OmegaConfBaseException
 
-from adept.cli.help import FROM_ELSEWHERE, OPEN_GROUPS, PRINTING, config_directory, configuration, groups
+from adept.cli.help import FROM_ELSEWHERE, OPEN_GROUPS, OWN, PRINTING, config_directory, configuration, groups
 from adept.cli.process import interrupt_on_signals, show_lines
 from adept.data.labels import FROM_FILE
 from adept.errors import ConfigurationError, printable
@@ -34,6 +37,7 @@ from adept.models.config import TrainerConfig
 FILES = {"input", "output", "statement", "expect", "schema", "key", "ledger", "approve", "label_descriptions"}
 FILES |= {"examples", "train", "test", "reference", "resume_from", "data.path", "data.broad", "model_dir"}
 FILES |= {"output_dir", "runs", "environments"}
+SAVED = "# adept train --config-dir RUN --config-name config"  # the beginning of a saved configuration
 NUMBERS = {float: ("a number", "0.5"), int: ("a whole number", "8"), bool: ("true or false", "true")}  # for messages
 BOOLEANS = dict.fromkeys(("true", "yes", "y", "on", "1"), True) | dict.fromkeys(("false", "no", "n", "off", "0"), False)
 DECIMAL_COMMA = re.compile(r"[+-]?\d+,\d+")
@@ -78,8 +82,8 @@ def read_values(command: str, arguments: list[str]) -> tuple[dict[str, Any], Any
     """
     schema, given = configuration(command), dict(argument.split("=", 1) for argument in arguments)
     register(command)
-    with hydra.initialize_config_dir(str(config_directory()), version_base="1.3"):
-        composed = hydra.compose(command, [f"{name}={given.pop(name)}" for name in groups(command) if name in given])
+    chosen = [f"{name}={given.pop(name)}" for name in groups(command) if name in given]
+    composed = _compose_own(chosen, command) if OWN.directory else _compose(config_directory(), command, chosen)
     values: Any = OmegaConf.to_container(composed)
     kind = OmegaConf.get_type(composed, "mechanism") if isinstance(values.get("mechanism"), dict) else None
     own = {name: hint for name, hint in _hints(kind, "mechanism.") if hint is not Any}
@@ -99,6 +103,43 @@ def read_values(command: str, arguments: list[str]) -> tuple[dict[str, Any], Any
         reduce(dict.__getitem__, path, values)[last] = read_value(name, hints[name], text)
     _move_trainer_options(values)
     return values, kind
+
+
+def _compose(directory: Path, name: str, chosen: list[str]) -> Any:
+    with hydra.initialize_config_dir(str(directory), version_base="1.3"):
+        return hydra.compose(name, chosen)
+
+
+def _compose_own(chosen: list[str], command: str) -> Any:
+    """Compose with the user's own yaml files, whose mistakes are the user's to mend."""
+    ours, own = config_directory(), OWN.directory
+    first, second, name = (own, ours, OWN.first.stem) if OWN.first else (ours, own, command)
+    try:
+        composed = _compose(first or ours, name, [*chosen, f"hydra.searchpath=['file://{second}']"])
+    except (HydraException, OmegaConfBaseException, yaml.YAMLError) as error:
+        reason = printable(" ".join(str(error).split()))
+        raise ConfigurationError(f"a yaml file in {own} does not fit: {reason}") from None
+    if isinstance(composed.get("mechanism"), str):
+        raise ConfigurationError(
+            "mechanism must stand in the defaults of a yaml file, got an option: - override /mechanism: l1"
+        )
+    if OWN.first:
+        _note_new_options(command, OWN.first)
+    return composed
+
+
+def _note_new_options(command: str, path: Path) -> None:
+    """Name the options that a saved configuration lacks, because a later version of adept added them."""
+    saved, text = yaml.safe_load(path.read_text("utf-8")), path.read_text("utf-8")
+    missing = [name for name, _ in _hints(configuration(command)) if not _has(saved, name.split("."))]
+    missing = [name for name in missing if name not in ("output_dir", "resume_from", "lightning")]
+    if text.startswith(SAVED) and missing:
+        lines = f"adept: note: {path.name} does not set {', '.join(missing)}: this version uses the default"
+        show_lines([lines], to_stderr=True)
+
+
+def _has(content: Any, path: list[str]) -> bool:
+    return not path or (isinstance(content, dict) and path[0] in content and _has(content[path[0]], path[1:]))
 
 
 def _set_part(values: dict[str, Any], group: str, inside: list[str], text: str) -> None:

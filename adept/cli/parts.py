@@ -73,6 +73,12 @@ def build(config: TrainConfig, directory: Path) -> Parts:
         "mlflow": {"tracking_uri": f"file:{directory.absolute()}/mlruns", "experiment_name": "adept"},
     }
     check_device(config.trainer.accelerator)
+    for group in ("logger", "callbacks"):
+        for name, options in getattr(config, group).items():
+            if not isinstance(options, dict):
+                raise ConfigurationError(
+                    f"{group}.{name} must hold options, got {printable(options)}: write {group}.{name}: {{}}"
+                )
     named = {name: own.get(name, {}) | options for name, options in config.logger.items() if name not in (CSV, NONE)}
     if not is_public(config):
         _refuse_sending(named)

@@ -7,10 +7,13 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
+import yaml
+
 from adept.cli.config import TrainConfig
 from adept.cli.console import show, warn, write_json
 from adept.cli.curve import draw_curve
-from adept.cli.overrides import read_value
+from adept.cli.help import OPEN_GROUPS
+from adept.cli.overrides import SAVED, read_value
 from adept.cli.parts import build as build_parts
 from adept.cli.parts import is_public
 from adept.cli.process import is_interrupted, show_lines
@@ -22,6 +25,8 @@ from adept.models.model_card import model_card
 from adept.models.reconstruction import Reconstruction, reconstruction
 
 OVERRIDES, RESULT, CURVE = "overrides.json", "result.json", "curve.svg"
+RESOLVED = "config.yaml"
+PLACES = ("path", "broad")  # options of the data that name directories
 
 
 @dataclass(frozen=True)
@@ -66,6 +71,7 @@ def run(config: TrainConfig, *, overrides: list[str] | None = None) -> TrainResu
     directory, checkpoint = _prepare(config)
     if overrides is not None and checkpoint is None:  # at once, as a run may be interrupted
         _write_overrides(config, overrides, directory)
+        (directory / RESOLVED).write_text(resolved_yaml(config), "utf-8")
         experiment = [override for override in overrides if override.startswith("experiment=")]
         show_lines([" ".join([describe(config, len(splits["train"])), *(f"({name})" for name in experiment)])])
         sys.stdout.flush()
@@ -138,6 +144,24 @@ def describe(config: TrainConfig, records: int) -> str:
     )
 
 
+def resolved_yaml(config: TrainConfig) -> str:
+    """Return all values of a run's options as yaml, from which ``--config-dir`` and ``--config-name`` train it again."""
+    values = asdict(replace(config, mechanism=config.mechanism.options))
+    values["trainer"] |= values.pop("lightning")
+    values["data"] |= {
+        name: str(Path(path).absolute()) for name in PLACES if (path := values["data"][name]) is not None
+    }
+    chosen = [
+        {"mechanism": config.mechanism.kind.name},
+        *({group: None} for group in ("data", *OPEN_GROUPS, "experiment")),
+    ]
+    kept = {name: value for name, value in values.items() if name not in ("output_dir", "resume_from")}
+    content = {"defaults": ["schema_train", *chosen, "_self_"], **kept}
+    return f"{SAVED} output_dir=DIR   (RUN is the directory of this file)\n" + yaml.safe_dump(
+        content, sort_keys=False, allow_unicode=True
+    )
+
+
 def result_key(config: TrainConfig) -> dict[str, Any]:
     """Return what decides a training's result: mechanisms that differ in the release alone have one key."""
     kind, noisy = config.mechanism.kind, config.training.epsilon is not None
@@ -183,7 +207,7 @@ def _count_epochs(directory: Path) -> int:
 
 def _write_overrides(config: TrainConfig, overrides: list[str], directory: Path) -> None:
     """Store a run's options with absolute paths, so that the run can resume in any directory."""
-    paths = {f"data.{name}": getattr(config.data, name) for name in ("path", "broad")}
+    paths = {f"data.{name}": getattr(config.data, name) for name in PLACES}
     kept = [override for override in overrides if _key(override) not in (*paths, "resume_from", "output_dir")]
     kept += [f"{name}={Path(path).absolute()}" for name, path in paths.items() if path is not None]
     (directory / OVERRIDES).write_text(json.dumps(kept, indent=2) + "\n", "utf-8")
