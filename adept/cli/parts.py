@@ -21,6 +21,7 @@ import yaml
 
 from adept.cli.config import TrainConfig
 from adept.cli.help import nearest
+from adept.cli.process import show_lines
 from adept.errors import ConfigurationError, printable
 from adept.models.config import Parts, TrainerConfig, check_device
 
@@ -88,7 +89,13 @@ def build(config: TrainConfig, directory: Path) -> Parts:
         trainer=check_trainer(config.lightning),
         logged=logged_values(config),
         has_table=NONE not in config.logger,
+        announce=_announce,
     )
+
+
+def _announce(step: str) -> None:
+    if sys.stderr.isatty():
+        show_lines([f"adept: {step} ..."], to_stderr=True)
 
 
 def is_public(config: TrainConfig) -> bool:

@@ -15,7 +15,7 @@ from adept.mechanisms.clip_to_grid import NORM_ORDER
 from adept.mechanisms.policy import Lists
 from adept.models.config import MAX_VOCABULARY, TOPICS, ModelConfig, TrainingData
 from adept.models.lstm_autoencoder import Adept, pad
-from adept.models.tokenizer import FIRST_LABEL, MAX_LABELS, UNKNOWN, join_words
+from adept.models.tokenizer import FIRST_LABEL, MAX_LABELS, UNKNOWN, Tokenizer, join_words
 from adept.models.topics import TopicEncoder
 from adept.models.untrusted_files import Shape, corrupt, read_json, read_tensors
 from adept.ranges import MAX_NUMBER, check_integer, is_moderate
@@ -54,6 +54,7 @@ class Autoencoder(Adept):
         )
         self.config, self.vocabulary_size, self.labels = config, vocabulary_size, labels
         self.training_data = training_data or TrainingData()
+        self.directory: Path | None = None  # from which the model was loaded
         self.codebooks: dict[int, Tensor] = {}  # codewords (k, n) by their number k
         self.files: dict[str, str] = {}  # digests by names
         self.sentences: SentenceList | None = None  # that description releases; None for a model of private text
@@ -77,6 +78,19 @@ class Autoencoder(Adept):
         tokens = pad(rows, length=self.config.max_length + 2).to(self.topics.offset.device)
         latents: Tensor = self.topics(tokens)
         return latents
+
+    @usual_torch()
+    def reconstruct(self, texts: Sequence[str], tokenizer: Tokenizer | None = None) -> list[str]:
+        """Write each text from its own latent, without noise. This is no release: it hides nothing.
+
+        The tokenizer is that of the directory from which the model was loaded, unless one is given.
+        """
+        if tokenizer is None and self.directory is None:
+            raise ConfigurationError("tokenizer must be given for a model that was not loaded, got none")
+        tokenizer = tokenizer or Tokenizer.from_pretrained(self.directory or "")
+        latents = self.encode_records(tokenizer.encode(texts, max_length=self.config.max_length))
+        tokens = self.write(latents, max_length=self.config.max_length + (self.labels > 0))
+        return tokenizer.decode(tokens.tolist())
 
     @property
     def lists(self) -> Lists:
@@ -144,6 +158,7 @@ class Autoencoder(Adept):
             model.codebooks = {int(size): codewords for size, codewords in named.items()}
             if not all(bool(codewords.any(dim=1).all()) for codewords in named.values()):
                 raise corrupt(directory / CODEBOOKS, "a codeword is zero")
+        model.directory = directory
         model.held_out = description.get("held_out", [])
         model.label_examples = description.get("label_examples", {})
         if description["codec"]:

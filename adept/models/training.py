@@ -73,6 +73,7 @@ def train_model(
         fit_topics(model, tokenizer, first, spec)
     fitted = fit(model, tokenizer, first, validation, spec, output_dir=output_dir, resume=resume)
     if spec.clip != "l1":  # the l1 mechanism uses neither codewords nor descriptions
+        spec.parts.announce("listing codewords and public sentences")
         learn_codes(model, tokenizer, train, validation, spec)
     elif spec.training_data.public:
         seen = set(train.texts)
