@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from adept.errors import ConfigurationError, printable
@@ -17,7 +17,7 @@ LAST, BEST = "last.ckpt", "best.ckpt"
 METRICS = "metrics.csv"  # one row for each epoch
 TOPICS = "topics"  # the kind of content, and the encoder
 ACCELERATORS = ("auto", "cpu", "gpu")
-MAX_SIZES = {"embedding_dim": 2048, "hidden_dim": 2048, "latent_dim": 2048, "max_length": 512}
+MAX_SIZES = {"embedding_dim": 2048, "hidden_dim": 2048, "latent_dim": 2048, "max_length": 512, "num_layers": 8}
 MAX_VOCABULARY = 200_000
 MAX_TRAINING_RECORDS, MAX_DATA_NAME_LENGTH = 10**12, 200
 MAX_LISTED_TEXTS = 1 << 19  # largest number of listed sentences of a model
@@ -50,6 +50,8 @@ class ModelConfig:
     decoder: str = "lstm"
     """Way to write texts if decoding.strategy=auto: lstm (word by word) | nearest (choose public
     texts)."""
+    num_layers: int = 1
+    """Number of layers of the LSTM that reads texts, and of the LSTM that writes texts."""
     encoder: str = "lstm"
     """Encoder, as training.content.kind decides: lstm | topics (a number for each topic)."""
 
@@ -66,9 +68,14 @@ class ModelConfig:
         check_between(*CLIP_NORMS, **{"model.clip_norm": self.clip_norm})
 
     @property
+    def described(self) -> dict[str, Any]:
+        """All values, as files state them; a single layer is not stated, because earlier versions had no other."""
+        return {name: value for name, value in asdict(self).items() if (name, value) != ("num_layers", 1)}
+
+    @property
     def network_sizes(self) -> dict[str, Any]:
         """The arguments that the network takes from this configuration."""
-        names = ("embedding_dim", "hidden_dim", "latent_dim", "clip_norm", "dropout", "word_dropout")
+        names = ("embedding_dim", "hidden_dim", "latent_dim", "clip_norm", "dropout", "word_dropout", "num_layers")
         return {name: getattr(self, name) for name in names}
 
 

@@ -50,6 +50,7 @@ class AdeptModule(lightning.LightningModule):
         clip_norm: float = 1.0,
         dropout: float = 0.1,
         word_dropout: float = 0.2,
+        num_layers: int = 1,
         encoder: bool = True,
         learning_rate: float = 2e-3,
         weight_decay: float = 0.0,

@@ -9,7 +9,7 @@ import time
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import asdict, replace
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any, cast
@@ -43,8 +43,9 @@ from adept.models.config import (
 )
 from adept.models.lightning import AdeptModule, UtteranceDataModule, rate_factor
 from adept.models.lstm_autoencoder import noise_between
+from adept.models.model_description import MAX_HELD_OUT
 from adept.models.resumption import STOPPING, resume_run
-from adept.models.saved_model import MAX_HELD_OUT, Autoencoder
+from adept.models.saved_model import Autoencoder
 from adept.models.tokenizer import Tokenizer
 from adept.models.topics import supported_topics
 from adept.models.word_vectors import Lexicon
@@ -165,7 +166,7 @@ def origin_of(spec: TrainSpec, train: Corpus) -> dict[str, Any]:
     content = json.dumps([train.texts, train.labels]).encode()
     return {
         "clip": spec.clip,
-        "sizes": asdict(spec.model),
+        "sizes": spec.model.described,
         "labels": spec.joint_labels,
         "text": hashlib.sha256(content).hexdigest(),
         "public": spec.training_data.public,

@@ -231,7 +231,7 @@ def test_audits_are_swept_also_of_a_mechanism_from_elsewhere(adept_here: Run, tm
         ("train -m seed=0,x", "seed must be a whole number, got x"),
         ("train -m mechanism=l1,l3", "mechanism must be one of"),
         ("train -m mechanism=glob(z*)", "mechanism must fit a file in conf/mechanism"),
-        ("train -m model.latent_dim=16,-1", "model.latent_dim must be an integer between 1"),
+        ("train -m mechanism=l1 model.latent_dim=16,-1", "model.latent_dim must be an integer between 1"),
         ("train -m seed=range(0,9000) model.latent_dim=1,2", "at most 10,000 runs, got 18,000"),
         ("train -m seed=0,1 sweep_dir=", "sweep_dir must have one value, got none"),
         ("train seed=0,1 output_dir=x", "to run once for each value, add -m"),

@@ -99,3 +99,18 @@ def test_each_variant_of_the_paper_has_an_experiment(adept_here: Run) -> None:
         done = adept_here("train", f"experiment=atis_{name}", "output_dir=x", "--cfg", "job")
         assert done.returncode == 0, done.stderr
         assert "name: atis" in done.stdout
+
+
+def test_a_network_of_two_layers_is_trained_resumed_and_rewritten_with(adept_here: Run, tmp_path: Path) -> None:
+    run, data = tmp_path / "run", tmp_path / "in.txt"
+    data.write_text("flights to boston\nfares\n")
+    sizes = [*SMALL, "model.num_layers=2", "model.latent_dim=8", "data.sizes=[200,40,40]"]
+    done = adept_here("train", "mechanism=l1", *sizes, f"output_dir={run}")
+    assert done.returncode == 0, done.stderr
+    again = adept_here("train", f"resume_from={run}", "trainer.max_epochs=2")
+    assert again.returncode == 0, again.stderr
+    other = adept_here("train", f"resume_from={run}", "trainer.max_epochs=3", "model.num_layers=1")
+    assert (other.returncode, "with the same text, clip, labels and sizes" in other.stderr) == (2, True)
+    written = adept_here("rewrite", f"model_dir={run}", f"input={data}", f"output={tmp_path}/out.txt", "epsilon=8")
+    assert written.returncode == 0, written.stderr
+    assert len((tmp_path / "out.txt").read_text().splitlines()) == 2
