@@ -71,7 +71,10 @@ def dispatch(arguments: list[str]) -> int:
         advice = f"did you mean {near}?" if near else f"use one of {', '.join(COMMANDS)}"
         show_lines([f"adept: unknown command {command!r}: {advice}"], to_stderr=True)
         return USER_ERROR
-    return guard(lambda: run(command, arguments[1:]))
+    try:
+        return guard(lambda: run(command, arguments[1:]))
+    finally:
+        take_own_files(command, [])  # forget those of this command
 
 
 def run(command: str, arguments: list[str]) -> int:
