@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, Any
 from adept.removed import RemovedImports, removal
 
 if TYPE_CHECKING:
-    from adept import audit, mechanisms
+    from adept import audit, lightning, mechanisms
     from adept.models.saved_model import Autoencoder
     from adept.release.rewrite_frame import rewrite_frame
     from adept.rewriting.rewriter import Rewriter
     from adept.synthesis.synthesizer import Synthesizer
 
-__all__ = ["Autoencoder", "Rewriter", "Synthesizer", "audit", "mechanisms", "rewrite_frame"]
+__all__ = ["Autoencoder", "Rewriter", "Synthesizer", "audit", "lightning", "mechanisms", "rewrite_frame"]
 
 _HOMES = {
     "Autoencoder": "adept.models.saved_model",

@@ -3,7 +3,8 @@
 import importlib
 import sys
 
-from adept.cli.help import check_options, help_text, nearest, write_out
+from adept.cli import sweep
+from adept.cli.help import check_options, help_text, nearest, take_own_files, write_out
 from adept.cli.process import (
     DONE,
     USER_ERROR,
@@ -38,6 +39,7 @@ Usage: adept COMMAND NAME=VALUE ...     adept COMMAND --help     adept --version
 {commands}
 
 For example: adept rewrite input=utterances.txt output=private.txt epsilon=8
+To run train, evaluate, compare or audit once for each of several values: adept train -m seed=0,1,2
 Names of files, columns and labels are taken as you type them; quote only what your shell would interpret.
 
 Exit status:
@@ -69,19 +71,26 @@ def dispatch(arguments: list[str]) -> int:
         advice = f"did you mean {near}?" if near else f"use one of {', '.join(COMMANDS)}"
         show_lines([f"adept: unknown command {command!r}: {advice}"], to_stderr=True)
         return USER_ERROR
-    return guard(lambda: run(command, arguments[1:]))
+    try:
+        return guard(lambda: run(command, arguments[1:]))
+    finally:
+        take_own_files(command, [])  # forget those of this command
 
 
 def run(command: str, arguments: list[str]) -> int:
     """Run a command, or print its help if the arguments ask for help; return the exit status."""
+    arguments = take_own_files(command, arguments)
     if {"-h", "--help"} & set(arguments):
         show_lines(help_text(command, COMMANDS[command], arguments).splitlines())
         return DONE
+    if sweep.FLAGS & set(arguments):
+        return sweep.main(command, arguments)
     arguments = write_out(command, arguments)
-    check_options(command, arguments)
-    module = importlib.import_module(f"adept.cli.{command}")
-    complete = getattr(module, "complete", list)  # by what is known of the run that is continued
-    config = importlib.import_module("adept.cli.overrides").compose(command, complete(arguments))
+    with sweep.advise(command, arguments):
+        check_options(command, arguments)
+        module = importlib.import_module(f"adept.cli.{command}")
+        complete = getattr(module, "complete", list)  # by what is known of the run that is continued
+        config = importlib.import_module("adept.cli.overrides").compose(command, complete(arguments))
     resume_collection()
     return DONE if config is None else module.main(config) or DONE
 

@@ -1,11 +1,16 @@
-"""Permitted ranges of options, and checks that raise ConfigurationError for other values."""
+"""Permitted ranges of options and of a model's numbers, and checks of them."""
 
 import sys
 from collections.abc import Collection
+from typing import TYPE_CHECKING
 
 from adept.errors import ConfigurationError, printable
 
+if TYPE_CHECKING:
+    from torch import Tensor
+
 CLIP_NORMS = (1e-6, 1e6)
+MAX_NUMBER = 1_000_000  # largest magnitude of a float in a file; trained models stay far below
 BUDGETS = (1e-3, 600.0)  # where the formulas of gaussian, privunit, codebook and randomised response are verified
 
 
@@ -37,3 +42,8 @@ def check_choice(choices: Collection[str], **values: object) -> None:
     for field, value in values.items():
         if value not in choices:
             raise ConfigurationError(f"{field} must be one of {', '.join(choices)}, got {printable(value)}")
+
+
+def is_moderate(tensor: "Tensor") -> bool:
+    """Return True if no number is NaN or beyond MAX_NUMBER."""
+    return not tensor.numel() or all(abs(float(edge)) <= MAX_NUMBER for edge in tensor.aminmax())  # NaN is an edge

@@ -20,7 +20,8 @@ import torch
 from adept.data.corpus import DataConfig, load
 from adept.models.config import ModelConfig
 from adept.models.decoding import decode
-from adept.models.saved_model import Autoencoder, pad
+from adept.models.lstm_autoencoder import pad
+from adept.models.saved_model import Autoencoder
 from adept.models.tokenizer import END, Tokenizer
 
 BATCH = 1024

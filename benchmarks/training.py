@@ -15,9 +15,10 @@ import torch
 
 from adept.data.corpus import DataConfig, load
 from adept.models.config import ModelConfig, TrainerConfig, TrainingConfig, TrainSpec
+from adept.models.lightning import LengthBatchSampler, token_loader
 from adept.models.saved_model import Autoencoder
 from adept.models.tokenizer import PAD, Tokenizer
-from adept.models.training import LengthBatchSampler, fit, token_loader
+from adept.models.training import fit
 
 
 def bare_loop(model: Autoencoder, rows: list[list[int]], validation: list[list[int]], *, epochs: int) -> float:
@@ -27,7 +28,7 @@ def bare_loop(model: Autoencoder, rows: list[list[int]], validation: list[list[i
     optimizer = torch.optim.AdamW(model.parameters(), lr=config.learning_rate, weight_decay=0.0)
     batches = token_loader(rows, batch_size=config.batch_size, seed=0)
     for epoch in range(epochs):
-        cast(LengthBatchSampler, batches.batch_sampler).set_epoch(epoch)
+        cast(LengthBatchSampler, batches.sampler).set_epoch(epoch)
         model.train()
         for tokens in batches:
             loss = loss_of(model, tokens)

@@ -21,13 +21,14 @@ from notebooks import NOTEBOOKS, command_lines, read
 from tiny import Run, tiny_config
 
 from adept.__main__ import COMMANDS
-from adept.cli import train
-from adept.cli.help import check_options, config_directory, configuration, help_text, write_out
+from adept.cli import sweep, train
+from adept.cli.help import OWN_FLAGS, check_options, config_directory, configuration, help_text, write_out
 from adept.cli.overrides import configure
 from adept.errors import AdeptError
 from adept.mechanisms import BY_NAME, LearnedCodebook
 from adept.mechanisms.base import MechanismChoice
 from adept.mechanisms.odds import good_enough
+from adept.models.training import quiet_lightning
 
 ROOT = Path(__file__).parent.parent
 PAGES = [
@@ -41,7 +42,6 @@ SMALL = [
     "data.sizes=[300,60,60]",
     "model.hidden_dim=32",
     "model.embedding_dim=16",
-    "model.latent_dim=8",
     "trainer.max_epochs=1",
 ]
 
@@ -93,6 +93,9 @@ def compose_line(words: list[str]) -> object:
     """Compose a command's configuration, exactly as the command line does: what must be given must be there."""
     command = words[1]
     GlobalHydra.instance().clear()
+    words = [word for word in words if word not in (*OWN_FLAGS, "runs/mine", "config")]  # files of a run
+    if sweep.FLAGS & set(words):
+        return sweep.plan(command, words[2:])
     arguments = write_out(command, words[2:])
     check_options(command, arguments)
     return configure(command, arguments)
@@ -156,6 +159,8 @@ def test_a_wrong_command_line_would_be_seen(line: str) -> None:
 @cache
 def composes_somewhere(*options: str) -> bool:
     """Return True if some command knows these options."""
+    if all(option.split("=")[0] in sweep.OWN for option in options):
+        return True  # they stand beside -m
     for command in sorted(COMMANDS, key=("rewrite", "train", "compare", "study").__contains__, reverse=True):
         schema = configuration(command)
         known = {field.name for field in fields(schema)} | {"experiment"}
@@ -228,6 +233,7 @@ def given(tmp_path_factory: pytest.TempPathFactory) -> Path:
         "README.md",
         pytest.param("docs/recipes.md", marks=pytest.mark.slow),
         pytest.param("docs/operation.md", marks=pytest.mark.slow),
+        pytest.param("docs/training.md", marks=pytest.mark.slow),
         pytest.param("docs/tutorials/vendor.md", marks=pytest.mark.slow),
         "docs/mechanisms.md",
     ],
@@ -250,6 +256,9 @@ def test_the_commands_of_a_page_run_one_after_the_other(
                         old.unlink()  # a reader would choose another name
             topics = [f"model_dir={topic_run}"]
             further = {"train": SMALL, "adapt": topics, "synthesize": topics}.get(words[1], [])  # what takes no time
+            further = [] if any(word.startswith("resume_from=") for word in words) else further
+            if any(word.startswith("data.path=") for word in words):
+                further = [option for option in further if not option.startswith("data.sizes=")]
             small = {option.partition("=")[0] for option in further}
             done = adept_here(*(word for word in words[1:] if word.partition("=")[0] not in small), *further)
             assert done.returncode == 0, (line, done.stderr)
@@ -332,7 +341,8 @@ def python_blocks() -> list[tuple[str, str]]:
 def test_every_line_of_python_runs_and_says_what_it_shows(page: str, text: str, given: Path, workplace: Path) -> None:
     shutil.copytree(given, workplace / "runs" / "first")
     names: dict[str, object] = {}
-    exec(compile(text, page, "exec"), names)
+    with quiet_lightning():
+        exec(compile(text, page, "exec"), names)
     if "rewriter" in names:
         assert names["rewriter"].guarantee.epsilon == 8.0  # type: ignore[attr-defined]
     if "result" in names:

@@ -108,7 +108,7 @@ def test_without_the_extra_the_wheel_trains_rewrites_and_evaluates_and_says_what
     (without_extra / "in.jsonl").write_text(
         '{"text": "flights to boston", "intent": "a"}\n{"text": "fares", "intent": "b"}\n' * 4
     )
-    sizes = ["data.sizes=[100,20,20]", "model.hidden_dim=16", "model.latent_dim=4", "trainer.max_epochs=1"]
+    sizes = ["data.sizes=[100,20,20]", "model.hidden_dim=16", "trainer.max_epochs=1"]
     *done, (_, evaluated, *_), compared, studied = run_commands(
         without_extra,
         ["train", "output_dir=run", *sizes],

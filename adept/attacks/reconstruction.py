@@ -36,7 +36,7 @@ from adept.errors import DataError
 from adept.mechanisms import Codebook
 from adept.mechanisms.odds import good_enough
 from adept.models.decoding import likelihood
-from adept.models.saved_model import pad
+from adept.models.lstm_autoencoder import pad
 from adept.rewriting.alphabets import Codewords, Latents
 from adept.rewriting.rewriter import Rewriter
 

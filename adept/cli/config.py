@@ -11,13 +11,14 @@ from adept.data.reading import ReadingOptions
 from adept.errors import ConfigurationError
 from adept.models.config import (
     BATCH_SIZE,
-    DecodingConfig,
+    TOPICS,
     ModelConfig,
     OptimiserConfig,
     TokenizerConfig,
     TrainerConfig,
     TrainingConfig,
 )
+from adept.models.decoding_options import DecodingConfig
 from adept.ranges import check_choice, check_integer, check_positive
 from adept.release.options import CentralOptions, LedgerOptions, ReleaseRequest
 
@@ -350,6 +351,19 @@ class AuditConfig:
 
 
 @dataclass
+class SweepOptions:
+    """Several runs, with -m: each list of values A,B or range(1,10) multiplies the number of runs."""
+
+    sweep_dir: str | None = None
+    """Directory of the numbered runs and of their table sweep.csv. With null, the name is made from
+    the options, so that a repeated command continues its sweep."""
+    objective: str | None = None
+    """Number of each run that the table shows: a field of result.json, or a column of metrics.csv
+    (train) or results.csv (compare). With null, it is validation_loss, accuracy or
+    certified_epsilon."""
+
+
+@dataclass
 class EvaluateConfig(ReadingOptions):
     """Configuration of ``adept evaluate``."""
 
@@ -505,6 +519,10 @@ class TrainConfig(Columns):
     tokenizer: TokenizerConfig = field(default_factory=TokenizerConfig)
     trainer: TrainerConfig = field(default_factory=TrainerConfig)
     training: TrainingConfig = field(default_factory=TrainingConfig)
+    # Groups whose files and options are Lightning's: they have no options of their own here
+    lightning: dict[str, Any] = field(default_factory=dict)  # further options of Lightning's Trainer
+    logger: dict[str, Any] = field(default_factory=dict)
+    callbacks: dict[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -512,3 +530,23 @@ class TrainConfig(Columns):
             raise ConfigurationError("output_dir must be given, got nothing: add output_dir=... or resume_from=RUN_DIR")
         check_choice(("drop", "joint"), labels=self.labels)
         check_integer(0, 2**32 - 1, seed=self.seed)
+
+    def refuse_overridden(self, given: set[str]) -> None:
+        """Raise ConfigurationError if one of the options that the user gave is without effect."""
+        content = self.training.for_mechanism(self.mechanism.kind).content.kind
+        topics, kind = content == TOPICS, self.mechanism.kind.name
+        elsewhere = self.data.path is not None or self.data.hub is not None or self.data.broad is not None
+        without_effect = {
+            "model.latent_dim": topics
+            and f"mechanism={kind} reads topics: give training.content.topics=N for their "
+            "number, or training.content.kind=none for an LSTM encoder",
+            "model.encoder": self.model.encoder != (TOPICS if topics else "lstm")
+            and f"the encoder follows from training.content.kind={content}: give that option",
+            "training.content.topics": not topics and "an LSTM encoder has no topics: give model.latent_dim=N",
+            "data.sizes": elsewhere and f"it is for data=air_travel alone, got data={self.data.name}: give data.most=N",
+            "data.path": self.data.name == "air_travel" and "data=air_travel comes with adept: give data=files, too",
+            "data.hub": self.data.path is not None and "data.path is read instead: leave one of them out",
+        }
+        for name, reason in without_effect.items():
+            if name in given and reason:
+                raise ConfigurationError(f"{name} has no effect here, because {reason}")

@@ -21,9 +21,18 @@ from adept.removed import removal
 BARE_WORDS = {"verify": "statement", "ledger": "ledger"}  # options that a first word stands for without their names
 FROM_ELSEWHERE = {"epsilon", "clip_norm"}  # of a mechanism: its budget is the command's, its radius the model's
 PRINTING = ("--cfg", "job")  # words that print all values as they are set
+OWN_FLAGS = ("--config-dir", "--config-name")
+CONFIGURABLE = ("train", "evaluate", "compare", "audit")  # commands that take yaml files of the user
 REQUIRED: Any = "???"  # the default of what must be given, as OmegaConf writes it
 HEADING = re.compile(r" +# --- (.+)")  # a line above the first of some fields
 ATTRIBUTE = re.compile(r"^ *(\w+): (.+?)(?=\n *\w+: |\n\n|\Z)", re.MULTILINE | re.DOTALL)  # in a class's docstring
+NO_OPTION = re.compile(r"ClassVar|dict\[")  # annotations of fields that no option sets as a whole
+OPEN_GROUPS = ("trainer", "logger", "callbacks")  # whose options have Lightning's names
+SEVERAL = ("logger", "callbacks")  # groups of which a run may have several
+PARTS = (
+    "Parts of Lightning, whose options have Lightning's names: trainer.precision=bf16-mixed, logger.wandb.offline=true"
+)
+HEADINGS = {"logger": PARTS, "callbacks": PARTS, "experiment": "A recipe, which sets several options"}
 INDENT = 30
 NEAR = 0.75  # least similarity, from 0 to 1, of a name that a message proposes to the name that was typed
 PLACEHOLDERS = {"str": "TEXT", "int": "N", "float": "X", "bool": "true|false", "group": "NAME"}
@@ -50,8 +59,12 @@ def options(command: str) -> list[Option]:
     for group, default in groups(command).items():
         choice = f"{' | '.join(names(group, command))}."
         place = next((i for i, option in enumerate(found) if option.name.split(".")[0] == group), len(found))
-        heading = found[place].heading if place < len(found) else "A recipe, which sets several options"
-        sentence = f"One of these names: {choice}"
+        heading = found[place].heading if place < len(found) else HEADINGS[group]
+        sentence = (
+            f"One of these names, or several in [A,B]: {choice}"
+            if group in SEVERAL
+            else f"One of these names: {choice}"
+        )
         if place < len(found) and found[place].name == group:  # a mechanism
             sentence = f"{found.pop(place).sentence.rstrip('.')}: {choice}"
         found.insert(place, Option(group, heading, sentence, default, "group"))
@@ -76,6 +89,17 @@ def mechanism_options(name: str) -> list[Option]:
     return [option for option in found if option.name.split(".")[1] not in FROM_ELSEWHERE]
 
 
+def sweep_options(command: str) -> list[Option]:
+    """Return the options that a command has beside ``-m``."""
+    from adept.cli import config, sweep
+
+    return (
+        list(options_of(config.SweepOptions, heading=_summary(config.SweepOptions)))
+        if command in sweep.SWEEPING
+        else []
+    )
+
+
 def options_of(schema: type[Any], *, prefix: str = "", heading: str = "") -> Iterator[Option]:
     """Yield the fields of a dataclass, of its base classes, and of dataclasses in its fields."""
     lines, classes = _source(schema.__module__)
@@ -83,7 +107,7 @@ def options_of(schema: type[Any], *, prefix: str = "", heading: str = "") -> Ite
     described = dict(ATTRIBUTE.findall(inspect.cleandoc(schema.__doc__ or "").partition("Attributes:")[2]))
     for before, line, after in zip(body, body[1:], [*body[2:], None], strict=False):
         match line:
-            case ast.AnnAssign(target=ast.Name(id=name), annotation=kind) if "ClassVar" not in ast.unparse(kind):
+            case ast.AnnAssign(target=ast.Name(id=name), annotation=kind) if not NO_OPTION.match(ast.unparse(kind)):
                 found = map(HEADING.fullmatch, lines[before.end_lineno or 0 : line.lineno - 1])
                 heading = next((match[1] for match in found if match), heading)
                 field = schema.__dataclass_fields__[name]
@@ -115,14 +139,66 @@ def _summary(schema: type[Any]) -> str:
 
 def groups(command: str) -> dict[str, str | None]:
     """Return the groups (folders of ``conf/``) that a command reads, with their default files."""
-    listed = yaml.safe_load((config_directory() / f"{command}.yaml").read_text("utf-8"))["defaults"]
+    path = config_directory() / f"{command}.yaml"
+    listed = yaml.safe_load((OWN.first if OWN.first else path).read_text("utf-8"))["defaults"]
     return {group: default for entry in listed if isinstance(entry, dict) for group, default in entry.items()}
 
 
 def names(group: str, command: str) -> list[str]:
-    """Return the names of those files in a folder of ``conf/`` that the command can use."""
+    """Return the names of those files in a folder of ``conf/``, or of ``--config-dir``, that the command can use."""
     files = sorted((config_directory() / group).glob("*.yaml"))
-    return [file.stem for file in files if group != "experiment" or f"# adept {command} " in file.read_text("utf-8")]
+    known = [file.stem for file in files if group != "experiment" or f"# adept {command} " in file.read_text("utf-8")]
+    return sorted(
+        {*known, *(file.stem for file in ((OWN.directory or Path()) / group).glob("*.yaml") if OWN.directory)}
+    )
+
+
+@dataclass
+class OwnFiles:
+    """The user's own yaml files, of ``--config-dir`` and ``--config-name``."""
+
+    directory: Path | None = None
+    first: Path | None = None  # in place of the command's own file in ``conf/``
+
+
+OWN = OwnFiles()
+
+
+def take_own_files(command: str, arguments: list[str]) -> list[str]:
+    """Remember the user's own yaml files, and return the arguments without the flags that name them.
+
+    Raises:
+        ConfigurationError: the command takes no such files, or there are none.
+    """
+    OWN.directory = OWN.first = None
+    flags, rest = dict[str, str](), list[str]()
+    words = iter(arguments)
+    for word in words:
+        flag, equals, value = word.partition("=")
+        if flag in OWN_FLAGS:
+            flags[flag] = value if equals else next(words, "")
+        else:
+            rest.append(word)
+    if not flags:
+        return arguments
+    if command not in CONFIGURABLE:
+        raise ConfigurationError(f"{command} takes no {next(iter(flags))}: give its options on the command line")
+    directory = Path(flags.get(OWN_FLAGS[0], "")).absolute()
+    if not (flags.get(OWN_FLAGS[0]) and directory.is_dir()) or re.search(r"[$'\\]", str(directory)):
+        raise ConfigurationError(
+            f"--config-dir must be a directory with a plain name, got {flags.get(OWN_FLAGS[0]) or 'nothing'}"
+        )
+    OWN.directory = directory
+    if OWN_FLAGS[1] in flags:
+        OWN.first = directory / f"{flags[OWN_FLAGS[1]].removesuffix('.yaml')}.yaml"
+        try:
+            groups(command)
+        except (OSError, ValueError, LookupError, TypeError, AttributeError, yaml.YAMLError):
+            OWN.first, path = None, OWN.first
+            raise ConfigurationError(
+                f"--config-name must name a yaml file with a list of defaults, got {path}"
+            ) from None
+    return rest
 
 
 def config_directory() -> Path:
@@ -172,18 +248,35 @@ def check_options(command: str, arguments: list[str]) -> None:
             )
         if inside := [option for option in known if option.startswith(f"{name}.") and name not in known]:
             raise ConfigurationError(f"{name} must be set by its options, got {argument}: write {inside[0]}=...")
-        if name not in known and not (name.startswith("mechanism.") and "mechanism" in known):
+        if name not in known and not _is_inside(name, known):
             meant = _meant(name, known) or f": adept {command} --help lists its options"
             raise ConfigurationError(f"{command} has no option {name}{meant}")
         if name in groups(command) and value != "null":
             choices = names(name, command)
-            if value not in choices:
-                got = f"{value or 'nothing'}{_meant(value, choices)}"
+            several = name in SEVERAL and value.startswith("[") and value.endswith("]")
+            chosen = [item.strip() for item in value[1:-1].split(",")] if several else [value]
+            if wrong := next((item for item in chosen if item not in choices), None if chosen else ""):
+                got = f"{wrong or 'nothing'}{_elsewhere(name, wrong) or _meant(wrong, choices)}"
                 raise ConfigurationError(f"{name} must be one of {', '.join(choices)}, got {got}")
     own = [name for name in given if name.startswith("mechanism.")]
     for one, others in {"epsilon": {"mechanism.epsilon"}, "foreign": {"mechanism", *own}}.items():
         if one in given and (both := others.intersection(given)):
             raise ConfigurationError(f"{one} must be given once, got {one} and {min(both)}: leave one out")
+
+
+def _elsewhere(group: str, value: str) -> str:
+    """Return the words that name the command of an experiment; none for another group or value."""
+    path = config_directory() / group / f"{value}.yaml"
+    if group != "experiment" or not re.fullmatch(r"\w+", value) or not path.is_file():
+        return ""
+    users = re.findall(r"^# adept (\w+) ", path.read_text("utf-8"), re.MULTILINE)
+    return f": it belongs to adept {users[0]}, so write adept {users[0]} experiment={value}"
+
+
+def _is_inside(name: str, known: list[str]) -> bool:
+    """Return True if a name belongs to a group whose own options are checked when they are read."""
+    group, dot, rest = name.partition(".")
+    return bool(dot and rest and group in known and group in ("mechanism", *OPEN_GROUPS))
 
 
 def nearest(name: str, known: Iterable[str]) -> str | None:
@@ -201,6 +294,7 @@ def help_text(command: str, sentence: str, arguments: list[str]) -> str:
     """Return a command's help; ``mechanism=NAME`` adds the options of this mechanism."""
     chosen = [argument.partition("=")[2] for argument in arguments if argument.startswith("mechanism=")]
     listed = [*options(command), *(option for name in chosen for option in mechanism_options(name))]
+    listed += sweep_options(command)
     width = max(72, min(120, shutil.get_terminal_size((100, 24)).columns))
     usage = re.findall(r"^# (adept .+)$", (config_directory() / f"{command}.yaml").read_text("utf-8"), re.MULTILINE)
     parts = [f"adept {command}: {sentence}", "\n".join(f"  {line}" for line in usage), NOTE.format(command=command)]

@@ -14,25 +14,30 @@ import sys
 from collections.abc import Iterator
 from dataclasses import fields, is_dataclass
 from functools import reduce
+from pathlib import Path
 from types import NoneType
 from typing import Any, get_args, get_origin, get_type_hints
 
 import hydra
 import yaml
 from hydra.core.config_store import ConfigStore
+from hydra.errors import HydraException
 from omegaconf import MISSING, OmegaConf
+from omegaconf.errors import OmegaConfBaseException
 
-from adept.cli.help import FROM_ELSEWHERE, PRINTING, config_directory, configuration, groups
+from adept.cli.help import FROM_ELSEWHERE, OPEN_GROUPS, OWN, PRINTING, config_directory, configuration, groups
 from adept.cli.process import interrupt_on_signals, show_lines
 from adept.data.labels import FROM_FILE
 from adept.errors import ConfigurationError, printable
 from adept.mechanisms import BY_NAME
 from adept.mechanisms.base import MechanismChoice
+from adept.models.config import TrainerConfig
 
 # Options that name files or directories: a leading ~/ is the home directory, as in a shell
 FILES = {"input", "output", "statement", "expect", "schema", "key", "ledger", "approve", "label_descriptions"}
 FILES |= {"examples", "train", "test", "reference", "resume_from", "data.path", "data.broad", "model_dir"}
 FILES |= {"output_dir", "runs", "environments"}
+SAVED = "# adept train --config-dir RUN --config-name config"  # the beginning of a saved configuration
 NUMBERS = {float: ("a number", "0.5"), int: ("a whole number", "8"), bool: ("true or false", "true")}  # for messages
 BOOLEANS = dict.fromkeys(("true", "yes", "y", "on", "1"), True) | dict.fromkeys(("false", "no", "n", "off", "0"), False)
 DECIMAL_COMMA = re.compile(r"[+-]?\d+,\d+")
@@ -64,7 +69,10 @@ def configure(command: str, arguments: list[str]) -> Any:
         own = values["mechanism"]
         own = {name: value for name, value in own.items() if name not in FROM_ELSEWHERE or value != MISSING}
         values["mechanism"] = MechanismChoice(kind, own.pop("epsilon", None), own.pop("clip_norm", None), own)
-    return _build(configuration(command), values)
+    config = _build(configuration(command), values)
+    if hasattr(config, "refuse_overridden"):
+        config.refuse_overridden({argument.partition("=")[0] for argument in arguments})
+    return config
 
 
 def read_values(command: str, arguments: list[str]) -> tuple[dict[str, Any], Any]:
@@ -74,13 +82,17 @@ def read_values(command: str, arguments: list[str]) -> tuple[dict[str, Any], Any
     """
     schema, given = configuration(command), dict(argument.split("=", 1) for argument in arguments)
     register(command)
-    with hydra.initialize_config_dir(str(config_directory()), version_base="1.3"):
-        composed = hydra.compose(command, [f"{name}={given.pop(name)}" for name in groups(command) if name in given])
+    chosen = [f"{name}={given.pop(name)}" for name in groups(command) if name in given]
+    composed = _compose_own(chosen, command) if OWN.directory else _compose(config_directory(), command, chosen)
     values: Any = OmegaConf.to_container(composed)
     kind = OmegaConf.get_type(composed, "mechanism") if isinstance(values.get("mechanism"), dict) else None
     own = {name: hint for name, hint in _hints(kind, "mechanism.") if hint is not Any}
     hints = dict(_hints(schema)) | own
     for name, text in given.items():
+        group, *inside = name.split(".")
+        if name not in hints and group in OPEN_GROUPS:
+            _set_part(values, group, inside, text)
+            continue
         if name not in hints:
             raise ConfigurationError(
                 f"{kind.name} has no option {name}: its options are {', '.join(own)}"
@@ -89,7 +101,74 @@ def read_values(command: str, arguments: list[str]) -> tuple[dict[str, Any], Any
             )
         *path, last = name.split(".")
         reduce(dict.__getitem__, path, values)[last] = read_value(name, hints[name], text)
+    _move_trainer_options(values)
     return values, kind
+
+
+def _compose(directory: Path, name: str, chosen: list[str]) -> Any:
+    with hydra.initialize_config_dir(str(directory), version_base="1.3"):
+        return hydra.compose(name, chosen)
+
+
+def _compose_own(chosen: list[str], command: str) -> Any:
+    """Compose with the user's own yaml files, whose mistakes are the user's to mend."""
+    ours, own = config_directory(), OWN.directory
+    first, second, name = (own, ours, OWN.first.stem) if OWN.first else (ours, own, command)
+    try:
+        composed = _compose(first or ours, name, [*chosen, f"hydra.searchpath=['file://{second}']"])
+    except (HydraException, OmegaConfBaseException, yaml.YAMLError) as error:
+        reason = printable(" ".join(str(error).split()))
+        raise ConfigurationError(f"a yaml file in {own} does not fit: {reason}") from None
+    if isinstance(composed.get("mechanism"), str):
+        raise ConfigurationError(
+            "mechanism must stand in the defaults of a yaml file, got an option: - override /mechanism: l1"
+        )
+    if OWN.first:
+        _note_new_options(command, OWN.first)
+    return composed
+
+
+def _note_new_options(command: str, path: Path) -> None:
+    """Name the options that a saved configuration lacks, because a later version of adept added them."""
+    saved, text = yaml.safe_load(path.read_text("utf-8")), path.read_text("utf-8")
+    missing = [name for name, _ in _hints(configuration(command)) if not _has(saved, name.split("."))]
+    missing = [name for name in missing if name not in ("output_dir", "resume_from", "lightning")]
+    if text.startswith(SAVED) and missing:
+        lines = f"adept: note: {path.name} does not set {', '.join(missing)}: this version uses the default"
+        show_lines([lines], to_stderr=True)
+
+
+def _has(content: Any, path: list[str]) -> bool:
+    return not path or (isinstance(content, dict) and path[0] in content and _has(content[path[0]], path[1:]))
+
+
+def _set_part(values: dict[str, Any], group: str, inside: list[str], text: str) -> None:
+    """Set an option of a part of Lightning, such as ``logger.wandb.offline``."""
+    from adept.cli.parts import read_scalar
+
+    if len(inside) != (1 if group == "trainer" else 2) or not all(inside):
+        raise ConfigurationError(
+            f"an option of {group} is written {group}.NAME.OPTION, got {'.'.join([group, *inside])}"
+        )
+    place = values[group]
+    for name in inside[:-1]:
+        if not isinstance(place.setdefault(name, {}), dict):
+            place[name] = {}
+        place = place[name]
+    place[inside[-1]] = read_scalar(text)
+
+
+def _move_trainer_options(values: dict[str, Any]) -> None:
+    """Move options of Lightning's own Trainer to ``lightning``, and check their names."""
+    if "lightning" not in values:
+        return
+    known = TrainerConfig.__dataclass_fields__
+    values["lightning"] = {name: value for name, value in values["trainer"].items() if name not in known}
+    values["trainer"] = {name: value for name, value in values["trainer"].items() if name in known}
+    if values["lightning"]:
+        from adept.cli.parts import check_trainer  # imports Lightning
+
+        check_trainer(values["lightning"])
 
 
 def register(command: str) -> None:
@@ -97,7 +176,10 @@ def register(command: str) -> None:
 
     The fields ``epsilon`` and ``clip_norm`` of a mechanism stay unset.
     """
-    ConfigStore.instance().store(name=f"schema_{command}", node=configuration(command))
+    schema = OmegaConf.structured(configuration(command))
+    if "lightning" in schema:  # then trainer takes all options that Lightning's Trainer has
+        OmegaConf.set_struct(schema.trainer, False)
+    ConfigStore.instance().store(name=f"schema_{command}", node=schema)
     for name, kind in BY_NAME.items():
         node = OmegaConf.structured(kind)
         OmegaConf.set_readonly(node, None)

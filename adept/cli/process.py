@@ -36,12 +36,18 @@ def guard(action: Callable[[], int]) -> int:
     try:
         return action()
     except BaseException as error:  # noqa: BLE001 - status 1 is an audit's alone, and an uncaught error would be 1
-        message, status = _verdict(error)
-        if os.environ.get("ADEPT_TRACEBACK"):
-            show_lines(traceback.format_exc().splitlines(), to_stderr=True)
+        message, status = describe(error)
     if message:
-        show_lines([f"adept: {' '.join(message.split())}"], to_stderr=True)
+        show_lines([f"adept: {message}"], to_stderr=True)
     return status
+
+
+def describe(error: BaseException) -> tuple[str, int]:
+    """Return an error as one line and as an exit status; print its traceback if the user asked for it."""
+    message, status = _verdict(error)
+    if os.environ.get("ADEPT_TRACEBACK"):
+        show_lines("".join(traceback.format_exception(error)).splitlines(), to_stderr=True)
+    return " ".join(message.split()), status
 
 
 def show_lines(lines: Iterable[str], *, to_stderr: bool = False) -> None:

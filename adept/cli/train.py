@@ -3,21 +3,30 @@
 import json
 import math
 import sys
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
+from typing import Any
+
+import yaml
 
 from adept.cli.config import TrainConfig
 from adept.cli.console import show, warn, write_json
-from adept.cli.overrides import read_value
-from adept.cli.process import is_interrupted
+from adept.cli.curve import draw_curve
+from adept.cli.help import OPEN_GROUPS
+from adept.cli.overrides import SAVED, read_value
+from adept.cli.parts import build as build_parts
+from adept.cli.parts import is_public
+from adept.cli.process import is_interrupted, show_lines
 from adept.data.corpus import Corpus, load
 from adept.data.writing import new_directory
 from adept.errors import ConfigurationError, DataError, Interrupted
-from adept.models.config import CHECKPOINTS, LAST, MODEL, FitResult, TrainingData, TrainSpec
+from adept.models.config import CHECKPOINTS, LAST, METRICS, MODEL, TOPICS, FitResult, Parts, TrainingData, TrainSpec
 from adept.models.model_card import model_card
 from adept.models.reconstruction import Reconstruction, reconstruction
 
-OVERRIDES, RESULT = "overrides.json", "result.json"
+OVERRIDES, RESULT, CURVE = "overrides.json", "result.json", "curve.svg"
+RESOLVED = "config.yaml"
+PLACES = ("path", "broad")  # options of the data that name directories
 
 
 @dataclass(frozen=True)
@@ -55,14 +64,19 @@ def run(config: TrainConfig, *, overrides: list[str] | None = None) -> TrainResu
 
     The given options, ``overrides``, are stored, so that ``resume_from`` can read them later.
     """
+    parts = build_parts(config, Path(config.output_dir or config.resume_from or ""))
     splits = load(config.data, config)
     if config.labels == "joint":
         splits = {name: _labelled(name, splits) for name in ("train", "validation")}
     directory, checkpoint = _prepare(config)
     if overrides is not None and checkpoint is None:  # at once, as a run may be interrupted
         _write_overrides(config, overrides, directory)
+        (directory / RESOLVED).write_text(resolved_yaml(config), "utf-8")
+        experiment = [override for override in overrides if override.startswith("experiment=")]
+        show_lines([" ".join([describe(config, len(splits["train"])), *(f"({name})" for name in experiment)])])
+        sys.stdout.flush()
     try:
-        result = _train(config, splits, directory, checkpoint)
+        result = _train(config, splits, directory, checkpoint, parts)
     except BaseException as error:  # Lightning makes an exit of an interrupt, other libraries errors of their own
         if not (isinstance(error, (KeyboardInterrupt, SystemExit)) or is_interrupted()) or overrides is None:
             raise
@@ -75,16 +89,18 @@ def run(config: TrainConfig, *, overrides: list[str] | None = None) -> TrainResu
     return result
 
 
-def _train(config: TrainConfig, splits: dict[str, Corpus], directory: Path, checkpoint: Path | None) -> TrainResult:
-    public = config.data.public if config.training_data.public is None else config.training_data.public
+def _train(
+    config: TrainConfig, splits: dict[str, Corpus], directory: Path, checkpoint: Path | None, parts: Parts
+) -> TrainResult:
     spec = TrainSpec(
         clip=config.mechanism.kind.clip,
-        training_data=TrainingData(config.data.name, public, len(splits["train"])),
+        training_data=TrainingData(config.data.name, is_public(config), len(splits["train"])),
         model=config.model,
         tokenizer=config.tokenizer,
         training=config.training.for_mechanism(config.mechanism.kind),
         trainer=config.trainer,
         mechanism=lambda epsilon: config.mechanism.build(epsilon=epsilon, clip_norm=config.model.clip_norm),
+        parts=parts,
         joint_labels=config.labels == "joint",
         seed=config.seed,
     )
@@ -104,11 +120,53 @@ def _train(config: TrainConfig, splits: dict[str, Corpus], directory: Path, chec
         fit=fitted,
         reconstruction=reconstruction(model, tokenizer, splits["validation"].texts),
     )
+    if parts.has_table and (directory / METRICS).is_file():
+        draw_curve(directory / METRICS, directory / CURVE)
     loss = fitted.validation_loss
     metrics = {"loss (nats per token)": loss, "perplexity": math.exp(min(700.0, loss))}
     (directory / MODEL / "README.md").write_text(model_card(model, metrics=metrics), "utf-8")
     write_json(result, directory / RESULT)
     return result
+
+
+def describe(config: TrainConfig, records: int) -> str:
+    """Return a line that says what is trained, for what, and on what."""
+    from adept.models.topics import supported_topics  # slow to import
+
+    content = config.training.for_mechanism(config.mechanism.kind).content
+    if content.kind == TOPICS:
+        encoder = f"topics of a text, {supported_topics(records, most=content.topics)} numbers"
+    else:
+        encoder = f"an LSTM that encodes a text as {config.model.latent_dim} numbers"
+    return (
+        f"training {encoder}, and an LSTM decoder, for mechanism={config.mechanism.kind.name} on {records:,} records of "
+        f"{config.data.name}"
+    )
+
+
+def resolved_yaml(config: TrainConfig) -> str:
+    """Return all values of a run's options as yaml, from which ``--config-dir`` and ``--config-name`` train it again."""
+    values = asdict(replace(config, mechanism=config.mechanism.options))
+    values["trainer"] |= values.pop("lightning")
+    values["data"] |= {
+        name: str(Path(path).absolute()) for name in PLACES if (path := values["data"][name]) is not None
+    }
+    chosen = [
+        {"mechanism": config.mechanism.kind.name},
+        *({group: None} for group in ("data", *OPEN_GROUPS, "experiment")),
+    ]
+    kept = {name: value for name, value in values.items() if name not in ("output_dir", "resume_from")}
+    content = {"defaults": ["schema_train", *chosen, "_self_"], **kept}
+    return f"{SAVED} output_dir=DIR   (RUN is the directory of this file)\n" + yaml.safe_dump(
+        content, sort_keys=False, allow_unicode=True
+    )
+
+
+def result_key(config: TrainConfig) -> dict[str, Any]:
+    """Return what decides a training's result: mechanisms that differ in the release alone have one key."""
+    kind, noisy = config.mechanism.kind, config.training.epsilon is not None
+    used = replace(config, output_dir="", mechanism=config.mechanism if noisy else None)
+    return asdict(used) | {"clip": kind.clip, "content": config.training.for_mechanism(kind).content.kind}
 
 
 def _labelled(name: str, splits: dict[str, Corpus]) -> Corpus:
@@ -149,7 +207,7 @@ def _count_epochs(directory: Path) -> int:
 
 def _write_overrides(config: TrainConfig, overrides: list[str], directory: Path) -> None:
     """Store a run's options with absolute paths, so that the run can resume in any directory."""
-    paths = {f"data.{name}": getattr(config.data, name) for name in ("path", "broad")}
+    paths = {f"data.{name}": getattr(config.data, name) for name in PLACES}
     kept = [override for override in overrides if _key(override) not in (*paths, "resume_from", "output_dir")]
     kept += [f"{name}={Path(path).absolute()}" for name, path in paths.items() if path is not None]
     (directory / OVERRIDES).write_text(json.dumps(kept, indent=2) + "\n", "utf-8")

@@ -5,7 +5,8 @@ from typing import TYPE_CHECKING
 
 from adept.data.corpus import Columns, DataConfig
 from adept.errors import ConfigurationError
-from adept.models.config import DecodingConfig, ModelConfig, TokenizerConfig, TrainerConfig, TrainingConfig
+from adept.models.config import ModelConfig, TokenizerConfig, TrainerConfig, TrainingConfig
+from adept.models.decoding_options import DecodingConfig
 from adept.ranges import check_between, check_choice, check_integer
 
 if TYPE_CHECKING:

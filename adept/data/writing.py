@@ -92,14 +92,25 @@ def check_value(value: Any, format: str) -> None:
 
 
 def write_table(rows: Sequence[Any], path: Path) -> None:
-    """Write rows (dataclasses or dictionaries) into a csv file; an existing file is replaced."""
+    """Write rows (dataclasses or dictionaries) into a csv file, also in a new directory; replace an existing file."""
+    path.parent.mkdir(parents=True, exist_ok=True)
     temporary = path.with_name(f"{path.name}.partial")
     lines = [row if isinstance(row, dict) else asdict(row) for row in rows]
     with temporary.open("w", encoding="utf-8", newline="") as stream:
-        table = csv.DictWriter(stream, fieldnames=list(lines[0]), lineterminator="\n")
+        table = csv.DictWriter(
+            stream, fieldnames=list(dict.fromkeys(name for line in lines for name in line)), lineterminator="\n"
+        )
         table.writeheader()
         table.writerows(lines)
     temporary.replace(path)
+
+
+def read_table(path: Path) -> list[dict[str, str]]:
+    """Return the rows of a table that ``write_table`` wrote; none if there is no such file."""
+    if not path.is_file():
+        return []
+    with path.open(encoding="utf-8", newline="") as stream:
+        return list(csv.DictReader(stream))
 
 
 def user_directory(variable: str, usual: str) -> Path:

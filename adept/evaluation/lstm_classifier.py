@@ -12,9 +12,10 @@ from torch.utils.data import DataLoader
 from adept.data.corpus import Corpus
 from adept.data.text_arguments import text_list
 from adept.models.config import TrainerConfig
-from adept.models.saved_model import pad
+from adept.models.lightning import length_batches
+from adept.models.lstm_autoencoder import pad
 from adept.models.tokenizer import PAD, Tokenizer
-from adept.models.training import length_batches, make_trainer, quiet_lightning
+from adept.models.training import make_trainer, quiet_lightning
 
 EMBEDDING_DIM, HIDDEN_DIM = 96, 128  # dimensions of a token's vector, and of the state in each direction
 EPOCHS, MAX_TOKENS = 8, 60  # epochs of the training; tokens of a text that are read

@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from adept.errors import ConfigurationError, printable
@@ -14,9 +14,10 @@ if TYPE_CHECKING:
 
 CHECKPOINTS, MODEL = "checkpoints", "model"  # directories of a training run
 LAST, BEST = "last.ckpt", "best.ckpt"
+METRICS = "metrics.csv"  # one row for each epoch
 TOPICS = "topics"  # the kind of content, and the encoder
 ACCELERATORS = ("auto", "cpu", "gpu")
-MAX_SIZES = {"embedding_dim": 2048, "hidden_dim": 2048, "latent_dim": 2048, "max_length": 512}
+MAX_SIZES = {"embedding_dim": 2048, "hidden_dim": 2048, "latent_dim": 2048, "max_length": 512, "num_layers": 8}
 MAX_VOCABULARY = 200_000
 MAX_TRAINING_RECORDS, MAX_DATA_NAME_LENGTH = 10**12, 200
 MAX_LISTED_TEXTS = 1 << 19  # largest number of listed sentences of a model
@@ -49,6 +50,8 @@ class ModelConfig:
     decoder: str = "lstm"
     """Way to write texts if decoding.strategy=auto: lstm (word by word) | nearest (choose public
     texts)."""
+    num_layers: int = 1
+    """Number of layers of the LSTM that reads texts, and of the LSTM that writes texts."""
     encoder: str = "lstm"
     """Encoder, as training.content.kind decides: lstm | topics (a number for each topic)."""
 
@@ -63,6 +66,17 @@ class ModelConfig:
             if not (isinstance(value, float | int) and 0 <= value < 1):
                 raise ConfigurationError(f"model.{name} must be in [0, 1), got {printable(value)}")
         check_between(*CLIP_NORMS, **{"model.clip_norm": self.clip_norm})
+
+    @property
+    def described(self) -> dict[str, Any]:
+        """All values, as files state them; a single layer is not stated, because earlier versions had no other."""
+        return {name: value for name, value in asdict(self).items() if (name, value) != ("num_layers", 1)}
+
+    @property
+    def network_sizes(self) -> dict[str, Any]:
+        """The arguments that the network takes from this configuration."""
+        names = ("embedding_dim", "hidden_dim", "latent_dim", "clip_norm", "dropout", "word_dropout", "num_layers")
+        return {name: getattr(self, name) for name in names}
 
 
 @dataclass(frozen=True)
@@ -107,37 +121,6 @@ class TokenizerConfig:
             raise ConfigurationError(
                 f"tokenizer.vocabulary_size must be between 5 and {MAX_VOCABULARY:,}, got {self.vocabulary_size}"
             )
-
-
-@dataclass
-class DecodingConfig:
-    """Options for writing texts from released latents."""
-
-    strategy: str = "auto"
-    """Way to write texts: auto (nearest if model.decoder=nearest; otherwise sample for
-    mechanism=learned_codebook; otherwise greedy) | greedy (take the likeliest word) | sample (draw
-    words) | nearest (take the nearest public text)."""
-    temperature: float = 1.0
-    """For strategy=sample: values below 1 favour likely words, values above 1 favour rare words."""
-    top_k: int = 0
-    """For strategy=sample: number of likeliest words to draw from. With 0, draw from all words."""
-    top_p: float = 1.0
-    """For strategy=sample: draw from the likeliest words that together have this probability."""
-    candidates: int = 1
-    """For strategy=sample: number of texts drawn for a rewrite, of which the likeliest is kept."""
-    pool: int | None = None
-    """Number of texts that are written for each codeword. The rewrite of a record is drawn from the
-    texts of its codeword. With null, smaller codebooks get more texts per codeword. With 0, a new
-    text is written for each record."""
-
-    def __post_init__(self) -> None:
-        check_choice(("auto", "greedy", "sample", "nearest"), **{"decoding.strategy": self.strategy})
-        check_positive(**{"decoding.temperature": self.temperature})
-        if not 0 < self.top_p <= 1:
-            raise ConfigurationError(f"decoding.top_p must be in (0, 1], got {self.top_p}")
-        for name, least in (("top_k", 0), ("candidates", 1), ("pool", 0)):
-            if getattr(self, name) is not None and getattr(self, name) < least:
-                raise ConfigurationError(f"decoding.{name} must be at least {least}, got {getattr(self, name)}")
 
 
 @dataclass
@@ -244,17 +227,28 @@ class TrainerConfig:
     def __post_init__(self) -> None:
         if self.max_epochs < self.min_epochs:
             raise ConfigurationError(f"trainer.max_epochs must be at least {self.min_epochs}, got {self.max_epochs}")
-        check_accelerator(self.accelerator)
+        check_choice(ACCELERATORS, **{"trainer.accelerator": self.accelerator})
 
 
-def check_accelerator(name: str) -> None:
-    """Raise ConfigurationError unless this machine can compute on the device ``name``."""
-    check_choice(ACCELERATORS, **{"trainer.accelerator": name})
-    if name == "gpu":
+def check_device(accelerator: str) -> None:
+    """Raise ConfigurationError unless this machine can compute on the device."""
+    if accelerator == "gpu":
         import torch
 
         if not torch.accelerator.is_available():
             raise ConfigurationError("trainer.accelerator must be auto or cpu on this machine, got gpu: it has none")
+
+
+@dataclass(frozen=True)
+class Parts:
+    """Parts of Lightning that the user chose for a training run, beside those that every run has."""
+
+    loggers: tuple[Any, ...] = ()
+    callbacks: tuple[Any, ...] = ()
+    trainer: dict[str, Any] = field(default_factory=dict)  # further options of Lightning's Trainer
+    logged: dict[str, Any] = field(default_factory=dict)  # values of options, which the loggers get
+    has_table: bool = True  # write metrics.csv
+    announce: Callable[[str], object] = lambda step: None  # is told of a step that takes long
 
 
 @dataclass(frozen=True)
@@ -268,6 +262,7 @@ class TrainSpec:
     training: TrainingConfig = field(default_factory=TrainingConfig)
     trainer: TrainerConfig = field(default_factory=TrainerConfig)
     mechanism: Callable[[float], "Mechanism"] | None = None  # for noise-aware training, built from an epsilon
+    parts: Parts = field(default_factory=Parts)
     joint_labels: bool = False  # True if the record is the pair of label and text
     seed: int = 0
 

@@ -12,7 +12,6 @@ Shapes: B records, T tokens, n latent dimensions, E embedding dimensions, H hidd
 
 import math
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
 
 import torch
 from torch import Tensor, nn
@@ -22,12 +21,9 @@ from adept.mechanisms import Mechanism
 from adept.mechanisms.clip_to_grid import clip_latents
 from adept.models.tokenizer import END, PAD, START, UNKNOWN  # 3, 0, 2 and 1: ids of tokens that are no words
 
-if TYPE_CHECKING:
-    from pytorch_lightning import LightningModule
-
 ROWS = 64  # rows of every matrix product at release; a smaller batch is filled up
 REGISTER_FLOATS = 16  # floats in a vector register
-State = tuple[Tensor, Tensor]  # hidden and cell state of an LSTM, (B, H) each
+State = tuple[Tensor, Tensor]  # hidden and cell state of an LSTM, (B, H) each; of L layers (B, L*H)
 Choice = Callable[[Tensor, Tensor], Tensor]  # next words (B,), of logits (B, V) and a mask (B,) of texts' first words
 
 
@@ -38,6 +34,7 @@ class Adept(nn.Module):
         clip, clip_norm: the set of clipped latents ("l1" or "l2" ball, "sphere"), and its radius C.
         dropout: share of the numbers in embeddings and decoder outputs that training sets to zero.
         word_dropout: share of the decoder's input words that training hides.
+        num_layers: number L of layers of the encoder and of the decoder.
         encoder: False if a subclass has its own encoder, and overrides ``read`` and ``read_rows``.
     """
 
@@ -52,6 +49,7 @@ class Adept(nn.Module):
         clip_norm: float = 1.0,
         dropout: float = 0.1,
         word_dropout: float = 0.2,
+        num_layers: int = 1,
         encoder: bool = True,
     ) -> None:
         super().__init__()
@@ -62,17 +60,17 @@ class Adept(nn.Module):
         self.embedding = nn.Embedding(vocabulary_size, embedding_dim, padding_idx=PAD, _weight=weights)
         self.dropout = nn.Dropout(dropout)
         if encoder:
-            self.encoder = nn.LSTM(embedding_dim, hidden_dim, batch_first=True, bidirectional=True)
+            self.encoder = nn.LSTM(embedding_dim, hidden_dim, num_layers, batch_first=True, bidirectional=True)
             self.to_latent = nn.Linear(2 * hidden_dim, latent_dim)
-        self.to_state = nn.Linear(latent_dim, 2 * hidden_dim)
-        self.decoder = nn.LSTM(embedding_dim + latent_dim, hidden_dim, batch_first=True)
+        self.to_state = nn.Linear(latent_dim, 2 * num_layers * hidden_dim)
+        self.decoder = nn.LSTM(embedding_dim + latent_dim, hidden_dim, num_layers, batch_first=True)
         self.to_words = nn.Linear(hidden_dim, vocabulary_size)
 
     # --- Training: whole batches through nn.LSTM
 
     def encode(self, tokens: Tensor) -> Tensor:
         """Return the latents (B, n) of tokens (B, T), clipped by Eq. 9 to r * min(1, C / ||r||)."""
-        return clip_latents(self.read(tokens), clip=self.clip, clip_norm=self.clip_norm)
+        return clip_latents(self.read(tokens).float(), clip=self.clip, clip_norm=self.clip_norm)
 
     def loss(self, tokens: Tensor, randomise: Callable[[Tensor], Tensor] | None = None) -> Tensor:
         """Return the reconstruction loss of tokens (B, T), which end with END, in nats per token.
@@ -92,7 +90,7 @@ class Adept(nn.Module):
         beside = self.scale(latents)[:, None].expand(-1, inputs.shape[1], -1)  # the latent at every position
         words = torch.cat([self.dropout(self.embedding(inputs)), beside], dim=2)  # (B, T, E + n)
         with self.autocast():
-            outputs, _ = run(self.decoder, words, self.initial_state(latents))  # (B, T, H)
+            outputs, _ = run_layers(self.decoder, words, self.initial_state(latents), self.dropout)  # (B, T, H)
             logits: Tensor = self.to_words(self.dropout(outputs))
         return logits.float()
 
@@ -102,20 +100,25 @@ class Adept(nn.Module):
         positions = torch.arange(tokens.shape[1], device=tokens.device)
         backward = (lengths[:, None] - 1 - positions).clamp(min=0)  # (B, T): last token first
         words = self.dropout(self.embedding(tokens))  # (B, T, E)
-        reverse = words.gather(1, backward[..., None].expand_as(words))
         rows = torch.arange(len(tokens), device=tokens.device)
+
+        def turn(sequence: Tensor) -> Tensor:
+            return sequence.gather(1, backward[..., None].expand_as(sequence))
+
         with self.autocast():
-            ends = [
-                run(self.encoder, words)[0][rows, lengths - 1],  # (B, H), at the last token
-                run(self.encoder, reverse, suffix="_reverse")[0][rows, lengths - 1],
-            ]
+            for layer in range(self.encoder.num_layers):
+                ahead, _ = run(self.encoder, words, layer=layer)  # (B, T, H)
+                back, _ = run(self.encoder, turn(words), suffix="_reverse", layer=layer)
+                if layer < self.encoder.num_layers - 1:
+                    words = self.dropout(torch.cat([ahead, turn(back)], dim=2))
+            ends = [ahead[rows, lengths - 1], back[rows, lengths - 1]]  # (B, H), at the last token
         latents: Tensor = self.to_latent(torch.cat(ends, dim=1).float())
         return latents
 
     def autocast(self) -> torch.autocast:
-        """Return a context manager: training inside it uses bfloat16 if the CPU has AMX units."""
-        fast = bool(torch.cpu.get_capabilities().get("amx_bf16", False))
-        return torch.autocast("cpu", torch.bfloat16, enabled=self.training and fast)
+        """Return a context manager: inside it, training on a CPU with AMX units, or a Trainer that asks, uses bfloat16."""
+        fast = self.training and bool(torch.cpu.get_capabilities().get("amx_bf16", False))
+        return torch.autocast("cpu", torch.bfloat16, enabled=fast or torch.is_autocast_enabled("cpu"))
 
     def initial_state(self, latents: Tensor) -> State:
         hidden, cell = torch.tanh(multiply(self.to_state, self.scale(latents))).chunk(2, dim=1)
@@ -148,16 +151,31 @@ class Adept(nn.Module):
         return latents
 
     def read_rows(self, rows: Sequence[Sequence[int]]) -> Tensor:
-        ends = []
-        for suffix, direction in (("", rows), ("_reverse", [row[::-1] for row in rows])):
-            tokens = pad_sequence([torch.tensor(row) for row in direction], padding_value=PAD)  # (T, ROWS)
-            hidden, cell = (self.to_state.weight.new_zeros(ROWS, self.encoder.hidden_size) for _ in range(2))
-            for words in tokens.to(hidden.device):
-                going = words != PAD
-                moved = step(self.encoder, self.embedding(words), (hidden, cell), suffix=suffix)
-                hidden, cell = _select(going, moved, (hidden, cell))
-            ends.append(hidden)
-        return multiply(self.to_latent, torch.cat(ends, dim=1))
+        device = self.to_state.weight.device
+        tokens = pad_sequence([torch.tensor(row) for row in rows], padding_value=PAD).to(device)  # (T, ROWS)
+        going, positions = tokens != PAD, torch.arange(len(tokens), device=device)
+        backward = (going.sum(dim=0) - 1 - positions[:, None]).clamp(min=0)  # (T, ROWS): last token first
+
+        def turn(sequence: Tensor) -> Tensor:
+            return sequence.gather(0, backward[..., None].expand_as(sequence))
+
+        words = self.embedding(tokens)
+        for layer in range(self.encoder.num_layers):
+            ahead = self._read_on(words, going, layer=layer)
+            back = self._read_on(turn(words), going, suffix="_reverse", layer=layer)
+            if layer < self.encoder.num_layers - 1:
+                words = torch.cat([torch.stack(ahead), turn(torch.stack(back))], dim=2)
+        return multiply(self.to_latent, torch.cat([ahead[-1], back[-1]], dim=1))
+
+    def _read_on(self, words: Tensor, going: Tensor, *, suffix: str = "", layer: int) -> list[Tensor]:
+        """Return the hidden states (ROWS, H) after each step; a row whose text has ended keeps its state."""
+        hidden, cell = (words.new_zeros(ROWS, self.encoder.hidden_size) for _ in range(2))
+        states = []
+        for inputs, moves in zip(words, going, strict=True):
+            moved = step(self.encoder, inputs, (hidden, cell), suffix=suffix, layer=layer)
+            hidden, cell = _select(moves, moved, (hidden, cell))
+            states.append(hidden)
+        return states
 
     @torch.inference_mode()
     def write(self, latents: Tensor, *, max_length: int, choose: Choice | None = None) -> Tensor:
@@ -190,13 +208,16 @@ class Adept(nn.Module):
 
     def next_word(self, words: Tensor, latents: Tensor, state: State) -> tuple[Tensor, State]:
         """Return logits (B, V) of the words after ``words`` (B,), and the decoder's next state."""
-        state = step(self.decoder, torch.cat([self.embedding(words), self.scale(latents)], dim=1), state)
-        return multiply(self.to_words, state[0]), state
+        inputs = torch.cat([self.embedding(words), self.scale(latents)], dim=1)
+        outputs, state = run_layers(self.decoder, inputs[:, None], state)
+        return multiply(self.to_words, outputs[:, 0]), state
 
 
-def run(lstm: nn.LSTM, words: Tensor, state: State | None = None, *, suffix: str = "") -> tuple[Tensor, State]:
-    """Return an LSTM's outputs (B, T, H) and last state for inputs (B, T, I)."""
-    names = ("weight_ih_l0", "weight_hh_l0", "bias_ih_l0", "bias_hh_l0")
+def run(
+    lstm: nn.LSTM, words: Tensor, state: State | None = None, *, suffix: str = "", layer: int = 0
+) -> tuple[Tensor, State]:
+    """Return the outputs (B, T, H) and last state of one layer of an LSTM for inputs (B, T, I)."""
+    names = (f"weight_ih_l{layer}", f"weight_hh_l{layer}", f"bias_ih_l{layer}", f"bias_hh_l{layer}")
     weights: list[Tensor] = [lstm.get_parameter(name + suffix) for name in names]
     hidden, cell = state or (words.new_zeros(len(words), lstm.hidden_size),) * 2
     outputs, hidden, cell = torch.lstm(
@@ -205,8 +226,21 @@ def run(lstm: nn.LSTM, words: Tensor, state: State | None = None, *, suffix: str
     return outputs, (hidden[0], cell[0])
 
 
-def step(lstm: nn.LSTM, words: Tensor, state: State, *, suffix: str = "") -> State:
-    return run(lstm, words[:, None], state, suffix=suffix)[1]
+def run_layers(lstm: nn.LSTM, words: Tensor, state: State, dropout: nn.Module | None = None) -> tuple[Tensor, State]:
+    """Return the outputs (B, T, H) of the last layer, and the last states (B, L*H) of all layers side by side."""
+    if lstm.num_layers == 1:
+        return run(lstm, words, state)
+    ends = []
+    for layer, own in enumerate(zip(*(part.chunk(lstm.num_layers, dim=1) for part in state), strict=True)):
+        words = dropout(words) if dropout and layer else words
+        words, end = run(lstm, words, (own[0].contiguous(), own[1].contiguous()), layer=layer)
+        ends.append(end)
+    hidden, cell = (torch.cat(parts, dim=1) for parts in zip(*ends, strict=True))
+    return words, (hidden, cell)
+
+
+def step(lstm: nn.LSTM, words: Tensor, state: State, *, suffix: str = "", layer: int = 0) -> State:
+    return run(lstm, words[:, None], state, suffix=suffix, layer=layer)[1]
 
 
 def _select(mask: Tensor, first: State, second: State) -> State:
@@ -239,44 +273,7 @@ def noise_between(mechanism: Callable[[float], Mechanism], low: float, high: flo
     return randomise
 
 
-def rate_factor(max_epochs: int | None) -> Callable[[int], float]:
-    """Return the factor of the learning rate after each number of epochs; it falls linearly to zero."""
-    return lambda epoch: max(0.0, 1 - epoch / (max_epochs or 1))
-
-
-def lightning_module(
-    model: Adept,
-    *,
-    learning_rate: float = 2e-3,
-    weight_decay: float = 0.0,
-    randomise: Callable[[Tensor], Tensor] | None = None,
-) -> "LightningModule":
-    from pytorch_lightning import LightningModule  # takes two seconds
-
-    class Training(LightningModule):
-        """Train by AdamW on the reconstruction loss; the learning rate falls linearly to zero."""
-
-        def __init__(self) -> None:
-            super().__init__()
-            self.model = model
-
-        def training_step(self, tokens: Tensor) -> Tensor:
-            return self._logged(tokens, "train_loss")
-
-        def validation_step(self, tokens: Tensor, batch_idx: int) -> None:
-            """Log the loss, with the same noise in every epoch, to make epochs comparable."""
-            with torch.random.fork_rng():
-                torch.manual_seed(batch_idx)
-                self._logged(tokens, "validation_loss")
-
-        def _logged(self, tokens: Tensor, name: str) -> Tensor:
-            loss, size = model.loss(tokens, randomise), int((tokens != PAD).sum())
-            self.log(name, loss, on_epoch=True, on_step=False, batch_size=size, prog_bar=True)
-            return loss
-
-        def configure_optimizers(self) -> Any:
-            optimizer = torch.optim.AdamW(model.parameters(), lr=learning_rate, weight_decay=weight_decay, fused=True)
-            falling = torch.optim.lr_scheduler.LambdaLR(optimizer, rate_factor(self.trainer.max_epochs))
-            return {"optimizer": optimizer, "lr_scheduler": falling}
-
-    return Training()
+def pad(rows: Sequence[Sequence[int]], *, length: int | None = None) -> Tensor:
+    """Return rows of ids as one tensor (B, T), padded to ``length`` or else to the longest row."""
+    length = length or max(map(len, rows))
+    return torch.tensor([[*row, *[PAD] * (length - len(row))] for row in rows])

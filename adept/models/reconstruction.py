@@ -7,7 +7,6 @@ from statistics import fmean
 
 from adept.models.saved_model import Autoencoder
 from adept.models.tokenizer import Tokenizer
-from adept.torch_defaults import usual_torch
 
 MAX_MEASURED_TEXTS, MIN_SHARE = 200, 0.25
 
@@ -34,15 +33,12 @@ class Reconstruction:
         )
 
 
-@usual_torch()
 def reconstruction(model: Autoencoder, tokenizer: Tokenizer, texts: Sequence[str]) -> Reconstruction | None:
     """Compare up to 200 texts with their noiseless rewrites; return None for a single text."""
     chosen = texts[:: max(1, len(texts) // MAX_MEASURED_TEXTS)][:MAX_MEASURED_TEXTS]
     if len(chosen) < 2:
         return None
-    latents = model.encode_records(tokenizer.encode(chosen, max_length=model.config.max_length))
-    tokens = model.write(latents, max_length=model.config.max_length + (model.labels > 0))
-    written = tokenizer.decode(tokens.tolist())
+    written = model.reconstruct(chosen, tokenizer)
     return Reconstruction(mean_word_f1(chosen, written), mean_word_f1(chosen, [*written[1:], written[0]]))
 
 

@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Sequence
-from dataclasses import asdict, fields
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -10,15 +10,16 @@ import torch
 from safetensors.torch import save_file
 from torch import Tensor
 
-from adept.errors import ConfigurationError, ModelError, printable
+from adept.errors import ConfigurationError, ModelError
 from adept.mechanisms.clip_to_grid import NORM_ORDER
 from adept.mechanisms.policy import Lists
-from adept.models.config import MAX_VOCABULARY, TOPICS, ModelConfig, TrainingData
-from adept.models.lstm_autoencoder import Adept
-from adept.models.tokenizer import FIRST_LABEL, MAX_LABELS, PAD, UNKNOWN, join_words
+from adept.models.config import TOPICS, ModelConfig, TrainingData
+from adept.models.lstm_autoencoder import Adept, pad
+from adept.models.model_description import build_model
+from adept.models.tokenizer import UNKNOWN, Tokenizer, join_words
 from adept.models.topics import TopicEncoder
-from adept.models.untrusted_files import MAX_NUMBER, Shape, corrupt, is_moderate, read_json, read_tensors
-from adept.ranges import check_integer
+from adept.models.untrusted_files import Shape, corrupt, read_json, read_tensors
+from adept.ranges import MAX_NUMBER, is_moderate
 from adept.torch_defaults import usual_torch
 
 if TYPE_CHECKING:
@@ -26,8 +27,6 @@ if TYPE_CHECKING:
 
 CONFIG, WEIGHTS, CODEBOOKS = "config.json", "model.safetensors", "codebooks.safetensors"
 LSTM_FORMAT, TOPICS_FORMAT = 2, 1  # formats of config.json; format 1 of an LSTM had other names of weights
-MAX_CODEBOOKS, MAX_CODEWORDS = 20, 1 << 16
-MAX_HELD_OUT = 200  # texts that the model keeps for estimates
 HIDDEN_LABELS = 0.3  # share of labels that training hides, to serve unlabelled text too
 
 
@@ -50,18 +49,11 @@ class Autoencoder(Adept):
         if clip not in NORM_ORDER:
             raise ConfigurationError(f"clip must be one of {', '.join(NORM_ORDER)}, got {clip}")
         super().__init__(
-            vocabulary_size=vocabulary_size,
-            embedding_dim=config.embedding_dim,
-            hidden_dim=config.hidden_dim,
-            latent_dim=config.latent_dim,
-            clip=clip,
-            clip_norm=config.clip_norm,
-            dropout=config.dropout,
-            word_dropout=config.word_dropout,
-            encoder=config.encoder != TOPICS,
+            vocabulary_size=vocabulary_size, clip=clip, encoder=config.encoder != TOPICS, **config.network_sizes
         )
         self.config, self.vocabulary_size, self.labels = config, vocabulary_size, labels
         self.training_data = training_data or TrainingData()
+        self.directory: Path | None = None  # from which the model was loaded
         self.codebooks: dict[int, Tensor] = {}  # codewords (k, n) by their number k
         self.files: dict[str, str] = {}  # digests by names
         self.sentences: SentenceList | None = None  # that description releases; None for a model of private text
@@ -85,6 +77,19 @@ class Autoencoder(Adept):
         tokens = pad(rows, length=self.config.max_length + 2).to(self.topics.offset.device)
         latents: Tensor = self.topics(tokens)
         return latents
+
+    @usual_torch()
+    def reconstruct(self, texts: Sequence[str], tokenizer: Tokenizer | None = None) -> list[str]:
+        """Write each text from its own latent, without noise. This is no release: it hides nothing.
+
+        The tokenizer is that of the directory from which the model was loaded, unless one is given.
+        """
+        if tokenizer is None and self.directory is None:
+            raise ConfigurationError("tokenizer must be given for a model that was not loaded, got none")
+        tokenizer = tokenizer or Tokenizer.from_pretrained(self.directory or "")
+        latents = self.encode_records(tokenizer.encode(texts, max_length=self.config.max_length))
+        tokens = self.write(latents, max_length=self.config.max_length + (self.labels > 0))
+        return tokenizer.decode(tokens.tolist())
 
     @property
     def lists(self) -> Lists:
@@ -113,7 +118,7 @@ class Autoencoder(Adept):
         directory.mkdir(parents=True, exist_ok=True)
         description = {
             "format_version": _format_of(asdict(self.config)),
-            "model": asdict(self.config),
+            "model": self.config.described,
             "vocabulary_size": self.vocabulary_size,
             "clip": self.clip,
             "labels": self.labels,
@@ -139,7 +144,8 @@ class Autoencoder(Adept):
         """Load a model; raise ModelError if files are missing, damaged or do not fit together."""
         directory = Path(directory)
         _, description = read_json(directory / CONFIG)
-        model = _build(cls, description, directory / CONFIG)
+        expected = _format_of(description.get("model"))
+        model = build_model(cls, description, directory / CONFIG, expected=expected)
 
         def read(name: str, shapes: dict[str, Shape]) -> dict[str, Tensor]:
             expected = {name: (model.config.precision, shape) for name, shape in shapes.items()}
@@ -152,6 +158,7 @@ class Autoencoder(Adept):
             model.codebooks = {int(size): codewords for size, codewords in named.items()}
             if not all(bool(codewords.any(dim=1).all()) for codewords in named.values()):
                 raise corrupt(directory / CODEBOOKS, "a codeword is zero")
+        model.directory = directory
         model.held_out = description.get("held_out", [])
         model.label_examples = description.get("label_examples", {})
         if description["codec"]:
@@ -163,53 +170,6 @@ class Autoencoder(Adept):
 
 def _format_of(sizes: Any) -> int:
     return TOPICS_FORMAT if isinstance(sizes, dict) and sizes.get("encoder") == TOPICS else LSTM_FORMAT
-
-
-def _build(kind: type[Autoencoder], description: dict[str, Any], path: Path) -> Autoencoder:
-    """Build the model on the "meta" device, to check its sizes before allocating memory."""
-    try:
-        if description["format_version"] != (expected := _format_of(description.get("model"))):
-            raise ModelError(
-                f"{path} has format {printable(description['format_version'])}, "
-                f"this version of adept reads format {expected} of this encoder: train again"
-            )
-        if not isinstance(description["codec"], bool):
-            raise corrupt(path, "codec must be true or false")
-        texts = description.get("held_out", [])
-        if not (_are_texts(texts) and len(texts) <= MAX_HELD_OUT):
-            raise corrupt(path, f"held_out must be at most {MAX_HELD_OUT} texts")
-        examples = description.get("label_examples", {})
-        if not (isinstance(examples, dict) and all(map(_are_texts, examples.values()))):
-            raise corrupt(path, "label_examples must hold lists of texts by label")
-        check_integer(0, MAX_CODEBOOKS, codebooks=len(description["codebooks"]))
-        for size in description["codebooks"]:
-            check_integer(2, MAX_CODEWORDS, codebooks=size)
-        if unknown := set(description["model"]) - {field.name for field in fields(ModelConfig)}:
-            raise corrupt(path, f"unknown sizes {sorted(unknown)}")
-        check_integer(FIRST_LABEL, MAX_VOCABULARY + MAX_LABELS, vocabulary_size=description["vocabulary_size"])
-        check_integer(0, min(MAX_LABELS, description["vocabulary_size"] - FIRST_LABEL), labels=description["labels"])
-        with torch.device("meta"):
-            return kind(
-                ModelConfig(**description["model"]),
-                vocabulary_size=description["vocabulary_size"],
-                clip=description["clip"],
-                training_data=TrainingData(**description["training_data"]),
-                labels=description["labels"],
-            )
-    except ConfigurationError as error:
-        raise corrupt(path, str(error)) from None
-    except (ValueError, KeyError, TypeError) as error:
-        raise corrupt(path, f"no {error.args[0]}" if isinstance(error, KeyError) else type(error).__name__) from None
-
-
-def _are_texts(given: Any) -> bool:
-    return isinstance(given, list) and all(isinstance(text, str) for text in given)
-
-
-def pad(rows: Sequence[Sequence[int]], *, length: int | None = None) -> Tensor:
-    """Return rows of ids as one tensor (B, T), padded to ``length`` or else to the longest row."""
-    length = length or max(map(len, rows))
-    return torch.tensor([[*row, *[PAD] * (length - len(row))] for row in rows])
 
 
 def write_tensors(path: Path, tensors: dict[str, Tensor], *, precision: str = "float32") -> None:

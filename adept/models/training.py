@@ -4,13 +4,12 @@ import hashlib
 import json
 import logging
 import math
-import random
 import sys
 import time
 import warnings
-import zipfile
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import asdict, replace
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any, cast
@@ -18,36 +17,39 @@ from typing import Any, cast
 import pytorch_lightning as lightning
 import torch
 from lightning_fabric.plugins.environments.lightning import LightningEnvironment
+from lightning_fabric.utilities.exceptions import MisconfigurationException
 from lightning_fabric.utilities.rank_zero import rank_zero_only
 from pytorch_lightning.callbacks import Callback, EarlyStopping, ModelCheckpoint, RichProgressBar
-from pytorch_lightning.loggers import CSVLogger
 from torch import Tensor
-from torch.utils.data import DataLoader, Dataset, Sampler
 
 from adept.data.corpus import Corpus
-from adept.errors import ConfigurationError, DataError, printable
+from adept.data.writing import read_table, write_table
+from adept.errors import ConfigurationError
 from adept.models.codebooks import draw_codewords, fit_topics, learn_codes
 from adept.models.config import (
     BEST,
     CHECKPOINTS,
+    LAST,
+    METRICS,
     MODEL,
     TOPICS,
     FitResult,
     ModelConfig,
+    Parts,
     TrainerConfig,
     TrainingConfig,
     TrainSpec,
+    check_device,
 )
-from adept.models.lstm_autoencoder import lightning_module, noise_between, rate_factor
-from adept.models.saved_model import MAX_HELD_OUT, Autoencoder, pad
+from adept.models.lightning import AdeptModule, UtteranceDataModule, rate_factor
+from adept.models.lstm_autoencoder import noise_between
+from adept.models.model_description import MAX_HELD_OUT
+from adept.models.resumption import STOPPING, resume_run
+from adept.models.saved_model import Autoencoder
 from adept.models.tokenizer import Tokenizer
 from adept.models.topics import supported_topics
-from adept.models.untrusted_files import is_moderate
 from adept.models.word_vectors import Lexicon
 from adept.torch_defaults import usual_torch
-
-POOL_BATCHES = 50  # batches whose records are sorted by length together
-STOPPING = EarlyStopping("validation_loss").state_key  # in checkpoints
 
 
 @usual_torch()
@@ -56,7 +58,9 @@ def train_model(
 ) -> tuple[Autoencoder, Tokenizer, FitResult]:
     """Train a tokenizer and a model, from scratch or from the checkpoint ``resume``; save both."""
     first = train.take(range(min(len(train), spec.training.most or len(train))))
-    spec, _ = resume_run(replace(spec, model=_sizes(spec, texts=len(train))), first, resume)
+    spec = replace(spec, model=_sizes(spec, texts=len(train)))
+    if resume:
+        spec, _ = resume_run(spec, origin_of(spec, first), resume)
     lightning.seed_everything(spec.seed, verbose=False)
     tokenizer = _tokenizer(train, spec, checkpoints=output_dir / CHECKPOINTS, resume=resume)
     model = Autoencoder(
@@ -70,6 +74,7 @@ def train_model(
         fit_topics(model, tokenizer, first, spec)
     fitted = fit(model, tokenizer, first, validation, spec, output_dir=output_dir, resume=resume)
     if spec.clip != "l1":  # the l1 mechanism uses neither codewords nor descriptions
+        spec.parts.announce("listing codewords and public sentences")
         learn_codes(model, tokenizer, train, validation, spec)
     elif spec.training_data.public:
         seen = set(train.texts)
@@ -110,33 +115,46 @@ def fit(
     resume: Path | None = None,
 ) -> FitResult:
     """Train a model in place, keep the weights with the least validation loss, and write logs."""
-    spec, done = resume_run(spec, train, resume, model)
+    spec, done = resume_run(spec, origin_of(spec, train), resume, model) if resume else (spec, 0)
     config, length = spec.training, model.config.max_length
     rows, unseen = (tokenizer.encode_corpus(corpus, max_length=length) for corpus in (train, validation))
-    loader = token_loader(rows, batch_size=config.batch_size, seed=spec.seed)
-    judge = token_loader(unseen, batch_size=4 * config.batch_size)
+    data = UtteranceDataModule(rows, unseen, batch_size=config.batch_size, seed=spec.seed)
     save = partial(ModelCheckpoint, output_dir / CHECKPOINTS, enable_version_counter=False)
     best = save(filename="best", monitor="validation_loss")
     callbacks = [
         best,
-        EarlyStopping("validation_loss", patience=config.patience),
+        EarlyStopping("validation_loss", patience=config.patience, strict=False),  # max_steps may end a run before
         save(filename="last"),  # ``save_last`` would keep improvements alone
         Origin(origin_of(spec, train), config),
+        *([EpochTable(output_dir / METRICS)] if spec.parts.has_table else []),
     ]
-    trainer = make_trainer(spec.trainer, output_dir, callbacks, gradient_clip=config.gradient_clip)
-    task = lightning_module(
-        model, learning_rate=config.learning_rate, weight_decay=config.weight_decay, randomise=randomiser(model, spec)
+    trainer = make_trainer(spec.trainer, output_dir, callbacks, gradient_clip=config.gradient_clip, parts=spec.parts)
+    task = AdeptModule(
+        vocabulary_size=model.vocabulary_size,
+        clip=model.clip,
+        encoder=model.config.encoder != TOPICS,
+        **model.config.network_sizes,
+        learning_rate=config.learning_rate,
+        weight_decay=config.weight_decay,
+        network=model,
+        randomise=randomiser(model, spec),
     )
     begin = time.monotonic()
-    with quiet_lightning():
-        trainer.fit(task, loader, judge, ckpt_path=resume, weights_only=True)
-    seconds, epochs = time.monotonic() - begin, trainer.current_epoch - done
-    content = torch.load(output_dir / CHECKPOINTS / BEST, weights_only=True)
-    task.load_state_dict(content["state_dict"])
+    with quiet_lightning(), refuse_misuse():
+        for logger in spec.parts.loggers:
+            logger.log_hyperparams(spec.parts.logged)
+        trainer.fit(task, datamodule=data, ckpt_path=resume, weights_only=True)
+    seconds, reached = time.monotonic() - begin, trainer.current_epoch
+    score = trainer.callback_metrics.get("validation_loss")
+    if (output_dir / CHECKPOINTS / BEST).is_file():  # not after fast_dev_run
+        content, last = (torch.load(output_dir / CHECKPOINTS / name, weights_only=True) for name in (BEST, LAST))
+        task.load_state_dict(content["state_dict"])
+        # Of other processes, if they trained
+        score, reached = content["callbacks"][best.state_key]["best_model_score"], last["epoch"] + 1
     model.eval()
-    score = content["callbacks"][best.state_key]["best_model_score"]
+    epochs = reached - done
     return FitResult(
-        epochs=trainer.current_epoch,
+        epochs=reached,
         validation_loss=math.nan if score is None else float(score),
         tokens_per_second=epochs * sum(map(len, rows)) / seconds,
         records_per_second=epochs * len(rows) / seconds,
@@ -148,66 +166,29 @@ def origin_of(spec: TrainSpec, train: Corpus) -> dict[str, Any]:
     content = json.dumps([train.texts, train.labels]).encode()
     return {
         "clip": spec.clip,
-        "sizes": asdict(spec.model),
+        "sizes": spec.model.described,
         "labels": spec.joint_labels,
         "text": hashlib.sha256(content).hexdigest(),
         "public": spec.training_data.public,
     }
 
 
-def resume_run(
-    spec: TrainSpec, train: Corpus, checkpoint: Path | None, model: Autoencoder | None = None
-) -> tuple[TrainSpec, int]:
-    """Return the specification of a run, and the number of epochs that it has already finished.
+class EpochTable(Callback):
+    """A callback that writes a table with one row for each epoch; a resumed run continues its table."""
 
-    A resumed model counts as public only if the text of every run that trained it was public.
-    Raises DataError if the checkpoint is damaged, or belongs to a run with another text, clip,
-    label set or model size. Raises ConfigurationError if the checkpoint's run already has more
-    epochs than ``spec`` asks for. If it has as many, or ended for lack of patience, no epoch is left.
-    """
-    if checkpoint is None:
-        return spec, 0
-    content = _read_checkpoint(checkpoint)
-    _read_checkpoint(checkpoint.parent / BEST)
-    origin, ours = content["origin"], origin_of(spec, train)
-    if other := [name for name in ours if name != "public" and origin.get(name) != ours[name]]:
-        raise DataError(
-            f"resume_from must be a run with the same text, clip, labels and sizes, got another {printable(other[0])}: "
-            "give what that run was given, or train a new model"
-        )
-    if model is not None and _shapes(content["state_dict"]) != _shapes(model.state_dict(prefix="model.")):
-        raise DataError(f"cannot resume from {checkpoint} (its weights do not fit): train a new model")
-    done = content["epoch"] + 1
-    if spec.trainer.max_epochs < done:
-        raise ConfigurationError(
-            f"trainer.max_epochs must be at least the {done} epochs that are done, got {spec.trainer.max_epochs}"
-        )
-    stopped = content["callbacks"][STOPPING]["wait_count"] >= spec.training.patience
-    trainer = replace(spec.trainer, max_epochs=done) if stopped else spec.trainer
-    public = spec.training_data.public and origin.get("public") is True
-    return replace(spec, trainer=trainer, training_data=replace(spec.training_data, public=public)), done
+    def __init__(self, path: Path) -> None:
+        self.path = path
 
+    def on_train_epoch_start(self, trainer: Any, pl_module: Any) -> None:
+        self.rate = trainer.optimizers[0].param_groups[0]["lr"]
 
-def _shapes(weights: dict[str, Any]) -> dict[str, tuple[int, ...]]:
-    return {name: tuple(tensor.shape) for name, tensor in weights.items()}
-
-
-def _read_checkpoint(path: Path) -> dict[str, Any]:
-    try:
-        with zipfile.ZipFile(path) as archive:
-            if archive.testzip() is not None:
-                raise ValueError
-        content: dict[str, Any] = torch.load(path, map_location="cpu", weights_only=True)
-        parts = [(content["epoch"], int), (content["origin"], dict), (content["state_dict"], dict)]
-        parts.append((content["callbacks"][STOPPING]["wait_count"], int))
-        if not all(isinstance(part, kind) for part, kind in parts):
-            raise TypeError
-        if not all(isinstance(weights, Tensor) and is_moderate(weights) for weights in content["state_dict"].values()):
-            raise ValueError
-    except Exception as error:  # noqa: BLE001 - a damaged archive or pickle can raise anything
-        reason = type(error).__name__
-        raise DataError(f"cannot resume from {path} ({reason}): give a run with checkpoints/{path.name}") from None
-    return content
+    def on_train_epoch_end(self, trainer: Any, pl_module: Any) -> None:
+        if not trainer.is_global_zero:
+            return
+        rows = [row for row in read_table(self.path) if int(row["epoch"]) < trainer.current_epoch]
+        own = {"epoch": trainer.current_epoch, "step": trainer.global_step, "learning_rate": self.rate}
+        measured = {name: float(value) for name, value in sorted(trainer.callback_metrics.items())}
+        write_table([*rows, own | measured], self.path)
 
 
 class Origin(Callback):
@@ -235,10 +216,26 @@ def randomiser(model: Autoencoder, spec: TrainSpec) -> Callable[[Tensor], Tensor
     return partial(draw_codewords, books=model.codebooks, clip_norm=model.clip_norm) if model.codebooks else None
 
 
+@contextmanager
+def refuse_misuse(*others: type[Exception]) -> Iterator[None]:
+    """Raise ConfigurationError if Lightning says that the options of its parts do not fit together."""
+    refused: tuple[Any, ...] = (MisconfigurationException, *others)
+    try:
+        yield
+    except refused as error:
+        raise ConfigurationError(f"Lightning refuses these options of trainer, logger or callbacks: {error}") from None
+
+
 def make_trainer(
-    config: TrainerConfig, directory: Path, callbacks: list[Callback], *, gradient_clip: float, checkpoints: bool = True
+    config: TrainerConfig,
+    directory: Path,
+    callbacks: list[Callback],
+    *,
+    gradient_clip: float,
+    checkpoints: bool = True,
+    parts: Parts | None = None,
 ) -> lightning.Trainer:
-    """Return a trainer of one process that writes into ``directory`` alone, also inside a batch job.
+    """Return a trainer that writes into ``directory`` alone, of one process if ``parts`` ask for no more.
 
     Batch systems and launchers (SLURM, torchrun, LSF, MPI) set variables for each process, from
     which Lightning would take a rank, a number of processes and a signal to requeue the job.
@@ -247,25 +244,30 @@ def make_trainer(
     show = sys.stderr.isatty() if config.progress_bar is None else config.progress_bar
     if show:
         callbacks = [*callbacks, RichProgressBar(console_kwargs={"stderr": True})]
-    with quiet_lightning():
+    check_device(config.accelerator)
+    parts = parts or Parts()
+    options: dict[str, Any] = {
+        "accelerator": config.accelerator,
+        "devices": 1,
+        "num_nodes": 1,
+        "strategy": "auto",
+        "enable_model_summary": False,
+        "num_sanity_val_steps": 0,
+        # The classifier of published tables is trained in the orders that this gives
+        "reload_dataloaders_every_n_epochs": 1,
+        "log_every_n_steps": 10_000,
+    }
+    with quiet_lightning(), refuse_misuse(ValueError, TypeError):
         return lightning.Trainer(
-            accelerator=config.accelerator,
-            devices=1,
-            num_nodes=1,
-            strategy="auto",
+            **options | parts.trainer,
             plugins=LightningEnvironment(),
             default_root_dir=directory,
             max_epochs=config.max_epochs,
             gradient_clip_val=gradient_clip,
-            callbacks=callbacks,
+            callbacks=[*callbacks, *parts.callbacks],
             enable_progress_bar=show,
-            enable_model_summary=False,
             enable_checkpointing=checkpoints,
-            num_sanity_val_steps=0,
-            # The classifier of published tables is trained in the orders that this gives
-            reload_dataloaders_every_n_epochs=1,
-            log_every_n_steps=10_000,
-            logger=CSVLogger(directory, name="", version=""),
+            logger=list(parts.loggers) or False,
         )
 
 
@@ -275,39 +277,5 @@ class quiet_lightning(warnings.catch_warnings):  # noqa: N801 - used like a func
     def __enter__(self) -> None:
         super().__enter__()
         warnings.filterwarnings("ignore", module=r"pytorch_lightning|lightning_fabric")
-        for name in ("pytorch_lightning", "lightning.pytorch", "lightning.fabric"):
+        for name in ("pytorch_lightning", "lightning_fabric"):
             logging.getLogger(name).setLevel(logging.ERROR)
-
-
-def length_batches(lengths: Sequence[int], *, batch_size: int, seed: int | str) -> list[list[int]]:
-    rng = random.Random(seed)
-    order = list(range(len(lengths)))
-    rng.shuffle(order)
-    pool = POOL_BATCHES * batch_size
-    pools = [sorted(order[i : i + pool], key=lengths.__getitem__) for i in range(0, len(order), pool)]
-    batches = [chunk[i : i + batch_size] for chunk in pools for i in range(0, len(chunk), batch_size)]
-    rng.shuffle(batches)
-    return batches
-
-
-class LengthBatchSampler(Sampler[list[int]]):
-    """A sampler of batches of texts of similar length, in an order given by seed and epoch."""
-
-    def __init__(self, lengths: Sequence[int], *, batch_size: int, seed: int | None = None) -> None:
-        self.lengths, self.batch_size, self.seed, self.epoch = lengths, batch_size, seed, 0
-        self.sampler = self  # where Lightning looks for set_epoch
-
-    def set_epoch(self, epoch: int) -> None:
-        self.epoch = epoch
-
-    def __len__(self) -> int:
-        return math.ceil(len(self.lengths) / self.batch_size)
-
-    def __iter__(self) -> Iterator[list[int]]:
-        seed = "fixed" if self.seed is None else f"seed {self.seed}, epoch {self.epoch}"
-        return iter(length_batches(self.lengths, batch_size=self.batch_size, seed=seed))
-
-
-def token_loader(rows: list[list[int]], *, batch_size: int, seed: int | None = None) -> DataLoader[list[int]]:
-    sampler = LengthBatchSampler([len(row) for row in rows], batch_size=batch_size, seed=seed)
-    return DataLoader(cast("Dataset[list[int]]", rows), batch_sampler=sampler, collate_fn=pad)

@@ -1,7 +1,7 @@
 """Functions that read the files of a model directory without trusting them.
 
 A file is opened only if it is a regular file and not too large. A tensor is read only if its name,
-shape and type fit the model's configuration, and if no number in it is beyond MAX_NUMBER.
+shape and type fit the model's configuration, and if no number in it is beyond MAX_NUMBER (``adept.ranges``).
 
 *Claim*: the latents and logits of a model with such tensors are finite. *Proof*: a network of this
 package multiplies at most two numbers of a file (an embedding and a weight, or a rarity and a
@@ -17,17 +17,16 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-import torch
 from safetensors import SafetensorError, safe_open
 from torch import Tensor
 
 from adept.errors import ModelError, printable
+from adept.ranges import MAX_NUMBER, is_moderate
 
 MEBIBYTE = 1 << 20
 TEXT_LIMIT = 16 * MEBIBYTE
 TENSOR_LIMIT = 256 * MEBIBYTE
 HEADER_LIMIT = 1 * MEBIBYTE
-MAX_NUMBER = 1_000_000  # largest magnitude of a float in a file; trained models stay far below
 KINDS = {"float32": "F32", "float16": "F16", "int32": "I32", "int16": "I16"}  # names of types in safetensors files
 Shape = tuple[int | None, ...]  # None stands for any size
 
@@ -88,11 +87,6 @@ def _has_kind(tensor: Any, kind: str, shape: Shape) -> bool:
     held = tensor.get_shape()
     sized = len(held) == len(shape) and all(size in (None, own) for own, size in zip(held, shape, strict=True))
     return sized and tensor.get_dtype() == KINDS[kind]
-
-
-def is_moderate(tensor: Tensor) -> bool:
-    """Return True if no number is NaN or beyond MAX_NUMBER."""
-    return not tensor.numel() or all(abs(float(edge)) <= MAX_NUMBER for edge in torch.aminmax(tensor))  # NaN is an edge
 
 
 @contextmanager

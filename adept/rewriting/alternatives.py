@@ -15,7 +15,8 @@ from adept.data.text_arguments import text_list
 from adept.mechanisms.guarantee import Guarantee, share, words
 from adept.mechanisms.randomized_response import RandomizedResponse, exponential_choice
 from adept.models.decoding import writable
-from adept.models.saved_model import Autoencoder, pad
+from adept.models.lstm_autoencoder import pad
+from adept.models.saved_model import Autoencoder
 from adept.models.tokenizer import END, PAD, START, Tokenizer
 from adept.models.word_vectors import Floats, Indices, WordVectors
 from adept.ranges import BUDGETS, check_between, check_integer

@@ -17,8 +17,9 @@ from adept.data.text_arguments import plain_text, text_list, value_list
 from adept.errors import ConfigurationError
 from adept.mechanisms import Description, JointResponse, LearnedCodebook, LocalRandomizer
 from adept.mechanisms.guarantee import Guarantee
-from adept.models.config import BATCH_SIZE, DecodingConfig
+from adept.models.config import BATCH_SIZE
 from adept.models.decoding import Pair, pool_size
+from adept.models.decoding_options import DecodingConfig
 from adept.models.model_card import model_card
 from adept.models.saved_model import Autoencoder
 from adept.models.tokenizer import Tokenizer

@@ -20,7 +20,13 @@ from adept.models.config import ModelConfig
 CONF = config_directory()
 FILES = sorted(CONF.rglob("*.yaml"))
 GROUP_FILES = [path for path in FILES if path.parent != CONF]
-USERS = {"data": "train", "mechanism": "rewrite"}  # a command that has the group
+USERS = {
+    "data": "train",
+    "mechanism": "rewrite",
+    "logger": "train",
+    "callbacks": "train",
+    "trainer": "train",
+}  # a command that has the group
 
 
 def compose_command(command: str, *overrides: str) -> object:
@@ -57,6 +63,10 @@ def test_every_option_and_experiment_composes_and_builds(path: Path) -> None:
         assert type(mechanism) is BY_NAME[path.stem]
         assert mechanism.epsilon == 4.0
         assert getattr(mechanism, "clip_norm", 2.0) == 2.0
+    elif group == "trainer":
+        assert config.lightning or config.trainer.accelerator == path.stem  # type: ignore[attr-defined]
+    elif group in ("logger", "callbacks"):
+        assert getattr(config, group) == {path.stem: {}}
     else:
         assert config.data.name == path.stem  # type: ignore[attr-defined]
 

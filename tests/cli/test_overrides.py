@@ -18,6 +18,7 @@ from hypothesis.strategies import lists, text
 from tiny import Run
 
 from adept.__main__ import COMMANDS
+from adept.cli import sweep
 from adept.cli.help import REQUIRED, options, typed_as
 from adept.cli.overrides import FILES, QUOTED_STRING, configure, read_value
 from adept.errors import ConfigurationError
@@ -149,7 +150,7 @@ REWRITE = "rewrite model_dir={model} input={input} output={output}"
         ("train data=atsi output_dir={nowhere}", "data must be one of air_travel, atis, files, snips, got atsi"),
         (
             "train experiment=demonstration output_dir={nowhere}",
-            "experiment must be one of utterances, got demonstration",
+            "experiment must be one of atis_l1, atis_original, atis_sqrt_n, utterances, got demonstration",
         ),
         (
             "train modle.latent_dim=3 output_dir={nowhere}",
@@ -632,6 +633,7 @@ def test_no_command_line_ends_with_status_70_or_with_the_words_of_another_progra
     monkeypatch.setattr(hydra, "compose", lambda name, chosen: composed(name, tuple(chosen)))
     for command in COMMANDS:
         monkeypatch.setattr(importlib.import_module(f"adept.cli.{command}"), "main", lambda _: None)
+    monkeypatch.setattr(sweep, "main", lambda command, line: sweep.plan(command, line) and 0)
     for seed in seeds:
         line = random_line(random.Random(seed))
         done = adept_here(*line)

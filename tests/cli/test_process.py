@@ -103,7 +103,7 @@ def test_an_interrupt_that_a_library_turned_into_an_error_says_how_to_go_on(
 def test_an_interrupted_training_is_one_line_and_130(tmp_path: Path, number: int) -> None:
     sizes = [f"model.{name}={size}" for name, size in TINY_MODEL.items()] + ["data.sizes=[400,60,60]"]
     long = ["trainer.max_epochs=1000", "training.patience=1000"]
-    training = Forked("train", f"output_dir={tmp_path}/run", *long, *sizes, stderr=PIPE)
+    training = Forked("train", "mechanism=sqrt_n", f"output_dir={tmp_path}/run", *long, *sizes, stderr=PIPE)
     saved = tmp_path / "run" / "checkpoints" / "last.ckpt"
     wait_until(lambda: saved.exists() or training.poll() is not None, "the first checkpoint")
     training.send_signal(number)

@@ -11,7 +11,7 @@ from pyarrow import parquet
 
 from adept.data.corpus import Corpus, DataConfig, find_slots, hold_out, load, read_corpus
 from adept.errors import ConfigurationError, DataError
-from adept.models.training import length_batches
+from adept.models.lightning import length_batches
 
 
 def write(path: Path, *rows: str) -> None:

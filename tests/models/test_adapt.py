@@ -14,7 +14,8 @@ from adept.mechanisms.policy import ADAPTED_CODEWORDS, REDUNDANT_COSINE
 from adept.models.adapt import adapt, codebooks_about, codebooks_at, fine_tune
 from adept.models.config import OptimiserConfig, TrainerConfig, TrainingData
 from adept.models.decoding import pool_size
-from adept.models.saved_model import Autoencoder, pad
+from adept.models.lstm_autoencoder import pad
+from adept.models.saved_model import Autoencoder
 from adept.models.tokenizer import Tokenizer, join_words
 from adept.rewriting.loading import load_model
 from adept.rewriting.rewriter import Rewriter

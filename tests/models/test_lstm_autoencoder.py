@@ -11,10 +11,10 @@ from torch import Tensor, nn
 
 from adept.mechanisms import L1Laplace
 from adept.models import decoding as decoding_module
-from adept.models.config import DecodingConfig
 from adept.models.decoding import decode
-from adept.models.lstm_autoencoder import ROWS, Adept, multiply, noise_between, step
-from adept.models.saved_model import Autoencoder, pad
+from adept.models.decoding_options import DecodingConfig
+from adept.models.lstm_autoencoder import ROWS, Adept, multiply, noise_between, pad, step
+from adept.models.saved_model import Autoencoder
 from adept.models.tokenizer import END, FIRST_LABEL, PAD, START, UNKNOWN
 
 
@@ -72,7 +72,8 @@ def test_a_step_rounds_a_row_the_same_at_each_place_beside_any_others(
 
     def moved(places: Tensor) -> Tensor:
         some = state[0][places], state[1][places]
-        logits, (hidden, cell) = model.next_word(words[places], latents[places], some)
+        layers = [part.repeat(1, model.config.num_layers) for part in some]
+        logits, (hidden, cell) = model.next_word(words[places], latents[places], (layers[0], layers[1]))
         read = [step(model.encoder, model.embedding(words[places]), some, suffix=suffix) for suffix in ("", "_reverse")]
         ends = multiply(model.to_latent, torch.cat([read[0][0], read[1][0]], dim=1))
         return torch.cat([logits, hidden, cell, ends, *read[0], *read[1], *model.initial_state(latents[places])], dim=1)
@@ -130,7 +131,7 @@ def test_training_reads_what_a_bidirectional_module_reads_from_packed_records(na
     packed = nn.utils.rnn.pack_sequence([model.embedding(torch.tensor(row)) for row in rows], enforce_sorted=False)
     with torch.no_grad():
         _, (hidden, _) = model.encoder(packed)
-        expected = model.to_latent(torch.cat([hidden[0], hidden[1]], dim=1))
+        expected = model.to_latent(torch.cat([hidden[-2], hidden[-1]], dim=1))  # of the last layer
         assert torch.allclose(model.read(pad(rows)), expected, atol=1e-5)
 
 
@@ -149,7 +150,8 @@ def test_bfloat16_is_for_training_alone_and_near_enough(monkeypatch: pytest.Monk
 
 def slowly_written(model: Autoencoder, latents: Tensor) -> Tensor:
     """Decode greedily through the modules, one word at a time, also rows that have ended; ``write`` must agree."""
-    state = tuple(part[None] for part in model.initial_state(latents))
+    layers = model.config.num_layers
+    state = tuple(torch.stack(part.chunk(layers, dim=1)) for part in model.initial_state(latents))
     words = torch.full((len(latents), 1), START)
     numbers = torch.arange(model.vocabulary_size)
     label = (numbers >= FIRST_LABEL) & (numbers < FIRST_LABEL + model.labels)

@@ -5,7 +5,9 @@ from pathlib import Path
 import pytest
 
 from adept.data.corpus import DataConfig, load
+from adept.errors import ConfigurationError
 from adept.models.reconstruction import Reconstruction, mean_word_f1, reconstruction
+from adept.models.saved_model import Autoencoder
 from adept.rewriting.loading import load_model
 
 
@@ -39,3 +41,13 @@ def test_a_model_is_measured_on_texts_it_has_not_seen(tiny_run: Path) -> None:
     assert 0 < measured.own < 0.9
     assert reconstruction(*load_model(tiny_run), texts) == measured
     assert reconstruction(*load_model(tiny_run), texts[:1]) is None
+
+
+def test_noise_free_text_is_one_call_and_does_not_depend_on_the_other_texts(tiny_l1_run: Path) -> None:
+    model = Autoencoder.from_pretrained(tiny_l1_run / "model")
+    texts = ["show me flights to boston", "", "list fares"]
+    written = model.reconstruct(texts)
+    assert written == [model.reconstruct([text])[0] for text in texts]
+    assert all(isinstance(text, str) for text in written)
+    with pytest.raises(ConfigurationError, match="tokenizer must be given"):
+        Autoencoder(model.config, vocabulary_size=9, clip="l1").reconstruct(texts)

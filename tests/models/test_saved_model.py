@@ -8,8 +8,9 @@ import torch
 from safetensors.torch import load_file, save_file
 
 from adept.errors import ConfigurationError, ModelError
-from adept.models.config import DecodingConfig, ModelConfig, TrainingData
+from adept.models.config import ModelConfig, TrainingData
 from adept.models.decoding import decode
+from adept.models.decoding_options import DecodingConfig
 from adept.models.saved_model import Autoencoder, write_tensors
 from adept.models.tokenizer import END, PAD, START, UNKNOWN
 from adept.models.untrusted_files import read_tensors
@@ -217,3 +218,16 @@ def test_two_codebooks_that_are_one_tensor_are_saved(tmp_path: Path) -> None:
     held = read_tensors(tmp_path / "codebooks.safetensors", wanted, description="config.json")
     assert torch.equal(held["256"], words)
     assert torch.equal(held["512"], words)
+
+
+def test_layers_are_saved_and_a_single_one_is_described_as_earlier_versions_described_it(tmp_path: Path) -> None:
+    for layers in (1, 2):
+        model = Autoencoder(
+            ModelConfig(embedding_dim=8, hidden_dim=12, latent_dim=4, num_layers=layers), vocabulary_size=9, clip="l1"
+        )
+        model.save_pretrained(tmp_path / f"{layers}")
+        described = json.loads((tmp_path / f"{layers}" / "config.json").read_text())["model"]
+        assert described.get("num_layers") == (None if layers == 1 else 2)
+        loaded = Autoencoder.from_pretrained(tmp_path / f"{layers}")
+        assert loaded.config == model.config
+        assert torch.equal(loaded.encode_records([[5, 6, 3]]), model.eval().encode_records([[5, 6, 3]]))

@@ -12,7 +12,8 @@ from adept.data.corpus import Corpus, DataConfig, load
 from adept.errors import DataError
 from adept.mechanisms import LearnedCodebook
 from adept.models.config import ModelConfig, TrainerConfig, TrainingConfig, TrainSpec
-from adept.models.saved_model import Autoencoder, pad
+from adept.models.lstm_autoencoder import pad
+from adept.models.saved_model import Autoencoder
 from adept.models.tokenizer import END, PAD, UNKNOWN, Tokenizer
 from adept.models.topics import WIDEST, TopicEncoder, _information, cooccurrence_vectors, supported_topics
 from adept.models.training import randomiser, train_model

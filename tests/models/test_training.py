@@ -32,10 +32,11 @@ from adept.models.config import (
     TrainingConfig,
     TrainSpec,
 )
-from adept.models.lstm_autoencoder import lightning_module
-from adept.models.saved_model import Autoencoder, pad
+from adept.models.lightning import AdeptModule, LengthBatchSampler, token_loader
+from adept.models.lstm_autoencoder import pad
+from adept.models.saved_model import Autoencoder
 from adept.models.tokenizer import Tokenizer
-from adept.models.training import LengthBatchSampler, fit, token_loader
+from adept.models.training import fit
 from adept.rewriting.expectation import expectation
 from adept.rewriting.loading import load_model
 from adept.rewriting.rewriter import Rewriter
@@ -206,7 +207,9 @@ def test_a_checkpoint_without_weights_is_refused_in_one_line(
 
 def test_resume_from_alone_continues_the_command_that_began_the_run(adept_here: Run, tmp_path: Path) -> None:
     run, model = tmp_path / "run", [f"model.{name}={value}" for name, value in TINY_MODEL.items()]
-    begun = adept_here("train", "data.sizes=[200,40,40]", *model, "trainer.max_epochs=1", f"output_dir={run}")
+    begun = adept_here(
+        "train", "mechanism=sqrt_n", "data.sizes=[200,40,40]", *model, "trainer.max_epochs=1", f"output_dir={run}"
+    )
     assert begun.returncode == 0, begun.stderr
     nothing_left = adept_here("train", f"resume_from={run}")
     assert (nothing_left.returncode, "trainer.max_epochs" in nothing_left.stderr) == (2, True)
@@ -232,7 +235,8 @@ def test_a_run_is_continued_from_another_directory_with_the_data_that_began_it(
         (tmp_path / place / "train.jsonl").write_text("".join(json.dumps({"text": text}) + "\n" for text in said))
     monkeypatch.chdir(tmp_path)
     model = [f"model.{name}={value}" for name, value in TINY_MODEL.items()]
-    begun = adept_here("train", "data=files", "data.path=data", *model, "trainer.max_epochs=1", "output_dir=run")
+    given = ["mechanism=sqrt_n", "data=files", "data.path=data", *model]
+    begun = adept_here("train", *given, "trainer.max_epochs=1", "output_dir=run")
     assert begun.returncode == 0, begun.stderr
     monkeypatch.chdir(tmp_path / "elsewhere")
     done = adept_here("train", "resume_from=../run", "trainer.max_epochs=2")
@@ -311,7 +315,7 @@ def test_a_run_stopped_after_its_last_epoch_is_finished_without_another(
     load_model(tmp_path / "run")
 
 
-@pytest.mark.parametrize("name", ["_tokenizer", "make_trainer", "lightning_module"])
+@pytest.mark.parametrize("name", ["_tokenizer", "make_trainer", "AdeptModule"])
 def test_a_run_stopped_before_its_first_epoch_ended_begins_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
 ) -> None:
@@ -370,7 +374,9 @@ def books() -> dict[int, Tensor]:
 
 def test_a_validation_loss_is_the_same_whenever_it_is_asked_and_takes_no_draw(monkeypatch: pytest.MonkeyPatch) -> None:
     model = Autoencoder(ModelConfig(embedding_dim=8, hidden_dim=16, latent_dim=4), vocabulary_size=30, clip="l2")
-    task = lightning_module(model, randomise=partial(draw_codewords, books=books(), clip_norm=1.0))
+    task = AdeptModule(
+        vocabulary_size=30, network=model, randomise=partial(draw_codewords, books=books(), clip_norm=1.0)
+    )
     losses: list[float] = []
     monkeypatch.setattr(task, "log", lambda name, loss, **_: losses.append(loss.item()))
     task.eval()
@@ -459,7 +465,7 @@ def test_a_model_of_private_text_holds_no_two_neighbouring_words_of_it(tmp_path:
 def test_batches_are_reshuffled_by_epoch_and_padded_to_their_own_length() -> None:
     rows = [[4 + i] * (i % 9 + 1) for i in range(100)]
     loader = token_loader(rows, batch_size=10, seed=0)
-    sampler = cast(LengthBatchSampler, loader.batch_sampler)
+    sampler = cast(LengthBatchSampler, loader.sampler)
     orders = {}
     for name, epoch in (("first", 0), ("second", 1), ("first again", 0)):
         sampler.set_epoch(epoch)
@@ -477,7 +483,7 @@ def test_lightning_asks_for_a_new_order_each_epoch(tmp_path: Path, monkeypatch: 
     monkeypatch.setattr(
         LengthBatchSampler,
         "set_epoch",
-        lambda self, epoch: (seen.append(epoch) if self.seed is not None else None, set_epoch(self, epoch))[1],
+        lambda self, epoch: (seen.append(epoch) if self.order is not None else None, set_epoch(self, epoch))[1],
     )
     small_fit(tmp_path, epochs=3)
     assert sorted(set(seen)) == [0, 1, 2]

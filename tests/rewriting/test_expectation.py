@@ -8,7 +8,7 @@ import pytest
 from adept.data.corpus import Corpus
 from adept.mechanisms import Description, JointResponse, LearnedCodebook, LocalRandomizer
 from adept.mechanisms.policy import enough
-from adept.models.config import DecodingConfig
+from adept.models.decoding_options import DecodingConfig
 from adept.rewriting import expectation as expectations
 from adept.rewriting.expectation import (
     Expectation,

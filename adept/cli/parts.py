@@ -1,0 +1,188 @@
+"""Loggers, callbacks and options of Lightning's ``Trainer`` that ``adept train`` takes by name.
+
+A part of your own is a class, ``logger.NAME._target_=MODULE.CLASS``, in a yaml file or on the command
+line. Lightning's own names of options are checked against the signatures of the classes.
+
+*Claim*: a logger gets numbers and values of options, and no text, label, word or path of the data.
+*Reason*: ``LOGGED`` lists the groups whose values it gets, and none of them names data; Lightning
+adds losses and learning rates. A callback or a logger of your own is your code, and may do anything.
+"""
+
+import inspect
+import pkgutil
+import re
+import sys
+from collections.abc import Collection
+from pathlib import Path
+from types import NoneType
+from typing import Any
+
+import yaml
+
+from adept.cli.config import TrainConfig
+from adept.cli.help import nearest
+from adept.cli.process import show_lines
+from adept.errors import ConfigurationError, printable
+from adept.models.config import Parts, TrainerConfig, check_device
+
+LIGHTNING = "pytorch_lightning"
+LOGGERS = {
+    "tensorboard": "pytorch_lightning.loggers.TensorBoardLogger",
+    "wandb": "pytorch_lightning.loggers.WandbLogger",
+    "mlflow": "pytorch_lightning.loggers.MLFlowLogger",
+}
+CALLBACKS = {
+    "lr_monitor": "pytorch_lightning.callbacks.LearningRateMonitor",
+    "model_summary": "pytorch_lightning.callbacks.RichModelSummary",
+    "timer": "pytorch_lightning.callbacks.Timer",
+}
+LOCAL = {LOGGERS["tensorboard"], "pytorch_lightning.loggers.CSVLogger"}  # loggers that write files
+CSV, NONE = "csv", "none"  # metrics.csv and curve.svg, or not even these
+TARGET = "_target_"
+LOGGED = ("seed", "labels", "model", "tokenizer", "training", "trainer")  # options that loggers get
+# Options of the Trainer that adept sets, and the option of adept in their place
+ELSEWHERE = {
+    "logger": "logger",
+    "callbacks": "callbacks",
+    "gradient_clip_val": "training.gradient_clip",
+    "enable_progress_bar": "trainer.progress_bar",
+    "default_root_dir": "output_dir",
+    "enable_checkpointing": None,
+    "plugins": None,
+}
+
+
+def read_scalar(text: str) -> Any:
+    """Return the number, truth value, null or text for which a text stands, as in yaml."""
+    try:
+        value = yaml.safe_load(text)
+    except (yaml.YAMLError, ValueError):
+        return text
+    return value if isinstance(value, bool | int | float | list | NoneType) else text
+
+
+def build(config: TrainConfig, directory: Path) -> Parts:
+    """Build the parts that a configuration names; the loggers write into ``directory``.
+
+    Raises:
+        ConfigurationError: a name, an option or a class does not exist, a package is missing, or a
+            logger would send numbers about private training text over the network.
+    """
+    own = {
+        "tensorboard": {"save_dir": str(directory), "name": "tensorboard", "version": ""},
+        "wandb": {"save_dir": str(directory), "project": "adept"},
+        "mlflow": {"tracking_uri": f"file:{directory.absolute()}/mlruns", "experiment_name": "adept"},
+    }
+    check_device(config.trainer.accelerator)
+    for group in ("logger", "callbacks"):
+        for name, options in getattr(config, group).items():
+            if not isinstance(options, dict):
+                raise ConfigurationError(
+                    f"{group}.{name} must hold options, got {printable(options)}: write {group}.{name}: {{}}"
+                )
+    named = {name: own.get(name, {}) | options for name, options in config.logger.items() if name not in (CSV, NONE)}
+    if not is_public(config):
+        _refuse_sending(named)
+    return Parts(
+        loggers=tuple(_make("logger", name, options, LOGGERS) for name, options in named.items()),
+        callbacks=tuple(_make("callbacks", name, options, CALLBACKS) for name, options in config.callbacks.items()),
+        trainer=check_trainer(config.lightning),
+        logged=logged_values(config),
+        has_table=NONE not in config.logger,
+        announce=_announce,
+    )
+
+
+def _announce(step: str) -> None:
+    if sys.stderr.isatty():
+        show_lines([f"adept: {step} ..."], to_stderr=True)
+
+
+def is_public(config: TrainConfig) -> bool:
+    """Return True if the training text is declared public."""
+    return config.data.public if config.training_data.public is None else config.training_data.public
+
+
+def check_trainer(options: dict[str, Any]) -> dict[str, Any]:
+    """Return options of Lightning's ``Trainer``; raise ConfigurationError for a name that it lacks."""
+    known = inspect.signature(pkgutil.resolve_name(f"{LIGHTNING}:Trainer")).parameters if options else {}
+    for name in options:
+        if name in ELSEWHERE:
+            instead = f"set {ELSEWHERE[name]}" if ELSEWHERE[name] else "leave it out"
+            raise ConfigurationError(f"trainer.{name} must be left out, because adept sets it: {instead}")
+        if name not in known:
+            _refuse_unknown("trainer", name, [*known, *TrainerConfig.__dataclass_fields__])
+    return options
+
+
+def logged_values(config: TrainConfig) -> dict[str, Any]:
+    """Return the values of options that loggers get, by the names of the options."""
+    found: dict[str, Any] = {"mechanism": config.mechanism.kind.name}
+    waiting = [(name, getattr(config, name)) for name in LOGGED]
+    while waiting:
+        name, value = waiting.pop(0)
+        if hasattr(value, "__dataclass_fields__"):
+            waiting += [(f"{name}.{inner}", own) for inner, own in vars(value).items()]
+        else:
+            found[name] = value
+    return found
+
+
+def _refuse_sending(loggers: dict[str, dict[str, Any]]) -> None:
+    for name, options in loggers.items():
+        target, addresses = options.get(TARGET, LOGGERS.get(name)), str([*options.values()])
+        offline = options.get("offline") is True or options.get("mode") in ("offline", "disabled")
+        local = target in LOCAL or (target == LOGGERS["wandb"] and offline) or target == LOGGERS["mlflow"]
+        if not local or re.search(r"\b(?!file:)\w+://", addresses):
+            raise ConfigurationError(
+                f"logger={name} must write locally, because the training text is private: use another logger or, for wandb, "
+                f"logger.{name}.offline=true; if anyone may read the text, add training_data.public=true"
+            )
+
+
+def _make(group: str, name: str, options: dict[str, Any], known: dict[str, str]) -> Any:
+    target = options.get(TARGET, known.get(name))
+    if not isinstance(target, str):
+        raise ConfigurationError(
+            f"{group}.{name} must have a class, got none: add {group}.{name}.{TARGET}=MODULE.CLASS"
+        )
+    kind = _find_class(f"{group}.{name}", target)
+    given = {option: value for option, value in options.items() if option != TARGET}
+    accepted = inspect.signature(kind).parameters
+    if not any(parameter.kind is parameter.VAR_KEYWORD for parameter in accepted.values()):
+        for option in given.keys() - accepted.keys():
+            _refuse_unknown(f"{group}.{name}", option, accepted)
+    try:
+        return kind(**given)
+    except ModuleNotFoundError as error:
+        raise ConfigurationError(
+            _missing(name, error) if name in known else f"{target} needs a package: {error}"
+        ) from None
+    except Exception as error:  # noqa: BLE001 - a class from elsewhere
+        reason = printable(f"{type(error).__name__}: {error}")
+        raise ConfigurationError(f"{group}.{name} cannot be made ({reason}): correct its options") from None
+
+
+def _missing(name: str, error: ModuleNotFoundError) -> str:
+    return f'{name} is not installed: pip install "adept-dp[{name}]"'
+
+
+def _find_class(place: str, target: str) -> Any:
+    here = str(Path.cwd())
+    sys.path.insert(0, here)
+    try:
+        found = pkgutil.resolve_name(target)
+        inspect.signature(found)
+        return found
+    except (Exception, SystemExit) as error:  # noqa: BLE001 - foreign code: an import runs it
+        raise ConfigurationError(
+            f"{place}.{TARGET} must be MODULE.CLASS that can be imported, got {target} ({error})"
+        ) from None
+    finally:
+        sys.path.remove(here)
+
+
+def _refuse_unknown(place: str, name: str, known: Collection[str]) -> None:
+    near = nearest(name, known)
+    advice = f"did you mean {place}.{near}?" if near else f"its options are {', '.join(sorted(known))}"
+    raise ConfigurationError(f"train has no option {place}.{name}: {advice}")

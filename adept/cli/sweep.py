@@ -1,0 +1,342 @@
+"""``adept COMMAND -m``: run a command once for each combination of the values that its options list.
+
+The grammar is that of Hydra's basic sweeper: ``seed=0,1``, ``choice(a,b)``, ``range(1,10,2)`` and,
+for names of files in ``conf/``, ``glob(*)``. A comma inside quotes or brackets separates no values.
+"""
+
+import contextlib
+import fnmatch
+import hashlib
+import importlib
+import io
+import itertools
+import json
+import math
+import os
+import re
+import shutil
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from statistics import fmean
+from typing import TYPE_CHECKING, Any
+
+from adept.cli.help import PRINTING, check_options, groups, names, write_out
+from adept.cli.process import DONE, describe, is_interrupted, resume_collection, show_lines
+from adept.data.writing import read_table, write_table
+from adept.errors import ConfigurationError, DataError, Interrupted
+
+if TYPE_CHECKING:
+    from adept.cli.config import SweepOptions
+
+FLAGS = {"-m", "--multirun"}
+SWEEPING = ("train", "evaluate", "compare", "audit")
+RELEASING = ("rewrite", "synthesize")
+OWN = ("sweep_dir", "objective")  # options of the sweep, not of its runs
+OF_EACH_RUN = ("output_dir", "resume_from")  # which the sweep sets
+OBJECTIVES = {"train": "validation_loss", "evaluate": "accuracy", "compare": "accuracy", "audit": "certified_epsilon"}
+PLAN, TABLE, PRINTED, RESULT = "sweep.json", "sweep.csv", "output.txt", "result.json"
+RESULT_TABLES = {"train": "metrics.csv", "compare": "results.csv"}  # tables with columns that objective may name
+MAX_RUNS = 10_000
+VIOLATED = 1  # the exit status of an audit that found a violation
+# A quoted text at the beginning of a value, a bracket, a comma, or any other character
+TOKEN = re.compile(r"""(?<![^,\[(\s])(?:'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*")|.""", re.DOTALL)
+FUNCTION = re.compile(r"\s*(choice|range|glob)\((.*)\)\s*", re.DOTALL)
+
+
+@dataclass
+class Run:
+    """One combination of values, its directory, and what became of it."""
+
+    number: int
+    arguments: list[str]
+    chosen: dict[str, str]  # values of the options that differ between runs
+    directory: Path
+    values: dict[str, Any]  # of all options
+    same_as: int | None  # number of an earlier run that gives the same result
+    failure: str = ""
+    score: float | None = None  # value of the objective
+    violated: bool = False
+
+    @property
+    def title(self) -> str:
+        return f"run {self.number} ({' '.join(f'{name}={value}' for name, value in self.chosen.items())})"
+
+    @property
+    def note(self) -> str:
+        """Remark about the run in the table of all runs."""
+        if self.failure:
+            return f"failed: {self.failure}"
+        if self.same_as is not None:
+            return f"the same training as run {self.same_as}"
+        return "violation found" if self.violated else ""
+
+
+def refuse(command: str, arguments: list[str]) -> None:
+    """Raise ConfigurationError if the command cannot sweep; a release is never repeated by a sweep."""
+    if command in RELEASING:
+        raise ConfigurationError(
+            f"{command} takes no -m: each run is a release, and the epsilons of all runs add up for every record; give "
+            f"one value to each option, and call {command} for each release that you want"
+        )
+    if command not in SWEEPING:
+        raise ConfigurationError(f"{command} takes no -m: only {', '.join(SWEEPING)} run once for each value")
+    if PRINTING[0] in arguments:
+        raise ConfigurationError("--cfg job prints the options of one run, got -m: leave -m out")
+
+
+@contextlib.contextmanager
+def advise(command: str, arguments: list[str]) -> Iterator[None]:
+    """Add to an error about a value with commas that ``-m`` would run the command once for each."""
+    try:
+        yield
+    except ConfigurationError as error:
+        lists = [name for name, _, value in (a.partition("=") for a in arguments) if len(split(value)) > 1]
+        if command in SWEEPING and any(str(error).startswith(f"{name} ") for name in lists):
+            raise ConfigurationError(f"{error}; to run once for each value, add -m") from None
+        raise
+
+
+def main(command: str, arguments: list[str]) -> int:
+    """Run a sweep, or continue it, and print the table of all runs; return the exit status.
+
+    The status is 2 if a run failed, or else 1 if an audit found a violation, or else 0.
+    """
+    options, runs = plan(command, arguments)
+    directory = open_directory(command, options, runs)
+    objective, status = options.objective or OBJECTIVES[command], DONE
+    resume_collection()
+    show_lines([f"{len(runs)} runs of adept {command} in {directory}"], to_stderr=True)
+    for run in runs:
+        status = max(status, _finish(command, runs, run))
+        if not run.failure:
+            run.score = read_score(command, run.directory, objective)
+            run.violated = (read_result(run.directory) or {}).get("violated") is True
+        _write_table(runs[: run.number + 1], objective, directory / TABLE)
+    _show(command, runs, objective, directory)
+    return status or (VIOLATED if any(run.violated for run in runs) else DONE)
+
+
+def plan(command: str, arguments: list[str]) -> tuple["SweepOptions", list[Run]]:
+    """Return the sweep's own options and its runs, whose options are all checked before the first run begins.
+
+    Raises:
+        ConfigurationError: an option or a value does not exist or does not fit.
+    """
+    from adept.cli.overrides import configure, read_values  # imports Hydra
+
+    refuse(command, arguments)
+    given = [argument.lstrip("+") for argument in arguments if argument not in FLAGS]
+    options = _own_options(given)
+    listed = list(expand(command, [argument for argument in given if argument.partition("=")[0] not in OWN]))
+    options.sweep_dir = options.sweep_dir or f"runs/{command}_sweep_{_digest(listed)[:8]}"
+    runs, keys = list[Run](), list[Any]()
+    key_of = getattr(importlib.import_module(f"adept.cli.{command}"), "result_key", None)
+    for number, (run_arguments, chosen) in enumerate(listed):
+        directory = Path(options.sweep_dir) / f"{number}"
+        written = write_out(command, run_arguments)
+        check_options(command, written)
+        config = configure(command, [*written, f"output_dir={directory}"])
+        keys.append(key_of(config) if key_of else number)
+        same = keys.index(keys[-1])
+        values, kind = read_values(command, written)
+        values = {name: value for name, value in values.items() if name not in OF_EACH_RUN}
+        values |= {"kind": kind.name} if kind else {}  # the mechanism's name is no value of it
+        runs.append(Run(number, written, chosen, directory, values, same if same < number else None))
+    return options, runs
+
+
+def _own_options(given: list[str]) -> "SweepOptions":
+    from adept.cli.config import SweepOptions
+
+    own = dict[str, str]()
+    for name, equals, value in (argument.partition("=") for argument in given):
+        if name in OF_EACH_RUN:
+            raise ConfigurationError(
+                f"{name} must be left out with -m: the runs have numbered directories in sweep_dir"
+            )
+        if name in OWN:
+            if name in own or not (equals and value):
+                raise ConfigurationError(f"{name} must have one value, got {own.get(name, value) or 'none'}")
+            own[name] = os.path.expanduser(value) if name == OWN[0] else value  # noqa: PTH111 - Path raises without a home
+    return SweepOptions(**own)
+
+
+def expand(command: str, arguments: list[str]) -> Iterator[tuple[list[str], dict[str, str]]]:
+    """Yield the arguments of each run, and the values that differ between runs; the last option varies fastest."""
+    names_of_options = [argument.partition("=")[0] for argument in arguments]
+    values = [_choices(command, *argument.partition("=")[::2]) if "=" in argument else [None] for argument in arguments]
+    if (count := math.prod(map(len, values))) > MAX_RUNS:
+        raise ConfigurationError(f"a sweep must have at most {MAX_RUNS:,} runs, got {count:,}: list fewer values")
+    for row in itertools.product(*values):
+        pairs = list(zip(names_of_options, row, values, strict=True))
+        yield (
+            [name if value is None else f"{name}={value}" for name, value, _ in pairs],
+            {name: value for name, value, all_values in pairs if value is not None and len(all_values) > 1},
+        )
+
+
+def split(text: str) -> list[str]:
+    """Split a text at the commas that stand outside quotes and brackets."""
+    items, depth = [""], 0
+    for token in TOKEN.findall(text):
+        depth += (token in "[({") - (token in "])}")
+        if token == "," and depth <= 0:
+            items.append("")
+        else:
+            items[-1] += token
+    return items
+
+
+def _choices(command: str, name: str, text: str) -> list[str]:
+    match FUNCTION.fullmatch(text):
+        case None:
+            found = split(text)
+        case call if call[1] == "choice":
+            found = split(call[2])
+        case call if call[1] == "range":
+            found = _range(name, call[2])
+        case call:
+            patterns = [pattern.strip() for pattern in split(call[2].strip().removeprefix("[").removesuffix("]"))]
+            known = names(name, command) if name in groups(command) else []
+            found = [one for one in known if any(fnmatch.fnmatchcase(one, pattern) for pattern in patterns)]
+            if not found:
+                raise ConfigurationError(f"{name} must fit a file in conf/{name}, got {text}: adept {command} --help")
+    return [item.strip() for item in found] if len(found) > 1 else found
+
+
+def _range(name: str, inside: str) -> list[str]:
+    try:
+        numbers = [float(part) for part in inside.split(",")]
+        start, stop, step = {1: [0.0, *numbers, 1.0], 2: [*numbers, 1.0], 3: numbers}[len(numbers)]
+        count = math.ceil((stop - start) / step)
+        if not 0 < count <= MAX_RUNS:
+            raise ValueError
+    except (KeyError, ValueError, ZeroDivisionError, OverflowError):
+        raise ConfigurationError(f"{name} must be range(start,stop,step), got range({inside})") from None
+    return [f"{start + place * step:.12g}" for place in range(count)]
+
+
+def _digest(content: object) -> str:
+    return hashlib.sha256(json.dumps(content, default=str).encode("utf-8", "backslashreplace")).hexdigest()
+
+
+def open_directory(command: str, options: "SweepOptions", runs: list[Run]) -> Path:
+    """Make the directory of a sweep, or find the same sweep in it; return the directory.
+
+    Raises:
+        DataError: the directory holds another sweep, or something else.
+    """
+    directory = Path(options.sweep_dir or "")
+    planned = {"command": command, "place": str(Path.cwd()), "runs": [run.values for run in runs]}
+    written = json.dumps(planned, indent=1, default=str) + "\n"
+    directory.mkdir(parents=True, exist_ok=True)
+    if (directory / PLAN).is_file():
+        if (directory / PLAN).read_text("utf-8", "replace") == written:
+            return directory
+        raise DataError(f"sweep_dir {directory} holds another sweep: choose another name, or repeat that sweep")
+    if any(directory.iterdir()):
+        raise DataError(f"sweep_dir {directory} is not empty, and holds no sweep: choose another name")
+    (directory / PLAN).write_text(written, "utf-8")
+    return directory
+
+
+def _finish(command: str, runs: list[Run], run: Run) -> int:
+    """Run one combination, unless it is finished or another one gives its result; return the exit status."""
+    if run.same_as is not None:
+        earlier = runs[run.same_as]
+        run.failure = earlier.failure and f"as run {run.same_as}"
+        show_lines([f"{run.title}: the same training as run {run.same_as}"], to_stderr=True)
+        if not (run.failure or run.directory.exists()):
+            run.directory.symlink_to(earlier.directory.name, target_is_directory=True)
+        return DONE
+    if read_result(run.directory) is not None:
+        show_lines([f"{run.title}: finished before"], to_stderr=True)
+        return DONE
+    show_lines([run.title], to_stderr=True)
+    try:
+        _execute(command, run)
+    except BaseException as error:  # noqa: BLE001 - one failed run must not end the others
+        if isinstance(error, KeyboardInterrupt) or is_interrupted():
+            raise Interrupted(f"the same command continues the sweep in {run.directory.parent}") from None
+        run.failure, status = describe(error)
+        show_lines([f"adept: {run.title} failed: {run.failure}"], to_stderr=True)
+        return status
+    return DONE
+
+
+def _execute(command: str, run: Run) -> None:
+    from adept.cli.overrides import compose
+
+    module = importlib.import_module(f"adept.cli.{command}")
+    place = f"output_dir={run.directory}"
+    if command == "train" and (run.directory / module.OVERRIDES).is_file():
+        place = f"resume_from={run.directory}"
+    elif command != "compare" and run.directory.exists():  # a comparison continues in its own directory
+        shutil.rmtree(run.directory)
+    config = compose(command, [*run.arguments, place])
+    with contextlib.redirect_stdout(io.StringIO()) as printed:
+        module.main(config)
+    (run.directory / PRINTED).write_text(printed.getvalue(), "utf-8")
+
+
+def read_result(directory: Path) -> dict[str, Any] | None:
+    """Return the content of a run's ``result.json``; None if the run is not finished."""
+    try:
+        found = json.loads((directory / RESULT).read_text("utf-8"))
+    except (OSError, ValueError):
+        return None
+    return found if isinstance(found, dict) else None
+
+
+def read_score(command: str, directory: Path, objective: str) -> float:
+    """Return the value of the objective in a finished run.
+
+    Of a training, it is the value in the epoch whose weights are kept; of a comparison, the mean over
+    all rows with a budget; otherwise a number in ``result.json``.
+
+    Raises:
+        ConfigurationError: the run measured nothing of this name.
+    """
+    found = read_result(directory) or {}
+    measured = found | (found.get("fit") or {})
+    if command in RESULT_TABLES:
+        rows = read_table(directory / RESULT_TABLES[command])
+        if command == "compare":
+            rows = [row for row in rows if row.get("claimed_epsilon")]
+        elif rows:
+            rows = [min(rows, key=lambda row: _number(row.get("validation_loss", "")))]
+        columns = {name for row in rows for name, value in row.items() if not math.isnan(_number(value))}
+        measured |= {name: fmean(_number(row[name]) for row in rows) for name in columns - measured.keys()}
+    known = {name: float(value) for name, value in measured.items() if isinstance(value, int | float)}
+    if objective not in known:
+        raise ConfigurationError(f"objective must be one of {', '.join(sorted(known))}, got {objective}")
+    return known[objective]
+
+
+def _number(text: str | None) -> float:
+    try:
+        return float(text or "")
+    except ValueError:
+        return math.nan
+
+
+def _write_table(runs: list[Run], objective: str, path: Path) -> None:
+    write_table([{"run": run.number, **run.chosen, objective: run.score, "note": run.note} for run in runs], path)
+
+
+def _show(command: str, runs: list[Run], objective: str, directory: Path) -> None:
+    from adept.cli.console import show_table  # slow to import
+
+    varied = list(dict.fromkeys(name for run in runs for name in run.chosen))
+    rows = [
+        [
+            f"{run.number}",
+            *(run.chosen.get(name, "") for name in varied),
+            "" if run.score is None else f"{run.score:.4g}",
+            run.note,
+        ]
+        for run in runs
+    ]
+    show_table(f"{len(runs)} runs of adept {command}", ["run", *varied, objective, "note"], rows)
+    show_lines([f"Table: {directory / TABLE}; results of each run: {directory}/RUN"])

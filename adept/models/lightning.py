@@ -1,0 +1,197 @@
+"""ADePT for Lightning: a module and a data module for any ``Trainer``, also for one that you wrote yourself.
+
+    module = AdeptModule(vocabulary_size=len(tokenizer), clip="l1")
+    trainer = pytorch_lightning.Trainer(max_epochs=40)
+    trainer.fit(module, UtteranceDataModule(train, validation, tokenizer=tokenizer))
+
+Training is no release: nothing here is private. A mechanism's ``privatize`` alone releases a latent.
+"""
+
+import math
+import random
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, cast
+
+import pytorch_lightning as lightning
+import torch
+from torch import Tensor
+from torch.utils.data import DataLoader, DistributedSampler
+
+from adept.errors import ConfigurationError
+from adept.models.lstm_autoencoder import Adept, pad
+from adept.models.tokenizer import PAD, Tokenizer
+
+POOL_BATCHES = 50  # batches whose records are sorted by length together
+
+
+class AdeptModule(lightning.LightningModule):
+    """ADePT's network, trained by AdamW on the reconstruction loss; the learning rate falls linearly to zero.
+
+    Args:
+        vocabulary_size, embedding_dim, ..., word_dropout: sizes of the network, and its clip (``Adept``).
+        encoder: False if ``network`` has an encoder of its own.
+        learning_rate, weight_decay: options of the optimiser.
+        network: a network that already exists; it must have these sizes.
+        randomise: a function that adds noise to the latents (B, n) before the decoder reads them in training.
+
+    Raises:
+        ConfigurationError: ``encoder`` is False, and no network is given: a checkpoint of such a network
+            holds no encoder that this class knows.
+    """
+
+    def __init__(
+        self,
+        *,
+        vocabulary_size: int,
+        embedding_dim: int = 96,
+        hidden_dim: int = 256,
+        latent_dim: int = 32,
+        clip: str = "l1",
+        clip_norm: float = 1.0,
+        dropout: float = 0.1,
+        word_dropout: float = 0.2,
+        num_layers: int = 1,
+        encoder: bool = True,
+        learning_rate: float = 2e-3,
+        weight_decay: float = 0.0,
+        network: Adept | None = None,
+        randomise: Callable[[Tensor], Tensor] | None = None,
+    ) -> None:
+        super().__init__()
+        self.save_hyperparameters(ignore=["network", "randomise"], logger=False)
+        if network is None and not encoder:
+            raise ConfigurationError(
+                "encoder must be true without a network, got false: load the model with adept.Autoencoder.from_pretrained"
+            )
+        sizes = {name: value for name, value in self.hparams.items() if name not in ("learning_rate", "weight_decay")}
+        self.model, self.randomise = network or Adept(**sizes), randomise
+
+    def training_step(self, tokens: Tensor) -> Tensor:
+        """Return the loss of tokens (B, T) in nats per token."""
+        return self._logged(tokens, "train_loss")
+
+    def validation_step(self, tokens: Tensor, batch_idx: int) -> None:
+        """Log the loss, with the same noise in every epoch, to make epochs comparable."""
+        with torch.random.fork_rng():
+            torch.manual_seed(batch_idx)
+            self._logged(tokens, "validation_loss")
+
+    def _logged(self, tokens: Tensor, name: str) -> Tensor:
+        loss, size = self.model.loss(tokens, self.randomise), int((tokens != PAD).sum())
+        self.log(name, loss, on_epoch=True, on_step=False, batch_size=size, prog_bar=True, sync_dist=True)
+        return loss
+
+    def configure_optimizers(self) -> Any:
+        trainer, options = self.trainer, self.hparams
+        optimizer = torch.optim.AdamW(
+            self.model.parameters(),
+            lr=options["learning_rate"],
+            weight_decay=options["weight_decay"],
+            fused="mixed" not in f"{trainer.precision}",  # Lightning could not clip its gradients then
+        )
+        epochs = trainer.max_epochs
+        if trainer.max_steps > 0:  # they may end the training first
+            trainer.fit_loop.setup_data()  # which counts the batches
+            steps = max(
+                1, math.ceil(trainer.max_steps * trainer.accumulate_grad_batches / trainer.num_training_batches)
+            )
+            epochs = min(steps, epochs) if epochs and epochs > 0 else steps
+        falling = torch.optim.lr_scheduler.LambdaLR(optimizer, rate_factor(epochs))
+        return {"optimizer": optimizer, "lr_scheduler": falling}
+
+
+def rate_factor(epochs: int | None) -> Callable[[int], float]:
+    """Return a factor of the learning rate that falls to zero with the epochs; 1 if their number is unknown."""
+    return lambda epoch: max(0.0, 1 - epoch / epochs) if epochs and epochs > 0 else 1.0
+
+
+class UtteranceDataModule(lightning.LightningDataModule):
+    """Batches of utterances of similar length, in an order given by seed and epoch, on any number of devices.
+
+    Args:
+        train, validation: texts, or lists of token ids that each end with END.
+        tokenizer: for texts.
+        max_length: largest number of tokens that are read from a text.
+        batch_size: number of utterances in one step on each device; for validation, it is 4 times as many.
+    """
+
+    def __init__(
+        self,
+        train: Sequence[str] | Sequence[Sequence[int]],
+        validation: Sequence[str] | Sequence[Sequence[int]],
+        *,
+        tokenizer: Tokenizer | None = None,
+        max_length: int = 40,
+        batch_size: int = 64,
+        seed: int = 0,
+    ) -> None:
+        super().__init__()
+        self.rows, self.unseen = (_token_ids(given, tokenizer, max_length) for given in (train, validation))
+        self.batch_size, self.seed = batch_size, seed
+
+    def train_dataloader(self) -> DataLoader[Any]:
+        """Return batches (B, T) in another order in each epoch."""
+        return token_loader(self.rows, batch_size=self.batch_size, seed=self.seed, **self._devices())
+
+    def val_dataloader(self) -> DataLoader[Any]:
+        """Return batches (B, T) in one order."""
+        return token_loader(self.unseen, batch_size=4 * self.batch_size, **self._devices())
+
+    def _devices(self) -> dict[str, int]:
+        trainer = self.trainer
+        return {"rank": trainer.global_rank, "devices": trainer.world_size} if trainer else {}
+
+
+def _token_ids(given: Sequence[Any], tokenizer: Tokenizer | None, max_length: int) -> list[list[int]]:
+    if not any(isinstance(text, str) for text in given):
+        return [list(row) for row in given]
+    if tokenizer is None:
+        raise ConfigurationError("tokenizer must be given with texts, got none: give Tokenizer.train(texts)")
+    return tokenizer.encode(list(given), max_length=max_length)
+
+
+def length_batches(lengths: Sequence[int], *, batch_size: int, seed: int | str) -> list[list[int]]:
+    """Return batches of the places of texts, whose lengths are similar within a batch, in an order given by the seed."""
+    rng = random.Random(seed)
+    order = list(range(len(lengths)))
+    rng.shuffle(order)
+    pool = POOL_BATCHES * batch_size
+    pools = [sorted(order[i : i + pool], key=lengths.__getitem__) for i in range(0, len(order), pool)]
+    batches = [chunk[i : i + batch_size] for chunk in pools for i in range(0, len(chunk), batch_size)]
+    rng.shuffle(batches)
+    return batches
+
+
+class LengthBatchSampler(DistributedSampler[Any]):
+    """A sampler of batches of texts of similar length; each of several devices gets as many batches as the others.
+
+    Lightning replaces no sampler of this base class, and calls ``set_epoch`` before each epoch.
+    """
+
+    def __init__(
+        self, lengths: Sequence[int], *, batch_size: int, seed: int | None = None, rank: int = 0, devices: int = 1
+    ) -> None:
+        super().__init__(lengths, num_replicas=devices, rank=rank)  # type: ignore[arg-type]  # its length is read
+        self.lengths, self.batch_size, self.order = lengths, batch_size, seed
+
+    def __len__(self) -> int:
+        return math.ceil(math.ceil(len(self.lengths) / self.batch_size) / self.num_replicas)
+
+    def __iter__(self) -> Iterator[list[int]]:
+        seed = "fixed" if self.order is None else f"seed {self.order}, epoch {self.epoch}"
+        batches = length_batches(self.lengths, batch_size=self.batch_size, seed=seed)
+        return iter([batches[(place * self.num_replicas + self.rank) % len(batches)] for place in range(len(self))])
+
+
+class _Rows(list[list[int]]):
+    def __getitem__(self, batch: Any) -> list[Any]:
+        return [super(_Rows, self).__getitem__(place) for place in batch]
+
+
+def token_loader(
+    rows: list[list[int]], *, batch_size: int, seed: int | None = None, rank: int = 0, devices: int = 1
+) -> DataLoader[Any]:
+    """Return a loader of batches (B, T) of token ids; without a seed, their order is always the same."""
+    lengths = [len(row) for row in rows]
+    sampler = LengthBatchSampler(lengths, batch_size=batch_size, seed=seed, rank=rank, devices=devices)
+    return DataLoader(cast(Any, _Rows(rows)), batch_size=None, sampler=sampler, collate_fn=pad)

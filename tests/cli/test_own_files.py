@@ -1,0 +1,121 @@
+"""The user's own yaml files: --config-dir and --config-name; a saved configuration trains the same model again."""
+
+from pathlib import Path
+
+import pytest
+import yaml
+from tiny import TINY_MODEL, Run
+
+TINY = [
+    "data.sizes=[200,40,40]",
+    "trainer.max_epochs=1",
+    *(f"model.{name}={value}" for name, value in TINY_MODEL.items()),
+]
+RECIPE = "# @package _global_\ndefaults:\n  - override /mechanism: l1\nmodel:\n  {}: 24\ntrainer:\n  limit_train_batches: 2\n"
+
+
+@pytest.fixture
+def own(tmp_path: Path) -> Path:
+    """A directory with an experiment of the user's own, whose name has a space and a comma."""
+    directory = tmp_path / "my files, all"
+    (directory / "experiment").mkdir(parents=True)
+    (directory / "experiment" / "mine.yaml").write_text(RECIPE.format("hidden_dim"), "utf-8")
+    return directory
+
+
+def weights(run: Path) -> bytes:
+    return (run / "model" / "model.safetensors").read_bytes()
+
+
+@pytest.mark.parametrize(
+    "options", ["mechanism=l1", "mechanism=gaussian mechanism.delta=1e-6 trainer.precision=32-true seed=3"]
+)
+def test_a_saved_configuration_trains_the_same_model_again(adept_here: Run, tmp_path: Path, options: str) -> None:
+    first = adept_here("train", *TINY, *options.split(), f"output_dir={tmp_path}/a")
+    assert first.returncode == 0, first.stderr
+    again = adept_here("train", "--config-dir", tmp_path / "a", "--config-name", "config", f"output_dir={tmp_path}/b")
+    assert again.returncode == 0, again.stderr
+    assert weights(tmp_path / "a") == weights(tmp_path / "b")
+    assert (tmp_path / "a/config.yaml").read_text() == (tmp_path / "b/config.yaml").read_text()
+    other = adept_here(
+        "train", f"--config-dir={tmp_path}/a", "--config-name=config", "seed=9", f"output_dir={tmp_path}/c"
+    )
+    assert other.returncode == 0, other.stderr
+    assert weights(tmp_path / "a") != weights(tmp_path / "c")
+
+
+def test_a_saved_configuration_of_another_version_names_the_key(adept_here: Run, tmp_path: Path) -> None:
+    assert adept_here("train", *TINY, "mechanism=l1", f"output_dir={tmp_path}/a").returncode == 0
+    saved = tmp_path / "a" / "config.yaml"
+    text = saved.read_text("utf-8")
+    line = ["train", f"--config-dir={tmp_path}/a", "--config-name=config", f"output_dir={tmp_path}/b"]
+    saved.write_text(text.replace("word_dropout", "token_dropout"), "utf-8")
+    renamed = adept_here(*line)
+    assert (renamed.returncode, "model.token_dropout" in renamed.stderr, renamed.stderr.count("\n")) == (2, True, 1)
+    content = yaml.safe_load(text)
+    del content["training"]["patience"]
+    saved.write_text(text.splitlines()[0] + "\n" + yaml.safe_dump(content, sort_keys=False), "utf-8")
+    added = adept_here(*line)
+    assert added.returncode == 0, added.stderr
+    assert "config.yaml does not set training.patience: this version uses the default" in added.stderr
+
+
+def test_an_experiment_of_ones_own_sets_options_and_is_swept(adept_here: Run, own: Path, tmp_path: Path) -> None:
+    shown = adept_here("train", f"--config-dir={own}", "experiment=mine", "--cfg", "job")
+    assert shown.returncode == 0, shown.stderr
+    values = yaml.safe_load(shown.stdout)
+    assert (values["model"]["hidden_dim"], values["lightning"]) == (24, {"limit_train_batches": 2})
+    swept = adept_here(
+        "train", "-m", f"--config-dir={own}", "experiment=mine", "seed=0,1", *TINY[:2], f"sweep_dir={tmp_path}/s"
+    )
+    assert swept.returncode == 0, swept.stderr
+    assert (tmp_path / "s/1/model/config.json").is_file()
+    later = adept_here("train", "experiment=mine", f"output_dir={tmp_path}/x")
+    assert (later.returncode, "experiment must be one of" in later.stderr) == (2, True)
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (RECIPE.format("hiden_dim"), "Key 'hiden_dim' not in 'ModelConfig'"),
+        (RECIPE.format("hidden_dim").replace("24", "wide"), "could not be converted to Integer"),
+        ("# @package _global_\nmechanism: l1\n", "does not fit"),
+        ("# @package _global_\nmechanism: nowhere:Thing\n", "does not fit"),
+        ("# @package _global_\ndefaults:\n  - override /data: nothing\n", "does not fit"),
+        ("# @package _global_\n[", "does not fit"),
+        ("# @package _global_\nlogger:\n  csv2: 3\n", "logger.csv2 must hold options, got 3"),
+    ],
+)
+def test_a_mistake_in_a_file_is_one_line(
+    adept_here: Run, own: Path, tmp_path: Path, content: str, message: str
+) -> None:
+    (own / "experiment" / "mine.yaml").write_text(content, "utf-8")
+    done = adept_here("train", f"--config-dir={own}", "experiment=mine", f"output_dir={tmp_path}/run")
+    assert (done.returncode, message in done.stderr, done.stderr.count("\n")) == (2, True, 1), done.stderr
+    assert not (tmp_path / "run").exists()
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        ("train --config-dir", "--config-dir must be a directory with a plain name, got nothing"),
+        ("train --config-dir=nowhere", "--config-dir must be a directory with a plain name, got nowhere"),
+        ("train --config-name=config", "--config-dir must be a directory with a plain name, got nothing"),
+        ("train --config-dir=. --config-name=nothing", "--config-name must name a yaml file with a list of defaults"),
+        ("rewrite --config-dir=. input=a output=b epsilon=1", "rewrite takes no --config-dir"),
+        ("synthesize --config-name=x input=a output=b", "synthesize takes no --config-name"),
+    ],
+)
+def test_files_that_are_not_there_or_not_allowed_are_one_line(
+    adept_here: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, line: str, message: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    done = adept_here(*line.split())
+    assert (done.returncode, message in done.stderr, done.stderr.count("\n")) == (2, True, 1), done.stderr
+
+
+@pytest.mark.parametrize("mechanism", ["l1", "nowhere:Thing"])
+def test_a_mechanism_is_chosen_among_the_defaults_alone(adept_here: Run, tmp_path: Path, mechanism: str) -> None:
+    (tmp_path / "first.yaml").write_text(f"defaults:\n  - schema_train\n  - _self_\nmechanism: {mechanism}\n", "utf-8")
+    done = adept_here("train", f"--config-dir={tmp_path}", "--config-name=first", f"output_dir={tmp_path}/run")
+    assert (done.returncode, "mechanism must stand in the defaults" in done.stderr) == (2, True), done.stderr

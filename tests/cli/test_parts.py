@@ -1,0 +1,195 @@
+"""Lightning's parts come by name: loggers, callbacks, options of its Trainer; no logger learns of the data."""
+
+import csv
+import sys
+import xml.etree.ElementTree as ElementTree
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pytorch_lightning.loggers.logger import Logger
+from tiny import TINY_MODEL, Run
+
+from adept.cli import parts
+from adept.cli.curve import draw_curve
+from adept.models.config import TrainerConfig
+
+TINY = ["data.sizes=[200,40,40]", "mechanism=l1", *(f"model.{name}={value}" for name, value in TINY_MODEL.items())]
+SEEN: list[Any] = []
+
+
+class Recorder(Logger):
+    """A logger that remembers everything that it gets."""
+
+    def __init__(self, label: str = "") -> None:
+        super().__init__()
+        self.label = label
+
+    @property
+    def name(self) -> str:
+        return "recorder"
+
+    @property
+    def version(self) -> int:
+        return 0
+
+    def log_metrics(self, metrics: dict[str, float], step: int | None = None) -> None:
+        SEEN.append(metrics)
+
+    def log_hyperparams(self, params: Any, *_: Any, **__: Any) -> None:
+        SEEN.append(dict(params))
+
+
+@pytest.fixture(autouse=True)
+def _findable(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The class above is one of a module that a user wrote."""
+    monkeypatch.setitem(sys.modules, "mine", sys.modules[__name__])
+    SEEN.clear()
+
+
+def rows(path: Path) -> list[dict[str, str]]:
+    with path.open(encoding="utf-8", newline="") as file:
+        return list(csv.DictReader(file))
+
+
+def test_every_epoch_has_one_row_and_the_run_a_picture(adept_here: Run, tmp_path: Path) -> None:
+    run = tmp_path / "run"
+    done = adept_here("train", *TINY, "trainer.max_epochs=2", f"output_dir={run}")
+    assert done.returncode == 0, done.stderr
+    first = rows(run / "metrics.csv")
+    assert [(row["epoch"], row["step"]) for row in first] == [("0", "4"), ("1", "8")]
+    assert [float(row["learning_rate"]) for row in first] == [0.002, 0.001]
+    assert all(float(row["train_loss"]) > 0 and float(row["validation_loss"]) > 0 for row in first)
+    assert ElementTree.parse(run / "curve.svg").getroot().tag.endswith("svg")
+    again = adept_here("train", f"resume_from={run}", "trainer.max_epochs=3")
+    assert again.returncode == 0, again.stderr
+    assert rows(run / "metrics.csv")[:2] == first
+    assert [row["epoch"] for row in rows(run / "metrics.csv")] == ["0", "1", "2"]
+
+
+def test_without_a_logger_no_table_is_left(adept_here: Run, tmp_path: Path) -> None:
+    done = adept_here("train", *TINY, "trainer.max_epochs=1", "logger=none", f"output_dir={tmp_path}/run")
+    assert done.returncode == 0, done.stderr
+    assert not {"metrics.csv", "curve.svg"} & {path.name for path in (tmp_path / "run").iterdir()}
+
+
+def test_a_logger_gets_numbers_and_options_and_nothing_of_the_data(adept_here: Run, tmp_path: Path) -> None:
+    data = tmp_path / "private-place"
+    data.mkdir()
+    (data / "train.csv").write_text(
+        "zebra,kind\n" + "".join(f"purple umbrella {i % 9},LABEL{i % 2}\n" for i in range(90))
+    )
+    done = adept_here(
+        "train", "data=files", f"data.path={data}", "data.public=true", "text_column=zebra", "label_column=kind", "labels=joint",
+        *TINY[1:], "trainer.max_epochs=1", f"output_dir={tmp_path}/run", "logger.own._target_=mine.Recorder", "logger.own.label=x",
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    assert any("validation_loss" in seen for seen in SEEN)
+    (options,) = [seen for seen in SEEN if "mechanism" in seen]
+    assert options["model.latent_dim"] == 8
+    assert all(isinstance(value, int | float | str | None) for value in options.values())
+    told = repr(SEEN)
+    assert [
+        word for word in ("private-place", "zebra", "umbrella", "LABEL", "kind'", str(tmp_path)) if word in told
+    ] == [
+        word
+        for word in ("kind'",)
+        if "'tokenizer.kind'" in told  # an option, and no column
+    ]
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ("trainer.limit_train_batch=3", "train has no option trainer.limit_train_batch: did you mean trainer.limit_train_batches?"),
+        ("trainer.max_epoch=3", "did you mean trainer.max_epochs?"),
+        ("trainer.gradient_clip_val=1", "trainer.gradient_clip_val must be left out, because adept sets it: set training.gradient"),
+        ("trainer.precision=3-bit", "Lightning refuses these options|trainer.precision"),
+        ("trainer=tpu", "trainer must be one of cpu, ddp, debug, gpu, got tpu"),
+        ("logger=comet", "logger must be one of csv, mlflow, none, tensorboard, wandb, got comet"),
+        ("logger=[csv,comet]", "logger must be one of csv, mlflow, none, tensorboard, wandb, got comet"),
+        ("logger=wandb", 'wandb is not installed: pip install "adept-dp[wandb]"'),
+        ("logger=mlflow", 'mlflow is not installed: pip install "adept-dp[mlflow]"'),
+        ("logger=tensorboard", 'tensorboard is not installed: pip install "adept-dp[tensorboard]"'),
+        ("logger=mlflow logger.mlflow.run_nam=x", "train has no option logger.mlflow.run_nam: did you mean logger.mlflow.run_"),
+        ("logger.mine.x=3", "logger.mine must have a class, got none: add logger.mine._target_=MODULE.CLASS"),
+        ("callbacks.own._target_=nowhere.Thing", "callbacks.own._target_ must be MODULE.CLASS that can be imported"),
+        ("callbacks=timer callbacks.timer.duration=x", "callbacks.timer cannot be made"),
+        ("trainer.x.y=3", "an option of trainer is written trainer.NAME"),
+        ("lightning=3", "train has no option lightning"),
+    ],
+)  # fmt: skip
+def test_a_part_that_does_not_fit_is_one_line(adept_here: Run, tmp_path: Path, options: str, message: str) -> None:
+    done = adept_here("train", *TINY, *options.split(), f"output_dir={tmp_path}/run")
+    assert done.returncode == 2, done.stderr
+    assert any(part in done.stderr for part in message.split("|")), done.stderr
+    assert done.stderr.count("\n") == 1
+    assert "wandb" in options or "precision" in options or not (tmp_path / "run").exists()
+
+
+@pytest.mark.parametrize(
+    ("options", "refused"),
+    [
+        ("logger=wandb", True),
+        ("logger=wandb logger.wandb.offline=true", False),
+        ("logger=mlflow", False),
+        ("logger=mlflow logger.mlflow.tracking_uri=https://example.org", True),
+        ("logger=tensorboard", False),
+        ("logger=tensorboard logger.tensorboard.save_dir=s3://bucket", True),
+        ("logger.own._target_=mine.Recorder", True),
+        ("logger.own._target_=pytorch_lightning.loggers.CSVLogger", False),
+        ("logger.wandb._target_=mine.Recorder logger.wandb.offline=true", True),
+    ],
+)
+def test_private_training_text_is_kept_from_loggers_that_send(
+    adept_here: Run, tmp_path: Path, options: str, refused: bool
+) -> None:
+    done = adept_here("train", *TINY, *options.split(), "data.public=false", f"output_dir={tmp_path}/run")
+    assert ("because the training text is private" in done.stderr) is refused, done.stderr
+
+
+def test_a_part_of_your_own_stands_in_a_class_of_yours(adept_here: Run, tmp_path: Path) -> None:
+    timer = ["callbacks.end._target_=pytorch_lightning.callbacks.Timer", "callbacks.end.duration=00:00:10:00"]
+    done = adept_here(
+        "train", *TINY, "trainer=debug", "trainer.limit_train_batches=2", *timer, f"output_dir={tmp_path}/run"
+    )
+    assert done.returncode == 0, done.stderr
+    assert [row["step"] for row in rows(tmp_path / "run" / "metrics.csv")] == ["2"]
+
+
+@pytest.mark.parametrize(
+    "option", ["precision=bf16-mixed", "fast_dev_run=true", "max_steps=3", "accumulate_grad_batches=2"]
+)
+def test_options_of_lightnings_trainer_are_taken(adept_here: Run, tmp_path: Path, option: str) -> None:
+    done = adept_here("train", *TINY, "trainer.max_epochs=1", f"trainer.{option}", f"output_dir={tmp_path}/run")
+    assert done.returncode == 0, done.stderr
+    assert (tmp_path / "run" / "model" / "config.json").is_file()
+
+
+@pytest.mark.slow
+def test_of_several_processes_one_writes(adept: Run, tmp_path: Path) -> None:
+    done = adept(
+        "train", *TINY, "trainer=ddp", "trainer.devices=2", "trainer.accelerator=cpu", "trainer.max_epochs=2",
+        f"output_dir={tmp_path}/run",
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    assert [row["step"] for row in rows(tmp_path / "run" / "metrics.csv")] == ["2", "4"]  # each has half of the batches
+    assert "epochs           2 in" in done.stdout
+
+
+def test_the_groups_name_files_that_are_there() -> None:
+    from adept.cli.help import names
+
+    assert set(names("logger", "train")) == {*parts.LOGGERS, parts.CSV, parts.NONE}
+    assert set(names("callbacks", "train")) == set(parts.CALLBACKS)
+    assert not set(parts.ELSEWHERE) & set(TrainerConfig.__dataclass_fields__)
+
+
+def test_a_picture_of_one_epoch_or_of_none_is_no_error(tmp_path: Path) -> None:
+    table = tmp_path / "metrics.csv"
+    table.write_text("epoch,step,train_loss,validation_loss\n0,4,2.5,nan\n")
+    draw_curve(table, tmp_path / "one.svg")
+    assert "polyline" in (tmp_path / "one.svg").read_text()
+    table.write_text("epoch,step\n0,4\n")
+    draw_curve(table, tmp_path / "none.svg")
+    assert not (tmp_path / "none.svg").exists()

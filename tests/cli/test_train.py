@@ -1,0 +1,116 @@
+"""`train.py` and `adept train` say first what they train, and refuse an option that another one overrides."""
+
+import json
+import sys
+from pathlib import Path
+
+import pytest
+from tiny import Run
+
+from adept.cli.overrides import configure
+from adept.models.config import TOPICS
+
+ROOT = Path(__file__).parents[2]
+SMALL = ["model.hidden_dim=32", "model.embedding_dim=16", "trainer.max_epochs=1"]
+
+
+def script(monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str, str]:
+    """Run `python train.py ARGUMENTS` in this process."""
+    import runpy
+
+    from hydra.core.global_hydra import GlobalHydra
+
+    GlobalHydra.instance().clear()
+    monkeypatch.setattr(sys, "argv", ["train.py", *arguments])
+    monkeypatch.setattr("adept.__main__.keep_streams", lambda: None)
+    monkeypatch.setattr("adept.__main__.end_process", lambda: None)
+    monkeypatch.setattr("adept.__main__.begin_imports", lambda: None)
+    with pytest.raises(SystemExit) as ended:
+        runpy.run_path(str(ROOT / "train.py"), run_name="__main__")
+    return ended.value.code or 0, *capfd.readouterr()  # type: ignore[return-value]
+
+
+def test_the_script_trains_adepts_lstm_for_l1_on_the_bundled_text_and_says_so_first(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    status, out, err = script(monkeypatch, capfd, *SMALL, "data.sizes=[300,60,60]")
+    assert status == 0, err
+    assert out.splitlines()[0] == (
+        "training an LSTM that encodes a text as 32 numbers, and an LSTM decoder, for mechanism=l1 on 300 records of "
+        "air_travel (experiment=atis_l1)"
+    )
+    assert json.loads((tmp_path / "runs/train/result.json").read_text())["clip"] == "l1"
+
+
+def test_the_scripts_settings_give_way_to_those_that_are_given(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    status, out, _ = script(monkeypatch, capfd, "mechanism=sqrt_n", "experiment=atis_original", "--cfg", "job")
+    assert status == 0
+    assert "hub: tuetschek/atis" in out  # the experiment's own data
+    status, _, err = script(monkeypatch, capfd, "-m", "seed=0,x")
+    assert (status, "seed must be a whole number, got x" in err) == (2, True)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ("model.latent_dim=16", "model.latent_dim has no effect here, because mechanism=learned_codebook reads topics"),
+        ("model.latent_dim=16 model.encoder=lstm", "give training.content.topics=N"),
+        ("model.encoder=lstm", "follows from training.content.kind=topics"),
+        ("mechanism=l1 model.encoder=topics", "follows from training.content.kind=none"),
+        ("mechanism=l1 training.content.topics=8", "an LSTM encoder has no topics: give model.latent_dim=N"),
+        ("data=atis data.sizes=[3,3,3]", "data.sizes has no effect here, because it is for data=air_travel alone"),
+        ("data.path=x", "data=air_travel comes with adept: give data=files"),
+        ("experiment=demo", "demo: it belongs to adept compare, so write adept compare experiment=demo"),
+    ],
+)
+def test_an_option_without_effect_is_refused(adept_here: Run, tmp_path: Path, options: str, message: str) -> None:
+    done = adept_here("train", *options.split(), f"output_dir={tmp_path}/run")
+    assert (done.returncode, message in done.stderr, done.stderr.count("\n")) == (2, True, 1), done.stderr
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        "training.content.kind=none model.latent_dim=16",
+        "model.encoder=topics training.content.topics=16",
+        "mechanism=l1 model.latent_dim=16 model.encoder=lstm data.sizes=[9,9,9]",
+        "mechanism=gaussian mechanism.delta=1e-6 training.epsilon=8",
+    ],
+)
+def test_an_option_that_has_an_effect_is_taken(options: str) -> None:
+    assert configure("train", [*options.split(), "output_dir=x"])
+
+
+def test_the_first_line_says_topics_where_topics_are_counted(adept_here: Run, tmp_path: Path) -> None:
+    done = adept_here("train", *SMALL, "data.sizes=[200,40,40]", f"output_dir={tmp_path}/run")
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.startswith(
+        f"training {TOPICS} of a text, 25 numbers, and an LSTM decoder, for mechanism=learned_codebook"
+    )
+
+
+def test_each_variant_of_the_paper_has_an_experiment(adept_here: Run) -> None:
+    for name in ("original", "l1", "sqrt_n"):
+        done = adept_here("train", f"experiment=atis_{name}", "output_dir=x", "--cfg", "job")
+        assert done.returncode == 0, done.stderr
+        assert "name: atis" in done.stdout
+
+
+def test_a_network_of_two_layers_is_trained_resumed_and_rewritten_with(adept_here: Run, tmp_path: Path) -> None:
+    run, data = tmp_path / "run", tmp_path / "in.txt"
+    data.write_text("flights to boston\nfares\n")
+    sizes = [*SMALL, "model.num_layers=2", "model.latent_dim=8", "data.sizes=[200,40,40]"]
+    done = adept_here("train", "mechanism=l1", *sizes, f"output_dir={run}")
+    assert done.returncode == 0, done.stderr
+    again = adept_here("train", f"resume_from={run}", "trainer.max_epochs=2")
+    assert again.returncode == 0, again.stderr
+    other = adept_here("train", f"resume_from={run}", "trainer.max_epochs=3", "model.num_layers=1")
+    assert (other.returncode, "with the same text, clip, labels and sizes" in other.stderr) == (2, True)
+    written = adept_here("rewrite", f"model_dir={run}", f"input={data}", f"output={tmp_path}/out.txt", "epsilon=8")
+    assert written.returncode == 0, written.stderr
+    assert len((tmp_path / "out.txt").read_text().splitlines()) == 2
