@@ -10,10 +10,10 @@ from adept.release.statement.verify import Json, Refused, check
 # Digests of the packaged model's sentences in adept 0.2, and of the files that hold the same sentences now
 SAME_SENTENCES = {
     "34537869e1103cbaf28bdaccec51977df3c8bce4d461d38ef1317dc8dba47449": (
-        "d4fd20d5c1eef2bfe1adace87f16a347b490fdb8e8a9ec59112ffc6489a4e6ed"
+        "de1a721f291ad0e587a9c2a30353784363e15b5d891494db9e8da6aba6c4f256"
     ),
     "b063b19791d8a0136d74f6a97e3b3d3a631bd929e0e3a5a3921120aecd61948c": (
-        "f7f3268f5bfc22c48105d5a824dd059504e608207bf44cf1db13be324bd7158f"
+        "e23ff8f096bf82ee0663a8e2a068d6e0622d930b1ef588d59dc16c08c1a20f81"
     ),
 }
 

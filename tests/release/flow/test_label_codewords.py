@@ -198,7 +198,7 @@ def test_a_line_says_how_much_the_examples_of_an_adapted_model_count(
     monkeypatch.setattr(loaded[0], "label_examples", {"X17": ["is there a taxi"]})
     said = "the model was adapted to 48 examples: "
     [by_label] = adaptation_lines(rewriter.by_label(label_set=broad.NAMES))
-    assert by_label.startswith(f"{said}these and the names of labels choose 38% of the ")
+    assert by_label.startswith(f"{said}these and the names of labels choose 75% of the ")
     [near] = adaptation_lines(rewriter)
     assert near.startswith(f"{said}these and public texts like them are many of the ")
     assert near in expected_lines(rewriter)
@@ -389,7 +389,7 @@ def test_labelled_examples_of_a_model_place_codewords_unless_descriptions_say_ot
     monkeypatch.setattr(loaded[0], "label_examples", {"X17": ["is there a taxi"], "GroundTransportation": ["taxi"]})
     rewriter, _ = open_release(ReleaseRequest(epsilon=4.0))
     about = rewriter.by_label({"X17": ["cheap"]}).alphabet.cells.about  # type: ignore[attr-defined]
-    assert about == {"X17": (("cheap",),), "GroundTransportation": (("taxi",),)}
+    assert about == {"X17": ("cheap",), "GroundTransportation": ("taxi",)}
     loaded[0].save_pretrained(given.parent / "model")
     assert type(loaded[0]).from_pretrained(given.parent / "model").label_examples == loaded[0].label_examples
 
