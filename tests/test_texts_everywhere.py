@@ -17,7 +17,7 @@ from adept.attacks import attribute, reconstruction
 from adept.data.corpus import Corpus
 from adept.errors import DataError
 from adept.evaluation import classifiers, lstm_classifier, metrics
-from adept.evaluation.classifiers import TextClassifier
+from adept.evaluation.classifiers import TfidfClassifier
 from adept.mechanisms import LearnedCodebook
 from adept.mechanisms.central_counts import Votes
 from adept.models.word_vectors import TextVectors
@@ -76,7 +76,7 @@ CALLS: dict[str, Callable[[Given, Any], object]] = {
     "evaluation.metrics.NgramModel.perplexity": lambda given, bad: metrics.NgramModel(TRAIN.texts, order=2).perplexity(
         bad
     ),
-    "evaluation.classifiers.TextClassifier.predict": lambda given, bad: TextClassifier(TRAIN).predict(bad, None),  # type: ignore[arg-type]
+    "evaluation.classifiers.TfidfClassifier.predict": lambda given, bad: TfidfClassifier(TRAIN).predict(bad, None),  # type: ignore[arg-type]
     "models.sentences.sentence_list.SentenceList.nearest": lambda given, bad: given.rewriter.model.sentences.nearest(  # type: ignore[union-attr]
         bad, size=2
     ),

@@ -375,9 +375,10 @@ class EvaluateConfig(ReadingOptions):
     examples: str | None = None
     """File of public examples with labels. For comparison, another classifier is trained on these
     examples alone, and its accuracy is shown."""
-    classifier: str = "tfidf"
-    """The classifier: tfidf (logistic regression, which takes seconds) | lstm (a neural network,
-    which takes longer)."""
+    classifier: str = "text"
+    """The classifier: text (words and word pairs beside a sentence encoder's vector, in one logistic
+    regression that takes seconds) | tfidf (the classifier of version 0.2.0: words and a lexicon of
+    English) | lstm (a neural network, which takes longer)."""
     noisy_labels: bool | None = None
     """True if the labels in the training file are randomised. With null, the command finds this out
     from the privacy statement beside the training file."""

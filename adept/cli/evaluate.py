@@ -1,5 +1,6 @@
 """``adept evaluate``: train a classifier on one or more files, and test it on another file."""
 
+import math
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -57,7 +58,9 @@ def run(config: EvaluateConfig) -> Evaluation:
         kinds = {stated[name].get("labels") for name in chosen}
         noisy = bool(kinds - {None, "copy", "vote"}) if config.noisy_labels is None else config.noisy_labels
         corpora = sorted((parts[name] for name in chosen), key=lambda part: -part[1])  # so that samples stay together
-        return judge(join([corpus for corpus, _ in corpora]), samples=corpora[0][1], noisy_labels=noisy)
+        epsilon = min(_epsilon(stated[name]) for name in chosen)
+        joined = join([corpus for corpus, _ in corpora])
+        return judge(joined, samples=corpora[0][1], noisy_labels=noisy, epsilon=epsilon)
 
     others = {name: judge(corpus) for name, corpus in zip(named, read, strict=True)}
     if len(names) > 1:
@@ -90,6 +93,12 @@ def _samples(corpus: Corpus, stated: dict[str, Any]) -> int:
     samples = stated.get("samples")
     fits = isinstance(samples, int) and samples > 0 and stated.get("records") == len(corpus) / samples
     return int(samples or 1) if fits else 1
+
+
+def _epsilon(stated: dict[str, Any]) -> float:
+    """Return the epsilon that a statement names; infinite for a file without a statement."""
+    epsilon = stated.get("epsilon")
+    return float(epsilon) if isinstance(epsilon, int | float) and epsilon >= 0 else math.inf
 
 
 def _flat(found: Evaluation) -> dict[str, Any]:

@@ -73,8 +73,8 @@ class CompareConfig(Columns):
     label_share: float | None = None
     """For labels=randomized_response: the fraction of each epsilon that is spent on the label. Set
     either label_share or label_epsilon, not both."""
-    classifiers: list[str] = field(default_factory=lambda: ["tfidf"])
-    """Classifiers that are trained on the rewrites: one or both of tfidf and lstm."""
+    classifiers: list[str] = field(default_factory=lambda: ["text"])
+    """Classifiers that are trained on the rewrites: any of text, tfidf and lstm."""
 
     # --- Texts, and what else is measured
     samples: int = 1
@@ -110,7 +110,7 @@ class CompareConfig(Columns):
         check_choice((LOCAL, CENTRAL, ALL), trust=self.trust)
         check_choice(("disjoint", PAPER), protocol=self.protocol)
         for name in self.classifiers:
-            check_choice(("tfidf", "lstm"), classifiers=name)
+            check_choice(("text", "tfidf", "lstm"), classifiers=name)
         if self.trust != LOCAL:
             self._check_synthesizer()
         if self.trust == CENTRAL:

@@ -82,6 +82,7 @@ def _evaluate(trial: Trial, cell: Cell) -> tuple[Evaluation, Columns]:
         return score(predicted, trial.test, learned=[], majority=trial.private.labels or []), {"epsilon": 0.0}
     corpus, spent = _learn_from(trial, cell)
     options: Columns = {"classifier": cell.classifier, "seed": trial.seed, "samples": cell.samples}
+    options["epsilon"] = math.inf if cell.decoder is None else spent["epsilon"]  # without a decoder: people's text
     return evaluate(corpus, trial.test, **options, noisy_labels=cell.labels not in (COPY, plan.VOTE)), spent
 
 

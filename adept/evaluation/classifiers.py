@@ -1,16 +1,17 @@
 """Classifiers that are trained on rewritten text and tested on text that people wrote.
 
-The classifier "tfidf" is a logistic regression. The regression reads TF-IDF (weighted counts of
-words and word pairs) and the mean vector of the words of a text. The vectors of the words come from
-a lexicon of English; for texts in another language, only TF-IDF is used. If a word of a tested text
-is missing in the training texts, it is replaced by the word of the training texts that is most
-similar according to the lexicon.
+The classifiers "text" and "lstm" have modules of their own. The classifier "tfidf" is a logistic
+regression. The regression reads TF-IDF (weighted counts of words and word pairs) and the mean
+vector of the words of a text. The vectors of the words come from a lexicon of English; for texts in
+another language, only TF-IDF is used. If a word of a tested text is missing in the training texts,
+it is replaced by the word of the training texts that is most similar according to the lexicon.
 """
 
+import math
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import torch
@@ -22,12 +23,15 @@ from adept.data.corpus import Corpus, join
 from adept.data.text_arguments import separate_characters, text_list
 from adept.errors import DataError, printable
 from adept.evaluation.metrics import ConfidenceInterval, accuracy, bootstrap, codes, macro_f1
+from adept.evaluation.ngrams import count_ngrams
 from adept.evaluation.softmax_regression import Features, best_labels, commonness, softmax_regression
+from adept.evaluation.text_classifier import EncoderClassifier
 from adept.models.word_vectors import Lexicon, TextVectors
 from adept.ranges import check_choice
 from adept.torch_defaults import usual_torch
 
-CLASSIFIERS = ("tfidf", "lstm")
+TEXT = "text"  # the default
+CLASSIFIERS = (TEXT, "tfidf", "lstm")
 FEW_LABELS = 5  # labels that a message names
 # Strengths to try (scikit-learn's C): a smaller strength gives a simpler classifier
 STRENGTHS = 0.25, 0.5, 1.0, 2.0, 4.0, 16.0, 64.0
@@ -37,7 +41,6 @@ VECTOR_LENGTH = 0.7  # length of a text's mean word vector; the TF-IDF vector of
 FOLDS, MIN_RECORDS_TO_TUNE = 3, 100
 ONE_FOLD_RECORDS = 1500  # with more records, only one fold is held out
 TUNING_STEPS = 20  # steps of a fit that starts from the weights of the strength before
-MANY_TEXTS, MIN_HOLDERS = 500, 3  # among MANY_TEXTS or more texts, MIN_HOLDERS texts must hold a word
 
 Fold = tuple[Tensor, Tensor]  # counts of the training texts, and of the held-out texts
 
@@ -101,19 +104,22 @@ def evaluate(
     train: Corpus,
     test: Corpus,
     *,
-    classifier: str = "tfidf",
+    classifier: str = TEXT,
     seed: int = 0,
     samples: int = 1,
     noisy_labels: bool = False,
+    epsilon: float = math.inf,
 ) -> Evaluation:
     """Train a classifier of labels on one corpus, and test the classifier on another.
 
     Args:
-        classifier: the name of the classifier, "tfidf" or "lstm".
+        classifier: the name of the classifier, "text", "tfidf" or "lstm".
         samples: number of consecutive texts in ``train`` that come from the same record;
             cross-validation keeps them together.
         noisy_labels: if True, the labels of ``train`` were randomised, so their frequencies are not
             those of the true labels.
+        epsilon: budget of each text of ``train``; infinite for original text. The classifier
+            "text" chooses by it how much it trusts the names of labels.
 
     Raises:
         ConfigurationError: the classifier is unknown.
@@ -122,7 +128,8 @@ def evaluate(
     for name, corpus in (("train", train), ("test", test)):
         if corpus.labels is None:
             raise DataError(f"{name} must have labels: name their column with label_column=")
-    predicted = predict(train, test.texts, classifier=classifier, seed=seed, samples=samples, noisy_labels=noisy_labels)
+    read: dict[str, Any] = {"samples": samples, "noisy_labels": noisy_labels, "epsilon": epsilon}
+    predicted = predict(train, test.texts, classifier=classifier, seed=seed, **read)
     return score(predicted, test, learned=train.labels or [])
 
 
@@ -149,7 +156,14 @@ def score(predicted: list[str], test: Corpus, *, learned: Sequence[str], majorit
 
 @usual_torch()
 def predict(
-    train: Corpus, texts: list[str], *, classifier: str, seed: int = 0, samples: int = 1, noisy_labels: bool = False
+    train: Corpus,
+    texts: list[str],
+    *,
+    classifier: str,
+    seed: int = 0,
+    samples: int = 1,
+    noisy_labels: bool = False,
+    epsilon: float = math.inf,
 ) -> list[str]:
     """Train a classifier as ``evaluate`` does; return the labels that it predicts for ``texts``."""
     check_choice(CLASSIFIERS, classifier=classifier)
@@ -160,7 +174,10 @@ def predict(
         return predict_lstm(train, texts, seed=seed)
     if len(set(train.labels or [])) == 1:
         return (train.labels or [])[:1] * len(texts)
-    fitted = TextClassifier(train, samples=samples, noisy_labels=noisy_labels)
+    if classifier == TEXT:
+        options: dict[str, Any] = {"samples": samples, "noisy_labels": noisy_labels, "epsilon": epsilon}
+        return EncoderClassifier(train, **options).predict(texts)
+    fitted = TfidfClassifier(train, samples=samples, noisy_labels=noisy_labels)
     return fitted.predict(texts, fitted.fit(strength=fitted.tune()))
 
 
@@ -173,7 +190,7 @@ class HeldOut(NamedTuple):
     weights: list[Tensor]  # the weights fitted for each fold
 
 
-class TextClassifier:
+class TfidfClassifier:
     """The classifier "tfidf", for two or more labels; ``evaluate`` explains its arguments."""
 
     def __init__(self, train: Corpus, *, samples: int = 1, noisy_labels: bool = False) -> None:
@@ -186,15 +203,7 @@ class TextClassifier:
         self.rows = np.array([number[text] for text in texts], dtype=np.int64)
         self.columns = np.searchsorted(np.array(self.names, dtype=object), np.array(labels, dtype=object))
         self._distinct = len(distinct)
-        from sklearn.feature_extraction.text import TfidfVectorizer  # slow to import
-
-        self._tfidf = TfidfVectorizer(ngram_range=(1, 2), sublinear_tf=True, token_pattern=r"(?u)\S+", dtype=np.float32)
-        try:
-            counted = self._tfidf.fit_transform(distinct).tocsr()
-        except ValueError as error:
-            if "empty vocabulary" in str(error):
-                raise DataError("train must hold at least one word: all its texts are empty") from None
-            raise
+        self._tfidf, counted = count_ngrams(distinct)
         rarity = zip(self._tfidf.get_feature_names_out(), self._tfidf.idf_.tolist(), strict=True)
         self._meaning = TextVectors({word: weight for word, weight in rarity if " " not in word})
         self._features = self._add_vectors(counted, distinct)

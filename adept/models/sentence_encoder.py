@@ -79,6 +79,10 @@ class SentenceEncoder:
         digest.update(np.ascontiguousarray(self.vectors).data)
         return digest.hexdigest()
 
+    def knows(self, word: str) -> bool:
+        """Return True if a word is a token as a whole."""
+        return self._tokenizer.token_to_id(word.lower()) is not None
+
     def encode(self, texts: Sequence[str]) -> Codes:
         """Return the vectors (N, d) of N texts, read to their ends; zeros for a text without a known token."""
         given, found = text_list(texts), np.zeros((len(texts), self.dim), dtype=np.int8)

@@ -8,16 +8,17 @@ import travel
 
 from adept.data.corpus import Corpus, DataConfig, load
 from adept.errors import ConfigurationError, DataError
-from adept.evaluation.classifiers import TextClassifier, check_files_fit, evaluate, predict
+from adept.evaluation.classifiers import TfidfClassifier, check_files_fit, evaluate, predict
 
 
-def test_a_classifier_beats_the_majority_on_real_text_and_not_on_shuffled_labels() -> None:
+@pytest.mark.parametrize("classifier", ["text", "tfidf"])
+def test_a_classifier_beats_the_majority_on_real_text_and_not_on_shuffled_labels(classifier: str) -> None:
     splits = load(DataConfig(sizes=[1500, 10, 400]))
     train = splits["train"]
-    honest = evaluate(train, splits["test"])
+    honest = evaluate(train, splits["test"], classifier=classifier)
     assert honest.accuracy.value > honest.majority_accuracy + 0.1
     shuffled = random.Random(0).sample(train.labels or [], k=len(train))
-    chance = evaluate(Corpus(train.texts, shuffled), splits["test"])
+    chance = evaluate(Corpus(train.texts, shuffled), splits["test"], classifier=classifier)
     assert chance.accuracy.value <= chance.majority_accuracy + 0.02
     assert honest.accuracy.low <= honest.accuracy.value <= honest.accuracy.high
 
@@ -36,14 +37,14 @@ def test_the_lstm_learns_the_labels_too_and_is_repeatable() -> None:
 def test_a_word_that_training_text_lacks_is_read_as_the_most_like_one_that_it_holds() -> None:
     train = Corpus(["rent a car", "play some music", "rent the car", "play this music"] * 2, ["car", "music"] * 4)
     test = Corpus(["vehicle", "automobiles", "songs", "melodies"], ["car", "car", "music", "music"])
-    assert evaluate(train, test).accuracy.value == 1.0
-    assert evaluate(train, Corpus(["qqqq", "xyzzyx"], ["car", "music"])).accuracy.value == 0.5
+    assert evaluate(train, test, classifier="tfidf").accuracy.value == 1.0
+    assert evaluate(train, Corpus(["qqqq", "xyzzyx"], ["car", "music"]), classifier="tfidf").accuracy.value == 0.5
 
 
 def test_what_training_text_never_said_is_read_by_what_its_words_mean() -> None:
     """No word of the test is in training or as near to one there as a synonym, so that TF-IDF alone can only guess."""
     train = Corpus(["stocks and bank loans", "guitar and piano songs", "rain and snow", "soup and bread"], [*"mpwf"])
-    reader = TextClassifier(train)
+    reader = TfidfClassifier(train)
     weights = reader.fit(strength=4.0)
     unsaid = ["payroll", "dancer", "thaw", "lunch"]
     assert reader._replace_unknown(unsaid) == unsaid
@@ -52,8 +53,8 @@ def test_what_training_text_never_said_is_read_by_what_its_words_mean() -> None:
 
 def test_text_of_another_language_is_read_by_tf_idf_alone() -> None:
     texts = ["ich möchte früh aufstehen", "spiele bitte etwas musik", "wie wird das wetter morgen", "stell es ab"]
-    german = TextClassifier(Corpus(texts, [*"abca"]))
-    english = TextClassifier(Corpus(["wake me", "play music"], [*"ab"]))
+    german = TfidfClassifier(Corpus(texts, [*"abca"]))
+    english = TfidfClassifier(Corpus(["wake me", "play music"], [*"ab"]))
     words = german._tfidf.transform(texts).toarray()
     [(rows, _)] = german._features.blocks
     assert torch.equal(rows.to_dense(), torch.from_numpy(words))
@@ -84,10 +85,10 @@ def test_noisy_labels_call_for_a_simpler_classifier_and_tuning_finds_it() -> Non
     train, test = splits["train"], splits["test"]
     rng, names = random.Random(0), sorted(set(train.labels or []))
     noisy = [label if rng.random() < 0.3 else rng.choice(names) for label in train.labels or []]
-    reader = TextClassifier(Corpus(train.texts, noisy))
+    reader = TfidfClassifier(Corpus(train.texts, noisy))
     fixed = reader.predict(test.texts, reader.fit(strength=30.0))
-    assert reader.tune() < 5.0 < TextClassifier(train).tune()
-    tuned = evaluate(Corpus(train.texts, noisy), test).accuracy.value
+    assert reader.tune() < 5.0 < TfidfClassifier(train).tune()
+    tuned = evaluate(Corpus(train.texts, noisy), test, classifier="tfidf").accuracy.value
     assert tuned > sum(a == b for a, b in zip(fixed, test.labels or [], strict=True)) / len(test) + 0.05
 
 
@@ -100,7 +101,7 @@ def test_labels_that_are_often_wrong_call_for_a_simple_classifier(kept: float) -
     for seed in range(2):
         rng = random.Random(seed)
         noisy = [label if rng.random() < kept else rng.choice(names) for label in train.labels or []]
-        assert TextClassifier(Corpus(train.texts, noisy)).tune() <= 1.0
+        assert TfidfClassifier(Corpus(train.texts, noisy)).tune() <= 1.0
 
 
 def test_copies_of_a_text_stay_in_one_fold_of_cross_validation() -> None:
@@ -109,17 +110,18 @@ def test_copies_of_a_text_stay_in_one_fold_of_cross_validation() -> None:
     texts = [" ".join(rng.choices("abcdefghijklmnopqrstuvwxyz", k=6)) for _ in range(300)]
     labels = [rng.choice("xyyy") for _ in texts]
     copies = Corpus([t for t in texts for _ in range(5)], [c for c in labels for _ in range(5)])
-    assert TextClassifier(copies, samples=5).tune() <= 4.0
-    assert TextClassifier(copies, samples=1).tune() <= 4.0
+    assert TfidfClassifier(copies, samples=5).tune() <= 4.0
+    assert TfidfClassifier(copies, samples=1).tune() <= 4.0
 
 
-def test_thousands_of_records_of_two_texts_are_no_error() -> None:
+@pytest.mark.parametrize("classifier", ["text", "tfidf"])
+def test_thousands_of_records_of_two_texts_are_no_error(classifier: str) -> None:
     """Descriptions are that few at epsilon 2: the fold that judges must hold a text, wherever the texts come first."""
     texts, labels = ["ours flights", "song tune"], ["flight", "music"]
     for change in range(1, 12):
         order = [0] * change + [1] * (2_000 - change)
         records = Corpus([texts[i] for i in order], [labels[i] for i in order])
-        assert set(predict(records, texts, classifier="tfidf")) <= set(labels)
+        assert set(predict(records, texts, classifier=classifier)) <= set(labels)
 
 
 def test_a_rare_label_is_recognised_in_noise_unless_labels_are_noisy_themselves() -> None:
@@ -170,7 +172,7 @@ def test_files_without_a_common_label_or_without_labels_are_refused() -> None:
         check_files_fit({"a": unlabelled}, unlabelled)
 
 
-@pytest.mark.parametrize("classifier", ["tfidf", "lstm"])
+@pytest.mark.parametrize("classifier", ["text", "tfidf", "lstm"])
 def test_text_without_spaces_is_classified_by_its_characters(classifier: str) -> None:
     places = ["北京", "上海", "广州", "成都", "武汉", "西安", "南京", "杭州", "重庆", "天津", "苏州", "长沙"]
     texts = [said.format(place) for place in places for said in ("播放{}的歌曲", "{}会下雨吗")]

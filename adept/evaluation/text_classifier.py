@@ -1,0 +1,100 @@
+"""The classifier "text": word n-grams beside the sentence encoder's vector, in one linear model.
+
+The weights of a text's words and word pairs (TF-IDF) form a vector of length 1. The vector of the
+sentence encoder (``adept.models.sentence_encoder``) stands beside it, with length ENCODER_LENGTH.
+The encoder was learned from English: if it knows too few words of the training texts, n-grams are
+read alone.
+Names of labels are training texts, too. How much they count depends on epsilon alone, and the
+strength of the regression on the number of rows for each label: nothing is searched for. The same
+rules hold for rewrites and for original text. All numbers were chosen on validation splits
+(``docs/decisions.md``, "One classifier for every row").
+"""
+
+import math
+import re
+from collections.abc import Sequence
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from scipy.sparse import csr_matrix
+from torch import Tensor
+
+from adept.data.corpus import Corpus
+from adept.data.text_arguments import separate_characters, text_list
+from adept.evaluation.label_names import spell_names
+from adept.evaluation.ngrams import count_ngrams
+from adept.evaluation.softmax_regression import Features, best_labels, commonness, softmax_regression
+from adept.models.sentence_encoder import LENGTH, SentenceEncoder
+
+ENCODER_LENGTH = 2.0  # length of the encoder's vector; the TF-IDF vector has length 1
+STRENGTH, MAX_STRENGTH = 4.0, 0.3  # the strength is STRENGTH / sqrt(rows for each label), at most MAX_STRENGTH
+NGRAM_FACTOR = 5.0  # times as strong if n-grams are read alone
+KNOWN_TEXTS, MIN_KNOWN_SHARE = 1000, 0.75  # texts whose words are looked up; share of words that the encoder must know
+MANY_TEXTS, MIN_HOLDERS = 2000, 2  # among MANY_TEXTS or more texts, MIN_HOLDERS texts must hold an n-gram
+NAME_NATS, NAME_WEIGHTS = 40.0, (3.0, 20.0)  # a name counts as NAME_NATS / epsilon records, within NAME_WEIGHTS
+
+
+def weigh_name(epsilon: float) -> float:
+    """Return the number of records as which a label's name counts, if texts have this epsilon (infinite: original)."""
+    least, most = NAME_WEIGHTS
+    return min(most, max(least, NAME_NATS / epsilon if epsilon else most))
+
+
+def choose_strength(rows: float) -> float:
+    """Return the strength of the regression (scikit-learn's C) for a mean number of records for each label."""
+    return min(MAX_STRENGTH, STRENGTH / math.sqrt(rows))
+
+
+class EncoderClassifier:
+    """The classifier "text", for two or more labels; ``evaluate`` explains its arguments."""
+
+    def __init__(
+        self,
+        train: Corpus,
+        *,
+        samples: int = 1,
+        noisy_labels: bool = False,
+        epsilon: float = math.inf,
+    ) -> None:
+        labels = train.labels or []
+        self.names, self._noisy_labels = sorted(set(labels)), noisy_labels
+        rows = len(labels) / samples / len(self.names)
+        named = {label: name for label, name in zip(self.names, spell_names(self.names), strict=True) if name}
+        weights = np.repeat([1 / samples, weigh_name(epsilon)], [len(labels), len(named)])
+        texts = [*map(separate_characters, [*train.texts, *named.values()])]
+        place = {text: index for index, text in enumerate(dict.fromkeys(texts))}
+        self._tfidf, counted = count_ngrams([*place], holders=MIN_HOLDERS if len(place) >= MANY_TEXTS else 1)
+        self._encoder = SentenceEncoder.load() if _is_english([*place][:KNOWN_TEXTS]) else None
+        self._features = self._add_vectors(counted, [*place])
+        strength = choose_strength(rows) * (1 if self._encoder else NGRAM_FACTOR)
+        self._counts = self._count([place[text] for text in texts], [*labels, *named], weights)
+        self._weights = softmax_regression(self._features, self._counts, strength=strength)
+
+    def predict(self, texts: Sequence[str]) -> list[str]:
+        """Return the likeliest label of each text."""
+        texts = [*map(separate_characters, text_list(texts))]
+        features = self._add_vectors(self._tfidf.transform(texts).tocsr(), texts)
+        common = commonness(self._features, self._weights, self._counts, noisy_labels=self._noisy_labels)
+        found = best_labels(features, self._weights, common)
+        return [self.names[place] for place in found.tolist()]
+
+    def _count(self, rows: list[int], labels: list[str], weights: NDArray[np.float64]) -> Tensor:
+        """Return the sums (m, L) of the weights of equal texts with equal labels."""
+        number = {label: index for index, label in enumerate(self.names)}
+        counts = np.zeros((max(rows) + 1, len(number)))
+        np.add.at(counts, (rows, [number[label] for label in labels]), weights)
+        return torch.from_numpy(counts.astype(np.float32))
+
+    def _add_vectors(self, counted: csr_matrix, texts: Sequence[str]) -> Features:
+        if self._encoder is None:
+            return Features.of(counted)
+        vectors = self._encoder.encode(texts).astype(np.float32)
+        return Features.of(counted, torch.from_numpy(vectors * np.float32(ENCODER_LENGTH / LENGTH)))
+
+
+def _is_english(texts: Sequence[str]) -> bool:
+    """Return True if the sentence encoder knows most words of the texts."""
+    encoder, words = SentenceEncoder.load(), re.findall(r"[^\W\d_]+", " ".join(texts))
+    known = sum(word.isascii() and encoder.knows(word) for word in words)
+    return bool(known >= MIN_KNOWN_SHARE * len(words))
