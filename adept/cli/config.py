@@ -6,6 +6,7 @@ from typing import Any, ClassVar
 from adept.cli.help import REQUIRED
 from adept.comparison.config import CompareConfig
 from adept.data.corpus import Columns, DataConfig
+from adept.data.labels import USUAL_LABEL_COLUMN
 from adept.data.locations import SPLITS
 from adept.data.reading import ReadingOptions
 from adept.errors import ConfigurationError
@@ -26,6 +27,7 @@ __all__ = ["CompareConfig"]  # beside those below
 NEIGHBOURS = ("add_or_remove", "replace")
 FILE_MEMBERSHIP = "file_membership"
 SYNTHESIZER = "synthesizer"
+MAX_EXPECTED_ROWS = 10**9
 AUTO, EXAMPLES, NAMES = "auto", "examples", "names"  # kinds of lines that a model is adapted to
 HARD_TEXTS = (
     "fares",
@@ -386,6 +388,58 @@ class EvaluateConfig(ReadingOptions):
     """Seed of the random choices during training. Only the classifier lstm makes random choices."""
     output_dir: str | None = None
     """A new directory for result.json. With null, the result is only printed."""
+
+
+@dataclass
+class PlanConfig(ReadingOptions):
+    """Configuration of ``adept plan``."""
+
+    # --- What anyone may know
+    expected_rows: int = REQUIRED
+    """Number of rows that you expect in the private file. What you type here counts as public: give
+    a round number known without the file."""
+    label_set: list[str] | None = None
+    """Public list of the labels: either [A,B] or @FILE, a file with one label on each line. With
+    null, the labels are those of the public texts."""
+    label_descriptions: str | None = None
+    """File of public sentences about labels. Each line holds a label and one or more sentences,
+    separated by tabs."""
+    examples: str | None = None
+    """File of public examples with labels, from which a classifier can learn without any private
+    record. Without test, the examples also test what is free."""
+    test: str | None = None
+    """File of public texts with labels, on which it is measured how often label names and examples
+    alone are right."""
+    public: bool = False
+    """Set public to true to declare that anyone may read the examples and the test."""
+    max_records_per_person: int | None = None
+    """Largest number of rows of a person in the private file."""
+    model_dir: str | None = None
+    """Directory of the model that will make the release. With null, this is the model that comes
+    with the package, with which the curves were measured."""
+
+    # --- Columns of the public files
+    text_column: str = "text"
+    """Name of the column that holds the text."""
+    label_column: str = USUAL_LABEL_COLUMN
+    """Name of the column that holds the label."""
+
+    # --- What is written
+    output_dir: str | None = None
+    """A new directory for plan.html and result.json. With null, the plan is only printed."""
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        check_integer(0, MAX_EXPECTED_ROWS, expected_rows=self.expected_rows)
+        if self.max_records_per_person is not None:
+            check_integer(1, MAX_EXPECTED_ROWS, max_records_per_person=self.max_records_per_person)
+        if not (self.label_set or self.examples or self.test):
+            raise ConfigurationError("label_set must be given, got nothing: add label_set=[A,B], or examples=FILE")
+        if (self.examples or self.test) and self.public is not True:
+            raise ConfigurationError(
+                "public must be true with examples or test, got false: a plan is made of public text alone; add public=true if "
+                "anyone may read these files"
+            )
 
 
 @dataclass

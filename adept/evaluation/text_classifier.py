@@ -65,7 +65,7 @@ class EncoderClassifier:
         texts = [*map(separate_characters, [*train.texts, *named.values()])]
         place = {text: index for index, text in enumerate(dict.fromkeys(texts))}
         self._tfidf, counted = count_ngrams([*place], holders=MIN_HOLDERS if len(place) >= MANY_TEXTS else 1)
-        self._encoder = SentenceEncoder.load() if _is_english([*place][:KNOWN_TEXTS]) else None
+        self._encoder = SentenceEncoder.load() if reads_as_english([*place][:KNOWN_TEXTS]) else None
         self._features = self._add_vectors(counted, [*place])
         strength = choose_strength(rows) * (1 if self._encoder else NGRAM_FACTOR)
         self._counts = self._count([place[text] for text in texts], [*labels, *named], weights)
@@ -93,7 +93,7 @@ class EncoderClassifier:
         return Features.of(counted, torch.from_numpy(vectors * np.float32(ENCODER_LENGTH / LENGTH)))
 
 
-def _is_english(texts: Sequence[str]) -> bool:
+def reads_as_english(texts: Sequence[str]) -> bool:
     """Return True if the sentence encoder knows most words of the texts."""
     encoder, words = SentenceEncoder.load(), re.findall(r"[^\W\d_]+", " ".join(texts))
     known = sum(word.isascii() and encoder.knows(word) for word in words)

@@ -94,12 +94,17 @@ TEXTS_PER_CODEWORD = 4  # smallest mean number of public texts for a codeword, i
 # More rows than records
 ROWS_PER_RECORD, MANY_ROWS = 4, 16_000  # that are written by default: rows for each record, up to MANY_ROWS
 # Rows that teach more than names
-BY_LABEL_ROWS, BROAD_ROWS, JOINT_ROWS, SYNTHETIC_ROWS = (
-    (500, 1.75),
-    (1600, 2.0),
-    (3000, 1.5),
-    (34, 1.0),
-)  # factor, and power of epsilon it is divided by
+NAMES_ALONE = 1.2, -0.25  # log odds of the nearest name: start, and slope by the logarithm of the number of labels
+TYPICAL_NAMES_ERROR = 0.7  # standard deviation of these log odds among corpora
+RANGE_DEVIATIONS = 1.28  # standard deviations on either side that hold eight of ten releases
+# By command, and True after a rehearsal: the weights of curves.read_features, and the deviation in log odds
+PLAN_CURVES = {
+    ("rewrite", False): ((0.3, 0.6, 0.2, -0.17, 0.44, 0.0), 0.8),
+    ("rewrite", True): ((0.0, 0.1, 0.5, 0.3, 0.2, 0.2, 0.0, 0.0, 0.0), 0.35),
+    ("synthesize", False): ((0.3, 0.6, 0.2, -0.17, 0.44, 0.0), 0.8),
+    ("synthesize", True): ((0.0, 0.1, 0.5, 0.3, 0.2, 0.2, 0.0, 0.0, 0.0), 0.35),
+}
+WORTH_MARGIN = 0.03  # least difference to the best record-free row that is worth a release
 
 
 class Cell(NamedTuple):

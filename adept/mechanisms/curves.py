@@ -1,0 +1,132 @@
+"""Curves that say how accurate a classifier is expected to be that learns from one release.
+
+No private record is read. A curve knows the command, its epsilon, the numbers of rows and labels, and what was measured
+on public texts: how often the nearest label name is right, a classifier of public examples, and one of their
+rewrites at epsilon REHEARSED_EPSILON (a *rehearsal*). Its weights (``policy.PLAN_CURVES``) are a linear
+regression of the log odds of the classifier "text", fitted to releases of cut corpora
+(``benchmarks/plan_curves.py``; ``docs/studies.md``, "Rows that teach more than names"). The range around it
+is meant to hold eight of ten single releases: it comes from the errors on corpora that the regression had not seen.
+"""
+
+import math
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from adept.mechanisms.policy import NAMES_ALONE, PLAN_CURVES, RANGE_DEVIATIONS, TYPICAL_NAMES_ERROR
+
+REWRITE, SYNTHESIZE = "rewrite", "synthesize"
+REHEARSED_EPSILON = 8.0
+LEAST_SHARE = 0.01  # least accuracy, and least distance from 1, whose log odds are taken
+MAX_MEASURED_LABELS, MAX_MEASURED_ROWS = 79, 150  # of the cut corpora; rows for each label
+
+
+class Range(NamedTuple):
+    """An expected accuracy, and the range that is meant to hold eight of ten single releases."""
+
+    low: float
+    middle: float
+    high: float
+
+
+@dataclass(frozen=True)
+class Rehearsal:
+    """Accuracies that were measured on public texts, with so many rows of each label to learn from."""
+
+    released: float  # of a classifier of rewrites at REHEARSED_EPSILON
+    original: float  # of a classifier of the texts themselves
+    rows: float  # of each label
+    texts: int  # on which both were measured
+
+
+@dataclass(frozen=True)
+class Known:
+    """What is known before a release.
+
+    Args:
+        labels: number L of labels, at least 2.
+        names: accuracy of the nearest label name; None if it was not measured.
+        names_texts: number of texts on which ``names`` was measured; 0 if it is certain.
+        rehearsal: None without public texts.
+    """
+
+    labels: int
+    names: float | None = None
+    names_texts: int = 0
+    rehearsal: Rehearsal | None = None
+
+    @property
+    def names_odds(self) -> float:
+        """Log odds of the nearest name, measured or expected."""
+        return log_odds(expected_names(self.labels) if self.names is None else self.names)
+
+
+class Curve(NamedTuple):
+    """The weights of ``read_features``, and the deviation of single releases from the curve, in log odds."""
+
+    weights: tuple[float, ...]
+    deviation: float
+
+
+def expect_accuracy(command: str, known: Known, *, epsilon: float, rows: float) -> Range:
+    """Return the accuracy that a classifier is expected to have after one release of a file with so many rows.
+
+    ``epsilon`` is that of a record: for ``synthesize``, that of a person over the largest number of their records.
+    """
+    curve = Curve(*PLAN_CURVES[command, known.rehearsal is not None])
+    features = read_features(known, epsilon=epsilon, rows=rows)
+    middle = sum(weight * feature for weight, feature in zip(curve.weights, features, strict=True))
+    error = math.hypot(curve.deviation, _measuring_error(known, curve))
+    return Range(*(to_share(middle + sign * RANGE_DEVIATIONS * error) for sign in (-1, 0, 1)))
+
+
+def read_features(known: Known, *, epsilon: float, rows: float) -> tuple[float, ...]:
+    """Return the numbers that a curve weighs: accuracies as log odds; rows, labels and epsilon as logarithms."""
+    each, budget, names = math.log(rows / known.labels), math.log(epsilon), known.names_odds
+    if (tried := known.rehearsal) is None:
+        return 1.0, names, each, math.log(known.labels), budget, each * budget
+    more = each - math.log(tried.rows)
+    released, original = log_odds(tried.released), log_odds(tried.original)
+    return 1.0, names, released, original, more, budget, more * budget, names * budget, original * budget
+
+
+def _measuring_error(known: Known, curve: Curve) -> float:
+    """Return the deviation, in log odds, that comes from measuring on few public texts or on none."""
+    if (tried := known.rehearsal) is not None:
+        odds = log_odds(tried.released)
+        spread = math.exp(odds / 2) + math.exp(-odds / 2)  # 1 / sqrt(p (1 - p))
+        return spread / math.sqrt(tried.texts)
+    if known.names is None:
+        return TYPICAL_NAMES_ERROR * abs(curve.weights[1])
+    return 0.0
+
+
+def expected_names(labels: int) -> float:
+    """Return the expected accuracy of the nearest of L label names."""
+    start, slope = NAMES_ALONE
+    return to_share(start + slope * math.log(labels))
+
+
+def log_odds(share: float) -> float:
+    """Return the log odds of an accuracy, which is brought into LEAST_SHARE to 1 - LEAST_SHARE first."""
+    share = min(max(share, LEAST_SHARE), 1 - LEAST_SHARE)
+    return math.log(share / (1 - share))
+
+
+def to_share(odds: float) -> float:
+    """Return the accuracy with these log odds."""
+    return 1 / (1 + math.exp(-odds))
+
+
+def rows_needed(command: str, known: Known, *, epsilon: float, accuracy: float, most: int) -> int | None:
+    """Return the least number of rows, to two digits, that are expected to reach an accuracy; None above ``most``."""
+    low, high = known.labels, most
+
+    def reached(rows: int) -> bool:
+        return expect_accuracy(command, known, epsilon=epsilon, rows=rows).middle >= accuracy
+
+    if not reached(high):
+        return None
+    while low < high:
+        middle = (low + high) // 2
+        low, high = (low, middle) if reached(middle) else (middle + 1, high)
+    return math.ceil(float(f"{low:.2g}"))

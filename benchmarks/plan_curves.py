@@ -1,0 +1,190 @@
+"""Measure the accuracies behind ``adept plan`` on cut corpora, and fit its curves to them.
+
+    python benchmarks/plan_curves.py measure POINTS.jsonl CUTS SEED DIR...
+    python benchmarks/plan_curves.py fit POINTS.jsonl... > adept/pretrained/plan/curves.json
+
+A DIR holds train.jsonl and validation.jsonl, with the columns text and intent; a file named ``listed``
+beside them says that the packaged model lists sentences of this corpus, which are then left out of its
+cells. ``measure`` cuts the corpora to few labels and rows, releases each cut with the packaged model
+and adds a line for each release to POINTS.jsonl: the accuracy of the classifier "text" that learns from it,
+and of the free rows. ``fit`` prints the curves as JSON, and on stderr how well curves that never saw a
+corpus predict it. A hand-written help desk (``benchmarks/help_desks``) is one more corpus.
+"""
+
+import json
+import sys
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from adept.data.corpus import Corpus
+from adept.evaluation.classifiers import predict
+from adept.evaluation.label_names import label_by_names
+from adept.mechanisms import LearnedCodebook
+from adept.mechanisms.central_counts import ADD_OR_REMOVE, Votes
+from adept.models.saved_model import Autoencoder
+from adept.models.sentences.meanings import words_of
+from adept.models.tokenizer import Tokenizer
+from adept.rewriting.loading import load_model
+from adept.rewriting.rewriter import Rewriter
+from adept.synthesis.synthesizer import Synthesizer
+
+REWRITE, SYNTHESIZE = "rewrite", "synthesize"
+LABEL_COUNTS = 3, 6, 6, 8, 12, 20, 40, 79
+ROWS_PER_LABEL = 2, 5, 8, 15, 20, 50, 150
+MAX_ROWS, MAX_SLOW_ROWS, MAX_SYNTHESIZED_ROWS, MAX_TEST = 1600, 400, 600, 400
+CODED_SHARE = 0.08  # of the cuts, whose labels get codes instead of names
+SYNTHESIZED_SHARE = 0.25  # of the files, because synthetic records take longer
+FAR_BELOW = -(1 << 15)  # an inner product of sentences that are left out; meanings have 16,129 at most
+
+Rows = list[tuple[str, str]]
+
+
+def read(directory: Path, part: str) -> Rows:
+    """Return the texts and labels of one part of a corpus."""
+    lines = (directory / f"{part}.jsonl").read_text("utf-8").splitlines()
+    return [(row["text"], row["intent"]) for row in map(json.loads, lines)]
+
+
+def corpus(rows: Rows) -> Corpus:
+    return Corpus([text for text, _ in rows], [label for _, label in rows])
+
+
+def share_right(predicted: list[str], test: Corpus) -> float:
+    return float(np.mean([one == other for one, other in zip(predicted, test.labels or [], strict=True)]))
+
+
+def learn(train: Corpus, test: Corpus, *, epsilon: float = float("inf")) -> float:
+    """Return the accuracy of the classifier "text" on ``test``."""
+    return share_right(predict(train, test.texts, classifier="text", epsilon=epsilon), test)
+
+
+class Releases:
+    """The packaged model, and its releases of cut corpora."""
+
+    def __init__(self) -> None:
+        self.model, self.tokenizer = loaded()
+        self.writers: dict[float, Rewriter] = {}
+        self.counter: Synthesizer | None = None
+        self.banned = np.zeros(0, dtype=np.int64)
+        sentences = self.model.sentences
+        assert sentences is not None
+        self.places: dict[Any, int] = {sentences[place]: place for place in range(len(sentences))}
+        index = sentences.index()
+        for owner, name in ((sentences, "compare"), (index, "compare_all")):
+            setattr(owner, name, self._leave_out(getattr(owner, name)))
+
+    def _leave_out(self, compare: Any) -> Any:
+        def without(*given: Any) -> Iterator[Any]:
+            for products in compare(*given):
+                changed = np.array(products)
+                if len(changed) > self.banned.max(initial=0):
+                    changed[self.banned] = FAR_BELOW
+                yield changed
+
+        return without
+
+    def ban(self, texts: list[str]) -> None:
+        """Leave these texts out of all cells, where the model lists them."""
+        found = {self.places[words] for words in map(words_of, texts) if words in self.places}
+        self.banned = np.array(sorted(found), dtype=np.int64)
+        self.writers, self.counter = {}, None
+
+    def release(self, command: str, epsilon: float, rows: Corpus, labels: list[str]) -> Corpus:
+        """Return one release of the rows."""
+        given = rows.texts, rows.labels
+        if command == REWRITE:
+            if epsilon not in self.writers:
+                mechanism = LearnedCodebook(epsilon=epsilon)
+                self.writers[epsilon] = Rewriter(self.model, self.tokenizer, mechanism=mechanism).by_label()
+            return Corpus([text for text, _ in self.writers[epsilon].rewrite_pairs(*given)], rows.labels)
+        votes = Votes(epsilon=epsilon, neighbours=ADD_OR_REMOVE, votes_per_person=1)
+        if self.counter is None or list(self.counter.labels) != labels:
+            self.counter = Synthesizer(self.model, self.tokenizer, votes=votes, label_set=labels)
+        self.counter.votes = replace(votes, rounds=2)
+        pairs = self.counter.synthesize(*given)
+        return Corpus([text for text, _ in pairs], [str(label) for _, label in pairs])
+
+
+def loaded() -> tuple[Autoencoder, Tokenizer]:
+    return load_model(None)
+
+
+def cut(directory: Path, draw: np.random.Generator) -> tuple[Rows, Rows, list[str]] | None:
+    """Return rows, of which the first ones hold each label once, test rows and labels; None for too few labels."""
+    train, test = read(directory, "train"), read(directory, "validation")
+    known, count = Counter(label for _, label in test), int(draw.choice(LABEL_COUNTS))
+    usual = [label for label, held in Counter(label for _, label in train).items() if held >= 5 and known[label]]
+    labels = sorted(str(label) for label in draw.permutation(usual)[:count])
+    if count > 1.7 * len(labels) or len(labels) < 2:
+        return None
+    own, tested = ([row for row in rows if row[1] in labels] for rows in (train, test))
+    own, tested = ([rows[place] for place in draw.permutation(len(rows)).tolist()] for rows in (own, tested))
+    first = {label: place for place, (_, label) in reversed([*enumerate(own)])}
+    places = sorted(first.values())
+    own = [own[place] for place in places] + [row for place, row in enumerate(own) if place not in places]
+    return own, tested[:MAX_TEST], labels
+
+
+def code(own: Rows, tested: Rows, labels: list[str]) -> tuple[Rows, Rows, list[str]]:
+    """Replace the names of labels by codes, which say nothing."""
+    codes = {label: f"q{number}" for number, label in enumerate(labels)}
+    return *([(text, codes[label]) for text, label in rows] for rows in (own, tested)), sorted(codes.values())
+
+
+def releases_of(rows: int, draw: np.random.Generator) -> list[tuple[str, float]]:
+    """Return commands and budgets for a file of so many rows: fewer for large files."""
+    slow = [12.0, 16.0] if rows <= MAX_SLOW_ROWS else []
+    found = [(REWRITE, epsilon) for epsilon in (4.0, 8.0, *slow)]
+    if draw.random() < SYNTHESIZED_SHARE and rows <= MAX_SYNTHESIZED_ROWS:
+        found += [(SYNTHESIZE, epsilon) for epsilon in (1.0, 2.0, 4.0)]
+    return found
+
+
+def measure(place: Path, cuts: int, seed: int, directories: list[Path]) -> None:
+    """Release cuts of the corpora, and append a line for each release to a file."""
+    draw, releases = np.random.default_rng(seed), Releases()
+    for number in range(cuts):
+        directory = directories[int(draw.integers(len(directories)))]
+        if (made := cut(directory, draw)) is None:
+            continue
+        own, tested, labels = code(*made) if draw.random() < CODED_SHARE else made
+        listed = (directory / "listed").exists()
+        releases.ban([text for part in ("train", "validation") for text, _ in read(directory, part)] if listed else [])
+        test = corpus(tested)
+        named = label_by_names(labels, test.texts)
+        about = {
+            "corpus": directory.name,
+            "cut": f"{seed}.{number}",
+            "labels": len(labels),
+            "test": len(test),
+            "names": share_right(named, test) if named else None,
+            "majority": max(Counter(test.labels).values()) / len(test),
+        }
+        for each in ROWS_PER_LABEL:
+            rows = corpus(own[: each * len(labels)])
+            if len(rows) < each * len(labels) or len(rows) > MAX_ROWS:
+                break
+            original = learn(rows, test)
+            for command, epsilon in releases_of(len(rows), draw):
+                accuracy = learn(releases.release(command, epsilon, rows, labels), test, epsilon=epsilon)
+                point = {"each": each, "original": original, "command": command, "epsilon": epsilon, "accuracy": accuracy}
+                with place.open("a") as file:
+                    file.write(json.dumps(about | point) + "\n")
+
+
+def main() -> None:
+    """Measure or fit."""
+    match sys.argv[1:]:
+        case ["measure", place, cuts, seed, *directories]:
+            measure(Path(place), int(cuts), int(seed), [*map(Path, directories)])
+        case _:
+            sys.exit(__doc__)
+
+
+if __name__ == "__main__":
+    main()
