@@ -1,14 +1,14 @@
 """Measure the accuracies behind ``adept plan`` on cut corpora, and fit its curves to them.
 
     python benchmarks/plan_curves.py measure POINTS.jsonl CUTS SEED DIR...
-    python benchmarks/plan_curves.py fit POINTS.jsonl... > adept/pretrained/plan/curves.json
+    python benchmarks/plan_curves.py fit POINTS.jsonl...
 
 A DIR holds train.jsonl and validation.jsonl, with the columns text and intent; a file named ``listed``
 beside them says that the packaged model lists sentences of this corpus, which are then left out of its
 cells. ``measure`` cuts the corpora to few labels and rows, releases each cut with the packaged model
 and adds a line for each release to POINTS.jsonl: the accuracy of the classifier "text" that learns from it,
-and of the free rows. ``fit`` prints the curves as JSON, and on stderr how well curves that never saw a
-corpus predict it. A hand-written help desk (``benchmarks/help_desks``) is one more corpus.
+and of the free rows. ``fit`` prints the numbers for ``adept/mechanisms/policy.py``, and on stderr how well curves
+that never saw a corpus predict it. A hand-written help desk (``benchmarks/help_desks``) is one more corpus.
 """
 
 import json
@@ -26,6 +26,17 @@ from adept.evaluation.classifiers import predict
 from adept.evaluation.label_names import label_by_names
 from adept.mechanisms import LearnedCodebook
 from adept.mechanisms.central_counts import ADD_OR_REMOVE, Votes
+from adept.mechanisms.curves import (
+    REHEARSED_EPSILON,
+    REWRITE,
+    SYNTHESIZE,
+    Known,
+    Rehearsal,
+    log_odds,
+    read_features,
+    to_share,
+)
+from adept.mechanisms.policy import RANGE_DEVIATIONS, WORTH_MARGIN
 from adept.models.saved_model import Autoencoder
 from adept.models.sentences.meanings import words_of
 from adept.models.tokenizer import Tokenizer
@@ -33,15 +44,17 @@ from adept.rewriting.loading import load_model
 from adept.rewriting.rewriter import Rewriter
 from adept.synthesis.synthesizer import Synthesizer
 
-REWRITE, SYNTHESIZE = "rewrite", "synthesize"
+EXAMPLES_PER_LABEL = 2, 5, 8, 20  # rows for each label of a rehearsal
+RIDGE = 3.0
 LABEL_COUNTS = 3, 6, 6, 8, 12, 20, 40, 79
-ROWS_PER_LABEL = 2, 5, 8, 15, 20, 50, 150
-MAX_ROWS, MAX_SLOW_ROWS, MAX_SYNTHESIZED_ROWS, MAX_TEST = 1600, 400, 600, 400
+ROWS_PER_LABEL = 2, 5, 8, 20, 50, 150
+MAX_ROWS, MAX_SLOW_ROWS, MAX_SYNTHESIZED_ROWS, MAX_TEST = 1000, 400, 600, 400
 CODED_SHARE = 0.08  # of the cuts, whose labels get codes instead of names
 SYNTHESIZED_SHARE = 0.25  # of the files, because synthetic records take longer
 FAR_BELOW = -(1 << 15)  # an inner product of sentences that are left out; meanings have 16,129 at most
 
 Rows = list[tuple[str, str]]
+Point = dict[str, Any]
 
 
 def read(directory: Path, part: str) -> Rows:
@@ -149,7 +162,7 @@ def measure(place: Path, cuts: int, seed: int, directories: list[Path]) -> None:
     """Release cuts of the corpora, and append a line for each release to a file."""
     draw, releases = np.random.default_rng(seed), Releases()
     for number in range(cuts):
-        directory = directories[int(draw.integers(len(directories)))]
+        directory = directories[(number + seed) % len(directories)]
         if (made := cut(directory, draw)) is None:
             continue
         own, tested, labels = code(*made) if draw.random() < CODED_SHARE else made
@@ -177,11 +190,106 @@ def measure(place: Path, cuts: int, seed: int, directories: list[Path]) -> None:
                     file.write(json.dumps(about | point) + "\n")
 
 
+class Table:
+    """The measured releases of one command as rows of a regression: features, log odds and corpora."""
+
+    def __init__(self, points: list[Point], command: str, *, rehearsed: bool) -> None:
+        rows = [row for row in pair(points, rehearsed=rehearsed) if row[1]["command"] == command]
+        self.known, self.points = [known for known, _ in rows], [point for _, point in rows]
+        sizes = [(point["epsilon"], point["each"] * point["labels"]) for point in self.points]
+        self.features = np.array(
+            [read_features(known, epsilon=epsilon, rows=rows) for known, (epsilon, rows) in zip(self.known, sizes, strict=True)]
+        )
+        self.odds = np.array([log_odds(point["accuracy"]) for point in self.points])
+        self.corpora = np.array([point["corpus"] for point in self.points])
+
+    def solve(self, chosen: Any) -> Any:
+        """Return the weights of a ridge regression, in which corpora with many rows count less for each row."""
+        sizes = Counter(self.corpora[chosen].tolist())
+        weights = np.array([sizes[name] ** -0.5 for name in self.corpora[chosen]])
+        weights, features = weights / weights.mean(), self.features[chosen]
+        penalty = RIDGE * np.eye(features.shape[1])
+        penalty[0, 0] = 0
+        return np.linalg.solve(
+            features.T @ (weights[:, None] * features) + penalty, features.T @ (weights * self.odds[chosen])
+        )
+
+    def predict_unseen(self) -> Any:
+        """Return for each row the log odds that a regression without its corpus expects."""
+        found = np.zeros(len(self.odds))
+        for name in set(self.corpora):
+            found[self.corpora == name] = self.features[self.corpora == name] @ self.solve(self.corpora != name)
+        return found
+
+    def deviation(self, expected: Any) -> float:
+        """Return the deviation whose range holds eight of ten rows of a typical corpus."""
+        errors, sizes = np.abs(self.odds - expected), Counter(self.corpora.tolist())
+        order = np.argsort(errors)
+        mass = np.cumsum([1 / sizes[name] for name in self.corpora[order]])
+        return float(errors[order][np.searchsorted(mass, 0.8 * mass[-1])]) / RANGE_DEVIATIONS
+
+
+
+
+def pair(points: list[Point], *, rehearsed: bool) -> Iterator[tuple[Known, Point]]:
+    """Yield what may be known before each release: without public texts, or after rehearsals with fewer rows."""
+    cuts: dict[str, dict[int, Point]] = {}
+    for point in points:
+        if (point["command"], point["epsilon"]) == (REWRITE, REHEARSED_EPSILON):
+            cuts.setdefault(point["cut"], {})[point["each"]] = point
+    for point in points:
+        names = 1 / point["labels"] if point["names"] is None else point["names"]
+        if not rehearsed:
+            yield Known(point["labels"], names), point
+            continue
+        for each, tried in cuts[point["cut"]].items():
+            if each < point["each"] and each in EXAMPLES_PER_LABEL:
+                known = Rehearsal(tried["accuracy"], tried["original"], each, point["test"])
+                yield Known(point["labels"], names, 0, known), point
+
+
+def judge(table: Table, expected: Any, deviation: float) -> str:
+    """Return how well regressions predict the corpora that they did not see, and how often verdicts are right."""
+    found: dict[str, list[tuple[bool, bool, bool, float, bool]]] = {}
+    for known, point, odds in zip(table.known, table.points, expected.tolist(), strict=True):
+        floor = max(known.names or 0.0, point["majority"], known.rehearsal.original if known.rehearsal else 0.0)
+        verdict, truth = (np.sign(gain) * (abs(gain) >= WORTH_MARGIN) for gain in (to_share(odds) - floor, point["accuracy"] - floor))
+        low, high = (to_share(odds + sign * RANGE_DEVIATIONS * deviation) for sign in (-1, 1))
+        inside = low <= point["accuracy"] <= high
+        found.setdefault(point["corpus"], []).append((verdict == truth, verdict == 1 > truth, verdict == 0, high - low, inside))
+    means = {name: np.mean(rows, axis=0) for name, rows in found.items()}
+    right, wrong, close, width, inside = np.mean([*means.values()], axis=0)
+    return (
+        f"{len(table.points)} rows, {len(found)} corpora: verdicts right {right:.2f}, wrongly worth it {wrong:.2f}, too close {close:.2f}; "
+        f"ranges {width:.2f} wide hold {inside:.2f}; right by corpus: "
+        + ", ".join(f"{name} {values[0]:.2f}" for name, values in sorted(means.items()))
+    )
+
+
+def fit(places: list[Path]) -> None:
+    """Print the curves, and how well they predict corpora that they did not see."""
+    points = [json.loads(line) for place in places for line in place.read_text().splitlines()]
+    for command in (REWRITE, SYNTHESIZE):
+        for rehearsed in (False, True):
+            table = Table(points, command, rehearsed=rehearsed)
+            expected = table.predict_unseen()
+            deviation = table.deviation(expected)
+            weights = tuple(round(weight, 3) for weight in table.solve(np.ones(len(table.odds), dtype=bool)).tolist())
+            print(f'    ("{command}", {rehearsed}): ({weights}, {deviation:.2f}),')
+            print(f"{command}, rehearsed {rehearsed}: {judge(table, expected, deviation)}", file=sys.stderr)
+    cuts = {point["cut"]: point for point in points if point["names"] is not None}.values()
+    labels, odds = np.log([cut["labels"] for cut in cuts]), np.array([log_odds(cut["names"]) for cut in cuts])
+    slope, start = np.polyfit(labels, odds, 1)
+    print(f"NAMES_ALONE = {start:.2f}, {slope:.2f}; TYPICAL_NAMES_ERROR = {np.std(odds - start - slope * labels):.2f}")
+
+
 def main() -> None:
     """Measure or fit."""
     match sys.argv[1:]:
         case ["measure", place, cuts, seed, *directories]:
             measure(Path(place), int(cuts), int(seed), [*map(Path, directories)])
+        case ["fit", *places]:
+            fit([*map(Path, places)])
         case _:
             sys.exit(__doc__)
 
