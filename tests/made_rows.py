@@ -25,7 +25,7 @@ BASE = ResultRow(
     records_per_second=None,
     clip=None,
     majority_accuracy=0.55,
-    train_records=10,
+    train_records=2000,
     test_records=10,
 )
 BUDGETS = (8.0, 64.0)

@@ -16,8 +16,9 @@ import pytest
 from adept.attacks import attribute, reconstruction
 from adept.data.corpus import Corpus
 from adept.errors import DataError
-from adept.evaluation import classifiers, lstm_classifier, metrics
+from adept.evaluation import classifiers, label_names, lstm_classifier, metrics
 from adept.evaluation.classifiers import TfidfClassifier
+from adept.evaluation.text_classifier import EncoderClassifier
 from adept.mechanisms import LearnedCodebook
 from adept.mechanisms.central_counts import Votes
 from adept.models.word_vectors import TextVectors
@@ -69,6 +70,8 @@ CALLS: dict[str, Callable[[Given, Any], object]] = {
     "attacks.reconstruction.view": lambda given, bad: reconstruction.view(given.rewriter, bad),
     "data.corpus.Corpus.__init__": lambda given, bad: Corpus(bad),
     "evaluation.classifiers.predict": lambda given, bad: classifiers.predict(TRAIN, bad, classifier="tfidf"),
+    "evaluation.label_names.label_by_names": lambda given, bad: label_names.label_by_names(["music"], bad),
+    "evaluation.text_classifier.EncoderClassifier.predict": lambda given, bad: EncoderClassifier(TRAIN).predict(bad),
     "evaluation.lstm_classifier.predict_lstm": lambda given, bad: lstm_classifier.predict_lstm(TRAIN, bad, seed=0),
     "models.word_vectors.TextVectors.of": lambda given, bad: TextVectors({"jazz": 1.0}).of(bad),
     "evaluation.metrics.distinct_ratio": lambda given, bad: metrics.distinct_ratio(bad),
@@ -106,6 +109,7 @@ CALLS: dict[str, Callable[[Given, Any], object]] = {
 WITHOUT = {
     "attacks.reconstruction.Pool.__init__": "made by gather_candidates",
     "attacks.reconstruction.name_from_text": "reads what play has written",
+    "evaluation.ngrams.count_ngrams": "called by the classifiers",
     "audit.subject.wrappers.Rewriting.privatize": "called by audit.run with the texts of its pairs",
     "models.sentences.sentence_list.SentenceList.of": "learns from a Corpus",
     "models.sentences.sentence_list.SentenceList.of_broad_text": "learns from a Corpus",

@@ -1,7 +1,8 @@
 """``adept evaluate``: train a classifier on one or more files, and test it on another file."""
 
 import math
-from dataclasses import replace
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -12,14 +13,48 @@ from adept.cli.process import show_lines
 from adept.data.corpus import Corpus, join, read_corpora
 from adept.data.writing import new_directory
 from adept.errors import ConfigurationError
-from adept.evaluation.classifiers import Evaluation, check_files_fit, evaluate
+from adept.evaluation.classifiers import TEXT, Evaluation, check_files_fit, evaluate
 from adept.evaluation.metrics import ConfidenceInterval
+from adept.evaluation.record_free import (
+    COMMONEST_LABEL,
+    EXAMPLES,
+    LARGER_ENCODER,
+    NEAREST_NAME,
+    TITLES,
+    AddedByRecords,
+    compare_with_free,
+    describe_variation,
+    measure_references,
+)
 from adept.models.untrusted_files import read_json
 from adept.release.flow.publication import STATEMENT
 
-# Options that name files to compare with
-COMPARED = {"reference": "the originals instead", "examples": "public examples alone"}
+TOGETHER = "together"  # name of the classifier that learns from the training files and the public examples
+COMPARED = TITLES | {"reference": "the originals instead", TOGETHER: "with the public examples"}  # named in the table
 LEFT_OUT = "without "  # in the name of a classifier that does not learn from one of the training files
+
+Stated = dict[str, Any]  # the fields of a privacy statement; empty for a file without one
+
+
+@dataclass(frozen=True)
+class TrainingFile:
+    """The records of a training file, and its privacy statement."""
+
+    corpus: Corpus
+    stated: Stated
+
+    @property
+    def epsilon(self) -> float:
+        """The budget of a record; infinite for a file without a statement."""
+        epsilon = self.stated.get("epsilon")
+        return float(epsilon) if isinstance(epsilon, int | float) and epsilon >= 0 else math.inf
+
+    @property
+    def samples(self) -> int:
+        """The number of rows per record that the statement names; 1 if rows were added or removed."""
+        samples = self.stated.get("samples")
+        fits = isinstance(samples, int) and samples > 0 and self.stated.get("records") == len(self.corpus) / samples
+        return int(samples or 1) if fits else 1
 
 
 def main(config: EvaluateConfig) -> None:
@@ -31,45 +66,98 @@ def main(config: EvaluateConfig) -> None:
         ("classifier", f"{config.classifier}, {found.labels} labels"),
         ("records", f"{found.train_records} for training, {found.test_records} for the test"),
     ]
-    rows += [(COMPARED.get(name, name), f"accuracy {_figure(other.accuracy)}") for name, other in found.others.items()]
-    show(f"accuracy {_figure(found.accuracy)}", rows)
+    shown = {name: other for name, other in found.others.items() if name != COMMONEST_LABEL}
+    rows += [(COMPARED.get(name, name), f"accuracy {_figure(other.accuracy)}") for name, other in shown.items()]
+    added = _compare_all(found)
+    rows += [(title, f"{_figure(gain.gain, sign='+')}, above {TITLES[gain.name]}") for title, gain in added.items()]
+    verdicts = [gain.verdict for gain in added.values()]
+    show(f"accuracy {_figure(found.accuracy)}" + (f": {verdicts[-1]}" if verdicts and all(verdicts) else ""), rows)
     left = {name.removeprefix(LEFT_OUT): other for name, other in found.others.items() if name.startswith(LEFT_OUT)}
     show_lines(f"{name} {_gain(found.accuracy, other.accuracy.value)}" for name, other in left.items())
+    show_lines([LARGER_ENCODER] if NEAREST_NAME in found.others else [])
+
+
+def _compare_all(found: Evaluation) -> dict[str, AddedByRecords]:
+    """Return what the records add by themselves and together with public examples, by its title in the table."""
+    judged = {"added by the records": found, "added to the examples": found.others.get(TOGETHER)}
+    gains = {title: one and compare_with_free(one, found.others) for title, one in judged.items()}
+    return {title: gain for title, gain in gains.items() if gain}
 
 
 def run(config: EvaluateConfig) -> Evaluation:
     """Test the classifiers, and write ``result.json``; raise AdeptError for a user's mistake."""
     names = _names(config.train)
-    named = {name: path for name in COMPARED if (path := getattr(config, name)) is not None}
+    named = {name: path for name in ("reference", EXAMPLES) if (path := getattr(config, name)) is not None}
     config.check_used([*names, config.test, *named.values()])
     stated = {name: _stated(name) for name in names}
     known = next(filter(None, stated.values()), {})
     columns = {path: _columns(config, known) for path in (config.test, *named.values())}
     corpora = read_corpora(columns | {name: _columns(config, stated[name] or known) for name in names}, config)
-    test, read = corpora[config.test], [corpora[path] for path in named.values()]
+    test = corpora[config.test]
     for trained in (names, *([path] for path in named.values())):
         for note in check_files_fit({path: corpora[path] for path in trained}, test, name=config.test):
             warn(f"note: {note}")
-    parts = {name: (corpora[name], _samples(corpora[name], stated[name])) for name in names}
+    files = {name: TrainingFile(corpora[name], stated[name]) for name in names}
     directory = new_directory(config.output_dir) if config.output_dir else None
-    judge = partial(evaluate, test=test, classifier=config.classifier, seed=config.seed)
-
-    def learn(chosen: list[str]) -> Evaluation:
-        kinds = {stated[name].get("labels") for name in chosen}
-        noisy = bool(kinds - {None, "copy", "vote"}) if config.noisy_labels is None else config.noisy_labels
-        corpora = sorted((parts[name] for name in chosen), key=lambda part: -part[1])  # so that samples stay together
-        epsilon = min(_epsilon(stated[name]) for name in chosen)
-        joined = join([corpus for corpus, _ in corpora])
-        return judge(joined, samples=corpora[0][1], noisy_labels=noisy, epsilon=epsilon)
-
-    others = {name: judge(corpus) for name, corpus in zip(named, read, strict=True)}
-    if len(names) > 1:
-        others |= {LEFT_OUT + left: learn([name for name in names if name != left]) for left in names}
-    found = replace(learn(names), others=others)
+    found = _judge(config, files, test, {name: corpora[path] for name, path in named.items()})
+    _note_variation([*files.values()])
     if directory:
-        flat = _flat(found) | {name: _flat(other) for name, other in others.items()}
-        write_json({**flat, "classifier": config.classifier}, directory / "result.json")
+        _write(found, config.classifier, directory / "result.json")
     return found
+
+
+def _judge(
+    config: EvaluateConfig, files: dict[str, TrainingFile], test: Corpus, named: dict[str, Corpus]
+) -> Evaluation:
+    judge = partial(evaluate, test=test, classifier=config.classifier, seed=config.seed)
+    public = [corpus for name, corpus in named.items() if name == EXAMPLES]
+
+    def learn(*, without: str = "", beside: Sequence[Corpus] = ()) -> Evaluation:
+        released, others = _separate([file for name, file in files.items() if name != without], config.classifier)
+        known = join([*others, *beside]) if others or beside else None
+        released.sort(key=lambda file: -file.samples)  # so that the samples of a record stay together
+        budget: dict[str, Any] = {"epsilon": min(file.epsilon for file in released), "samples": released[0].samples}
+        noisy = _are_noisy(released) if config.noisy_labels is None else config.noisy_labels
+        return judge(join([file.corpus for file in released]), examples=known, noisy_labels=noisy, **budget)
+
+    found = {name: judge(corpus) for name, corpus in named.items()}
+    if public and config.classifier == TEXT:
+        found[TOGETHER] = learn(beside=public)
+    elif unstated := _separate([*files.values()], config.classifier)[1]:
+        found[EXAMPLES] = judge(join(unstated))
+    if len(files) > 1:
+        found |= {LEFT_OUT + name: learn(without=name) for name in files}
+    labels = [label for file in files.values() for label in file.corpus.labels or []]
+    copied = all(file.stated.get("labels", "copy") == "copy" for file in files.values())
+    return replace(learn(), others=found | measure_references(labels, test, copied=copied))
+
+
+def _separate(files: list[TrainingFile], classifier: str) -> tuple[list[TrainingFile], list[Corpus]]:
+    """Return the releases, and the texts of files without a statement: examples beside a release."""
+    released = [file for file in files if file.epsilon < math.inf]
+    if classifier != TEXT or not released:
+        return files, []
+    return released, [file.corpus for file in files if file.epsilon == math.inf]
+
+
+def _are_noisy(files: Sequence[TrainingFile]) -> bool:
+    return bool({file.stated.get("labels") for file in files} - {None, "copy", "vote"})
+
+
+def _note_variation(files: Sequence[TrainingFile]) -> None:
+    """Print a note if the training files are local releases of so few records that another release may differ."""
+    records = sum(len(file.corpus) // file.samples for file in files)
+    local = all(file.epsilon < math.inf and file.stated.get("trust") != "central" for file in files)
+    if local and (variation := describe_variation(records)):
+        warn(f"note: {variation}")
+
+
+def _write(found: Evaluation, classifier: str, path: Path) -> None:
+    kept = _flat(found) | {name: _flat(other) for name, other in found.others.items()}
+    for title, gain in _compare_all(found).items():
+        interval = (gain.gain.low, gain.gain.high)
+        kept[title.replace(" ", "_")] = {"gain": gain.gain.value, "gain_interval": interval, "above": gain.name}
+    write_json({**kept, "classifier": classifier}, path)
 
 
 def _names(given: object) -> list[str]:
@@ -82,33 +170,20 @@ def _names(given: object) -> list[str]:
     return names
 
 
-def _columns(config: EvaluateConfig, stated: dict[str, Any]) -> dict[str, str]:
+def _columns(config: EvaluateConfig, stated: Stated) -> dict[str, str]:
     """Return the names of the columns of text and labels that the options or the privacy statement give."""
     asked = {name: getattr(config, name) or stated.get(name) for name in ("text_column", "label_column")}
     return {name: column for name, column in asked.items() if isinstance(column, str)}
 
 
-def _samples(corpus: Corpus, stated: dict[str, Any]) -> int:
-    """Return the number of rows per record that a statement names; 1 if rows were added or removed."""
-    samples = stated.get("samples")
-    fits = isinstance(samples, int) and samples > 0 and stated.get("records") == len(corpus) / samples
-    return int(samples or 1) if fits else 1
-
-
-def _epsilon(stated: dict[str, Any]) -> float:
-    """Return the epsilon that a statement names; infinite for a file without a statement."""
-    epsilon = stated.get("epsilon")
-    return float(epsilon) if isinstance(epsilon, int | float) and epsilon >= 0 else math.inf
-
-
 def _flat(found: Evaluation) -> dict[str, Any]:
-    fields = {name: value for name, value in vars(found).items() if name != "others"}
+    fields = {name: value for name, value in vars(found).items() if name not in ("others", "hits")}
     intervals = {name: getattr(found, name) for name in ("accuracy", "macro_f1")}
     fields |= {name: interval.value for name, interval in intervals.items()}
     return fields | {f"{name}_interval": (interval.low, interval.high) for name, interval in intervals.items()}
 
 
-def _stated(location: str) -> dict[str, Any]:
+def _stated(location: str) -> Stated:
     statement = Path(location + STATEMENT)
     return read_json(statement)[1] if statement.is_file() else {}
 
@@ -121,5 +196,6 @@ def _gain(accuracy: ConfidenceInterval, without: float) -> str:
     return f"adds {gain:.3f} to the accuracy" if gain > 0 else f"takes {-gain:.3f} from the accuracy"
 
 
-def _figure(found: ConfidenceInterval) -> str:
-    return f"{found.value:.3f}  (95 % interval {found.low:.3f} to {found.high:.3f})"
+def _figure(found: ConfidenceInterval, *, sign: str = "") -> str:
+    low, high = (f"{end:{sign}.3f}" for end in (found.low, found.high))
+    return f"{found.value:{sign}.3f}  (95 % interval {low} to {high})"

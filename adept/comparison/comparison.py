@@ -78,7 +78,7 @@ class Comparison:
         """Return all results, and write the rows and the results of attacks into csv files."""
         trials, directory = list(self.trials()), self.store.directory
         rows = [(cell, obtain_row(trial, cell)) for trial in trials for cell in self.schedule.cells]
-        write_table([row for _, row in rows], directory / "results.csv")
+        write_table([row.columns() for _, row in rows], directory / "results.csv")
         verdicts = [trials[0].obtain(AuditVerdict, cell, judge) for cell in self.schedule.audited]
         attacks = [trials[0].obtain(AttackedRelease, cell, attack) for cell in self.schedule.attacked]
         if attacks:

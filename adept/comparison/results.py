@@ -10,11 +10,13 @@ from dataclasses import asdict, dataclass
 from statistics import mean, stdev
 from typing import Any
 
+import numpy as np
 from scipy.stats import t as student
 
 from adept.attacks.attack_game import AttackRow
 from adept.comparison.config import CompareConfig
 from adept.comparison.plan import ModelKind
+from adept.evaluation.metrics import ConfidenceInterval, Hits
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -55,6 +57,12 @@ class ResultRow:
     fluency: float | None = None  # relative perplexity under a trigram model of public text
     holds: bool | None = None  # is the claim true of these records
     enough: int | None = None  # epsilon above which a larger one writes the same texts
+    hits: str = ""  # whether the label of each test record is right, as by pack_hits; not in results.csv
+    majority_hits: str = ""  # the same for the commonest label of the private records, in the row of original text
+
+    def columns(self) -> dict[str, Any]:
+        """Return the columns of ``results.csv``."""
+        return {name: value for name, value in asdict(self).items() if name not in ("hits", "majority_hits")}
 
 
 @dataclass(frozen=True)
@@ -75,13 +83,18 @@ class SeedMean:
         half = float(student.ppf(0.975, seeds - 1)) * stdev(values) / math.sqrt(seeds) if seeds > 1 else 0.0
         return cls(centre, max(least, centre - half), min(1.0, centre + half), half, seeds)
 
+    @classmethod
+    def of_one(cls, found: ConfidenceInterval) -> "SeedMean":
+        """Return the value of one seed, with an interval over the test records."""
+        return cls(found.value, found.low, found.high, (found.high - found.low) / 2)
+
     def __str__(self) -> str:
         return f"{self.mean:.3f}"
 
     @property
     def spread(self) -> str:
         """Text that gives the mean and half the width of the mean's interval."""
-        return f"{self} ± {self.half:.3f}" if self.seeds > 1 else str(self)
+        return f"{self} ± {self.half:.3f}" if self.seeds > 1 or self.half else str(self)
 
 
 @dataclass(frozen=True)
@@ -161,6 +174,16 @@ class Results:
     audits: list[AuditVerdict]
     attacks: list[AttackedRelease]
     examples: list[Example]
+
+
+def pack_hits(hits: Hits) -> str:
+    """Return booleans as hexadecimal digits; ``unpack_hits`` reads them."""
+    return np.packbits(hits).tobytes().hex()
+
+
+def unpack_hits(packed: str, count: int) -> Hits:
+    """Return the ``count`` booleans that ``pack_hits`` wrote."""
+    return np.unpackbits(np.frombuffer(bytes.fromhex(packed), dtype=np.uint8), count=count).astype(bool)
 
 
 def exceeds(epsilon: float, claimed: float) -> bool:

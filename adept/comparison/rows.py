@@ -7,19 +7,23 @@ only the releases, the released labels, public texts and public numbers.
 import math
 import random
 import time
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import replace
 from itertools import cycle, islice
 from typing import Any
 
+import numpy as np
+
 from adept.comparison import plan
 from adept.comparison.config import BY_LABEL, CENTRAL, COPY, JOINT, JOINT_RESPONSE, SYNTHESIZER
 from adept.comparison.plan import Cell
-from adept.comparison.results import ResultRow, WrittenTexts
+from adept.comparison.results import ResultRow, WrittenTexts, pack_hits
 from adept.comparison.trial import Trial
 from adept.data.corpus import Corpus
 from adept.evaluation import metrics
 from adept.evaluation.classifiers import Evaluation, evaluate, score
+from adept.evaluation.label_names import label_by_names
 from adept.mechanisms import Votes
 from adept.mechanisms.guarantee import Guarantee
 from adept.models.decoding import Pair
@@ -32,7 +36,7 @@ from adept.rewriting.alternatives import (
     public_logits,
 )
 from adept.rewriting.expectation import enough_epsilon
-from adept.synthesis.prior import draw_by_names, label_by_names
+from adept.synthesis.prior import draw_by_names
 from adept.synthesis.synthesizer import Synthesizer, choose_rows
 
 Columns = dict[str, Any]  # of a row: the budget spent on its texts
@@ -72,13 +76,21 @@ def _make_row(trial: Trial, cell: Cell) -> ResultRow:
         majority_accuracy=evaluation.majority_accuracy,
         train_records=evaluation.train_records,
         test_records=evaluation.test_records,
+        hits=pack_hits(evaluation.hits),
+        majority_hits=pack_hits(_hit_by_majority(trial)) if cell.mechanism == plan.NONE else "",
         **defaults | spent,
     )
 
 
+def _hit_by_majority(trial: Trial) -> metrics.Hits:
+    """Return for each test record whether it has the commonest label of the private records."""
+    counted = Counter(trial.private.labels or [])
+    return np.array([label == max(counted, key=counted.__getitem__) for label in trial.test.labels or []])
+
+
 def _evaluate(trial: Trial, cell: Cell) -> tuple[Evaluation, Columns]:
     if cell.mechanism == plan.NAMES_DIRECTLY:
-        predicted = label_by_names(trial.label_set, trial.test.texts)
+        predicted = label_by_names(trial.label_set, trial.test.texts) or trial.label_set[:1] * len(trial.test)
         return score(predicted, trial.test, learned=[], majority=trial.private.labels or []), {"epsilon": 0.0}
     corpus, spent = _learn_from(trial, cell)
     options: Columns = {"classifier": cell.classifier, "seed": trial.seed, "samples": cell.samples}

@@ -22,7 +22,7 @@ from torch import Tensor
 from adept.data.corpus import Corpus, join
 from adept.data.text_arguments import separate_characters, text_list
 from adept.errors import DataError, printable
-from adept.evaluation.metrics import ConfidenceInterval, accuracy, bootstrap, codes, macro_f1
+from adept.evaluation.metrics import ConfidenceInterval, Hits, accuracy, bootstrap, codes, macro_f1
 from adept.evaluation.ngrams import count_ngrams
 from adept.evaluation.softmax_regression import Features, best_labels, commonness, softmax_regression
 from adept.evaluation.text_classifier import EncoderClassifier
@@ -55,6 +55,7 @@ class Evaluation:
     train_records: int
     test_records: int
     labels: int
+    hits: Hits = field(repr=False, compare=False)
     others: dict[str, "Evaluation"] = field(default_factory=dict)  # classifiers trained on other files, for comparison
 
 
@@ -109,6 +110,7 @@ def evaluate(
     samples: int = 1,
     noisy_labels: bool = False,
     epsilon: float = math.inf,
+    examples: Corpus | None = None,
 ) -> Evaluation:
     """Train a classifier of labels on one corpus, and test the classifier on another.
 
@@ -120,6 +122,7 @@ def evaluate(
             those of the true labels.
         epsilon: budget of each text of ``train``; infinite for original text. The classifier
             "text" chooses by it how much it trusts the names of labels.
+        examples: public text with labels from which the classifier "text" learns, too.
 
     Raises:
         ConfigurationError: the classifier is unknown.
@@ -129,8 +132,8 @@ def evaluate(
         if corpus.labels is None:
             raise DataError(f"{name} must have labels: name their column with label_column=")
     read: dict[str, Any] = {"samples": samples, "noisy_labels": noisy_labels, "epsilon": epsilon}
-    predicted = predict(train, test.texts, classifier=classifier, seed=seed, **read)
-    return score(predicted, test, learned=train.labels or [])
+    predicted = predict(train, test.texts, classifier=classifier, seed=seed, examples=examples, **read)
+    return score(predicted, test, learned=[*(train.labels or []), *((examples and examples.labels) or [])])
 
 
 def score(predicted: list[str], test: Corpus, *, learned: Sequence[str], majority: Sequence[str] = ()) -> Evaluation:
@@ -151,6 +154,7 @@ def score(predicted: list[str], test: Corpus, *, learned: Sequence[str], majorit
         train_records=len(learned),
         test_records=len(test),
         labels=len(known),
+        hits=truth == guesses,
     )
 
 
@@ -164,6 +168,7 @@ def predict(
     samples: int = 1,
     noisy_labels: bool = False,
     epsilon: float = math.inf,
+    examples: Corpus | None = None,
 ) -> list[str]:
     """Train a classifier as ``evaluate`` does; return the labels that it predicts for ``texts``."""
     check_choice(CLASSIFIERS, classifier=classifier)
@@ -172,11 +177,11 @@ def predict(
         from adept.evaluation.lstm_classifier import predict_lstm  # a trainer takes seconds to import
 
         return predict_lstm(train, texts, seed=seed)
-    if len(set(train.labels or [])) == 1:
+    if len({*(train.labels or []), *((examples and examples.labels) or [])}) == 1:
         return (train.labels or [])[:1] * len(texts)
     if classifier == TEXT:
         options: dict[str, Any] = {"samples": samples, "noisy_labels": noisy_labels, "epsilon": epsilon}
-        return EncoderClassifier(train, **options).predict(texts)
+        return EncoderClassifier(train, examples=examples, **options).predict(texts)
     fitted = TfidfClassifier(train, samples=samples, noisy_labels=noisy_labels)
     return fitted.predict(texts, fitted.fit(strength=fitted.tune()))
 

@@ -10,6 +10,7 @@ import numpy as np
 from adept.data.corpus import Corpus
 from adept.evaluation.classifiers import TEXT, predict
 from adept.evaluation.label_names import spell_names
+from adept.evaluation.record_free import COMMONEST_LABEL, EXAMPLES, NEAREST_NAME
 from adept.models.sentence_encoder import SentenceEncoder
 
 FOLDS = 5  # parts of the examples, of which each is a test once
@@ -21,12 +22,10 @@ MAX_TESTED = 5_000  # texts of a test
 class FreeRow:
     """An accuracy that costs no budget, and the number of public texts on which it was measured."""
 
-    name: str
+    name: str  # a key of record_free.TITLES
     accuracy: float
     texts: int
 
-
-NAMES, EXAMPLES, COMMONEST = "label names alone", "your public examples alone", "always the commonest label"
 
 
 @dataclass(frozen=True)
@@ -75,11 +74,11 @@ def measure_free_rows(
     judged, size = public.judged, len(public.judged)
     found = []
     if (named := label_by_meaning(labels, judged.texts, about)) is not None:
-        found.append(FreeRow(NAMES, share_right(named, judged), size))
+        found.append(FreeRow(NEAREST_NAME, share_right(named, judged), size))
     if has_examples and (learnt := public.measure(public.read)) is not None:
         found.append(FreeRow(EXAMPLES, learnt, size))
     [(commonest, _)] = Counter(public.read.labels).most_common(1)
-    return [*found, FreeRow(COMMONEST, share_right([commonest] * size, judged), size)]
+    return [*found, FreeRow(COMMONEST_LABEL, share_right([commonest] * size, judged), size)]
 
 
 def label_by_meaning(

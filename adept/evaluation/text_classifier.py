@@ -4,9 +4,10 @@ The weights of a text's words and word pairs (TF-IDF) form a vector of length 1.
 sentence encoder (``adept.models.sentence_encoder``) stands beside it, with length ENCODER_LENGTH.
 The encoder was learned from English: if it knows too few words of the training texts, n-grams are
 read alone.
-Names of labels are training texts, too. How much they count depends on epsilon alone, and the
-strength of the regression on the number of rows for each label: nothing is searched for. The same
-rules hold for rewrites and for original text. All numbers were chosen on validation splits
+Names of labels are training texts, too, and so are public examples if there are some. How much they
+count, and the strength of the regression, depend on public numbers alone: epsilon, and the numbers
+of rows and of examples for each label. Nothing is searched for, and the same rules hold for
+rewrites and for original text. All numbers were chosen on validation splits
 (``docs/decisions.md``, "One classifier for every row").
 """
 
@@ -34,6 +35,20 @@ KNOWN_TEXTS, MIN_KNOWN_SHARE = 1000, 0.75  # texts whose words are looked up; sh
 MANY_TEXTS, MIN_HOLDERS = 2000, 2  # among MANY_TEXTS or more texts, MIN_HOLDERS texts must hold an n-gram
 NAME_NATS, NAME_WEIGHTS = 40.0, (3.0, 20.0)  # a name counts as NAME_NATS / epsilon records, within NAME_WEIGHTS
 
+REWRITE_NATS = 48.0  # beside examples, a rewrite counts as epsilon / REWRITE_NATS examples, at most 1
+REWRITES_PER_EXAMPLE = 0.25  # beside an example, rewrites count together as this times epsilon^2 examples at most
+
+
+def weigh_rewrite(epsilon: float, *, rows: float, examples: float) -> float:
+    """Return the number of public examples as which a rewrite counts beside them; 1 for original text.
+
+    Args:
+        epsilon: budget of the rewrite; infinite for original text.
+        rows: number of rewrites for each label, on average.
+        examples: number of public examples for each label, on average.
+    """
+    return min(1.0, epsilon / REWRITE_NATS, REWRITES_PER_EXAMPLE * epsilon**2 * examples / rows)
+
 
 def weigh_name(epsilon: float) -> float:
     """Return the number of records as which a label's name counts, if texts have this epsilon (infinite: original)."""
@@ -56,19 +71,29 @@ class EncoderClassifier:
         samples: int = 1,
         noisy_labels: bool = False,
         epsilon: float = math.inf,
+        examples: Corpus | None = None,
     ) -> None:
-        labels = train.labels or []
-        self.names, self._noisy_labels = sorted(set(labels)), noisy_labels
-        rows = len(labels) / samples / len(self.names)
-        named = {label: name for label, name in zip(self.names, spell_names(self.names), strict=True) if name}
-        weights = np.repeat([1 / samples, weigh_name(epsilon)], [len(labels), len(named)])
-        texts = [*map(separate_characters, [*train.texts, *named.values()])]
+        public = examples or Corpus([], [])
+        self.names, self._noisy_labels = sorted({*(train.labels or []), *(public.labels or [])}), noisy_labels
+        rows, known = len(train) / samples / len(self.names), len(public) / len(self.names)
+        weight = weigh_rewrite(epsilon, rows=rows, examples=known) if known else 1.0
+        parts = [
+            (train, weight / samples),
+            (public, 1.0),
+            (_list_names(self.names), weigh_name(math.inf if known else epsilon)),
+        ]
+        self._fit(parts, rows=weight * rows + known)
+
+    def _fit(self, parts: Sequence[tuple[Corpus, float]], *, rows: float) -> None:
+        texts = [separate_characters(text) for part, _ in parts for text in part.texts]
         place = {text: index for index, text in enumerate(dict.fromkeys(texts))}
         self._tfidf, counted = count_ngrams([*place], holders=MIN_HOLDERS if len(place) >= MANY_TEXTS else 1)
         self._encoder = SentenceEncoder.load() if reads_as_english([*place][:KNOWN_TEXTS]) else None
         self._features = self._add_vectors(counted, [*place])
+        labels = [label for part, _ in parts for label in part.labels or []]
+        weights = np.repeat([weight for _, weight in parts], [len(part) for part, _ in parts])
+        self._counts = self._count([place[text] for text in texts], labels, weights)
         strength = choose_strength(rows) * (1 if self._encoder else NGRAM_FACTOR)
-        self._counts = self._count([place[text] for text in texts], [*labels, *named], weights)
         self._weights = softmax_regression(self._features, self._counts, strength=strength)
 
     def predict(self, texts: Sequence[str]) -> list[str]:
@@ -91,6 +116,12 @@ class EncoderClassifier:
             return Features.of(counted)
         vectors = self._encoder.encode(texts).astype(np.float32)
         return Features.of(counted, torch.from_numpy(vectors * np.float32(ENCODER_LENGTH / LENGTH)))
+
+
+def _list_names(labels: Sequence[str]) -> Corpus:
+    """Return the names of labels that have a word, as texts with their labels."""
+    named = {label: name for label, name in zip(labels, spell_names(labels), strict=True) if name}
+    return Corpus([*named.values()], [*named])
 
 
 def reads_as_english(texts: Sequence[str]) -> bool:

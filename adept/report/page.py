@@ -15,10 +15,12 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from adept.attacks.attack_game import AttackRow, per_hundred
 from adept.comparison.config import PAPER, CompareConfig
 from adept.comparison.evidence import ATTACK_CONFIDENCE, AUDIT_TRIALS
-from adept.comparison.plan import ALTERNATIVES, NO_RECORDS
+from adept.comparison.plan import ALTERNATIVES
 from adept.comparison.results import AttackedRelease, AuditVerdict, Example, ResultRow, Results, exceeds
 from adept.comparison.trust import TrustResults
+from adept.evaluation.record_free import describe_variation
 from adept.mechanisms.guarantee import words
+from adept.plotting import group_rows
 from adept.report import figures
 from adept.report.table import (
     MAJORITY,
@@ -85,7 +87,7 @@ def context(results: Results, lines: ComparisonTable) -> dict[str, Any]:
             *warn_of_seen_records(config),
             *warn_of_short_training(config, lines),
             *warn_of_losses(lines),
-            *warn_of_floors(lines),
+            *warn_of_small_files(lines),
             *warn_of_flat_parts(lines),
         ],
         "claims": [describe_claim(audited, lines) for audited in results.audits],
@@ -230,10 +232,16 @@ def budget_grid(table: ComparisonTable, metric: str) -> Grid:
         cells.append([curve.title, *("" if line is None else str(getattr(line, metric)) for line in found)])
         if curve.false_claim:
             cells.append(["  its true epsilon", *("" if line is None else words(line.row.epsilon) for line in found)])
+        if metric == "accuracy":
+            cells.append(["  added by the records", *map(_gain_cell, found)])
     for name, level in table.levels[metric].items():
         cells.append([name, *[str(level)] * len(table.budgets)])
     headings = ["claimed epsilon", *(f"{epsilon:g}" for epsilon in table.budgets)]
     return Grid(METRICS[metric], headings, {"": cells})
+
+
+def _gain_cell(line: Line | None) -> str:
+    return f"{line.above_floor.mean:+.3f}" if line and line.above_floor else ""
 
 
 def fair_grid(table: ComparisonTable, classifier: str) -> Grid:
@@ -243,7 +251,7 @@ def fair_grid(table: ComparisonTable, classifier: str) -> Grid:
     found: dict[str, list[list[str]]] = {"without a model": []}
     for line in chosen:
         found.setdefault(line.model or "without a model", []).append(_fair_line(line, quality))
-    headings = ["text by", "claimed eps", "true eps", *METRICS.values(), "above the best floor"]
+    headings = ["text by", "claimed eps", "true eps", *METRICS.values(), "added by the records"]
     headings += [QUALITY[name] for name in quality]
     last = [MAJORITY, ABSENT, "0", table.levels["accuracy"][MAJORITY].spread, *[ABSENT] * (2 + len(quality))]
     found["without a model"].append(last)
@@ -273,20 +281,21 @@ def _mean_cell(value: float | None) -> str:
 
 
 def state_point(table: ComparisonTable) -> str:
-    """Return the main finding of the comparison, in two or three sentences."""
+    """Return the main finding of the comparison, in two to four sentences."""
+    idle = name_idle_budgets(table)
     best = find_best(table)
     broken = next((curve for curve in table.curves if curve.mechanism == "original"), None)
     compared = [epsilon for epsilon in broken.at if epsilon in best.at] if broken and best else []
     if broken is None or best is None or not compared:
         text, level = (mean(_means(table, name)) for name in ("none", "random"))
         return (
-            f"The text itself reaches an accuracy of {text:.3f}, and texts that a decoder writes from random latents "
-            f"reach {level:.3f}. A mechanism's merit is its distance above the best floor, a reference that reads no record."
+            f"{idle}The text itself reaches an accuracy of {text:.3f}, and texts that a decoder writes from random latents "
+            f"reach {level:.3f}. A mechanism's merit is what its records add to the best reference that reads no record."
         )
     claimed = max(compared, key=lambda epsilon: _accuracy(broken, epsilon) - _accuracy(best, epsilon))
     chance = best.random.accuracy.mean if best.random else max(_means(table, "random"))
     return (
-        f"At a claimed epsilon of {claimed:g} the original reaches an accuracy of {_accuracy(broken, claimed):.3f} "
+        f"{idle}At a claimed epsilon of {claimed:g} the original reaches an accuracy of {_accuracy(broken, claimed):.3f} "
         f"and the best mechanism whose claim holds ({best.title}) {_accuracy(best, claimed):.3f}; text that knows "
         f"nothing of the records reaches {chance:.3f}. But the original's claim is false: it adds noise as if two clipped "
         "latents were never farther apart than 2C, but in n dimensions they can be sqrt(n) times as far. There it truly "
@@ -348,22 +357,34 @@ def warn_of_losses(table: ComparisonTable) -> list[str]:
     return [warning] if lost else []
 
 
-def warn_of_floors(table: ComparisonTable) -> list[str]:
-    """Return a warning if some budgets give no more accuracy than public knowledge alone."""
-    free = {name: mean(found) for name in NO_RECORDS if (found := _means(table, name))}
-    if not free:
-        return []
-    best = max(free, key=free.__getitem__)
-    wasted = {
-        curve.title: [f"{epsilon:g}" for epsilon in curve.at if _accuracy(curve, epsilon) <= free[best]]
-        for curve in table.curves
-    }
-    lines = "; ".join(f"{name} at {', '.join(spent)}" for name, spent in wasted.items() if spent)
-    warning = (
-        f"Without any record, an accuracy of {free[best]:.3f} is possible: {title(best)}. These budgets buy nothing "
-        f"above that: {lines}."
+def name_idle_budgets(table: ComparisonTable) -> str:
+    """Return a sentence on the budgets at which records add nothing to what is free; "" if there are none."""
+    found = []
+    for curve in table.curves:
+        idle = {epsilon: line for epsilon, line in curve.at.items() if line.above_floor and line.above_floor.low <= 0}
+        for floor, own in group_rows(idle.items(), lambda pair: pair[1].floor or "").items():
+            [free] = {f"{line.accuracy.mean - line.above_floor.mean:.3f}" for _, line in own[:1] if line.above_floor}
+            found.append(f"{curve.title} at {', '.join(f'{epsilon:g}' for epsilon, _ in own)} ({title(floor)}: {free})")
+    if not found:
+        return ""
+    larger = " A larger free encoder may have more." if any("names" in text for text in found) else ""
+    return (
+        f"These budgets add nothing that can be shown to what is free without any record: {'; '.join(found)}.{larger} "
     )
-    return [warning] if lines else []
+
+
+def warn_of_small_files(table: ComparisonTable) -> list[str]:
+    """Return a warning if so few records are released that the accuracy of one release says little."""
+    best, original = find_best(table), next(line for line in table.texts if line.row.mechanism == "none")
+    if best is None or (variation := describe_variation(original.row.train_records)) is None:
+        return []
+    seen = [
+        f"{line.extremes[0]:.3f} to {line.extremes[1]:.3f} at {epsilon:g}"
+        for epsilon, line in best.at.items()
+        if line.accuracy.seeds > 1
+    ]
+    shown = f" Here, single releases by {best.title} have {', '.join(seen)}." if seen else ""
+    return [f"{variation[0].upper()}{variation[1:]}.{shown}"]
 
 
 def warn_of_flat_parts(table: ComparisonTable) -> list[str]:

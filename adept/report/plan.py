@@ -11,8 +11,9 @@ from statistics import fmean
 from typing import Any
 
 from adept.data.corpus import Corpus
-from adept.evaluation.free_rows import COMMONEST, EXAMPLES, NAMES, FreeRow, PublicTexts, measure_free_rows
+from adept.evaluation.free_rows import FreeRow, PublicTexts, measure_free_rows
 from adept.evaluation.label_names import spell_names
+from adept.evaluation.record_free import EXAMPLES, LARGER_ENCODER, NEAREST_NAME, TITLES
 from adept.evaluation.text_classifier import reads_as_english
 from adept.mechanisms.curves import (
     MAX_MEASURED_LABELS,
@@ -107,7 +108,7 @@ class Plan:
     @property
     def free_lines(self) -> list[tuple[str, str]]:
         """Name and value of each free row, the best one first."""
-        return [(row.name, describe_accuracy(row)) for row in sorted(self.free, key=lambda row: -row.accuracy)]
+        return [(TITLES.get(row.name, row.name), describe_accuracy(row)) for row in sorted(self.free, key=lambda row: -row.accuracy)]
 
 
 def describe_accuracy(row: FreeRow) -> str:
@@ -202,16 +203,16 @@ def _setting_notes(labels: int, rows: int, *, packaged: bool) -> list[str]:
 
 def _add_names(free: list[FreeRow], labels: Sequence[str], about: Mapping[str, Sequence[str]]) -> list[FreeRow]:
     """Add the usual accuracy of label names if it was not measured, or a guess if no name has a meaning."""
-    if any(row.name == NAMES for row in free):
+    if any(row.name == NEAREST_NAME for row in free):
         return free
     if any(spell_names(labels)) or about:
-        return [FreeRow(NAMES, expected_names(len(labels)), 0), *free]
+        return [FreeRow(NEAREST_NAME, expected_names(len(labels)), 0), *free]
     return [FreeRow(GUESS, 1 / len(labels), 0), *free]
 
 
 def _know(free: list[FreeRow], labels: int, rehearsal: Rehearsal | None) -> Known:
-    [names] = [row for row in free if row.name in (NAMES, GUESS)]
-    is_expected = names.name == NAMES and not names.texts
+    [names] = [row for row in free if row.name in (NEAREST_NAME, GUESS)]
+    is_expected = names.name == NEAREST_NAME and not names.texts
     return Known(labels, None if is_expected else names.accuracy, names.texts, rehearsal)
 
 
@@ -230,7 +231,7 @@ def _spend(command: str, epsilon: float, most: int) -> float:
 
 
 def _describe_floor(best: FreeRow, examples: Corpus | None) -> str:
-    name = f"your {len(examples):,} public examples" if best.name == EXAMPLES and examples else best.name
+    name = f"your {len(examples):,} public examples" if best.name == EXAMPLES and examples else TITLES.get(best.name, best.name)
     return f"{name} ({best.accuracy:.2f})"
 
 
@@ -243,7 +244,7 @@ def _advise(offers: list[Offer], known: Known, floor: str, accuracy: float, most
     elif not worth:
         lines = [f"do not release: what is free is worth more, {floor}"]
     lines += _count_rows(accuracy, known, most, released={offer.command for offer in worth})
-    return [f"{line[0].upper()}{line[1:]}." for line in (*lines, "a larger free encoder may know more than ours")]
+    return [f"{line[0].upper()}{line[1:]}." for line in lines] + [LARGER_ENCODER]
 
 
 def _recommend(worth: list[Offer], most: int) -> list[str]:

@@ -6,13 +6,13 @@ To show a new reference, such as ``random`` (text from random latents), add it t
 """
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from statistics import mean
 
-from adept.comparison.config import BY_LABEL, REFERENCES, SYNTHESIZER
+from adept.comparison.config import BY_LABEL, COPY, REFERENCES, SYNTHESIZER
 from adept.comparison.plan import ALTERNATIVES, NO_RECORDS, NONE, PUBLIC, REDACTED
-from adept.comparison.results import ResultRow, SeedMean, exceeds
-from adept.evaluation.metrics import OTHER, PAIRED
+from adept.comparison.results import ResultRow, SeedMean, exceeds, unpack_hits
+from adept.evaluation.metrics import OTHER, PAIRED, gain_in_hits
 from adept.mechanisms import BY_NAME
 from adept.plotting import NAMES, group_rows
 
@@ -39,7 +39,8 @@ class Line:
     macro_f1: SeedMean
     majority: SeedMean  # accuracy of the majority label
     floor: str | None  # the name of the best floor; None for a floor, and if there is none
-    above_floor: SeedMean | None
+    above_floor: SeedMean | None  # added by the records: several seeds, or one with an interval over the test records
+    extremes: tuple[float, float]  # the least and the largest accuracy of a seed
     measures: dict[str, float | None]
 
 
@@ -85,6 +86,7 @@ def table(rows: Sequence[ResultRow]) -> ComparisonTable:
     groups = group_rows(rows, lambda row: (*_reader(row), row.mechanism, row.claimed_epsilon))
     classifiers = list(dict.fromkeys(row.classifier for row in rows))
     floors = [own for own in groups.values() if own[0].mechanism in FLOORS]
+    floors += [[_always_commonest(row) for row in own] for own in groups.values() if own[0].mechanism == NONE]
     lines = [_line(own, floors) for own in groups.values()]
     texts = [line for line in lines if line.row.classifier == classifiers[0]]
     return ComparisonTable(
@@ -97,15 +99,19 @@ def table(rows: Sequence[ResultRow]) -> ComparisonTable:
     )
 
 
+def _always_commonest(row: ResultRow) -> ResultRow:
+    return replace(row, mechanism=MAJORITY, accuracy=row.majority_accuracy, hits=row.majority_hits)
+
+
 def _reader(row: ResultRow) -> tuple[str | None, ...]:
     return row.clip, row.content, row.decoder, row.classifier
 
 
 def _line(own: list[ResultRow], floors: list[list[ResultRow]]) -> Line:
     row, claim = own[0], own[0].claimed_epsilon
-    floor = _find_floor(row, floors) if row.mechanism not in FLOORS else []
-    least = {under.seed: under.accuracy for under in floor}
-    gains = [row.accuracy - least[row.seed] for row in own if row.seed in least]
+    floor = _find_floor(row, floors) if row.mechanism not in (*FLOORS, PUBLIC) else []
+    least = {under.seed: under for under in floor}
+    pairs = [(row, least[row.seed]) for row in own if row.seed in least]
     return Line(
         row=row,
         false_claim=claim is not None and any(exceeds(row.epsilon, claim) for row in own),
@@ -114,18 +120,28 @@ def _line(own: list[ResultRow], floors: list[list[ResultRow]]) -> Line:
         accuracy=SeedMean.of(row.accuracy for row in own),
         macro_f1=SeedMean.of(row.macro_f1 for row in own),
         majority=SeedMean.of(row.majority_accuracy for row in own),
-        floor=floor[0].mechanism if gains else None,
-        above_floor=SeedMean.of(gains, least=-1.0) if gains else None,
+        floor=floor[0].mechanism if pairs else None,
+        above_floor=_measure_gain(pairs) if pairs else None,
+        extremes=(min(row.accuracy for row in own), max(row.accuracy for row in own)),
         measures={name: _mean(getattr(row, name) for row in own) for name in MEASURES},
     )
+
+
+def _measure_gain(pairs: list[tuple[ResultRow, ResultRow]]) -> SeedMean:
+    """Return how far rows lie above their floors: over seeds, or for one seed by a bootstrap over test records."""
+    if len(pairs) == 1 and all(row.hits for row in pairs[0]):
+        own, under = (unpack_hits(row.hits, row.test_records) for row in pairs[0])
+        return SeedMean.of_one(gain_in_hits(own, under))
+    return SeedMean.of((row.accuracy - under.accuracy for row, under in pairs), least=-1.0)
 
 
 def _find_floor(row: ResultRow, floors: list[list[ResultRow]]) -> list[ResultRow]:
     """Return the rows of the most accurate floor, or [] if there is no floor.
 
-    A *floor* is a reference whose texts do not depend on the records.
+    A *floor* is a reference that reads no record. The commonest label is one if labels are copied.
     """
-    fit = [own for own in floors if _reader(own[0]) == _reader(row) or own[0].mechanism in NO_RECORDS]
+    free = (*NO_RECORDS, MAJORITY) if row.labels == COPY else NO_RECORDS
+    fit = [own for own in floors if _reader(own[0]) == _reader(row) or own[0].mechanism in free]
     fit = [own for own in fit if own[0].classifier == row.classifier]
     return max(fit, key=lambda own: mean(row.accuracy for row in own), default=[])
 

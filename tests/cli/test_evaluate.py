@@ -3,6 +3,7 @@
 import json
 from pathlib import Path
 
+import numpy as np
 import pytest
 from tiny import Run
 
@@ -43,7 +44,7 @@ def test_randomised_labels_are_known_from_the_statement_beside_the_file(
 
 def found_nothing() -> Evaluation:
     interval = ConfidenceInterval(0.5, 0.4, 0.6)
-    return Evaluation(interval, interval, 0.5, 1, 1, 2)
+    return Evaluation(interval, interval, 0.5, 1, 1, 2, np.zeros(1, dtype=bool))
 
 
 def columns_file(path: Path, text: str, label: str, **more: str) -> str:
@@ -144,7 +145,7 @@ def test_the_originals_and_public_examples_stand_beside_the_rewrites(adept_here:
     assert shown.returncode == 0, shown.stderr
     assert "accuracy 0.500" in shown.stdout.splitlines()[0]
     [originals] = [line for line in shown.stdout.splitlines() if "originals" in line]
-    [public] = [line for line in shown.stdout.splitlines() if "public examples" in line]
+    [public] = [line for line in shown.stdout.splitlines() if line.startswith("public examples alone")]
     assert "accuracy 1.000" in originals
     assert "accuracy 0.500" in public
     result = json.loads((tmp_path / "out" / "result.json").read_text())
@@ -165,7 +166,7 @@ def test_of_several_files_each_is_left_out_once(tmp_path: Path, capsys: pytest.C
     found = run(EvaluateConfig(train=[songs, snow], test=str(test), output_dir=str(tmp_path / "out")))
     assert (found.accuracy.value, found.train_records) == (1.0, 80)
     without = {f"without {songs}": 0.5, f"without {snow}": 0.5}
-    assert {name: other.accuracy.value for name, other in found.others.items()} == without
+    assert {name: found.others[name].accuracy.value for name in found.others if name.startswith("without")} == without
     kept = json.loads((tmp_path / "out" / "result.json").read_text())
     assert {name: kept[name]["accuracy"] for name in without} == without
     main(EvaluateConfig(train=[songs, snow], test=str(test)))
@@ -239,3 +240,77 @@ def test_a_file_that_is_tested_on_itself_is_said_to_be(tmp_path: Path, capsys: p
     same = columns_file(tmp_path / "a.jsonl", "text", "intent")
     run(EvaluateConfig(train=same, test=same))
     assert f"adept: note: 40 of 40 texts of {same} also occur in {same}" in capsys.readouterr().err
+
+
+def labelled_file(path: Path, rows: list[tuple[str, str]], **stated: object) -> str:
+    path.write_text("".join(json.dumps({"text": text, "intent": label}) + "\n" for text, label in rows))
+    if stated:
+        path.with_name(path.name + ".privacy.json").write_text(json.dumps(stated))
+    return str(path)
+
+
+SAID = {"PlayMusic": "sing me some songs", "get_weather": "will there be rain tomorrow"}
+
+
+def told_and_untold(directory: Path) -> tuple[str, str, str]:
+    """Files of texts that say what their label is, of texts that say nothing, and of the test."""
+    names = [*SAID] * 30
+    told = labelled_file(directory / "told.jsonl", [(SAID[name], name) for name in names], labels="copy", epsilon=4.0)
+    rows = [(f"this and that {place % 7}", name) for place, name in enumerate(names)]
+    untold = labelled_file(directory / "untold.jsonl", rows, labels="copy", epsilon=4.0)
+    return told, untold, labelled_file(directory / "test.jsonl", [(SAID[name], name) for name in names[:20]])
+
+
+def test_records_that_add_nothing_to_what_is_free_are_said_to_in_the_first_sentence(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    _, untold, test = told_and_untold(tmp_path)
+    main(EvaluateConfig(train=untold, test=test, output_dir=str(tmp_path / "out")))
+    first, *rest = capsys.readouterr().out.splitlines()
+    assert first.endswith(": the records add nothing; the label with the nearest name, which is free, has 1.000")
+    [added] = [line for line in rest if line.startswith("added by the records")]
+    assert "+0.000  (95 % interval +0.000 to +0.000), above the label with the nearest name" in added
+    assert rest[-1] == "A larger free encoder may have more than ours has from the names of labels."
+    kept = json.loads((tmp_path / "out" / "result.json").read_text())
+    assert (kept["nearest_name"]["accuracy"], kept["added_by_the_records"]["above"]) == (1.0, "nearest_name")
+
+
+def test_what_records_add_to_the_commonest_label_is_shown_if_no_name_says_anything(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    rows = [("sing a song", "17"), ("rain tomorrow", "18")] * 20
+    for labels, added in (("copy", ["added by the records"]), ("randomized_response", [])):
+        train = labelled_file(tmp_path / "train.jsonl", rows, labels=labels, epsilon=4.0)
+        main(EvaluateConfig(train=train, test=labelled_file(tmp_path / "test.jsonl", rows), noisy_labels=False))
+        first, *rest = capsys.readouterr().out.splitlines()
+        assert [line[:20] for line in rest if line.startswith("added")] == added
+        assert "nothing" not in first
+    assert "always the commonest label" not in "".join(rest)
+
+
+def test_public_examples_and_rewrites_are_also_learned_together(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The rewrites' labels are wrong: beside two examples of each label, the many rewrites count little at epsilon 2."""
+    told, _, test = told_and_untold(tmp_path)
+    other = dict(zip(SAID, reversed(SAID), strict=True))
+    wrong = [(SAID[other[name]], name) for name in [*SAID] * 40] + [(SAID[name], name) for name in [*SAID] * 5]
+    train = labelled_file(tmp_path / "train.jsonl", wrong, labels="copy", epsilon=2.0)
+    examples = labelled_file(tmp_path / "examples.jsonl", [(f"{SAID[name]} please", name) for name in [*SAID] * 2])
+    found = run(EvaluateConfig(train=train, test=test, examples=examples))
+    assert (found.accuracy.value, found.others["together"].accuracy.value) == (0.0, 1.0)
+    listed = run(EvaluateConfig(train=[train, examples], test=test))
+    assert listed.accuracy.value == 1.0, "a file without a statement is not weighted as a rewrite"
+    assert listed.others["examples"].accuracy.value == 1.0
+    assert "together" not in run(EvaluateConfig(train=told, test=test, examples=examples, classifier="tfidf")).others
+    capsys.readouterr()
+    main(EvaluateConfig(train=train, test=test, examples=examples))
+    assert "added to the examples" in capsys.readouterr().out
+
+
+def test_a_small_release_is_said_to_vary(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    told, _, test = told_and_untold(tmp_path)
+    run(EvaluateConfig(train=told, test=test))
+    assert "with 60 records, another release may have about 0.10 more or less" in capsys.readouterr().err
+    run(EvaluateConfig(train=test, test=test))
+    assert "another release" not in capsys.readouterr().err

@@ -12,7 +12,7 @@ import travel
 from adept.data.corpus import Corpus
 from adept.evaluation import text_classifier
 from adept.evaluation.classifiers import evaluate
-from adept.evaluation.text_classifier import EncoderClassifier, choose_strength, weigh_name
+from adept.evaluation.text_classifier import EncoderClassifier, choose_strength, weigh_name, weigh_rewrite
 
 LETTERS = str.maketrans("aeioubcdfghjklmnpqrstvwxyz", "eiouadgkplzcbfmxwhnjrtvqsy")
 
@@ -96,3 +96,15 @@ def test_ten_thousand_records_of_150_labels_take_thirty_seconds_of_one_processor
     start = time.process_time()
     EncoderClassifier(train, epsilon=4.0).predict(rows[:2000])
     assert time.process_time() - start < 30
+
+
+def test_rewrites_count_little_beside_public_examples_at_a_small_epsilon() -> None:
+    weights = [weigh_rewrite(epsilon, rows=20, examples=8) for epsilon in (0.0, 1.5, 3.0, 12.0, 48.0, math.inf)]
+    assert weights == [0.0, 1 / 32, 1 / 16, 1 / 4, 1.0, 1.0]
+    assert weigh_rewrite(2.0, rows=800, examples=8) == 0.01, "together, as many as the examples"
+    train, examples = (
+        Corpus(["a b"] * 40, ["play_music", "weather"] * 20),
+        Corpus(["c d"] * 16, ["play_music", "news"] * 8),
+    )
+    counts = EncoderClassifier(train, epsilon=2.0, examples=examples)._counts
+    assert counts.sum(dim=0).tolist() == pytest.approx([3 + 8, 3 + 20 / 24 + 8, 3 + 20 / 24], rel=0.2)

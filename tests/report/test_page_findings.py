@@ -117,20 +117,19 @@ def test_training_that_was_too_short_to_judge_is_said() -> None:
 
 def test_budgets_that_buy_nothing_above_the_names_of_labels_are_listed() -> None:
     """The corrected mechanism has .61 at 8 and .7 at 64; names alone reach .65, compared directly .4."""
-    assert page.warn_of_floors(table(make_rows())) == []
+    assert page.name_idle_budgets(table(make_rows())) == ""
     named = [
         *make_rows(),
         made("names", 0.65, clip=None, content=None, decoder=None),
         made("names_directly", 0.4, clip=None, content=None, decoder=None),
     ]
-    [warning] = page.warn_of_floors(table(named))
-    assert "an accuracy of 0.650 is possible: names of labels alone (given the label set)." in warning
-    assert warning.endswith("at 8.")
-    assert "64" not in warning
+    said = page.name_idle_budgets(table(named))
+    assert "what is free without any record: sqrt_n at 8 (names of labels alone (given the label set): 0.650)." in said
+    assert said.endswith(" A larger free encoder may have more. ")
+    assert "64" not in said
+    assert headline(named).startswith(said)
     low = [replace(row, accuracy=0.1) if row.mechanism == "names" else row for row in named]
-    assert page.warn_of_floors(table(low)) == []
+    assert page.name_idle_budgets(table(low)) == ""
     taught = [*low, made("examples", 0.7, clip=None, content=None, decoder=None)]
-    [warning] = page.warn_of_floors(table(taught))
-    assert "an accuracy of 0.700 is possible: labelled public examples alone." in warning
-    assert warning.endswith("at 8, 64.")
+    assert page.name_idle_budgets(table(taught)).endswith(": sqrt_n at 8, 64 (labelled public examples alone: 0.700). ")
     assert "0.700 at epsilon 64 (0.000 above labelled public examples alone)" in advice(taught)

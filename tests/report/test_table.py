@@ -2,9 +2,11 @@
 
 from dataclasses import replace
 
+import numpy as np
 import pytest
 from made_rows import BASE, made, make_kept, make_mixed, make_rows
 
+from adept.comparison.results import pack_hits
 from adept.report import table as report
 from adept.report.table import Line, table
 
@@ -42,7 +44,7 @@ def test_distance_above_random_is_taken_seed_by_seed() -> None:
         for seed, floor in enumerate((0.1, 0.5, 0.3))
         for row in (made("random", floor, seed=seed), made("l1", floor + 0.2, 8.0, seed=seed))
     ]
-    random, ours = (line.above_floor for line in table([*rows, replace(BASE)]).lines[:2])
+    random, ours = (line.above_floor for line in table([*rows, replace(BASE, majority_accuracy=0.0)]).lines[:2])
     assert random is None
     assert ours is not None
     assert (ours.mean, ours.low, ours.seeds) == (pytest.approx(0.2), pytest.approx(0.2), 3)
@@ -59,6 +61,34 @@ def test_the_best_floor_is_names_or_examples_where_these_are_above_random() -> N
     assert (ours.floor, ours.above_floor and ours.above_floor.mean) == ("examples", pytest.approx(0.1))
     assert [line.floor for line in found.lines if line.row.mechanism in report.FLOORS] == [None] * 4
     assert found.levels["accuracy"]["examples"].mean == 0.7
+
+
+def test_the_majority_is_a_floor_where_labels_are_copied() -> None:
+    found = {}
+    for labels in ("copy", "joint"):
+        rows = [
+            replace(BASE, majority_accuracy=0.7),
+            made("random", 0.6, labels=labels),
+            made("l1", 0.8, 8.0, labels=labels),
+        ]
+        [ours] = of(table(rows).lines, "l1", 8.0)
+        found[labels] = (ours.floor, ours.above_floor and round(ours.above_floor.mean, 6))
+    assert found == {"copy": ("always the majority label", 0.1), "joint": ("random", 0.2)}
+
+
+def test_one_seed_has_an_interval_over_the_test_records() -> None:
+    """Of 100 test records, random is right at 60, and l1 at these and 20 others, or at all others and 40 of these."""
+    right = np.arange(100)
+    free = made("random", 0.6, test_records=100, hits=pack_hits(right < 60))
+    intervals = []
+    for hits in (right < 80, right >= 20):
+        rows = [BASE, free, made("l1", 0.8, 8.0, test_records=100, hits=pack_hits(hits))]
+        [ours] = of(table(rows).lines, "l1", 8.0)
+        assert ours.above_floor is not None
+        assert ours.above_floor.mean == pytest.approx(0.2)
+        assert "±" in ours.above_floor.spread
+        intervals.append(ours.above_floor.high - ours.above_floor.low)
+    assert 0.1 < intervals[0] < 0.2 < intervals[1] < 0.4
 
 
 def test_a_claim_is_false_where_more_is_spent_and_no_rounding_makes_it_so() -> None:
