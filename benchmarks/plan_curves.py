@@ -85,7 +85,8 @@ class Releases:
         self.counter: Synthesizer | None = None
         self.banned = np.zeros(0, dtype=np.int64)
         sentences = self.model.sentences
-        assert sentences is not None
+        if sentences is None:
+            raise SystemExit("the packaged model lists no sentences")
         self.places: dict[Any, int] = {sentences[place]: place for place in range(len(sentences))}
         index = sentences.index()
         for owner, name in ((sentences, "compare"), (index, "compare_all")):
@@ -185,7 +186,13 @@ def measure(place: Path, cuts: int, seed: int, directories: list[Path]) -> None:
             original = learn(rows, test)
             for command, epsilon in releases_of(len(rows), draw):
                 accuracy = learn(releases.release(command, epsilon, rows, labels), test, epsilon=epsilon)
-                point = {"each": each, "original": original, "command": command, "epsilon": epsilon, "accuracy": accuracy}
+                point = {
+                    "each": each,
+                    "original": original,
+                    "command": command,
+                    "epsilon": epsilon,
+                    "accuracy": accuracy,
+                }
                 with place.open("a") as file:
                     file.write(json.dumps(about | point) + "\n")
 
@@ -198,7 +205,10 @@ class Table:
         self.known, self.points = [known for known, _ in rows], [point for _, point in rows]
         sizes = [(point["epsilon"], point["each"] * point["labels"]) for point in self.points]
         self.features = np.array(
-            [read_features(known, epsilon=epsilon, rows=rows) for known, (epsilon, rows) in zip(self.known, sizes, strict=True)]
+            [
+                read_features(known, epsilon=epsilon, rows=rows)
+                for known, (epsilon, rows) in zip(self.known, sizes, strict=True)
+            ]
         )
         self.odds = np.array([log_odds(point["accuracy"]) for point in self.points])
         self.corpora = np.array([point["corpus"] for point in self.points])
@@ -229,8 +239,6 @@ class Table:
         return float(errors[order][np.searchsorted(mass, 0.8 * mass[-1])]) / RANGE_DEVIATIONS
 
 
-
-
 def pair(points: list[Point], *, rehearsed: bool) -> Iterator[tuple[Known, Point]]:
     """Yield what may be known before each release: without public texts, or after rehearsals with fewer rows."""
     cuts: dict[str, dict[int, Point]] = {}
@@ -253,14 +261,19 @@ def judge(table: Table, expected: Any, deviation: float) -> str:
     found: dict[str, list[tuple[bool, bool, bool, float, bool]]] = {}
     for known, point, odds in zip(table.known, table.points, expected.tolist(), strict=True):
         floor = max(known.names or 0.0, point["majority"], known.rehearsal.original if known.rehearsal else 0.0)
-        verdict, truth = (np.sign(gain) * (abs(gain) >= WORTH_MARGIN) for gain in (to_share(odds) - floor, point["accuracy"] - floor))
+        verdict, truth = (
+            np.sign(gain) * (abs(gain) >= WORTH_MARGIN) for gain in (to_share(odds) - floor, point["accuracy"] - floor)
+        )
         low, high = (to_share(odds + sign * RANGE_DEVIATIONS * deviation) for sign in (-1, 1))
         inside = low <= point["accuracy"] <= high
-        found.setdefault(point["corpus"], []).append((verdict == truth, verdict == 1 > truth, verdict == 0, high - low, inside))
+        found.setdefault(point["corpus"], []).append(
+            (verdict == truth, verdict == 1 > truth, verdict == 0, high - low, inside)
+        )
     means = {name: np.mean(rows, axis=0) for name, rows in found.items()}
     right, wrong, close, width, inside = np.mean([*means.values()], axis=0)
     return (
-        f"{len(table.points)} rows, {len(found)} corpora: verdicts right {right:.2f}, wrongly worth it {wrong:.2f}, too close {close:.2f}; "
+        f"{len(table.points)} rows, {len(found)} corpora: verdicts right {right:.2f}, wrongly worth it {wrong:.2f}, "
+        f"too close {close:.2f}; "
         f"ranges {width:.2f} wide hold {inside:.2f}; right by corpus: "
         + ", ".join(f"{name} {values[0]:.2f}" for name, values in sorted(means.items()))
     )

@@ -47,8 +47,7 @@ class FileNames:
     input, give -."""
     output: str = ""
     """New file for the released records, or - for standard output. The ending of the file's name
-    determines its format. If the ending is unknown, the output has the format of the input. You
-    must give output, unless you give dry_run=true and no epsilon."""
+    determines its format. If the ending is unknown, the output has the format of the input."""
 
     # --- Interrupted runs, and records that were released before
     resume: bool = False
@@ -56,14 +55,13 @@ class FileNames:
 
     def __post_init__(self) -> None:
         super().__post_init__()  # type: ignore[misc]  # of the options beside these
-        if not (self.output or self.shows_budgets):
-            raise ConfigurationError("output must be given, got nothing: add output=...")
-
-    @property
-    def shows_budgets(self) -> bool:
-        """True if this is a dry run without an epsilon, so that it compares several epsilons."""
         own = getattr(getattr(self, "mechanism", None), "epsilon", None)
-        return getattr(self, "dry_run", False) and getattr(self, "epsilon", None) is None and own is None
+        if getattr(self, "dry_run", False) and getattr(self, "epsilon", None) is None and own is None:
+            raise ConfigurationError(
+                "epsilon must be given for a dry run, got nothing: adept plan label_set=[A,B] expected_rows=N compares budgets"
+            )
+        if not self.output:
+            raise ConfigurationError("output must be given, got nothing: add output=...")
 
 
 @dataclass
@@ -78,8 +76,7 @@ class RewriteConfig(FileNames, ReleaseRequest):
     """Set public to true to declare that anyone may read the texts that you give with expect."""
     dry_run: bool = False
     """Check all options and the file, count the records and describe the release, but release
-    nothing. Without epsilon, show for several values of epsilon how well a record is hidden, and
-    how much of a public text survives in its rewrite."""
+    nothing. To compare several values of epsilon, use adept plan."""
 
 
 @dataclass
@@ -102,11 +99,10 @@ class SynthesizeConfig(FileNames, LedgerOptions, CentralOptions):
     number of topics."""
     dry_run: bool = False
     """Check all options and the file, and print how many rows would be counted, but release
-    nothing. Without epsilon, show for several values of epsilon how well a person is hidden, and
-    how frequent a topic must be to stand out from the noise."""
+    nothing. To compare several values of epsilon, use adept plan."""
     expected_rows: int | None = None
-    """For dry_run=true without epsilon: the number of rows that you expect in the input. With null,
-    the dry run shows its results for 1,000, 10,000 and 100,000 rows."""
+    """Number of rows that you expect in the input: the command then says how frequent a topic must
+    be to stand out from the noise."""
     accept_private_model: bool = False
     """Accept a model that was trained on private text. No epsilon protects the training text."""
 

@@ -37,7 +37,9 @@ def run(config: PlanConfig) -> Plan:
     labels = list(read_label_set(config.label_set))
     named = sorted({label for corpus in public.values() for label in corpus.labels or []})
     if labels and (outside := set(named) - set(labels)):
-        raise ConfigurationError(f"label_set must hold the labels of all public texts, but lacks {list_few(outside)}: add them")
+        raise ConfigurationError(
+            f"label_set must hold the labels of all public texts, but lacks {list_few(outside)}: add them"
+        )
     model, tokenizer = load_model(config.model_dir)
     return make_plan(
         labels or named,
@@ -55,5 +57,5 @@ def read_public(config: PlanConfig) -> dict[str, Corpus]:
     """Return the public corpora by the names of their options."""
     given = {name: path for name in ("examples", "test") if (path := getattr(config, name)) is not None}
     columns = {"text_column": config.text_column, "label_column": config.label_column, "labelled": True}
-    read = read_corpora({path: columns for path in given.values()}, config)
+    read = read_corpora(dict.fromkeys(given.values(), columns), config)
     return {name: read[path] for name, path in given.items()}

@@ -27,7 +27,6 @@ class FreeRow:
     texts: int
 
 
-
 @dataclass(frozen=True)
 class PublicTexts:
     """Public texts with labels: those to learn from, and others to test with, if there are any.
@@ -43,7 +42,9 @@ class PublicTexts:
         """Return public texts, where a test alone is also read; None if there are none."""
         if (given := examples or test) is None:
             return None
-        return cls(_thin(given, MAX_CELLS // labels), None if examples is None or test is None else _thin(test, MAX_TESTED))
+        return cls(
+            _thin(given, MAX_CELLS // labels), None if examples is None or test is None else _thin(test, MAX_TESTED)
+        )
 
     @property
     def judged(self) -> Corpus:
@@ -59,7 +60,7 @@ class PublicTexts:
     def measure(self, train: Corpus, *, epsilon: float = math.inf) -> float | None:
         """Return the accuracy of a classifier of ``train`` (``guess_labels``); None if it cannot be measured."""
         guessed = guess_labels(train, self.test, read=self.read, epsilon=epsilon)
-        return guessed and share_right(guessed, self.judged)
+        return None if guessed is None else share_right(guessed, self.judged)
 
 
 def measure_free_rows(
@@ -85,7 +86,9 @@ def label_by_meaning(
     labels: Sequence[str], texts: Sequence[str], about: Mapping[str, Sequence[str]]
 ) -> list[str] | None:
     """Return for each text the label whose name and public sentences are nearest to it; None if none has a word."""
-    said = [" ".join([name, *about.get(label, ())]).strip() for label, name in zip(labels, spell_names(labels), strict=True)]
+    said = [
+        " ".join([name, *about.get(label, ())]).strip() for label, name in zip(labels, spell_names(labels), strict=True)
+    ]
     named = [place for place, text in enumerate(said) if text]
     if not named:
         return None

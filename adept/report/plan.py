@@ -108,7 +108,10 @@ class Plan:
     @property
     def free_lines(self) -> list[tuple[str, str]]:
         """Name and value of each free row, the best one first."""
-        return [(TITLES.get(row.name, row.name), describe_accuracy(row)) for row in sorted(self.free, key=lambda row: -row.accuracy)]
+        return [
+            (TITLES.get(row.name, row.name), describe_accuracy(row))
+            for row in sorted(self.free, key=lambda row: -row.accuracy)
+        ]
 
 
 def describe_accuracy(row: FreeRow) -> str:
@@ -152,7 +155,9 @@ def make_plan(
     free = _add_names(free, labels, said)
     known = _know(free, count, rehearse(model, labels, public, said) if public else None)
     best = max(free, key=lambda row: row.accuracy)
-    offers = [_offer(command, epsilon, known, best, rows, most) for command in BUDGETS for epsilon in BUDGETS[command] if rows]
+    offers = [
+        _offer(command, epsilon, known, best, rows, most) for command in BUDGETS for epsilon in BUDGETS[command] if rows
+    ]
     advice = _advise(offers, known, _describe_floor(best, examples), best.accuracy, most)
     return Plan(count, rows, most, free, offers, notes, advice)
 
@@ -174,16 +179,18 @@ def rehearse(
 
 
 def _label_notes(labels: Sequence[str], about: Mapping[str, Sequence[str]]) -> list[str]:
-    nameless = [label for label, name in zip(labels, spell_names(labels), strict=True) if not name and label not in about]
+    nameless = [
+        label for label, name in zip(labels, spell_names(labels), strict=True) if not name and label not in about
+    ]
     notes = []
     if nameless:
         notes.append(
-            f"{len(nameless)} of {len(labels)} labels have names without meaning, such as {nameless[0]!r}, so public sentences near "
-            "them are not found: give better names, or a sentence about each label with label_descriptions="
+            f"{len(nameless)} of {len(labels)} labels have names without meaning, such as {nameless[0]!r}, so public sentences "
+            "near them are not found: give better names, or a sentence about each label with label_descriptions="
         )
     if len(labels) > MAX_MEASURED_LABELS:
         notes.append(
-            f"{len(labels):,} labels: the curves were measured with 3 to {MAX_MEASURED_LABELS} labels, so beyond that they are a guess"
+            f"{len(labels):,} labels: the curves were measured with 3 to {MAX_MEASURED_LABELS} labels: beyond, they are a guess"
         )
     return notes
 
@@ -191,7 +198,9 @@ def _label_notes(labels: Sequence[str], about: Mapping[str, Sequence[str]]) -> l
 def _setting_notes(labels: int, rows: int, *, packaged: bool) -> list[str]:
     notes = []
     if rows > MAX_MEASURED_ROWS * labels:
-        notes.append(f"the curves were measured with 2 to {MAX_MEASURED_ROWS} rows for each label: beyond that they are a guess")
+        notes.append(
+            f"the curves were measured with 2 to {MAX_MEASURED_ROWS} rows for each label: beyond that they are a guess"
+        )
     if rows == 0:
         notes.append("without rows nothing can be added to what is free")
     elif rows < labels:
@@ -231,7 +240,11 @@ def _spend(command: str, epsilon: float, most: int) -> float:
 
 
 def _describe_floor(best: FreeRow, examples: Corpus | None) -> str:
-    name = f"your {len(examples):,} public examples" if best.name == EXAMPLES and examples else TITLES.get(best.name, best.name)
+    name = (
+        f"your {len(examples):,} public examples"
+        if best.name == EXAMPLES and examples
+        else TITLES.get(best.name, best.name)
+    )
     return f"{name} ({best.accuracy:.2f})"
 
 
@@ -256,8 +269,8 @@ def _recommend(worth: list[Offer], most: int) -> list[str]:
         if own := next((offer for offer in worth if offer.command == command), None):
             low, middle, high = own.expected
             lines.append(
-                f"{need}: adept {command} input=FILE output=FILE epsilon={own.epsilon:g} label_set=[...]{persons}, with an expected "
-                f"accuracy of {middle:.2f} ({low:.2f} to {high:.2f})"
+                f"{need}: adept {command} input=FILE output=FILE epsilon={own.epsilon:g} label_set=[...]{persons}, with an "
+                f"expected accuracy of {middle:.2f} ({low:.2f} to {high:.2f})"
             )
     return lines
 
@@ -271,10 +284,14 @@ def _count_rows(floor: float, known: Known, most: int, *, released: set[str]) ->
         spent = _spend(command, epsilon, most)
         needed = rows_needed(command, known, epsilon=spent, accuracy=floor + WORTH_MARGIN, most=MAX_ROWS)
         if needed is None:
-            lines.append(f"no number of rows up to {MAX_ROWS:,} is expected to make {command} at epsilon {epsilon:g} worth it")
+            lines.append(
+                f"no number of rows up to {MAX_ROWS:,} is expected to make {command} at epsilon {epsilon:g} worth it"
+            )
         else:
             guess = " (beyond what was measured)" if needed > MAX_MEASURED_ROWS * known.labels else ""
-            lines.append(f"{command} at epsilon {epsilon:g} is expected to be worth it from about {needed:,} rows on{guess}")
+            lines.append(
+                f"{command} at epsilon {epsilon:g} is expected to be worth it from about {needed:,} rows on{guess}"
+            )
     return lines
 
 
