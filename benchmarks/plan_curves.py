@@ -1,6 +1,7 @@
 """Measure the accuracies behind ``adept plan`` on cut corpora, and fit its curves to them.
 
     python benchmarks/plan_curves.py measure POINTS.jsonl CUTS SEED DIR...
+    python benchmarks/plan_curves.py names DIR...
     python benchmarks/plan_curves.py fit POINTS.jsonl...
 
 A DIR holds train.jsonl and validation.jsonl, with the columns text and intent; a file named ``listed``
@@ -27,6 +28,7 @@ from adept.evaluation.label_names import label_by_names
 from adept.mechanisms import LearnedCodebook
 from adept.mechanisms.central_counts import ADD_OR_REMOVE, Votes
 from adept.mechanisms.curves import (
+    ENOUGH_TEXTS,
     REHEARSED_EPSILON,
     REWRITE,
     SYNTHESIZE,
@@ -34,6 +36,7 @@ from adept.mechanisms.curves import (
     Rehearsal,
     log_odds,
     read_features,
+    start_odds,
     to_share,
 )
 from adept.mechanisms.policy import RANGE_DEVIATIONS, WORTH_MARGIN
@@ -45,7 +48,7 @@ from adept.rewriting.rewriter import Rewriter
 from adept.synthesis.synthesizer import Synthesizer
 
 EXAMPLES_PER_LABEL = 2, 5, 8, 20  # rows for each label of a rehearsal
-RIDGE = 3.0
+RIDGE, NAMED_CUTS = 10.0, 30
 LABEL_COUNTS = 3, 6, 6, 8, 12, 20, 40, 79
 ROWS_PER_LABEL = 2, 5, 8, 20, 50, 150
 MAX_ROWS, MAX_SLOW_ROWS, MAX_SYNTHESIZED_ROWS, MAX_TEST = 1000, 400, 600, 400
@@ -198,7 +201,7 @@ def measure(place: Path, cuts: int, seed: int, directories: list[Path]) -> None:
 
 
 class Table:
-    """The measured releases of one command as rows of a regression: features, log odds and corpora."""
+    """The measured releases of one command as rows of a regression: features, log odds above the start, corpora."""
 
     def __init__(self, points: list[Point], command: str, *, rehearsed: bool) -> None:
         rows = [row for row in pair(points, rehearsed=rehearsed) if row[1]["command"] == command]
@@ -210,7 +213,8 @@ class Table:
                 for known, (epsilon, rows) in zip(self.known, sizes, strict=True)
             ]
         )
-        self.odds = np.array([log_odds(point["accuracy"]) for point in self.points])
+        self.starts = np.array([start_odds(known) for known in self.known])
+        self.odds = np.array([log_odds(point["accuracy"]) for point in self.points]) - self.starts
         self.corpora = np.array([point["corpus"] for point in self.points])
 
     def solve(self, chosen: Any) -> Any:
@@ -219,24 +223,44 @@ class Table:
         weights = np.array([sizes[name] ** -0.5 for name in self.corpora[chosen]])
         weights, features = weights / weights.mean(), self.features[chosen]
         penalty = RIDGE * np.eye(features.shape[1])
-        penalty[0, 0] = 0
         return np.linalg.solve(
             features.T @ (weights[:, None] * features) + penalty, features.T @ (weights * self.odds[chosen])
         )
 
-    def predict_unseen(self) -> Any:
-        """Return for each row the log odds that a regression without its corpus expects."""
+    def predict_unseen(self, learned: Any) -> Any:
+        """Return for each row the log odds that a regression of the ``learned`` rows without its corpus expects."""
         found = np.zeros(len(self.odds))
         for name in set(self.corpora):
-            found[self.corpora == name] = self.features[self.corpora == name] @ self.solve(self.corpora != name)
+            own = self.corpora == name
+            found[own] = self.features[own] @ self.solve(learned & ~own)
         return found
 
-    def deviation(self, expected: Any) -> float:
-        """Return the deviation whose range holds eight of ten rows of a typical corpus."""
-        errors, sizes = np.abs(self.odds - expected), Counter(self.corpora.tolist())
-        order = np.argsort(errors)
-        mass = np.cumsum([1 / sizes[name] for name in self.corpora[order]])
+    def deviation(self, expected: Any, chosen: Any) -> float:
+        """Return the deviation whose range holds eight of ten of the chosen rows of a typical corpus."""
+        errors, corpora = np.abs(self.odds - expected)[chosen], self.corpora[chosen]
+        order, sizes = np.argsort(errors), Counter(corpora.tolist())
+        mass = np.cumsum([1 / sizes[name] for name in corpora[order]])
         return float(errors[order][np.searchsorted(mass, 0.8 * mass[-1])]) / RANGE_DEVIATIONS
+
+    def judge(self, expected: Any, deviation: float, chosen: Any) -> str:
+        """Return how well regressions predict the corpora that they did not see, and how often verdicts are right."""
+        found: dict[str, list[tuple[bool, bool, bool, float, bool]]] = {}
+        for row in np.flatnonzero(chosen).tolist():
+            known, point, odds = self.known[row], self.points[row], float(self.starts[row] + expected[row])
+            floor = max(known.names or 0.0, point["majority"], known.rehearsal.original if known.rehearsal else 0.0)
+            gains = to_share(odds) - floor, point["accuracy"] - floor
+            verdict, truth = (int(np.sign(gain)) * (abs(gain) >= WORTH_MARGIN) for gain in gains)
+            low, high = (to_share(odds + sign * RANGE_DEVIATIONS * deviation) for sign in (-1, 1))
+            inside = abs(self.odds[row] - expected[row]) <= RANGE_DEVIATIONS * deviation
+            figures = verdict == truth, verdict == 1 > truth, verdict == 0, high - low, inside
+            found.setdefault(point["corpus"], []).append(figures)
+        means = {name: np.mean(rows, axis=0) for name, rows in sorted(found.items())}
+        right, wrong, close, width, inside = np.mean([*means.values()], axis=0)
+        return (
+            f"{int(chosen.sum())} rows of {len(found)} unseen corpora: verdicts right {right:.2f}, wrongly worth it {wrong:.2f}, "
+            f"too close {close:.2f}; ranges {width:.2f} wide hold {inside:.2f}; verdicts right by corpus: "
+            + ", ".join(f"{name} {values[0]:.2f}" for name, values in means.items())
+        )
 
 
 def pair(points: list[Point], *, rehearsed: bool) -> Iterator[tuple[Known, Point]]:
@@ -256,44 +280,36 @@ def pair(points: list[Point], *, rehearsed: bool) -> Iterator[tuple[Known, Point
                 yield Known(point["labels"], names, 0, known), point
 
 
-def judge(table: Table, expected: Any, deviation: float) -> str:
-    """Return how well regressions predict the corpora that they did not see, and how often verdicts are right."""
-    found: dict[str, list[tuple[bool, bool, bool, float, bool]]] = {}
-    for known, point, odds in zip(table.known, table.points, expected.tolist(), strict=True):
-        floor = max(known.names or 0.0, point["majority"], known.rehearsal.original if known.rehearsal else 0.0)
-        verdict, truth = (
-            np.sign(gain) * (abs(gain) >= WORTH_MARGIN) for gain in (to_share(odds) - floor, point["accuracy"] - floor)
-        )
-        low, high = (to_share(odds + sign * RANGE_DEVIATIONS * deviation) for sign in (-1, 1))
-        inside = low <= point["accuracy"] <= high
-        found.setdefault(point["corpus"], []).append(
-            (verdict == truth, verdict == 1 > truth, verdict == 0, high - low, inside)
-        )
-    means = {name: np.mean(rows, axis=0) for name, rows in found.items()}
-    right, wrong, close, width, inside = np.mean([*means.values()], axis=0)
-    return (
-        f"{len(table.points)} rows, {len(found)} corpora: verdicts right {right:.2f}, wrongly worth it {wrong:.2f}, "
-        f"too close {close:.2f}; "
-        f"ranges {width:.2f} wide hold {inside:.2f}; right by corpus: "
-        + ", ".join(f"{name} {values[0]:.2f}" for name, values in sorted(means.items()))
-    )
-
-
 def fit(places: list[Path]) -> None:
     """Print the curves, and how well they predict corpora that they did not see."""
     points = [json.loads(line) for place in places for line in place.read_text().splitlines()]
     for command in (REWRITE, SYNTHESIZE):
         for rehearsed in (False, True):
             table = Table(points, command, rehearsed=rehearsed)
-            expected = table.predict_unseen()
-            deviation = table.deviation(expected)
-            weights = tuple(round(weight, 3) for weight in table.solve(np.ones(len(table.odds), dtype=bool)).tolist())
-            print(f'    ("{command}", {rehearsed}): ({weights}, {deviation:.2f}),')
-            print(f"{command}, rehearsed {rehearsed}: {judge(table, expected, deviation)}", file=sys.stderr)
-    cuts = {point["cut"]: point for point in points if point["names"] is not None}.values()
-    labels, odds = np.log([cut["labels"] for cut in cuts]), np.array([log_odds(cut["names"]) for cut in cuts])
-    slope, start = np.polyfit(labels, odds, 1)
-    print(f"NAMES_ALONE = {start:.2f}, {slope:.2f}; TYPICAL_NAMES_ERROR = {np.std(odds - start - slope * labels):.2f}")
+            few = np.array([bool(known.rehearsal and known.rehearsal.rows < ENOUGH_TEXTS) for known in table.known])
+            expected = table.predict_unseen(~few)
+            deviations = [table.deviation(expected, chosen) if chosen.any() else 0.0 for chosen in (~few, few)]
+            weights = tuple(round(weight, 3) for weight in table.solve(~few).tolist())
+            print(f'    ("{command}", {rehearsed}): ({weights}, {deviations[0]:.2f}, {deviations[1]:.2f}),')
+            for name, chosen, deviation in zip(("enough", "few"), (~few, few), deviations, strict=True):
+                if chosen.any():
+                    said = table.judge(expected, deviation, chosen)
+                    print(f"{command}, rehearsal {rehearsed} ({name} texts): {said}", file=sys.stderr)
+
+
+def fit_names(directories: list[Path]) -> None:
+    """Print how often the nearest of so many names is right in cut corpora, of which each counts alike."""
+    draw, labels, odds, weights = np.random.default_rng(0), [], [], []
+    for directory in directories:
+        made = [found for _ in range(NAMED_CUTS) if (found := cut(directory, draw)) is not None]
+        for _, tested, names in made:
+            test = corpus(tested)
+            labels.append(np.log(len(names)))
+            odds.append(log_odds(share_right(label_by_names(names, test.texts) or [], test)))
+            weights.append(len(made) ** -0.5)
+    slope, start = np.polyfit(labels, odds, 1, w=weights)
+    error = np.sqrt(np.average((np.array(odds) - start - slope * np.array(labels)) ** 2, weights=np.square(weights)))
+    print(f"NAMES_ALONE = {start:.2f}, {slope:.2f}; TYPICAL_NAMES_ERROR = {error:.2f}")
 
 
 def main() -> None:
@@ -301,6 +317,8 @@ def main() -> None:
     match sys.argv[1:]:
         case ["measure", place, cuts, seed, *directories]:
             measure(Path(place), int(cuts), int(seed), [*map(Path, directories)])
+        case ["names", *directories]:
+            fit_names([*map(Path, directories)])
         case ["fit", *places]:
             fit([*map(Path, places)])
         case _:

@@ -3,12 +3,13 @@
 No private record is read. A curve knows the command, its epsilon, the numbers of rows and labels, and what was measured
 on public texts: how often the nearest label name is right, a classifier of public examples, and one of their
 rewrites at epsilon REHEARSED_EPSILON (a *rehearsal*). Its weights (``policy.PLAN_CURVES``) are a linear
-regression of the log odds of the classifier "text", fitted to releases of cut corpora
+regression of the log odds of the classifier "text" over those of the rehearsal or the nearest name, fitted to releases of cut corpora
 (``benchmarks/plan_curves.py``; ``docs/studies.md``, "Rows that teach more than names"). The range around it
 is meant to hold eight of ten single releases: it comes from the errors on corpora that the regression had not seen.
 """
 
 import math
+import operator
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -16,6 +17,7 @@ from adept.mechanisms.policy import NAMES_ALONE, PLAN_CURVES, RANGE_DEVIATIONS, 
 
 REWRITE, SYNTHESIZE = "rewrite", "synthesize"
 REHEARSED_EPSILON = 8.0
+ENOUGH_TEXTS = 4  # texts of each label to learn from in a rehearsal, below which it says less
 LEAST_SHARE = 0.01  # least accuracy, and least distance from 1, whose log odds are taken
 MAX_MEASURED_LABELS, MAX_MEASURED_ROWS = 79, 150  # of the cut corpora; rows for each label
 
@@ -61,10 +63,14 @@ class Known:
 
 
 class Curve(NamedTuple):
-    """The weights of ``read_features``, and the deviation of single releases from the curve, in log odds."""
+    """The weights of ``read_features``, and the deviation of single releases from the curve, in log odds.
+
+    ``few_deviation`` is that after a rehearsal with fewer than ENOUGH_TEXTS texts of each label.
+    """
 
     weights: tuple[float, ...]
     deviation: float
+    few_deviation: float
 
 
 def expect_accuracy(command: str, known: Known, *, epsilon: float, rows: float) -> Range:
@@ -72,32 +78,42 @@ def expect_accuracy(command: str, known: Known, *, epsilon: float, rows: float) 
 
     ``epsilon`` is that of a record: for ``synthesize``, that of a person over the largest number of their records.
     """
-    curve = Curve(*PLAN_CURVES[command, known.rehearsal is not None])
+    curve, tried = Curve(*PLAN_CURVES[command, known.rehearsal is not None]), known.rehearsal
     features = read_features(known, epsilon=epsilon, rows=rows)
-    middle = sum(weight * feature for weight, feature in zip(curve.weights, features, strict=True))
-    error = math.hypot(curve.deviation, _measuring_error(known, curve))
+    middle = start_odds(known) + sum(map(operator.mul, curve.weights, features))
+    own = curve.few_deviation if tried and tried.rows < ENOUGH_TEXTS else curve.deviation
+    error = math.hypot(own, _measuring_error(known))
     return Range(*(to_share(middle + sign * RANGE_DEVIATIONS * error) for sign in (-1, 0, 1)))
 
 
+def start_odds(known: Known) -> float:
+    """Return the log odds from which a curve starts: those of the rehearsal or, without one, of the nearest name."""
+    return log_odds(known.rehearsal.released) if known.rehearsal else known.names_odds
+
+
 def read_features(known: Known, *, epsilon: float, rows: float) -> tuple[float, ...]:
-    """Return the numbers that a curve weighs: accuracies as log odds; rows, labels and epsilon as logarithms."""
-    each, budget, names = math.log(rows / known.labels), math.log(epsilon), known.names_odds
+    """Return the numbers that a curve weighs: accuracies as log odds; rows and epsilon as logarithms.
+
+    After a rehearsal they are the doublings of its rows and its epsilon, and how far the texts themselves and the
+    nearest name were from its rewrites: the first is what is still to be gained, the second what is to be lost.
+    """
+    each, budget = math.log(rows / known.labels), math.log(epsilon / REHEARSED_EPSILON)
     if (tried := known.rehearsal) is None:
-        return 1.0, names, each, math.log(known.labels), budget, each * budget
-    more = each - math.log(tried.rows)
-    released, original = log_odds(tried.released), log_odds(tried.original)
-    return 1.0, names, released, original, more, budget, more * budget, names * budget, original * budget
+        return 1.0, each, budget
+    more, released = each - math.log(tried.rows), log_odds(tried.released)
+    ahead, behind = max(0.0, log_odds(tried.original) - released), max(0.0, released - known.names_odds)
+    return more, budget, more * budget, ahead, ahead * more, ahead * budget, behind, behind * budget
 
 
-def _measuring_error(known: Known, curve: Curve) -> float:
+def _measuring_error(known: Known) -> float:
     """Return the deviation, in log odds, that comes from measuring on few public texts or on none."""
-    if (tried := known.rehearsal) is not None:
-        odds = log_odds(tried.released)
-        spread = math.exp(odds / 2) + math.exp(-odds / 2)  # 1 / sqrt(p (1 - p))
-        return spread / math.sqrt(tried.texts)
-    if known.names is None:
-        return TYPICAL_NAMES_ERROR * abs(curve.weights[1])
-    return 0.0
+    if known.rehearsal is None and known.names is None:
+        return TYPICAL_NAMES_ERROR
+    texts = known.rehearsal.texts if known.rehearsal else known.names_texts
+    if not texts:
+        return 0.0
+    odds = start_odds(known)
+    return (math.exp(odds / 2) + math.exp(-odds / 2)) / math.sqrt(texts)  # 1 / sqrt(n p (1 - p))
 
 
 def expected_names(labels: int) -> float:
