@@ -48,7 +48,7 @@ from adept.rewriting.rewriter import Rewriter
 from adept.synthesis.synthesizer import Synthesizer
 
 EXAMPLES_PER_LABEL = 2, 5, 8, 20  # rows for each label of a rehearsal
-RIDGE, NAMED_CUTS = 10.0, 30
+RIDGE = 10.0
 LABEL_COUNTS = 3, 6, 6, 8, 12, 20, 40, 79
 ROWS_PER_LABEL = 2, 5, 8, 20, 50, 150
 MAX_ROWS, MAX_SLOW_ROWS, MAX_SYNTHESIZED_ROWS, MAX_TEST = 1000, 400, 600, 400
@@ -209,7 +209,7 @@ class Table:
         sizes = [(point["epsilon"], point["each"] * point["labels"]) for point in self.points]
         self.features = np.array(
             [
-                read_features(known, epsilon=epsilon, rows=rows)
+                read_features(command, known, epsilon=epsilon, rows=rows)
                 for known, (epsilon, rows) in zip(self.known, sizes, strict=True)
             ]
         )
@@ -298,17 +298,17 @@ def fit(places: list[Path]) -> None:
 
 
 def fit_names(directories: list[Path]) -> None:
-    """Print how often the nearest of so many names is right in cut corpora, of which each counts alike."""
-    draw, labels, odds, weights = np.random.default_rng(0), [], [], []
+    """Print how often the nearest name of all labels of a corpus is right, by the number of labels."""
+    labels, odds = [], []
     for directory in directories:
-        made = [found for _ in range(NAMED_CUTS) if (found := cut(directory, draw)) is not None]
-        for _, tested, names in made:
-            test = corpus(tested)
-            labels.append(np.log(len(names)))
-            odds.append(log_odds(share_right(label_by_names(names, test.texts) or [], test)))
-            weights.append(len(made) ** -0.5)
-    slope, start = np.polyfit(labels, odds, 1, w=weights)
-    error = np.sqrt(np.average((np.array(odds) - start - slope * np.array(labels)) ** 2, weights=np.square(weights)))
+        test = corpus(read(directory, "validation"))
+        names = sorted({label for _, label in read(directory, "train")})
+        right = share_right(label_by_names(names, test.texts) or [], test)
+        print(f"{directory.name}: {len(names)} labels, {right:.2f}", file=sys.stderr)
+        labels.append(np.log(len(names)))
+        odds.append(log_odds(right))
+    slope, start = np.polyfit(labels, odds, 1)
+    error = np.std(np.array(odds) - start - slope * np.array(labels))
     print(f"NAMES_ALONE = {start:.2f}, {slope:.2f}; TYPICAL_NAMES_ERROR = {error:.2f}")
 
 

@@ -13,7 +13,7 @@ import operator
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from adept.mechanisms.policy import NAMES_ALONE, PLAN_CURVES, RANGE_DEVIATIONS, TYPICAL_NAMES_ERROR
+from adept.mechanisms.policy import CAUTION_DEVIATIONS, NAMES_ALONE, PLAN_CURVES, RANGE_DEVIATIONS, TYPICAL_NAMES_ERROR
 
 REWRITE, SYNTHESIZE = "rewrite", "synthesize"
 REHEARSED_EPSILON = 8.0
@@ -28,6 +28,7 @@ class Range(NamedTuple):
     low: float
     middle: float
     high: float
+    cautious: float  # somewhat below the middle: what a release must be worth before it is recommended
 
 
 @dataclass(frozen=True)
@@ -79,11 +80,12 @@ def expect_accuracy(command: str, known: Known, *, epsilon: float, rows: float) 
     ``epsilon`` is that of a record: for ``synthesize``, that of a person over the largest number of their records.
     """
     curve, tried = Curve(*PLAN_CURVES[command, known.rehearsal is not None]), known.rehearsal
-    features = read_features(known, epsilon=epsilon, rows=rows)
+    features = read_features(command, known, epsilon=epsilon, rows=rows)
     middle = start_odds(known) + sum(map(operator.mul, curve.weights, features))
     own = curve.few_deviation if tried and tried.rows < ENOUGH_TEXTS else curve.deviation
     error = math.hypot(own, _measuring_error(known))
-    return Range(*(to_share(middle + sign * RANGE_DEVIATIONS * error) for sign in (-1, 0, 1)))
+    low, high = (to_share(middle + sign * RANGE_DEVIATIONS * error) for sign in (-1, 1))
+    return Range(low, to_share(middle), high, to_share(middle - CAUTION_DEVIATIONS * own))
 
 
 def start_odds(known: Known) -> float:
@@ -91,16 +93,18 @@ def start_odds(known: Known) -> float:
     return log_odds(known.rehearsal.released) if known.rehearsal else known.names_odds
 
 
-def read_features(known: Known, *, epsilon: float, rows: float) -> tuple[float, ...]:
+def read_features(command: str, known: Known, *, epsilon: float, rows: float) -> tuple[float, ...]:
     """Return the numbers that a curve weighs: accuracies as log odds; rows and epsilon as logarithms.
 
-    After a rehearsal they are the doublings of its rows and its epsilon, and how far the texts themselves and the
-    nearest name were from its rewrites: the first is what is still to be gained, the second what is to be lost.
+    After a rehearsal, rows count as a multiple of its rows. For ``rewrite``, a curve also weighs how far a classifier
+    of the texts themselves is ahead of one of their rewrites, and how far the nearest name is behind.
     """
     each, budget = math.log(rows / known.labels), math.log(epsilon / REHEARSED_EPSILON)
     if (tried := known.rehearsal) is None:
         return 1.0, each, budget
     more, released = each - math.log(tried.rows), log_odds(tried.released)
+    if command == SYNTHESIZE:
+        return 1.0, more, budget
     ahead, behind = max(0.0, log_odds(tried.original) - released), max(0.0, released - known.names_odds)
     return more, budget, more * budget, ahead, ahead * more, ahead * budget, behind, behind * budget
 
@@ -134,11 +138,11 @@ def to_share(odds: float) -> float:
 
 
 def rows_needed(command: str, known: Known, *, epsilon: float, accuracy: float, most: int) -> int | None:
-    """Return the least number of rows, to two digits, that are expected to reach an accuracy; None above ``most``."""
+    """Return the least number of rows, to two digits, that reach an accuracy with caution; None above ``most``."""
     low, high = known.labels, most
 
     def reached(rows: int) -> bool:
-        return expect_accuracy(command, known, epsilon=epsilon, rows=rows).middle >= accuracy
+        return expect_accuracy(command, known, epsilon=epsilon, rows=rows).cautious >= accuracy
 
     if not reached(high):
         return None

@@ -94,16 +94,17 @@ TEXTS_PER_CODEWORD = 4  # smallest mean number of public texts for a codeword, i
 # More rows than records
 ROWS_PER_RECORD, MANY_ROWS = 4, 16_000  # that are written by default: rows for each record, up to MANY_ROWS
 # Rows that teach more than names
-NAMES_ALONE = 2.06, -0.67  # log odds of the nearest name: start, and slope by the logarithm of the number of labels
-TYPICAL_NAMES_ERROR = 0.88  # standard deviation of these log odds among corpora
+NAMES_ALONE = 0.87, -0.25  # log odds of the nearest name: start, and slope by the logarithm of the number of labels
+TYPICAL_NAMES_ERROR = 0.6  # standard deviation of these log odds among corpora
 RANGE_DEVIATIONS = 1.28  # standard deviations on either side that hold eight of ten releases
+CAUTION_DEVIATIONS = 0.2  # below the middle, that must still be worth a release: a wrong "worth it" costs most
 # By command, and True after a rehearsal: the weights of curves.read_features, and the deviation of single releases in
 # log odds, after a rehearsal with enough texts and with few
 PLAN_CURVES = {
-    ("rewrite", False): ((0.245, 0.314, 0.42), 0.98, 0.98),
-    ("rewrite", True): ((0.088, 0.234, 0.03, 0.257, 0.387, 0.518, -0.046, 0.136), 0.33, 0.56),
-    ("synthesize", False): ((0.161, 0.328, 0.262), 0.92, 0.92),
-    ("synthesize", True): ((0.106, 0.058, 0.108, -0.023, 0.013, 0.128, 0.076, 0.062), 0.49, 0.72),
+    ("rewrite", False): ((0.29, 0.311, 0.417), 0.95, 0.95),
+    ("rewrite", True): ((0.129, 0.272, -0.016, 0.254, 0.352, 0.508, -0.078, 0.127), 0.38, 0.54),
+    ("synthesize", False): ((0.013, 0.5, 0.376), 0.95, 0.95),
+    ("synthesize", True): ((0.07, 0.133, 0.217), 0.44, 0.62),
 }
 WORTH_MARGIN = 0.03  # least difference to the best record-free row that is worth a release
 

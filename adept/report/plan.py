@@ -31,6 +31,7 @@ from adept.mechanisms.curves import (
 from adept.mechanisms.odds import CANDIDATES, risk
 from adept.mechanisms.policy import WORTH_MARGIN
 from adept.models.saved_model import Autoencoder
+from adept.models.sentence_encoder import SentenceEncoder
 from adept.models.tokenizer import Tokenizer
 from adept.rewriting.loading import best_exact
 from adept.rewriting.rewriter import Rewriter
@@ -41,6 +42,7 @@ REPLACED = 2  # counts of synthesize that the replacement of one record moves
 MAX_ROWS = 10**6  # of a file, up to which a plan looks for the rows that would be worth it
 REHEARSALS = 3  # releases of the public texts
 MAX_REHEARSED_LABELS = 300  # more take minutes
+MAX_WORD_TOKENS = 2  # of an English word in a label's name
 WORTH, NOT_WORTH, TOO_CLOSE = "worth it", "not worth it", "too close to call"
 PUBLIC_ROWS = "what you type here counts as public: give a round number known without the file"
 HEADINGS = [
@@ -76,7 +78,7 @@ class Offer:
     @property
     def cells(self) -> list[str]:
         """The cells of the offer's line below HEADINGS."""
-        low, middle, high = self.expected
+        low, middle, high, _ = self.expected
         return [
             f"adept {self.command}",
             f"{self.epsilon:g}",
@@ -147,7 +149,7 @@ def make_plan(
         advice = ["Do not release for a classifier: every text has the same label, so there is nothing to learn."]
         return Plan(count, rows, most, [], advice=advice)
     public = PublicTexts.of(examples, test, labels=count)
-    english = reads_as_english([*spell_names(labels), *(public.read.texts if public else ())])
+    english = reads_as_english(public.read.texts) if public else _are_english_names(labels)
     notes = _label_notes(labels, said) + _setting_notes(count, rows, packaged=is_packaged)
     free = measure_free_rows(labels, public, said, has_examples=examples is not None) if public else []
     if not english:
@@ -160,6 +162,13 @@ def make_plan(
     ]
     advice = _advise(offers, known, _describe_floor(best, examples), best.accuracy, most)
     return Plan(count, rows, most, free, offers, notes, advice)
+
+
+def _are_english_names(labels: Sequence[str]) -> bool:
+    """Return True unless most words of the names have letters or tokens that English words seldom have."""
+    encoder, words = SentenceEncoder.load(), " ".join(spell_names(labels)).split()
+    usual = [word for word in words if word.isascii() and encoder.count_tokens(word) <= MAX_WORD_TOKENS]
+    return 2 * len(usual) >= len(words)
 
 
 def rehearse(
@@ -230,8 +239,14 @@ def _offer(command: str, epsilon: float, known: Known, best: FreeRow, rows: int,
     added = expected.middle - best.accuracy
     person = epsilon * (most if command == REWRITE else 1)
     attacked = epsilon * REPLACED if command == SYNTHESIZE else epsilon
-    verdict = WORTH if added >= WORTH_MARGIN else NOT_WORTH if added <= -WORTH_MARGIN else TOO_CLOSE
-    return Offer(command, epsilon, person, risk(attacked), expected, added, verdict)
+    return Offer(command, epsilon, person, risk(attacked), expected, added, judge(expected, best.accuracy))
+
+
+def judge(expected: Range, floor: float) -> str:
+    """Return the verdict on an expected accuracy beside the best free row."""
+    if expected.cautious - floor >= WORTH_MARGIN:
+        return WORTH
+    return NOT_WORTH if expected.middle - floor <= -WORTH_MARGIN else TOO_CLOSE
 
 
 def _spend(command: str, epsilon: float, most: int) -> float:
@@ -267,7 +282,7 @@ def _recommend(worth: list[Offer], most: int) -> list[str]:
     lines = []
     for command, need in needs.items():
         if own := next((offer for offer in worth if offer.command == command), None):
-            low, middle, high = own.expected
+            low, middle, high, _ = own.expected
             lines.append(
                 f"{need}: adept {command} input=FILE output=FILE epsilon={own.epsilon:g} label_set=[...]{persons}, with an "
                 f"expected accuracy of {middle:.2f} ({low:.2f} to {high:.2f})"

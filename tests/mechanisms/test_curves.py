@@ -37,8 +37,8 @@ def test_more_rows_and_larger_budgets_are_never_expected_to_be_worth_less(comman
 @COMMANDS
 def test_ranges_are_widest_where_nothing_was_measured_and_narrow_with_more_public_texts(command: str) -> None:
     def width(known: Known) -> float:
-        low, middle, high = expect_accuracy(command, known, epsilon=4.0, rows=120)
-        assert low < middle < high
+        low, middle, high, cautious = expect_accuracy(command, known, epsilon=4.0, rows=120)
+        assert low < cautious < middle < high
         return high - low
 
     blind, measured = width(Known(6)), width(Known(6, expected_names(6)))
@@ -55,7 +55,7 @@ def test_the_rows_that_reach_an_accuracy_reach_it_and_fewer_do_not(command: str)
     known = Known(6, 0.62, 48, DESK)
 
     def expected(rows: int) -> float:
-        return expect_accuracy(command, known, epsilon=8.0, rows=rows).middle
+        return expect_accuracy(command, known, epsilon=8.0, rows=rows).cautious
 
     wanted = expected(700)
     found = rows_needed(command, known, epsilon=8.0, accuracy=wanted, most=10**6)
