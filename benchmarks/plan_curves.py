@@ -39,7 +39,7 @@ from adept.mechanisms.curves import (
     start_odds,
     to_share,
 )
-from adept.mechanisms.policy import RANGE_DEVIATIONS, WORTH_MARGIN
+from adept.mechanisms.policy import CAUTION_DEVIATIONS, RANGE_DEVIATIONS, WORTH_MARGIN
 from adept.models.saved_model import Autoencoder
 from adept.models.sentences.meanings import words_of
 from adept.models.tokenizer import Tokenizer
@@ -248,8 +248,9 @@ class Table:
         for row in np.flatnonzero(chosen).tolist():
             known, point, odds = self.known[row], self.points[row], float(self.starts[row] + expected[row])
             floor = max(known.names or 0.0, point["majority"], known.rehearsal.original if known.rehearsal else 0.0)
-            gains = to_share(odds) - floor, point["accuracy"] - floor
-            verdict, truth = (int(np.sign(gain)) * (abs(gain) >= WORTH_MARGIN) for gain in gains)
+            cautious, gain = to_share(odds - CAUTION_DEVIATIONS * deviation) - floor, point["accuracy"] - floor
+            verdict = 1 if cautious >= WORTH_MARGIN else -1 if to_share(odds) - floor <= -WORTH_MARGIN else 0
+            truth = int(np.sign(gain)) * (abs(gain) >= WORTH_MARGIN)
             low, high = (to_share(odds + sign * RANGE_DEVIATIONS * deviation) for sign in (-1, 1))
             inside = abs(self.odds[row] - expected[row]) <= RANGE_DEVIATIONS * deviation
             figures = verdict == truth, verdict == 1 > truth, verdict == 0, high - low, inside

@@ -55,13 +55,17 @@ class FileNames:
 
     def __post_init__(self) -> None:
         super().__post_init__()  # type: ignore[misc]  # of the options beside these
+        if not self.output:
+            self.check_dry_run()
+            raise ConfigurationError("output must be given, got nothing: add output=...")
+
+    def check_dry_run(self) -> None:
+        """Raise ConfigurationError for a dry run without an epsilon, which compared budgets in version 0.2.0."""
         own = getattr(getattr(self, "mechanism", None), "epsilon", None)
         if getattr(self, "dry_run", False) and getattr(self, "epsilon", None) is None and own is None:
             raise ConfigurationError(
                 "epsilon must be given for a dry run, got nothing: adept plan label_set=[A,B] expected_rows=N compares budgets"
             )
-        if not self.output:
-            raise ConfigurationError("output must be given, got nothing: add output=...")
 
 
 @dataclass

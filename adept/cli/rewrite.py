@@ -43,6 +43,7 @@ TEXT_ENDINGS = ".txt", ".txt.gz"  # of outputs that hold no labels
 
 def main(config: RewriteConfig) -> None:
     """Rewrite a file, and print which files were written and which guarantee holds."""
+    config.check_dry_run()
     config.label_set = list(read_label_set(config.label_set))
     inputs = Inputs.of(config.input, config)
     public = _public_texts(config, inputs)

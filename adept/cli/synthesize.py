@@ -23,6 +23,7 @@ from adept.synthesis.synthesizer import Synthesizer, share_standing_out
 
 def main(config: SynthesizeConfig) -> None:
     """Write synthetic records, and print which files were written and which guarantee holds."""
+    config.check_dry_run()
     config.label_set = list(read_label_set(config.label_set))
     inputs = Inputs.of(config.input, config)
     statement = run(config, inputs)

@@ -4,6 +4,8 @@ import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
+from statistics import fmean
 
 import numpy as np
 
@@ -13,7 +15,8 @@ from adept.evaluation.label_names import spell_names
 from adept.evaluation.record_free import COMMONEST_LABEL, EXAMPLES, NEAREST_NAME
 from adept.models.sentence_encoder import SentenceEncoder
 
-FOLDS = 5  # parts of the examples, of which each is a test once
+FOLDS = 10  # parts of the examples, of which each is a test once if they are few
+MAX_JUDGED = 600  # texts, about, that are judged without a test
 MAX_CELLS = 1 << 18  # examples times labels that are learned from: more take minutes
 MAX_TESTED = 5_000  # texts of a test
 
@@ -46,10 +49,16 @@ class PublicTexts:
             _thin(given, MAX_CELLS // labels), None if examples is None or test is None else _thin(test, MAX_TESTED)
         )
 
-    @property
+    @cached_property
+    def places(self) -> list[int]:
+        """The rows that are judged without a test: those of as many folds as hold about MAX_JUDGED texts."""
+        folds = max(1, min(FOLDS, round(FOLDS * MAX_JUDGED / len(self.read))))
+        return [row for row, fold in enumerate(deal(self.read.labels or [])) if fold < folds]
+
+    @cached_property
     def judged(self) -> Corpus:
         """The texts whose labels are guessed."""
-        return self.test or self.read
+        return self.test or self.read.take(self.places)
 
     @property
     def rows(self) -> float:
@@ -58,9 +67,11 @@ class PublicTexts:
         return share * len(self.read) / max(1, len(set(self.read.labels or [])))
 
     def measure(self, train: Corpus, *, epsilon: float = math.inf) -> float | None:
-        """Return the accuracy of a classifier of ``train`` (``guess_labels``); None if it cannot be measured."""
-        guessed = guess_labels(train, self.test, read=self.read, epsilon=epsilon)
-        return None if guessed is None else share_right(guessed, self.judged)
+        """Return the accuracy of a classifier of ``train`` (as for ``find_hits``); None if it cannot be measured."""
+        if self.test is not None:
+            return share_right(predict(train, self.test.texts, classifier=TEXT, epsilon=epsilon), self.test)
+        hits = find_hits(train, self.read, self.places, epsilon=epsilon)
+        return None if hits is None else fmean(hits)
 
 
 def measure_free_rows(
@@ -98,29 +109,25 @@ def label_by_meaning(
     return [labels[named[place]] for place in nearest.tolist()]
 
 
-def guess_labels(train: Corpus, test: Corpus | None, *, read: Corpus, epsilon: float = math.inf) -> list[str] | None:
-    """Return the labels that a classifier of ``train`` gives to the texts of ``test``.
+def find_hits(train: Corpus, read: Corpus, rows: Sequence[int], *, epsilon: float = math.inf) -> list[bool] | None:
+    """Return for each of the given rows True if a classifier of the other folds finds its label.
 
-    Without a test, the rows of ``train`` stand for those of ``read``, and each text of ``read`` gets its label from
-    a classifier of the rows in other folds; the result is None if a label has a single row.
+    The result is None if a label has a single row.
 
     Args:
-        train: texts to learn from: ``read`` itself, or a rewrite of each of its texts.
+        train: texts to learn from, row by row: ``read`` itself, or a rewrite of each of its texts.
+        rows: the rows to judge, which are all rows of some folds.
         epsilon: of each text of ``train``; infinite for original text.
     """
-    if test is not None:
-        return predict(train, test.texts, classifier=TEXT, epsilon=epsilon)
     labels = read.labels or []
     if len(labels) < 2 or min(Counter(labels).values()) < 2:
         return None
-    fold, guessed = deal(labels), [""] * len(labels)
-    for part in sorted(set(fold)):
+    fold, hits = deal(labels), {}
+    for part in sorted({fold[row] for row in rows}):
         inside, outside = ([row for row, own in enumerate(fold) if (own == part) is held] for held in (False, True))
-        texts = [read.texts[row] for row in outside]
-        found = predict(train.take(inside), texts, classifier=TEXT, epsilon=epsilon)
-        for row, label in zip(outside, found, strict=True):
-            guessed[row] = label
-    return guessed
+        found = predict(train.take(inside), read.take(outside).texts, classifier=TEXT, epsilon=epsilon)
+        hits |= {row: label == labels[row] for row, label in zip(outside, found, strict=True)}
+    return [hits[row] for row in rows]
 
 
 def deal(labels: Sequence[str]) -> list[int]:

@@ -1,11 +1,12 @@
 """Curves that say how accurate a classifier is expected to be that learns from one release.
 
-No private record is read. A curve knows the command, its epsilon, the numbers of rows and labels, and what was measured
-on public texts: how often the nearest label name is right, a classifier of public examples, and one of their
-rewrites at epsilon REHEARSED_EPSILON (a *rehearsal*). Its weights (``policy.PLAN_CURVES``) are a linear
-regression of the log odds of the classifier "text" over those of the rehearsal or the nearest name, fitted to releases of cut corpora
-(``benchmarks/plan_curves.py``; ``docs/studies.md``, "Rows that teach more than names"). The range around it
-is meant to hold eight of ten single releases: it comes from the errors on corpora that the regression had not seen.
+No private record is read. A curve knows the command, its epsilon, the numbers of rows and labels, and what was
+measured on public texts: how often the nearest label name is right, a classifier of public examples, and a
+classifier of their rewrites at epsilon REHEARSED_EPSILON (a *rehearsal*). Its weights (``policy.PLAN_CURVES``)
+are a linear regression of the log odds of the classifier "text" over those of the rehearsal or, without one,
+of the nearest name. They were fitted to releases of cut corpora (``benchmarks/plan_curves.py``;
+``docs/studies.md``, "Rows that teach more than names"). The range around a curve is meant to hold eight of ten
+single releases: it comes from the errors on corpora that the regression had not seen.
 """
 
 import math
@@ -39,6 +40,13 @@ class Rehearsal:
     original: float  # of a classifier of the texts themselves
     rows: float  # of each label
     texts: int  # on which both were measured
+
+    @property
+    def odds(self) -> tuple[float, float]:
+        """Log odds of both accuracies, of which none can be told from one that differs by half a text."""
+        half = 0.5 / (self.texts + 1)
+        released, original = (half + share * (1 - 2 * half) for share in (self.released, self.original))
+        return log_odds(released), log_odds(original)
 
 
 @dataclass(frozen=True)
@@ -84,13 +92,14 @@ def expect_accuracy(command: str, known: Known, *, epsilon: float, rows: float) 
     middle = start_odds(known) + sum(map(operator.mul, curve.weights, features))
     own = curve.few_deviation if tried and tried.rows < ENOUGH_TEXTS else curve.deviation
     error = math.hypot(own, _measuring_error(known))
+    doubt = error if known.rehearsal or known.names is not None else own  # of names: the free row has it, too
     low, high = (to_share(middle + sign * RANGE_DEVIATIONS * error) for sign in (-1, 1))
-    return Range(low, to_share(middle), high, to_share(middle - CAUTION_DEVIATIONS * own))
+    return Range(low, to_share(middle), high, to_share(middle - CAUTION_DEVIATIONS * doubt))
 
 
 def start_odds(known: Known) -> float:
     """Return the log odds from which a curve starts: those of the rehearsal or, without one, of the nearest name."""
-    return log_odds(known.rehearsal.released) if known.rehearsal else known.names_odds
+    return known.rehearsal.odds[0] if known.rehearsal else known.names_odds
 
 
 def read_features(command: str, known: Known, *, epsilon: float, rows: float) -> tuple[float, ...]:
@@ -102,10 +111,10 @@ def read_features(command: str, known: Known, *, epsilon: float, rows: float) ->
     each, budget = math.log(rows / known.labels), math.log(epsilon / REHEARSED_EPSILON)
     if (tried := known.rehearsal) is None:
         return 1.0, each, budget
-    more, released = each - math.log(tried.rows), log_odds(tried.released)
+    more, (released, original) = each - math.log(tried.rows), tried.odds
     if command == SYNTHESIZE:
         return 1.0, more, budget
-    ahead, behind = max(0.0, log_odds(tried.original) - released), max(0.0, released - known.names_odds)
+    ahead, behind = max(0.0, original - released), max(0.0, released - known.names_odds)
     return more, budget, more * budget, ahead, ahead * more, ahead * budget, behind, behind * budget
 
 

@@ -40,7 +40,7 @@ BUDGETS = {REWRITE: (4.0, 8.0, 12.0, 16.0), SYNTHESIZE: (1.0, 2.0, 4.0)}  # in n
 ADVISED = {REWRITE: 8.0, SYNTHESIZE: 2.0}  # budgets for which a plan names the rows that would be worth it
 REPLACED = 2  # counts of synthesize that the replacement of one record moves
 MAX_ROWS = 10**6  # of a file, up to which a plan looks for the rows that would be worth it
-REHEARSALS = 3  # releases of the public texts
+REHEARSALS, MANY_TEXTS = 3, 300  # releases of the public texts, of which there is one if they are many
 MAX_REHEARSED_LABELS = 300  # more take minutes
 MAX_WORD_TOKENS = 2  # of an English word in a label's name
 WORTH, NOT_WORTH, TOO_CLOSE = "worth it", "not worth it", "too close to call"
@@ -181,7 +181,7 @@ def rehearse(
     mechanism = best_exact(model[0], epsilon=REHEARSED_EPSILON)(epsilon=REHEARSED_EPSILON)
     writer = Rewriter(*model, mechanism=mechanism).by_label(about, label_set=labels)
     found = []
-    for _ in range(REHEARSALS):
+    for _ in range(REHEARSALS if len(public.read) < MANY_TEXTS else 1):
         texts = [text for text, _ in writer.rewrite_pairs(public.read.texts, public.read.labels)]
         found.append(public.measure(Corpus(texts, public.read.labels), epsilon=REHEARSED_EPSILON) or 0.0)
     return Rehearsal(fmean(found), original, public.rows, len(public.judged))

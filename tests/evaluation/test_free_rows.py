@@ -3,7 +3,7 @@
 import pytest
 
 from adept.data.corpus import Corpus
-from adept.evaluation.free_rows import FOLDS, MAX_TESTED, PublicTexts, deal, guess_labels, measure_free_rows
+from adept.evaluation.free_rows import FOLDS, MAX_JUDGED, MAX_TESTED, PublicTexts, deal, find_hits, measure_free_rows
 from adept.evaluation.record_free import COMMONEST_LABEL, EXAMPLES, NEAREST_NAME
 
 LABELS = ["refund", "opening_hours"]
@@ -36,13 +36,20 @@ def test_no_example_is_judged_by_a_classifier_that_learned_it() -> None:
     """Labels drawn by chance can be learned by heart only: a leak of the judged text gives nearly all of them."""
     texts = [f"word{number} thing{number * 7}" for number in range(60)]
     labels = [LABELS[number * number * 13 % 7 % 2] for number in range(60)]
-    guessed = guess_labels(Corpus(texts, labels), None, read=Corpus(texts, labels))
-    assert guessed is not None
-    assert sum(one == other for one, other in zip(guessed, labels, strict=True)) < 48
-    assert (
-        guess_labels(Corpus(["a", "b", "c"], ["x", "x", "y"]), None, read=Corpus(["a", "b", "c"], ["x", "x", "y"]))
-        is None
-    )
+    hits = find_hits(Corpus(texts, labels), Corpus(texts, labels), range(60))
+    assert hits is not None
+    assert sum(hits) < 48
+    single = Corpus(["a", "b", "c"], ["x", "x", "y"])
+    assert find_hits(single, single, range(3)) is None
+
+
+def test_of_many_examples_only_some_folds_are_judged() -> None:
+    many = Corpus([f"x{row}" for row in range(4 * MAX_JUDGED)], ["a", "b"] * (2 * MAX_JUDGED))
+    found = PublicTexts.of(many, None, labels=2)
+    assert found is not None
+    assert 0.8 * MAX_JUDGED <= len(found.judged) <= 1.4 * MAX_JUDGED
+    assert found.judged.texts == [many.texts[row] for row in found.places]
+    assert found.rows == pytest.approx(0.9 * 2 * MAX_JUDGED)
 
 
 def test_each_labels_examples_are_dealt_to_all_folds() -> None:

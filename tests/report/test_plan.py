@@ -51,14 +51,18 @@ def test_verdicts_compare_with_the_best_free_row_and_keep_a_margin() -> None:
     assert verdict(0.6 - WORTH_MARGIN - 1e-9, 0.5) == NOT_WORTH
 
 
-def test_rows_that_would_change_a_verdict_are_named(expected: dict[str, float], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_rows_that_would_change_a_verdict_are_named(
+    expected: dict[str, float], monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(plans, "expected_names", lambda _: 0.5)
     found = planned(11)
     assert found.advice[0] == "Do not release: what is free is worth more, the label with the nearest name (0.50)."
     assert "Rewrite at epsilon 8 is expected to be worth it from about 22 rows on." in found.advice
     assert "No number of rows up to 1,000,000 is expected to make synthesize at epsilon 2 worth it." in found.advice
     worth = planned(100)
-    assert worth.advice[0].startswith("If each row is needed on its own: adept rewrite input=FILE output=FILE epsilon=4 ")
+    assert worth.advice[0].startswith(
+        "If each row is needed on its own: adept rewrite input=FILE output=FILE epsilon=4 "
+    )
     assert not any("Rewrite at epsilon" in line for line in worth.advice)
     persons = planned(100, most=3)
     assert "max_records_per_person=3" in persons.advice[0]
@@ -85,7 +89,9 @@ def test_a_rehearsal_measures_rewrites_of_the_public_texts(topic_run: Path, monk
     assert public is not None
     for written, released in ((lambda texts: texts, 1.0), (lambda texts: ["x"] * len(texts), 0.5)):
         monkeypatch.setattr(
-            plans.Rewriter, "rewrite_pairs", lambda _, texts, labels, w=written: list(zip(w(texts), labels, strict=True))
+            plans.Rewriter,
+            "rewrite_pairs",
+            lambda _, texts, labels, w=written: list(zip(w(texts), labels, strict=True)),
         )
         found = rehearse(loaded, LABELS, public, {})
         assert found is not None
