@@ -17,6 +17,7 @@ from adept.release.ledger.default import find_key
 from adept.release.records.inputs import Inputs
 from adept.release.statement.statement import CentralStatement
 from adept.rewriting.expectation import PLAN, first_texts
+from adept.rewriting.loading import is_packaged
 from adept.synthesis.prior import spell_label_set
 from adept.synthesis.synthesizer import Synthesizer, share_standing_out
 
@@ -50,7 +51,8 @@ def run(config: SynthesizeConfig, inputs: Inputs) -> CentralStatement:
         accept_private_model=config.accept_private_model,
     )
     places = synthesizer, config.input, config.output
-    for line in [*([PLAN] if config.label_set and config.labels != "drop" else []), *_share_lines(config, synthesizer)]:
+    planned = config.label_set and config.labels != "drop" and is_packaged(synthesizer.model.files)
+    for line in [*([PLAN] if planned else []), *_share_lines(config, synthesizer)]:
         warn(line)
 
     def tell(notes: TallyNotes) -> None:

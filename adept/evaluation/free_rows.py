@@ -122,7 +122,7 @@ def find_hits(train: Corpus, read: Corpus, rows: Sequence[int], *, epsilon: floa
     labels = read.labels or []
     if len(labels) < 2 or min(Counter(labels).values()) < 2:
         return None
-    fold, hits = deal(labels), {}
+    fold, hits = deal(labels), dict[int, bool]()
     for part in sorted({fold[row] for row in rows}):
         inside, outside = ([row for row, own in enumerate(fold) if (own == part) is held] for held in (False, True))
         found = predict(train.take(inside), read.take(outside).texts, classifier=TEXT, epsilon=epsilon)

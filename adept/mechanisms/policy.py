@@ -98,9 +98,7 @@ NAMES_ALONE = 0.87, -0.25  # log odds of the nearest name: start, and slope by t
 TYPICAL_NAMES_ERROR = 0.6  # standard deviation of these log odds among corpora
 RANGE_DEVIATIONS = 1.28  # standard deviations on either side that hold eight of ten releases
 CAUTION_DEVIATIONS = 0.43  # below the middle, where two of three releases are above: they must be worth a release
-# By command, and True after a rehearsal: the weights of curves.read_features, and the deviation of single releases in
-# log odds, after a rehearsal with enough texts and with few
-PLAN_CURVES = {
+PLAN_CURVES = {  # by command, and True after a rehearsal; curves.Curve has the weights and two deviations
     ("rewrite", False): ((0.166, 0.362, 0.524), 0.85, 0.85),
     ("rewrite", True): ((0.165, 0.259, 0.004, 0.313, 0.249, 0.461, -0.065, 0.188), 0.41, 0.53),
     ("synthesize", False): ((-0.161, 0.576, 0.553), 0.95, 0.95),

@@ -158,10 +158,10 @@ def enough_epsilon(writer: Rewriter) -> int | None:
 
 
 def floor_lines(writer: Rewriter) -> list[str]:
-    """Return a sentence on what a classifier learns from public examples or label names alone."""
+    """Return a sentence on what a classifier learns from public examples or label names alone, or []."""
     examples = sum(map(len, writer.model.label_examples.values()))
     if not examples:
-        return [PLAN]
+        return [PLAN] if is_packaged(writer.model.files) else []
     return [
         f"a classifier of the model's {examples} labelled examples alone can be better than one of the rewrites: "
         "adept evaluate train=[OUTPUT,EXAMPLES] test=FILE says what the rewrites add"

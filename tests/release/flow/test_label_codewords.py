@@ -23,6 +23,7 @@ from adept.release.records.columns import ReleaseOptions
 from adept.release.statement import verify as verify_statement
 from adept.release.statement.statement import restate
 from adept.release.statement.verify import Refused, statement_sha256
+from adept.rewriting import expectation
 from adept.rewriting.expectation import (
     BY_LABEL,
     NO_LABEL_SET,
@@ -138,6 +139,8 @@ def test_a_line_says_what_is_free_and_that_a_plan_measures_it(loaded: Any, monke
     monkeypatch.setattr(loaded[0], "label_examples", {})
     rewriter, _ = open_release(ReleaseRequest(epsilon=2.0, labels="copy", label_codewords="off"))
     by_label = rewriter.by_label(label_set=broad.NAMES)
+    assert floor_lines(by_label) == []
+    monkeypatch.setattr(expectation, "is_packaged", lambda _: True)
     assert floor_lines(by_label) == [PLAN]
     monkeypatch.setattr(loaded[0], "label_examples", {"X17": ["is there a taxi", "a taxi"]})
     [line] = floor_lines(by_label)
