@@ -112,7 +112,7 @@ def label_by_meaning(
 def find_hits(train: Corpus, read: Corpus, rows: Sequence[int], *, epsilon: float = math.inf) -> list[bool] | None:
     """Return for each of the given rows True if a classifier of the other folds finds its label.
 
-    The result is None if a label has a single row.
+    The result is None if labels have fewer than two rows on average.
 
     Args:
         train: texts to learn from, row by row: ``read`` itself, or a rewrite of each of its texts.
@@ -120,7 +120,7 @@ def find_hits(train: Corpus, read: Corpus, rows: Sequence[int], *, epsilon: floa
         epsilon: of each text of ``train``; infinite for original text.
     """
     labels = read.labels or []
-    if len(labels) < 2 or min(Counter(labels).values()) < 2:
+    if len(labels) < 2 * len(set(labels)):
         return None
     fold, hits = deal(labels), dict[int, bool]()
     for part in sorted({fold[row] for row in rows}):
@@ -141,10 +141,15 @@ def deal(labels: Sequence[str]) -> list[int]:
 
 
 def _thin(corpus: Corpus, most: int) -> Corpus:
-    """Return at most ``most`` records, spread over the corpus."""
+    """Return at most ``most`` records: the first ones of each label, and as many of each as possible."""
     if len(corpus) <= most:
         return corpus
-    return corpus.take(np.linspace(0, len(corpus) - 1, max(2, most)).round().astype(int).tolist())
+    seen: Counter[str] = Counter()
+    turns = []
+    for label in corpus.labels or []:
+        turns.append(seen[label])
+        seen[label] += 1
+    return corpus.take(sorted(np.argsort(turns, kind="stable")[:most].tolist()))
 
 
 def share_right(guessed: Sequence[str], judged: Corpus) -> float:

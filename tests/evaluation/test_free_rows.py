@@ -64,6 +64,10 @@ def test_many_public_texts_are_thinned() -> None:
     assert found is not None
     assert found.test is not None
     assert len(found.test) == MAX_TESTED
+    assert set(found.test.labels or []) == {"a", "b"}
+    skewed = PublicTexts.of(Corpus(["x"] * 9000, ["a"] * 8996 + ["b"] * 4), None, labels=200)
+    assert skewed is not None
+    assert (skewed.read.labels or []).count("b") == 4
     assert len(found.read) < len(many)
 
 
