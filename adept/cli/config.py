@@ -368,7 +368,8 @@ class EvaluateConfig(ReadingOptions):
     """File of texts with labels, such as a rewritten file. A classifier is trained on this file to
     predict the label of a text. If you give several files [A,B], the classifier is trained on all
     of them together. To show what each file contributes, further classifiers are trained, each
-    without one of the files."""
+    without one of the files. Beside a release, a file without a privacy statement counts as public
+    examples."""
     test: str = REQUIRED
     """File of original texts on which the classifier is tested."""
     reference: str | None = None
@@ -376,7 +377,8 @@ class EvaluateConfig(ReadingOptions):
     classifier is trained on these original records, and its accuracy is shown."""
     examples: str | None = None
     """File of public examples with labels. For comparison, another classifier is trained on these
-    examples alone, and its accuracy is shown."""
+    examples alone. With classifier=text, one more classifier learns from the training files and the
+    examples together."""
     classifier: str = "text"
     """The classifier: text (words and word pairs beside a sentence encoder's vector, in one logistic
     regression that takes seconds) | tfidf (the classifier of version 0.2.0: words and a lexicon of

@@ -26,6 +26,7 @@ from adept.evaluation.record_free import (
     describe_variation,
     measure_references,
 )
+from adept.evaluation.text_classifier import weigh_name
 from adept.models.untrusted_files import read_json
 from adept.release.flow.publication import STATEMENT
 
@@ -46,8 +47,7 @@ class TrainingFile:
     @property
     def epsilon(self) -> float:
         """The budget of a record; infinite for a file without a statement."""
-        epsilon = self.stated.get("epsilon")
-        return float(epsilon) if isinstance(epsilon, int | float) and epsilon >= 0 else math.inf
+        return _epsilon(self.stated)
 
     @property
     def samples(self) -> int:
@@ -68,6 +68,9 @@ def main(config: EvaluateConfig) -> None:
     ]
     shown = {name: other for name, other in found.others.items() if name != COMMONEST_LABEL}
     rows += [(COMPARED.get(name, name), f"accuracy {_figure(other.accuracy)}") for name, other in shown.items()]
+    if config.classifier == TEXT and NEAREST_NAME in found.others:
+        weight = weigh_name(min(_epsilon(_stated(name)) for name in _names(config.train)))
+        rows.append(("names of labels", f"each counts as {weight:.3g} records of its label"))
     added = _compare_all(found)
     rows += [(title, f"{_figure(gain.gain, sign='+')}, above {TITLES[gain.name]}") for title, gain in added.items()]
     verdicts = [gain.verdict for gain in added.values()]
@@ -181,6 +184,11 @@ def _flat(found: Evaluation) -> dict[str, Any]:
     intervals = {name: getattr(found, name) for name in ("accuracy", "macro_f1")}
     fields |= {name: interval.value for name, interval in intervals.items()}
     return fields | {f"{name}_interval": (interval.low, interval.high) for name, interval in intervals.items()}
+
+
+def _epsilon(stated: Stated) -> float:
+    epsilon = stated.get("epsilon")
+    return float(epsilon) if isinstance(epsilon, int | float) and epsilon >= 0 else math.inf
 
 
 def _stated(location: str) -> Stated:

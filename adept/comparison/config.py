@@ -36,7 +36,8 @@ class CompareConfig(Columns):
     original text), identity (rewriting without noise) and random (texts that do not depend on the
     records). The comparison also adds the accuracy that can be reached with the names of the labels
     alone. If the model was adapted to labelled examples, the comparison also adds the accuracy of a
-    classifier that is trained on these examples alone."""
+    classifier that is trained on these examples alone. For each mechanism, it shows what the
+    records add to the best of all that reads no record."""
     epsilons: list[float] = field(default_factory=lambda: [8.0, 32.0, 128.0, 512.0])
     """Values of epsilon that the mechanisms claim. Each value is the budget of a record with its
     label. If labels are copied, it is the budget of the record's text alone."""

@@ -18,6 +18,8 @@ from adept.comparison.config import CompareConfig
 from adept.comparison.plan import ModelKind
 from adept.evaluation.metrics import ConfidenceInterval, Hits
 
+PACKED = ("hits", "majority_hits")  # fields of a row that are not in results.csv
+
 
 @dataclass(frozen=True, kw_only=True)
 class ResultRow:
@@ -62,7 +64,7 @@ class ResultRow:
 
     def columns(self) -> dict[str, Any]:
         """Return the columns of ``results.csv``."""
-        return {name: value for name, value in asdict(self).items() if name not in ("hits", "majority_hits")}
+        return {name: value for name, value in asdict(self).items() if name not in PACKED}
 
 
 @dataclass(frozen=True)

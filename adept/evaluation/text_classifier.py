@@ -30,7 +30,7 @@ from adept.models.sentence_encoder import LENGTH, SentenceEncoder
 
 ENCODER_LENGTH = 2.0  # length of the encoder's vector; the TF-IDF vector has length 1
 STRENGTH, MAX_STRENGTH = 4.0, 0.3  # the strength is STRENGTH / sqrt(rows for each label), at most MAX_STRENGTH
-NGRAM_FACTOR = 5.0  # times as strong if n-grams are read alone
+NGRAM_FACTOR, NOISY_FACTOR = 5.0, 1 / 3  # times as strong: if n-grams are read alone, and if labels are randomised
 KNOWN_TEXTS, MIN_KNOWN_SHARE = 1000, 0.75  # texts whose words are looked up; share of words that the encoder must know
 MANY_TEXTS, MIN_HOLDERS = 2000, 2  # among MANY_TEXTS or more texts, MIN_HOLDERS texts must hold an n-gram
 NAME_NATS, NAME_WEIGHTS = 40.0, (3.0, 20.0)  # a name counts as NAME_NATS / epsilon records, within NAME_WEIGHTS
@@ -94,6 +94,7 @@ class EncoderClassifier:
         weights = np.repeat([weight for _, weight in parts], [len(part) for part, _ in parts])
         self._counts = self._count([place[text] for text in texts], labels, weights)
         strength = choose_strength(rows) * (1 if self._encoder else NGRAM_FACTOR)
+        strength *= NOISY_FACTOR if self._noisy_labels else 1
         self._weights = softmax_regression(self._features, self._counts, strength=strength)
 
     def predict(self, texts: Sequence[str]) -> list[str]:

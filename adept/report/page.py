@@ -20,7 +20,6 @@ from adept.comparison.results import AttackedRelease, AuditVerdict, Example, Res
 from adept.comparison.trust import TrustResults
 from adept.evaluation.record_free import describe_variation
 from adept.mechanisms.guarantee import words
-from adept.plotting import group_rows
 from adept.report import figures
 from adept.report.table import (
     MAJORITY,
@@ -359,17 +358,18 @@ def warn_of_losses(table: ComparisonTable) -> list[str]:
 
 def name_idle_budgets(table: ComparisonTable) -> str:
     """Return a sentence on the budgets at which records add nothing to what is free; "" if there are none."""
-    found = []
+    idle: dict[tuple[str, str], list[str]] = {}
     for curve in table.curves:
-        idle = {epsilon: line for epsilon, line in curve.at.items() if line.above_floor and line.above_floor.low <= 0}
-        for floor, own in group_rows(idle.items(), lambda pair: pair[1].floor or "").items():
-            [free] = {f"{line.accuracy.mean - line.above_floor.mean:.3f}" for _, line in own[:1] if line.above_floor}
-            found.append(f"{curve.title} at {', '.join(f'{epsilon:g}' for epsilon, _ in own)} ({title(floor)}: {free})")
-    if not found:
-        return ""
-    larger = " A larger free encoder may have more." if any("names" in text for text in found) else ""
+        for epsilon, line in curve.at.items():
+            if line.above_floor and line.above_floor.low <= 0:
+                free = f"{title(line.floor or '')}: {line.accuracy.mean - line.above_floor.mean:.3f}"
+                idle.setdefault((curve.title, free), []).append(f"{epsilon:g}")
+    listed = "; ".join(f"{name} at {', '.join(budgets)} ({free})" for (name, free), budgets in idle.items())
+    larger = " A larger free encoder may have more." if "names" in listed else ""
     return (
-        f"These budgets add nothing that can be shown to what is free without any record: {'; '.join(found)}.{larger} "
+        f"These budgets add nothing that can be shown to what is free without any record: {listed}.{larger} "
+        if idle
+        else ""
     )
 
 

@@ -268,6 +268,10 @@ def test_records_that_add_nothing_to_what_is_free_are_said_to_in_the_first_sente
     main(EvaluateConfig(train=untold, test=test, output_dir=str(tmp_path / "out")))
     first, *rest = capsys.readouterr().out.splitlines()
     assert first.endswith(": the records add nothing; the label with the nearest name, which is free, has 1.000")
+    assert any(
+        line.split() == ["names", "of", "labels", "each", "counts", "as", "10", "records", "of", "its", "label"]
+        for line in rest
+    )
     [added] = [line for line in rest if line.startswith("added by the records")]
     assert "+0.000  (95 % interval +0.000 to +0.000), above the label with the nearest name" in added
     assert rest[-1] == "A larger free encoder may have more than ours has from the names of labels."

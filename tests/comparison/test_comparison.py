@@ -13,6 +13,7 @@ from statistics import mean
 from types import SimpleNamespace
 
 import forked
+import numpy as np
 import pytest
 from comparing import compared, unaudited
 from forked import Forked
@@ -22,10 +23,11 @@ from adept.comparison import comparison as comparison_run
 from adept.comparison import rows as cell_module
 from adept.comparison.comparison import Comparison
 from adept.comparison.config import REFERENCES, CompareConfig
-from adept.comparison.results import ResultRow
+from adept.comparison.results import ResultRow, pack_hits, unpack_hits
 from adept.data.corpus import Corpus, DataConfig, load
 from adept.errors import ConfigurationError, DataError
 from adept.evaluation.classifiers import Evaluation
+from adept.evaluation.label_names import label_by_names
 from adept.models import training as model_training
 from adept.models.config import DecodingConfig, ModelConfig, TrainerConfig, TrainingConfig
 from adept.report.page import write
@@ -477,3 +479,18 @@ def test_a_comparison_counts_records_whose_labels_training_lacks_and_texts_that_
         "1 of 3 records of the test split have labels that the train split lacks ('weather')",
         "1 of 3 texts of the test split also occur in the train split, apart from case and spaces",
     ]
+
+
+def test_names_are_compared_by_the_sentence_encoder_and_hits_are_kept(finished: tuple[Path, list[ResultRow]]) -> None:
+    directory, rows = finished
+    splits = Comparison(config(directory)).splits
+    named = label_by_names(sorted(set(splits["train"].labels or [])), splits["test"].texts)
+    right = [a == b for a, b in zip(named or [], splits["test"].labels or [], strict=True)]
+    by_name = {row.mechanism: row for row in rows}
+    direct = by_name["names_directly"]
+    assert (direct.accuracy, direct.hits) == (sum(right) / len(right), pack_hits(np.array(right)))
+    for row in rows:
+        assert unpack_hits(row.hits, row.test_records).mean() == row.accuracy
+    original = by_name["none"]
+    assert unpack_hits(original.majority_hits, original.test_records).mean() == original.majority_accuracy
+    assert "hits" not in (directory / "results.csv").read_text().splitlines()[0]

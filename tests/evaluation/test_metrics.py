@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from sklearn.metrics import accuracy_score, f1_score
 
-from adept.comparison.results import ResultRow
+from adept.comparison.results import PACKED, ResultRow
 from adept.data.corpus import Corpus
 from adept.evaluation import metrics
 from adept.evaluation.metrics import (
@@ -135,7 +135,7 @@ def measured(rewrites: list[str], private: Corpus = PRIVATE) -> dict[str, float 
 
 
 def test_every_column_of_measures_is_one_of_the_table() -> None:
-    names = [field.name for field in fields(ResultRow)]
+    names = [field.name for field in fields(ResultRow) if field.name not in PACKED]
     assert set(measured(PRIVATE.texts)) == set(MEASURES) <= set(names)
     added = [
         "slots",

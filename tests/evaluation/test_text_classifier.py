@@ -48,6 +48,16 @@ def test_many_rows_for_each_label_call_for_a_simpler_classifier() -> None:
     assert [choose_strength(rows) for rows in (1, 20, 160, 1600)] == [0.3, 0.3, 0.3, 0.1]
 
 
+def test_randomised_labels_call_for_a_simpler_classifier(monkeypatch: pytest.MonkeyPatch) -> None:
+    splits = travel.balanced(1500, 10, 400)
+    train, test = splits["train"], splits["test"]
+    rng, names = random.Random(0), sorted(set(train.labels or []))
+    noisy = Corpus(train.texts, [label if rng.random() < 0.2 else rng.choice(names) for label in train.labels or []])
+    simple = evaluate(noisy, test, noisy_labels=True).accuracy.value
+    monkeypatch.setattr(text_classifier, "NOISY_FACTOR", 3.0)
+    assert simple > evaluate(noisy, test, noisy_labels=True).accuracy.value + 0.03
+
+
 def test_the_texts_of_a_record_weigh_as_much_as_one() -> None:
     texts, labels = ["rent a car", "play a song", "rent cars", "songs"], ["car", "music"] * 2
     once, thrice = (

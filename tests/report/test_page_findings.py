@@ -133,3 +133,13 @@ def test_budgets_that_buy_nothing_above_the_names_of_labels_are_listed() -> None
     taught = [*low, made("examples", 0.7, clip=None, content=None, decoder=None)]
     assert page.name_idle_budgets(table(taught)).endswith(": sqrt_n at 8, 64 (labelled public examples alone: 0.700). ")
     assert "0.700 at epsilon 64 (0.000 above labelled public examples alone)" in advice(taught)
+
+
+def test_single_releases_of_a_small_file_are_given_as_a_range() -> None:
+    assert page.warn_of_small_files(table(make_rows())) == []
+    rows = [replace(row, train_records=100, accuracy=row.accuracy + 0.02 * row.seed) for row in make_rows()]
+    [warning] = page.warn_of_small_files(table(rows))
+    assert "with 100 records, another release may have about 0.08 more or less." in warning
+    assert warning.endswith("Here, single releases by sqrt_n have 0.610 to 0.650 at 8, 0.700 to 0.740 at 64.")
+    [once] = page.warn_of_small_files(table([row for row in rows if row.seed == 0]))
+    assert once.endswith("more or less.")
