@@ -17,6 +17,7 @@ from adept.cli.process import (
 )
 
 COMMANDS = {
+    "plan": "say what a release is expected to be worth at each budget, before any private record is read",
     "rewrite": "rewrite a file of utterances privately, and state what is guaranteed",
     "synthesize": "write synthetic text from a whole file, labels included, under a central guarantee",
     "adapt": "adapt a model to your domain with a few hundred public examples, in seconds",

@@ -6,6 +6,7 @@ from typing import Any, ClassVar
 from adept.cli.help import REQUIRED
 from adept.comparison.config import CompareConfig
 from adept.data.corpus import Columns, DataConfig
+from adept.data.labels import USUAL_LABEL_COLUMN
 from adept.data.locations import SPLITS
 from adept.data.reading import ReadingOptions
 from adept.errors import ConfigurationError
@@ -27,6 +28,7 @@ __all__ = ["CompareConfig"]  # beside those below
 NEIGHBOURS = ("add_or_remove", "replace")
 FILE_MEMBERSHIP = "file_membership"
 SYNTHESIZER = "synthesizer"
+MAX_EXPECTED_ROWS = 10**9
 AUTO, EXAMPLES, NAMES = "auto", "examples", "names"  # kinds of lines that a model is adapted to
 HARD_TEXTS = (
     "fares",
@@ -46,8 +48,7 @@ class FileNames:
     input, give -."""
     output: str = ""
     """New file for the released records, or - for standard output. The ending of the file's name
-    determines its format. If the ending is unknown, the output has the format of the input. You
-    must give output, unless you give dry_run=true and no epsilon."""
+    determines its format. If the ending is unknown, the output has the format of the input."""
 
     # --- Interrupted runs, and records that were released before
     resume: bool = False
@@ -55,14 +56,17 @@ class FileNames:
 
     def __post_init__(self) -> None:
         super().__post_init__()  # type: ignore[misc]  # of the options beside these
-        if not (self.output or self.shows_budgets):
+        if not self.output:
+            self.check_dry_run()
             raise ConfigurationError("output must be given, got nothing: add output=...")
 
-    @property
-    def shows_budgets(self) -> bool:
-        """True if this is a dry run without an epsilon, so that it compares several epsilons."""
+    def check_dry_run(self) -> None:
+        """Raise ConfigurationError for a dry run without an epsilon, which compared budgets in version 0.2.0."""
         own = getattr(getattr(self, "mechanism", None), "epsilon", None)
-        return getattr(self, "dry_run", False) and getattr(self, "epsilon", None) is None and own is None
+        if getattr(self, "dry_run", False) and getattr(self, "epsilon", None) is None and own is None:
+            raise ConfigurationError(
+                "epsilon must be given for a dry run, got nothing: adept plan label_set=[A,B] expected_rows=N compares budgets"
+            )
 
 
 @dataclass
@@ -77,8 +81,7 @@ class RewriteConfig(FileNames, ReleaseRequest):
     """Set public to true to declare that anyone may read the texts that you give with expect."""
     dry_run: bool = False
     """Check all options and the file, count the records and describe the release, but release
-    nothing. Without epsilon, show for several values of epsilon how well a record is hidden, and
-    how much of a public text survives in its rewrite."""
+    nothing. To compare several values of epsilon, use adept plan."""
 
 
 @dataclass
@@ -101,11 +104,10 @@ class SynthesizeConfig(FileNames, LedgerOptions, CentralOptions):
     number of topics."""
     dry_run: bool = False
     """Check all options and the file, and print how many rows would be counted, but release
-    nothing. Without epsilon, show for several values of epsilon how well a person is hidden, and
-    how frequent a topic must be to stand out from the noise."""
+    nothing. To compare several values of epsilon, use adept plan."""
     expected_rows: int | None = None
-    """For dry_run=true without epsilon: the number of rows that you expect in the input. With null,
-    the dry run shows its results for 1,000, 10,000 and 100,000 rows."""
+    """Number of rows that you expect in the input: the command then says how frequent a topic must
+    be to stand out from the noise."""
     accept_private_model: bool = False
     """Accept a model that was trained on private text. No epsilon protects the training text."""
 
@@ -402,6 +404,58 @@ class EvaluateConfig(ReadingOptions):
     """Seed of the random choices during training. Only the classifier lstm makes random choices."""
     output_dir: str | None = None
     """A new directory for result.json. With null, the result is only printed."""
+
+
+@dataclass
+class PlanConfig(ReadingOptions):
+    """Configuration of ``adept plan``."""
+
+    # --- What anyone may know
+    expected_rows: int = REQUIRED
+    """Number of rows that you expect in the private file. What you type here counts as public: give
+    a round number known without the file."""
+    label_set: list[str] | None = None
+    """Public list of the labels: either [A,B] or @FILE, a file with one label on each line. With
+    null, the labels are those of the public texts."""
+    label_descriptions: str | None = None
+    """File of public sentences about labels. Each line holds a label and one or more sentences,
+    separated by tabs."""
+    examples: str | None = None
+    """File of public examples with labels, from which a classifier can learn without any private
+    record. Without test, the examples also test what is free."""
+    test: str | None = None
+    """File of public texts with labels, on which it is measured how often label names and examples
+    alone are right."""
+    public: bool = False
+    """Set public to true to declare that anyone may read the examples and the test."""
+    max_records_per_person: int | None = None
+    """Largest number of rows of a person in the private file."""
+    model_dir: str | None = None
+    """Directory of the model that will make the release. With null, this is the model that comes
+    with the package, with which the curves were measured."""
+
+    # --- Columns of the public files
+    text_column: str = "text"
+    """Name of the column that holds the text."""
+    label_column: str = USUAL_LABEL_COLUMN
+    """Name of the column that holds the label."""
+
+    # --- What is written
+    output_dir: str | None = None
+    """A new directory for plan.html and result.json. With null, the plan is only printed."""
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        check_integer(0, MAX_EXPECTED_ROWS, expected_rows=self.expected_rows)
+        if self.max_records_per_person is not None:
+            check_integer(1, MAX_EXPECTED_ROWS, max_records_per_person=self.max_records_per_person)
+        if not (self.label_set or self.examples or self.test):
+            raise ConfigurationError("label_set must be given, got nothing: add label_set=[A,B], or examples=FILE")
+        if (self.examples or self.test) and self.public is not True:
+            raise ConfigurationError(
+                "public must be true with examples or test, got false: a plan is made of public text alone; add public=true if "
+                "anyone may read these files"
+            )
 
 
 @dataclass

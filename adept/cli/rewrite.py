@@ -8,7 +8,6 @@ from dataclasses import replace
 from functools import cache, partial
 from pathlib import Path
 
-from adept.cli.budgets import TEXT_ENDINGS, has_labels, show_rewrite_budgets
 from adept.cli.config import RewriteConfig, SynthesizeConfig
 from adept.cli.console import progress, warn
 from adept.cli.process import Interruptible, show_lines
@@ -30,6 +29,7 @@ from adept.release.records.inputs import Inputs
 from adept.release.statement.statement import PrivacyStatement
 from adept.rewriting.expectation import (
     FIRST_TEXTS,
+    LABELLED,
     MIN_TEXTS,
     expected_lines,
     first_texts,
@@ -40,16 +40,15 @@ from adept.synthesis.synthesizer import Synthesizer
 
 STATEMENT_WIDTH = 100  # characters of a line
 ReleaseConfig = RewriteConfig | SynthesizeConfig
+TEXT_ENDINGS = ".txt", ".txt.gz"  # of outputs that hold no labels
 
 
 def main(config: RewriteConfig) -> None:
     """Rewrite a file, and print which files were written and which guarantee holds."""
+    config.check_dry_run()
     config.label_set = list(read_label_set(config.label_set))
     inputs = Inputs.of(config.input, config)
     public = _public_texts(config, inputs)
-    if config.shows_budgets:
-        show_rewrite_budgets(config, inputs, public)
-        return
     statement = run(config, inputs, public)
     print_lines(config, summary(statement, output=config.output, place=statement_place(config)))
     for line in _warnings(config, statement):
@@ -86,6 +85,12 @@ def run(config: RewriteConfig, inputs: Inputs, public: Corpus | None) -> Privacy
         tell_curator([] if inputs.repeatable else foreign_lines(rewriter, checked.first_texts))
         tell_curator(checked.lines)
     return statement
+
+
+def has_labels(config: RewriteConfig, first: Record) -> bool:
+    """Return True if the output gets labels from the input: copied, or released with the text."""
+    written = config.labels in LABELLED and not config.output.endswith(TEXT_ENDINGS)
+    return written and find_label_column(first, config.label_column) is not None
 
 
 def _column_lines(config: RewriteConfig, records: list[Record]) -> list[str]:

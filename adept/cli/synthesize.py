@@ -2,7 +2,6 @@
 
 from functools import partial
 
-from adept.cli.budgets import show_synthesize_budgets, synthetic_floor
 from adept.cli.config import SynthesizeConfig
 from adept.cli.console import warn
 from adept.cli.rewrite import (
@@ -24,17 +23,17 @@ from adept.release.flow.central import TallyNotes, check_label_set, prepare_synt
 from adept.release.ledger.default import find_key
 from adept.release.records.inputs import Inputs
 from adept.release.statement.statement import CentralStatement
-from adept.rewriting.expectation import first_texts
-from adept.synthesis.synthesizer import Synthesizer
+from adept.rewriting.expectation import PLAN, first_texts
+from adept.rewriting.loading import is_packaged
+from adept.synthesis.prior import spell_label_set
+from adept.synthesis.synthesizer import Synthesizer, share_standing_out
 
 
 def main(config: SynthesizeConfig) -> None:
     """Write synthetic records, and print which files were written and which guarantee holds."""
+    config.check_dry_run()
     config.label_set = list(read_label_set(config.label_set))
     inputs = Inputs.of(config.input, config)
-    if config.shows_budgets:
-        show_synthesize_budgets(config, inputs)
-        return
     statement = run(config, inputs)
     lines = summary(statement, output=config.output, place=statement_place(config))
     if not statement.stands_out:
@@ -59,7 +58,8 @@ def run(config: SynthesizeConfig, inputs: Inputs) -> CentralStatement:
         accept_private_model=config.accept_private_model,
     )
     places = synthesizer, config.input, config.output
-    for line in synthetic_floor(config, synthesizer.model, [config.epsilon]):
+    planned = config.label_set and config.labels != "drop" and is_packaged(synthesizer.model.files)
+    for line in [*([PLAN] if planned else []), *_share_lines(config, synthesizer)]:
         warn(line)
 
     def tell(notes: TallyNotes) -> None:
@@ -74,6 +74,20 @@ def run(config: SynthesizeConfig, inputs: Inputs) -> CentralStatement:
     if inputs.repeatable:  # nothing is released, so the curator may learn of foreign texts
         tell_curator(foreign_lines(synthesizer, first_texts(inputs.records(tolerant=True), config.text_column)))
     return statement
+
+
+def _share_lines(config: SynthesizeConfig, synthesizer: Synthesizer) -> list[str]:
+    """Return a sentence on the share of the expected rows from which a count stands out; [] without expected rows."""
+    rows = config.expected_rows
+    if rows is None:
+        return []
+    labels = len(synthesizer.labels)
+    named = any(spell_label_set(synthesizer.model.sentences, synthesizer.labels))
+    texts = len(synthesizer.model.public_texts)
+    share = share_standing_out(synthesizer.votes, rows, texts=texts, labels=labels, named=named)
+    counted = "a topic with its label" if labels > 1 else "a topic"
+    from_ = "in no case" if share is None else f"from {share:.2%} of the rows on"
+    return [f"of {rows:,} rows, {counted} stands out from the noise {from_}; the rest is guessed from public text"]
 
 
 def summary(statement: CentralStatement, *, output: str, place: str | None) -> list[str]:

@@ -88,7 +88,7 @@ class EncoderClassifier:
         texts = [separate_characters(text) for part, _ in parts for text in part.texts]
         place = {text: index for index, text in enumerate(dict.fromkeys(texts))}
         self._tfidf, counted = count_ngrams([*place], holders=MIN_HOLDERS if len(place) >= MANY_TEXTS else 1)
-        self._encoder = SentenceEncoder.load() if _is_english([*place][:KNOWN_TEXTS]) else None
+        self._encoder = SentenceEncoder.load() if reads_as_english([*place][:KNOWN_TEXTS]) else None
         self._features = self._add_vectors(counted, [*place])
         labels = [label for part, _ in parts for label in part.labels or []]
         weights = np.repeat([weight for _, weight in parts], [len(part) for part, _ in parts])
@@ -125,7 +125,7 @@ def _list_names(labels: Sequence[str]) -> Corpus:
     return Corpus([*named.values()], [*named])
 
 
-def _is_english(texts: Sequence[str]) -> bool:
+def reads_as_english(texts: Sequence[str]) -> bool:
     """Return True if the sentence encoder knows most words of the texts."""
     encoder, words = SentenceEncoder.load(), re.findall(r"[^\W\d_]+", " ".join(texts))
     known = sum(word.isascii() and encoder.knows(word) for word in words)

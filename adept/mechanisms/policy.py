@@ -94,12 +94,17 @@ TEXTS_PER_CODEWORD = 4  # smallest mean number of public texts for a codeword, i
 # More rows than records
 ROWS_PER_RECORD, MANY_ROWS = 4, 16_000  # that are written by default: rows for each record, up to MANY_ROWS
 # Rows that teach more than names
-BY_LABEL_ROWS, BROAD_ROWS, JOINT_ROWS, SYNTHETIC_ROWS = (
-    (500, 1.75),
-    (1600, 2.0),
-    (3000, 1.5),
-    (34, 1.0),
-)  # factor, and power of epsilon it is divided by
+NAMES_ALONE = 0.87, -0.25  # log odds of the nearest name: start, and slope by the logarithm of the number of labels
+TYPICAL_NAMES_ERROR = 0.6  # standard deviation of these log odds among corpora
+RANGE_DEVIATIONS = 1.28  # standard deviations on either side that hold eight of ten releases
+CAUTION_DEVIATIONS = 0.43  # below the middle, where two of three releases are above: they must be worth a release
+PLAN_CURVES = {  # by command, and True after a rehearsal; curves.Curve has the weights and two deviations
+    ("rewrite", False): ((0.254, 0.315, 0.518), 0.86, 0.86),
+    ("rewrite", True): ((0.183, 0.246, 0.015, 0.329, 0.243, 0.482, -0.08, 0.193), 0.44, 0.56),
+    ("synthesize", False): ((-0.131, 0.532, 0.541), 0.88, 0.88),
+    ("synthesize", True): ((0.019, 0.266, 0.313), 0.5, 0.53),
+}
+WORTH_MARGIN = 0.03  # least difference to the best record-free row that is worth a release
 
 
 class Cell(NamedTuple):

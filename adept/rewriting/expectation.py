@@ -8,11 +8,10 @@ error.
 
 import json
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
 from itertools import islice
-from math import log
 from statistics import fmean
 from typing import NamedTuple
 
@@ -25,9 +24,7 @@ from adept.data.text_arguments import text_list
 from adept.mechanisms import Description, policy
 from adept.mechanisms.guarantee import Guarantee, words
 from adept.mechanisms.odds import CANDIDATES
-from adept.mechanisms.policy import BROAD_ROWS, BY_LABEL_ROWS, JOINT_ROWS
 from adept.models.codebooks import encode_public
-from adept.models.names import words_of_name
 from adept.models.reconstruction import mean_word_f1
 from adept.models.tokenizer import UNKNOWN, Tokenizer
 from adept.rewriting.alphabets import Alphabet
@@ -52,7 +49,10 @@ NO_LABEL_SET = (
     "gives the right ones"
 )
 NO_ESTIMATE = "no estimate is possible: add expect=FILE public=true with a file of public texts"
-MIN_TEXT_EPSILON = 0.5  # least part of epsilon, in nats, that the text is said to get
+PLAN = (
+    "a classifier may learn more from label names or public examples, which are free: adept plan label_set=[A,B] expected_rows=N "
+    "says what the rows are expected to add"
+)
 NUMBERS = re.compile(r"\S*\d\S*")  # numbers and codes, which belong to no language
 TABLE_BUDGETS = (1.0, 2.0, 4.0, 8.0, 12.0, 16.0)  # in nats
 TABLE_EXAMPLES = 2  # public sentences that the table shows with their rewrites
@@ -120,7 +120,7 @@ def expected_lines(
         *([unread] if unread else []),
         *adaptation_lines(writer),
         *enough_lines(writer),
-        *(floor_lines(writer, [writer.guarantee.epsilon]) if labelled else []),
+        *(floor_lines(writer) if labelled else []),
     ]
 
 
@@ -157,49 +157,15 @@ def enough_epsilon(writer: Rewriter) -> int | None:
     return policy.enough(alphabet.selection.size) if mechanism.heavy == 1 else None
 
 
-def floor_lines(writer: Rewriter, epsilons: Sequence[float]) -> list[str]:
+def floor_lines(writer: Rewriter) -> list[str]:
     """Return a sentence on what a classifier learns from public examples or label names alone, or []."""
     examples = sum(map(len, writer.model.label_examples.values()))
-    if examples:
-        return [
-            f"a classifier of the model's {examples} labelled examples alone can be better than one of the rewrites: "
-            "adept evaluate train=[OUTPUT,EXAMPLES] test=FILE says what the rewrites add"
-        ]
-    default = best_exact(writer.model, epsilon=epsilons[0]).name == writer.mechanism.name
-    usual = is_packaged(writer.model.files) and (default or isinstance(writer.alphabet, Cells))
-    if not (usual and _says_labels(writer)):
-        return []
-    rows = {epsilon: rows_above_names(writer, epsilon) for epsilon in epsilons}
-    return [above_names_line("rewrites", "each label", rows)]
-
-
-def above_names_line(output: str, needed: str, rows: Mapping[float, float]) -> str:
-    """Say how many rows of what is ``needed`` teach more than label names do, by epsilon; ``output`` names the rows."""
-    counts = [f"{round(float(f'{count:.2g}')):,} rows at epsilon {words(epsilon)}" for epsilon, count in rows.items()]
-    return (
-        f"{output} are expected to teach a classifier more than a free sentence encoder knows from the labels' names "
-        f"only if {needed} has at least about "
-        + ", ".join([counts[0], *(count.replace(" rows at epsilon", " at") for count in counts[1:])])
-        + ", and in a narrow domain many more"
-    )
-
-
-def _says_labels(writer: Rewriter) -> bool:
-    """Return True unless the lexicon knows no word of any public label's name."""
-    labels: Sequence[str] = writer.joint.labels if writer.joint else ()
-    if isinstance(writer.alphabet, Cells):
-        labels = writer.alphabet.public_labels
-    return not labels or writer.model.sentences is None or any(map(words_of_name, labels))
-
-
-def rows_above_names(writer: Rewriter, epsilon: float) -> float:
-    """Estimate from how many rewrites per label a classifier learns more than from label names.
-
-    A joint release spends ln L nats of epsilon on L labels.
-    """
-    labels = len(writer.joint.labels) if writer.joint else 1
-    factor, power = JOINT_ROWS if writer.joint else BY_LABEL_ROWS if isinstance(writer.alphabet, Cells) else BROAD_ROWS
-    return float(factor / max(epsilon - log(labels), MIN_TEXT_EPSILON) ** power)
+    if not examples:
+        return [PLAN] if is_packaged(writer.model.files) else []
+    return [
+        f"a classifier of the model's {examples} labelled examples alone can be better than one of the rewrites: "
+        "adept evaluate train=[OUTPUT,EXAMPLES] test=FILE says what the rewrites add"
+    ]
 
 
 def by_label_lines(writer: Rewriter, public: Corpus | None) -> list[str]:

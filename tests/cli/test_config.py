@@ -40,6 +40,8 @@ def compose_command(command: str, *overrides: str) -> object:
         required = ["output_dir=x"]
     if command == "adapt":
         required.append("examples=x")
+    if command == "plan":
+        required = ["label_set=[a,b]", "expected_rows=9"]
     given = {override.partition("=")[0]: override for override in [*required, *overrides]}
     GlobalHydra.instance().clear()
     return configure(command, [*given.values()])

@@ -3,7 +3,6 @@
 import ast
 import io
 import json
-import shutil
 import sys
 from contextlib import closing
 from pathlib import Path
@@ -98,19 +97,6 @@ def test_a_ledger_lists_names_as_they_are(adept_here: Run, tmp_path: Path) -> No
     for shown in FOREIGN.values():
         assert shown.replace(" ", "").replace("udcff", "xff") in flat  # a name of bytes is stored with escapes
     assert all(line.isprintable() for line in listed.stdout.split("\n"))
-
-
-def test_a_strangers_model_prints_no_escape_sequence(adept_here: Run, tiny_l1_run: Path, tmp_path: Path) -> None:
-    model = tmp_path / "model"
-    shutil.copytree(tiny_l1_run / "model", model)
-    described = json.loads((model / "config.json").read_text("utf-8"))
-    hostile = [f"\x1b[31ma fare {n} [/b]\u202e" for n in range(12)]
-    (model / "config.json").write_text(json.dumps(described | {"codec": False, "held_out": hostile}), "utf-8")
-    (tmp_path / "in.txt").write_text("a fare\n")
-    done = adept_here("rewrite", f"model_dir={model}", f"input={tmp_path / 'in.txt'}", "dry_run=true")
-    assert done.returncode == 0, done.stderr
-    assert "\\x1b[31ma" in done.stdout
-    assert all(line.isprintable() for line in (done.stdout + done.stderr).split("\n"))
 
 
 def test_columns_and_names_of_foreign_files_are_printed_as_text(

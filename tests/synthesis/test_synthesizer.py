@@ -19,7 +19,7 @@ from adept.mechanisms.central_counts import Counts
 from adept.models.config import TrainingData
 from adept.models.saved_model import Autoencoder
 from adept.models.tokenizer import Tokenizer
-from adept.synthesis.synthesizer import Pair, choose_rows
+from adept.synthesis.synthesizer import Pair, choose_rows, share_standing_out
 
 Loaded = tuple[Autoencoder, Tokenizer]
 
@@ -226,3 +226,13 @@ def test_too_many_labels_for_a_model_of_texts_are_those_of_the_largest_counts(
     written = Counter(label for _, label in synthesizer.write(counts))
     assert set(written) == {"7", "8", "39999"}
     assert written.total() == 400  # four rows for each record
+
+
+def test_more_rows_and_larger_budgets_let_smaller_parts_stand_out() -> None:
+    def share(epsilon: float, rows: int) -> float | None:
+        return share_standing_out(Votes(epsilon=epsilon), rows, texts=999, labels=2)
+
+    assert share(0.01, 100) is None
+    found = [share(epsilon, rows) or 1 for epsilon, rows in ((0.5, 1_000), (1, 1_000), (1, 10_000), (8, 10_000))]
+    assert found == sorted(found, reverse=True)
+    assert found[1] == pytest.approx(10 * found[2])

@@ -27,11 +27,11 @@ from adept.rewriting import expectation
 from adept.rewriting.expectation import (
     BY_LABEL,
     NO_LABEL_SET,
+    PLAN,
     adaptation_lines,
     approval_examples,
     expected_lines,
     floor_lines,
-    rows_above_names,
 )
 from adept.rewriting.rewriter import Rewriter
 
@@ -160,29 +160,15 @@ def test_an_example_on_the_page_for_approval_has_the_label_of_its_source_and_non
     assert all("(" not in text for text, _ in approval_examples(rewriter))
 
 
-def test_lines_say_from_how_many_rows_on_rewrites_teach_more_than_the_names_of_labels(
-    loaded: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Measured on validation splits (docs/studies.md): more rows for a small budget, common codewords or private labels."""
+def test_a_line_says_what_is_free_and_that_a_plan_measures_it(loaded: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(loaded[0], "label_examples", {})
     rewriter, _ = open_release(ReleaseRequest(epsilon=2.0, labels="copy", label_codewords="off"))
-    joint, _ = open_release(ReleaseRequest(epsilon=2.0, labels="joint_response", label_set=["a flight", "a fare"]))
     by_label = rewriter.by_label(label_set=broad.NAMES)
-    assert [round(rows_above_names(by_label, epsilon)) for epsilon in (1, 2, 4, 8)] == [500, 149, 44, 13]
-    assert [round(rows_above_names(rewriter, epsilon)) for epsilon in (1, 2, 4, 8)] == [1600, 400, 100, 25]
-    assert rows_above_names(joint, 8) > 2 * rows_above_names(rewriter, 8)
-    said = (
-        "rewrites are expected to teach a classifier more than a free sentence encoder knows from the labels' names "
-        "only if each label has at least about {}, and in a narrow domain many more"
-    )
-    assert floor_lines(by_label, [2.0]) == []
+    assert floor_lines(by_label) == []
     monkeypatch.setattr(expectation, "is_packaged", lambda _: True)
-    assert floor_lines(by_label, [2.0]) == [said.format("150 rows at epsilon 2")]
-    assert floor_lines(rewriter, [1.0, 2.0]) == [said.format("1,600 rows at epsilon 1, 400 at 2")]
-    assert floor_lines(rewriter.by_label(label_set=["X17", "B2"]), [2.0]) == []
-    monkeypatch.setattr(expectation, "is_packaged", lambda _: False)
+    assert floor_lines(by_label) == [PLAN]
     monkeypatch.setattr(loaded[0], "label_examples", {"X17": ["is there a taxi", "a taxi"]})
-    [line] = floor_lines(by_label, [2.0])
+    [line] = floor_lines(by_label)
     assert line.startswith("a classifier of the model's 2 labelled examples alone can be better")
     lines = expected_lines(rewriter, labelled=True)
     assert line in lines

@@ -1,0 +1,61 @@
+"""``adept plan``: say what a release is expected to be worth, before any private record is read."""
+
+from dataclasses import asdict
+
+from adept.cli.config import PlanConfig
+from adept.cli.console import show, show_table, write_json
+from adept.cli.process import show_lines
+from adept.data.corpus import Corpus, read_corpora
+from adept.data.labels import read_label_descriptions, read_label_set
+from adept.data.writing import new_directory
+from adept.errors import ConfigurationError
+from adept.evaluation.classifiers import list_few
+from adept.report.plan import HEADINGS, PUBLIC_ROWS, Plan, make_plan, write_page
+from adept.rewriting.loading import is_packaged, load_model
+
+
+def main(config: PlanConfig) -> None:
+    """Compute the plan, print it and, if asked, write it as a page."""
+    plan = run(config)
+    show_lines([*plan.advice[:1], ""])
+    if plan.free:
+        show("What is free, without any record", plan.free_lines)
+        show_lines([""])
+    if plan.offers:
+        show_table(plan.title, HEADINGS, [offer.cells for offer in plan.offers])
+        show_lines([""])
+    show_lines([*plan.advice[1:], *(f"note: {note}" for note in plan.notes), f"expected_rows: {PUBLIC_ROWS}"])
+    if config.output_dir is not None:
+        directory = new_directory(config.output_dir)
+        write_json(asdict(plan), directory / "result.json")
+        show_lines([f"Page: {write_page(plan, directory)}"])
+
+
+def run(config: PlanConfig) -> Plan:
+    """Return the plan; raise AdeptError for a user's mistake. Only public files are read."""
+    public = read_public(config)
+    labels = list(read_label_set(config.label_set))
+    named = sorted({label for corpus in public.values() for label in corpus.labels or []})
+    if labels and (outside := set(named) - set(labels)):
+        raise ConfigurationError(
+            f"label_set must hold the labels of all public texts, but lacks {list_few(outside)}: add them"
+        )
+    model, tokenizer = load_model(config.model_dir)
+    return make_plan(
+        labels or named,
+        (model, tokenizer),
+        rows=config.expected_rows,
+        examples=public.get("examples"),
+        test=public.get("test"),
+        about=read_label_descriptions(config.label_descriptions),
+        most=config.max_records_per_person or 1,
+        is_packaged=is_packaged(model.files),
+    )
+
+
+def read_public(config: PlanConfig) -> dict[str, Corpus]:
+    """Return the public corpora by the names of their options."""
+    given = {name: path for name in ("examples", "test") if (path := getattr(config, name)) is not None}
+    columns = {"text_column": config.text_column, "label_column": config.label_column, "labelled": True}
+    read = read_corpora(dict.fromkeys(given.values(), columns), config)
+    return {name: read[path] for name, path in given.items()}

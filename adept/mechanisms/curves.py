@@ -1,0 +1,161 @@
+"""Curves that say how accurate a classifier is expected to be that learns from one release.
+
+No private record is read. A curve knows the command, its epsilon, the numbers of rows and labels, and what was
+measured on public texts: how often the nearest label name is right, a classifier of public examples, and a
+classifier of their rewrites at epsilon REHEARSED_EPSILON (a *rehearsal*). Its weights (``policy.PLAN_CURVES``)
+are a linear regression of the log odds of the classifier "text" over those of the rehearsal or, without one,
+of the nearest name. They were fitted to releases of cut corpora (``benchmarks/plan_curves.py``;
+``docs/studies.md``, "Rows that teach more than names"). The range around a curve is meant to hold eight of ten
+single releases: it comes from the errors on corpora that the regression had not seen.
+"""
+
+import math
+import operator
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from adept.mechanisms.policy import CAUTION_DEVIATIONS, NAMES_ALONE, PLAN_CURVES, RANGE_DEVIATIONS, TYPICAL_NAMES_ERROR
+
+REWRITE, SYNTHESIZE = "rewrite", "synthesize"
+REHEARSED_EPSILON = 8.0
+ENOUGH_TEXTS = 4  # texts of each label to learn from in a rehearsal, below which it says less
+LEAST_SHARE = 0.01  # least accuracy, and least distance from 1, whose log odds are taken
+MAX_MEASURED_LABELS, MAX_MEASURED_ROWS = 79, 150  # of the cut corpora; rows for each label
+
+
+class Range(NamedTuple):
+    """An expected accuracy, and the range that is meant to hold eight of ten single releases."""
+
+    low: float
+    middle: float
+    high: float
+    cautious: float  # somewhat below the middle: what a release must be worth before it is recommended
+
+
+@dataclass(frozen=True)
+class Rehearsal:
+    """Accuracies that were measured on public texts, with so many rows of each label to learn from."""
+
+    released: float  # of a classifier of rewrites at REHEARSED_EPSILON
+    original: float  # of a classifier of the texts themselves
+    rows: float  # of each label
+    texts: int  # on which both were measured
+
+    @property
+    def odds(self) -> tuple[float, float]:
+        """Log odds of both accuracies, of which none can be told from one that differs by half a text."""
+        half = 0.5 / (self.texts + 1)
+        released, original = (half + share * (1 - 2 * half) for share in (self.released, self.original))
+        return log_odds(released), log_odds(original)
+
+
+@dataclass(frozen=True)
+class Known:
+    """What is known before a release.
+
+    Args:
+        labels: number L of labels, at least 2.
+        names: accuracy of the nearest label name; None if it was not measured.
+        names_texts: number of texts on which ``names`` was measured; 0 if it is certain.
+        rehearsal: None without public texts.
+    """
+
+    labels: int
+    names: float | None = None
+    names_texts: int = 0
+    rehearsal: Rehearsal | None = None
+
+    @property
+    def names_odds(self) -> float:
+        """Log odds of the nearest name, measured or expected."""
+        return log_odds(expected_names(self.labels) if self.names is None else self.names)
+
+
+class Curve(NamedTuple):
+    """The weights of ``read_features``, and the deviation of single releases from the curve, in log odds.
+
+    ``few_deviation`` is that after a rehearsal with fewer than ENOUGH_TEXTS texts of each label.
+    """
+
+    weights: tuple[float, ...]
+    deviation: float
+    few_deviation: float
+
+
+def expect_accuracy(command: str, known: Known, *, epsilon: float, rows: float) -> Range:
+    """Return the accuracy that a classifier is expected to have after one release of a file with so many rows.
+
+    ``epsilon`` is that of a record: for ``synthesize``, that of a person over the largest number of their records.
+    """
+    curve, tried = Curve(*PLAN_CURVES[command, known.rehearsal is not None]), known.rehearsal
+    features = read_features(command, known, epsilon=epsilon, rows=rows)
+    middle = start_odds(known) + sum(map(operator.mul, curve.weights, features))
+    own = curve.few_deviation if tried and tried.rows < ENOUGH_TEXTS else curve.deviation
+    error = math.hypot(own, _measuring_error(known))
+    doubt = error if known.rehearsal or known.names is not None else own  # of names: the free row has it, too
+    low, high = (to_share(middle + sign * RANGE_DEVIATIONS * error) for sign in (-1, 1))
+    return Range(low, to_share(middle), high, to_share(middle - CAUTION_DEVIATIONS * doubt))
+
+
+def start_odds(known: Known) -> float:
+    """Return the log odds from which a curve starts: those of the rehearsal or, without one, of the nearest name."""
+    return known.rehearsal.odds[0] if known.rehearsal else known.names_odds
+
+
+def read_features(command: str, known: Known, *, epsilon: float, rows: float) -> tuple[float, ...]:
+    """Return the numbers that a curve weighs: accuracies as log odds; rows and epsilon as logarithms.
+
+    After a rehearsal, rows count as a multiple of its rows. For ``rewrite``, a curve also weighs how far a classifier
+    of the texts themselves is ahead of one of their rewrites, and how far the nearest name is behind.
+    """
+    each, budget = math.log(rows / known.labels), math.log(epsilon / REHEARSED_EPSILON)
+    if (tried := known.rehearsal) is None:
+        return 1.0, each, budget
+    more, (released, original) = each - math.log(tried.rows), tried.odds
+    if command == SYNTHESIZE:
+        return 1.0, more, budget
+    ahead, behind = max(0.0, original - released), max(0.0, released - known.names_odds)
+    return more, budget, more * budget, ahead, ahead * more, ahead * budget, behind, behind * budget
+
+
+def _measuring_error(known: Known) -> float:
+    """Return the deviation, in log odds, that comes from measuring on few public texts or on none."""
+    if known.rehearsal is None and known.names is None:
+        return TYPICAL_NAMES_ERROR
+    texts = known.rehearsal.texts if known.rehearsal else known.names_texts
+    if not texts:
+        return 0.0
+    odds = start_odds(known)
+    return (math.exp(odds / 2) + math.exp(-odds / 2)) / math.sqrt(texts)  # 1 / sqrt(n p (1 - p))
+
+
+def expected_names(labels: int) -> float:
+    """Return the expected accuracy of the nearest of L label names."""
+    start, slope = NAMES_ALONE
+    return to_share(start + slope * math.log(labels))
+
+
+def log_odds(share: float) -> float:
+    """Return the log odds of an accuracy, which is brought into LEAST_SHARE to 1 - LEAST_SHARE first."""
+    share = min(max(share, LEAST_SHARE), 1 - LEAST_SHARE)
+    return math.log(share / (1 - share))
+
+
+def to_share(odds: float) -> float:
+    """Return the accuracy with these log odds."""
+    return 1 / (1 + math.exp(-odds))
+
+
+def rows_needed(command: str, known: Known, *, epsilon: float, accuracy: float, most: int) -> int | None:
+    """Return the least number of rows, to two digits, that reach an accuracy with caution; None above ``most``."""
+    low, high = known.labels, most
+
+    def reached(rows: int) -> bool:
+        return expect_accuracy(command, known, epsilon=epsilon, rows=rows).cautious >= accuracy
+
+    if not reached(high):
+        return None
+    while low < high:
+        middle = (low + high) // 2
+        low, high = (low, middle) if reached(middle) else (middle + 1, high)
+    return math.ceil(float(f"{low:.2g}"))

@@ -1,0 +1,322 @@
+"""The plan of a release: what it is expected to be worth at each budget, before any private record is read.
+
+*Claim*: a plan and its page are a function of the options and of files declared public. *Proof*. ``make_plan`` gets
+the label set, public corpora and numbers, and ``adept plan`` has no option for a private file. QED.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from statistics import fmean
+from typing import Any
+
+from adept.data.corpus import Corpus
+from adept.evaluation.free_rows import FreeRow, PublicTexts, measure_free_rows
+from adept.evaluation.label_names import spell_names
+from adept.evaluation.record_free import EXAMPLES, LARGER_ENCODER, NEAREST_NAME, TITLES
+from adept.evaluation.text_classifier import reads_as_english
+from adept.mechanisms.curves import (
+    MAX_MEASURED_LABELS,
+    MAX_MEASURED_ROWS,
+    REHEARSED_EPSILON,
+    REWRITE,
+    SYNTHESIZE,
+    Known,
+    Range,
+    Rehearsal,
+    expect_accuracy,
+    expected_names,
+    rows_needed,
+)
+from adept.mechanisms.odds import CANDIDATES, risk
+from adept.mechanisms.policy import WORTH_MARGIN
+from adept.models.saved_model import Autoencoder
+from adept.models.sentence_encoder import SentenceEncoder
+from adept.models.tokenizer import Tokenizer
+from adept.rewriting.loading import best_exact
+from adept.rewriting.rewriter import Rewriter
+
+BUDGETS = {REWRITE: (4.0, 8.0, 12.0, 16.0), SYNTHESIZE: (1.0, 2.0, 4.0)}  # in nats
+ADVISED = {REWRITE: 8.0, SYNTHESIZE: 2.0}  # budgets for which a plan names the rows that would be worth it
+REPLACED = 2  # counts of synthesize that the replacement of one record moves
+MAX_ROWS = 10**6  # of a file, up to which a plan looks for the rows that would be worth it
+REHEARSALS, MANY_TEXTS = 3, 300  # releases of the public texts, of which there is one if they are many
+MAX_REHEARSED_LABELS = 300  # more take minutes
+MAX_WORD_TOKENS = 2  # of an English word in a label's name
+WORTH, NOT_WORTH, TOO_CLOSE = "worth it", "not worth it", "too close to call"
+PUBLIC_ROWS = "what you type here counts as public: give a round number known without the file"
+HEADINGS = [
+    "command",
+    "epsilon",
+    "for a person",
+    f"an attacker picks the right one of {CANDIDATES:,} candidates in",
+    "accuracy",
+    "range of one release",
+    "the rows add",
+    "verdict",
+]
+GUESS = "a guess, as no label's name has a meaning"
+FOREIGN = (
+    "No estimate: the names or texts do not look like English, in which alone the curves were measured. Train a model of public "
+    "text in your language with adept train, and measure it with adept compare."
+)
+Model = tuple[Autoencoder, Tokenizer]
+
+
+@dataclass(frozen=True)
+class Offer:
+    """A command with a budget, and what one release is expected to be worth."""
+
+    command: str
+    epsilon: float
+    person_epsilon: float
+    risk: str
+    expected: Range
+    added: float  # expected accuracy above the best free row
+    verdict: str
+
+    @property
+    def cells(self) -> list[str]:
+        """The cells of the offer's line below HEADINGS."""
+        low, middle, high, _ = self.expected
+        return [
+            f"adept {self.command}",
+            f"{self.epsilon:g}",
+            f"{self.person_epsilon:g}",
+            self.risk,
+            f"{middle:.2f}",
+            f"{low:.2f} / {high:.2f}",
+            f"{self.added:+.2f}",
+            self.verdict,
+        ]
+
+
+@dataclass(frozen=True)
+class Plan:
+    """The offers for a file that nobody has read, the free rows beside them, and what to do."""
+
+    labels: int
+    rows: int
+    most: int  # records of a person
+    free: list[FreeRow]
+    offers: list[Offer] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)  # on what is special about labels, texts or rows
+    advice: list[str] = field(default_factory=list)  # the first sentence says what to do
+
+    @property
+    def title(self) -> str:
+        return f"{self.rows:,} rows and {self.labels:,} labels. No private record was read."
+
+    @property
+    def free_lines(self) -> list[tuple[str, str]]:
+        """Name and value of each free row, the best one first."""
+        return [
+            (TITLES.get(row.name, row.name), describe_accuracy(row))
+            for row in sorted(self.free, key=lambda row: -row.accuracy)
+        ]
+
+
+def describe_accuracy(row: FreeRow) -> str:
+    """Return an accuracy, and the number of texts that it was measured on."""
+    measured = f"measured on {row.texts:,} public texts" if row.texts else "usual for so many labels, not measured"
+    return f"{row.accuracy:.2f} ({measured})"
+
+
+def make_plan(
+    labels: Sequence[str],
+    model: Model,
+    *,
+    rows: int,
+    examples: Corpus | None = None,
+    test: Corpus | None = None,
+    about: Mapping[str, Sequence[str]] | None = None,
+    most: int = 1,
+    is_packaged: bool = True,
+) -> Plan:
+    """Compute the plan of a release.
+
+    Args:
+        labels: all labels, which are public.
+        model: the model that will make the release.
+        rows: expected number of rows of the private file.
+        examples, test: public texts with labels.
+        about: public sentences about labels.
+        most: largest number of records of a person.
+        is_packaged: False for a model other than the packaged one.
+    """
+    said, count = about or {}, len(labels)
+    if count < 2:
+        advice = ["Do not release for a classifier: every text has the same label, so there is nothing to learn."]
+        return Plan(count, rows, most, [], advice=advice)
+    public = PublicTexts.of(examples, test, labels=count)
+    english = reads_as_english(public.read.texts) if public else _are_english_names(labels)
+    notes = _label_notes(labels, said) + _setting_notes(count, rows, packaged=is_packaged)
+    free = measure_free_rows(labels, public, said, has_examples=examples is not None) if public else []
+    if not english:
+        return Plan(count, rows, most, free, notes=notes, advice=[FOREIGN])
+    free = _add_names(free, labels, said)
+    known = _know(free, count, rehearse(model, labels, public, said) if public else None)
+    best = max(free, key=lambda row: row.accuracy)
+    offers = [
+        _offer(command, epsilon, known, best, rows, most) for command in BUDGETS for epsilon in BUDGETS[command] if rows
+    ]
+    advice = _advise(offers, known, _describe_floor(best, examples), best.accuracy, most)
+    return Plan(count, rows, most, free, offers, notes, advice)
+
+
+def _are_english_names(labels: Sequence[str]) -> bool:
+    """Return True unless most words of the names have letters or tokens that English words seldom have."""
+    encoder, words = SentenceEncoder.load(), " ".join(spell_names(labels)).split()
+    usual = [word for word in words if word.isascii() and encoder.count_tokens(word) <= MAX_WORD_TOKENS]
+    return 2 * len(usual) >= len(words)
+
+
+def rehearse(
+    model: Model, labels: Sequence[str], public: PublicTexts, about: Mapping[str, Sequence[str]]
+) -> Rehearsal | None:
+    """Release the public texts themselves, and measure what a classifier learns; None if it cannot be measured."""
+    original = public.measure(public.read) if len(labels) <= MAX_REHEARSED_LABELS else None
+    if original is None:
+        return None
+    mechanism = best_exact(model[0], epsilon=REHEARSED_EPSILON)(epsilon=REHEARSED_EPSILON)
+    writer = Rewriter(*model, mechanism=mechanism).by_label(about, label_set=labels)
+    found = []
+    for _ in range(REHEARSALS if len(public.read) < MANY_TEXTS else 1):
+        texts = [text for text, _ in writer.rewrite_pairs(public.read.texts, public.read.labels)]
+        found.append(public.measure(Corpus(texts, public.read.labels), epsilon=REHEARSED_EPSILON) or 0.0)
+    return Rehearsal(fmean(found), original, public.rows, len(public.judged))
+
+
+def _label_notes(labels: Sequence[str], about: Mapping[str, Sequence[str]]) -> list[str]:
+    nameless = [
+        label for label, name in zip(labels, spell_names(labels), strict=True) if not name and label not in about
+    ]
+    notes = []
+    if nameless:
+        notes.append(
+            f"{len(nameless)} of {len(labels)} labels have names without meaning, such as {nameless[0]!r}, so public sentences "
+            "near them are not found: give better names, or a sentence about each label with label_descriptions="
+        )
+    if len(labels) > MAX_MEASURED_LABELS:
+        notes.append(
+            f"{len(labels):,} labels: the curves were measured with 3 to {MAX_MEASURED_LABELS} labels: beyond, they are a guess"
+        )
+    return notes
+
+
+def _setting_notes(labels: int, rows: int, *, packaged: bool) -> list[str]:
+    notes = []
+    if rows > MAX_MEASURED_ROWS * labels:
+        notes.append(
+            f"the curves were measured with 2 to {MAX_MEASURED_ROWS} rows for each label: beyond that they are a guess"
+        )
+    if rows == 0:
+        notes.append("without rows nothing can be added to what is free")
+    elif rows < labels:
+        notes.append("there are fewer rows than labels, so most labels have no row")
+    if not packaged:
+        notes.append("the curves were measured with the packaged model: another model can be better or worse")
+    return notes
+
+
+def _add_names(free: list[FreeRow], labels: Sequence[str], about: Mapping[str, Sequence[str]]) -> list[FreeRow]:
+    """Add the usual accuracy of label names if it was not measured, or a guess if no name has a meaning."""
+    if any(row.name == NEAREST_NAME for row in free):
+        return free
+    if any(spell_names(labels)) or about:
+        return [FreeRow(NEAREST_NAME, expected_names(len(labels)), 0), *free]
+    return [FreeRow(GUESS, 1 / len(labels), 0), *free]
+
+
+def _know(free: list[FreeRow], labels: int, rehearsal: Rehearsal | None) -> Known:
+    [names] = [row for row in free if row.name in (NEAREST_NAME, GUESS)]
+    is_expected = names.name == NEAREST_NAME and not names.texts
+    return Known(labels, None if is_expected else names.accuracy, names.texts, rehearsal)
+
+
+def _offer(command: str, epsilon: float, known: Known, best: FreeRow, rows: int, most: int) -> Offer:
+    expected = expect_accuracy(command, known, epsilon=_spend(command, epsilon, most), rows=rows)
+    added = expected.middle - best.accuracy
+    person = epsilon * (most if command == REWRITE else 1)
+    attacked = epsilon * REPLACED if command == SYNTHESIZE else epsilon
+    return Offer(command, epsilon, person, risk(attacked), expected, added, judge(expected, best.accuracy))
+
+
+def judge(expected: Range, floor: float) -> str:
+    """Return the verdict on an expected accuracy beside the best free row."""
+    if expected.cautious - floor >= WORTH_MARGIN:
+        return WORTH
+    return NOT_WORTH if expected.middle - floor <= -WORTH_MARGIN else TOO_CLOSE
+
+
+def _spend(command: str, epsilon: float, most: int) -> float:
+    """Return the epsilon of a record: synthesize divides that of a person among the person's records."""
+    return epsilon / most if command == SYNTHESIZE else epsilon
+
+
+def _describe_floor(best: FreeRow, examples: Corpus | None) -> str:
+    name = (
+        f"your {len(examples):,} public examples"
+        if best.name == EXAMPLES and examples
+        else TITLES.get(best.name, best.name)
+    )
+    return f"{name} ({best.accuracy:.2f})"
+
+
+def _advise(offers: list[Offer], known: Known, floor: str, accuracy: float, most: int) -> list[str]:
+    """Return sentences on what to do: the first says what to release, or that nothing is worth it."""
+    worth = [offer for offer in offers if offer.verdict == WORTH]
+    lines = _recommend(worth, most)
+    if not worth and any(offer.verdict == TOO_CLOSE for offer in offers):
+        lines = [f"too close to call: no budget is expected to be clearly better than what is free, {floor}"]
+    elif not worth:
+        lines = [f"do not release: what is free is worth more, {floor}"]
+    lines += _count_rows(accuracy, known, most, released={offer.command for offer in worth})
+    return [f"{line[0].upper()}{line[1:]}." for line in lines] + [LARGER_ENCODER]
+
+
+def _recommend(worth: list[Offer], most: int) -> list[str]:
+    """Return a sentence for each command that is worth a release, with its smallest such budget."""
+    persons = f" person_column=COLUMN max_records_per_person={most}" if most > 1 else ""
+    needs = {SYNTHESIZE: "if nobody needs rows one by one", REWRITE: "if each row is needed on its own"}
+    lines = []
+    for command, need in needs.items():
+        if own := next((offer for offer in worth if offer.command == command), None):
+            low, middle, high, _ = own.expected
+            lines.append(
+                f"{need}: adept {command} input=FILE output=FILE epsilon={own.epsilon:g} label_set=[...]{persons}, with an "
+                f"expected accuracy of {middle:.2f} ({low:.2f} to {high:.2f})"
+            )
+    return lines
+
+
+def _count_rows(floor: float, known: Known, most: int, *, released: set[str]) -> list[str]:
+    """Say from how many rows on each command would be worth it that is not recommended."""
+    lines = []
+    for command, epsilon in ADVISED.items():
+        if command in released:
+            continue
+        spent = _spend(command, epsilon, most)
+        needed = rows_needed(command, known, epsilon=spent, accuracy=floor + WORTH_MARGIN, most=MAX_ROWS)
+        if needed is None:
+            lines.append(
+                f"no number of rows up to {MAX_ROWS:,} is expected to make {command} at epsilon {epsilon:g} worth it"
+            )
+        else:
+            guess = " (beyond what was measured)" if needed > MAX_MEASURED_ROWS * known.labels else ""
+            lines.append(
+                f"{command} at epsilon {epsilon:g} is expected to be worth it from about {needed:,} rows on{guess}"
+            )
+    return lines
+
+
+def write_page(plan: Plan, directory: Path) -> Path:
+    """Write ``plan.html``, which needs no network, and return its path."""
+    from jinja2 import Environment, PackageLoader, StrictUndefined
+
+    layout: dict[str, Any] = {"autoescape": True, "trim_blocks": True, "lstrip_blocks": True}
+    environment = Environment(loader=PackageLoader("adept.report"), undefined=StrictUndefined, **layout)
+    path = directory / "plan.html"
+    said = {"plan": plan, "headings": HEADINGS, "public_rows": PUBLIC_ROWS}
+    path.write_text(environment.get_template("plan.html.jinja").render(**said), "utf-8")
+    return path

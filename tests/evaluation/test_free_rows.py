@@ -1,0 +1,81 @@
+"""What is free: names, examples and the commonest label, measured on public texts that nobody learned from."""
+
+import pytest
+
+from adept.data.corpus import Corpus
+from adept.evaluation.free_rows import FOLDS, MAX_JUDGED, MAX_TESTED, PublicTexts, deal, find_hits, measure_free_rows
+from adept.evaluation.record_free import COMMONEST_LABEL, EXAMPLES, NEAREST_NAME
+
+LABELS = ["refund", "opening_hours"]
+TEXTS = [
+    "i want my money back", "when do you open", "please pay me back", "until when are you open today",
+    "return the money to my card", "are you open on sunday",
+]  # fmt: skip
+CORPUS = Corpus(TEXTS, LABELS * 3)
+
+
+def test_free_rows_are_measured_on_the_test_or_by_folds_of_the_examples() -> None:
+    alone = PublicTexts.of(CORPUS, None, labels=2)
+    assert alone is not None
+    found = {row.name: row for row in measure_free_rows(LABELS, alone, {}, has_examples=True)}
+    assert list(found) == [NEAREST_NAME, EXAMPLES, COMMONEST_LABEL]
+    assert {row.texts for row in found.values()} == {6}
+    assert found[NEAREST_NAME].accuracy > 0.8
+    assert found[COMMONEST_LABEL].accuracy == 0.5
+    test = Corpus(["a refund"], ["refund"])
+    tested = PublicTexts.of(CORPUS, test, labels=2)
+    assert tested is not None
+    assert {row.texts for row in measure_free_rows(LABELS, tested, {}, has_examples=True)} == {1}
+    only_test = PublicTexts.of(None, CORPUS, labels=2)
+    assert only_test is not None
+    assert EXAMPLES not in {row.name for row in measure_free_rows(LABELS, only_test, {}, has_examples=False)}
+    assert PublicTexts.of(None, None, labels=2) is None
+
+
+def test_no_example_is_judged_by_a_classifier_that_learned_it() -> None:
+    """Labels drawn by chance can be learned by heart only: a leak of the judged text gives nearly all of them."""
+    texts = [f"word{number} thing{number * 7}" for number in range(60)]
+    labels = [LABELS[number * number * 13 % 7 % 2] for number in range(60)]
+    hits = find_hits(Corpus(texts, labels), Corpus(texts, labels), range(60))
+    assert hits is not None
+    assert sum(hits) < 48
+    single = Corpus(["a", "b", "c"], ["x", "x", "y"])
+    assert find_hits(single, single, range(3)) is None
+
+
+def test_of_many_examples_only_some_folds_are_judged() -> None:
+    many = Corpus([f"x{row}" for row in range(4 * MAX_JUDGED)], ["a", "b"] * (2 * MAX_JUDGED))
+    found = PublicTexts.of(many, None, labels=2)
+    assert found is not None
+    assert 0.8 * MAX_JUDGED <= len(found.judged) <= 1.4 * MAX_JUDGED
+    assert found.judged.texts == [many.texts[row] for row in found.places]
+    assert found.rows == pytest.approx(0.9 * 2 * MAX_JUDGED)
+
+
+def test_each_labels_examples_are_dealt_to_all_folds() -> None:
+    folds = deal(["a"] * 12 + ["b"] * 2)
+    assert folds[:12] == [number % FOLDS for number in range(12)]
+    assert folds[12:] == [0, 1]
+
+
+def test_many_public_texts_are_thinned() -> None:
+    many = Corpus(["x"] * (MAX_TESTED + 10), ["a", "b"] * ((MAX_TESTED + 10) // 2))
+    found = PublicTexts.of(many, many, labels=200)
+    assert found is not None
+    assert found.test is not None
+    assert len(found.test) == MAX_TESTED
+    assert set(found.test.labels or []) == {"a", "b"}
+    skewed = PublicTexts.of(Corpus(["x"] * 9000, ["a"] * 8996 + ["b"] * 4), None, labels=200)
+    assert skewed is not None
+    assert (skewed.read.labels or []).count("b") == 4
+    assert len(found.read) < len(many)
+
+
+def test_sentences_about_labels_count_as_their_names_do() -> None:
+    public = PublicTexts.of(None, Corpus(["i want my money back", "when do you open"], ["17", "18"]), labels=2)
+    assert public is not None
+    assert NEAREST_NAME not in {row.name for row in measure_free_rows(["17", "18"], public, {}, has_examples=False)}
+    about = {"17": ("give the money back",), "18": ("opening hours",)}
+    [named, _] = measure_free_rows(["17", "18"], public, about, has_examples=False)
+    assert (named.name, named.accuracy) == (NEAREST_NAME, 1.0)
+    assert named.texts == pytest.approx(2)

@@ -1,0 +1,71 @@
+"""Curves of ``adept plan``: more of what helps is expected to be worth more, and less knowledge makes ranges wider."""
+
+from itertools import pairwise
+
+import pytest
+
+from adept.mechanisms.curves import (
+    REWRITE,
+    SYNTHESIZE,
+    Known,
+    Rehearsal,
+    expect_accuracy,
+    expected_names,
+    log_odds,
+    rows_needed,
+    to_share,
+)
+
+DESK = Rehearsal(released=0.66, original=0.76, rows=8, texts=48)
+COMMANDS = pytest.mark.parametrize("command", [REWRITE, SYNTHESIZE])
+KNOWLEDGE = pytest.mark.parametrize("known", [Known(6, 0.62), Known(6, 0.62, 48, DESK), Known(77, 0.6)])
+
+
+@COMMANDS
+@KNOWLEDGE
+def test_more_rows_and_larger_budgets_are_never_expected_to_be_worth_less(command: str, known: Known) -> None:
+    budgets = (1.0, 2.0, 4.0) if command == SYNTHESIZE else (4.0, 8.0, 12.0, 16.0)
+    table = [
+        [expect_accuracy(command, known, epsilon=epsilon, rows=each * known.labels).middle for each in (5, 15, 50, 150)]
+        for epsilon in budgets
+    ]
+    for line in (*table, *zip(*table, strict=True)):
+        assert all(one <= other + 1e-9 for one, other in pairwise(line)), table
+    assert all(0 < share < 1 for line in table for share in line)
+
+
+@COMMANDS
+def test_ranges_are_widest_where_nothing_was_measured_and_narrow_with_more_public_texts(command: str) -> None:
+    def width(known: Known) -> float:
+        low, middle, high, cautious = expect_accuracy(command, known, epsilon=4.0, rows=120)
+        assert low < cautious < middle < high
+        return high - low
+
+    blind, measured = width(Known(6)), width(Known(6, expected_names(6)))
+    few, many = (width(Known(6, 0.62, texts, Rehearsal(0.66, 0.76, 8, texts))) for texts in (20, 5000))
+    assert blind > measured
+    assert few > many
+    assert many < measured
+    less = Known(6, 0.62, 5000, Rehearsal(0.66, 0.76, 2, 5000))
+    assert command == SYNTHESIZE or width(less) > many
+
+
+@COMMANDS
+def test_the_rows_that_reach_an_accuracy_reach_it_and_fewer_do_not(command: str) -> None:
+    known = Known(6, 0.62, 48, DESK)
+
+    def expected(rows: int) -> float:
+        return expect_accuracy(command, known, epsilon=8.0, rows=rows).cautious
+
+    wanted = expected(700)
+    found = rows_needed(command, known, epsilon=8.0, accuracy=wanted, most=10**6)
+    assert found is not None
+    assert found == pytest.approx(700, rel=0.06)
+    assert rows_needed(command, known, epsilon=8.0, accuracy=0.9999, most=10**6) is None
+
+
+def test_log_odds_and_shares_are_inverse_and_extremes_stay_finite() -> None:
+    for share in (0.01, 0.3, 0.99):
+        assert to_share(log_odds(share)) == pytest.approx(share)
+    assert log_odds(1.0) == pytest.approx(-log_odds(0.0))
+    assert to_share(log_odds(0.0)) > 0

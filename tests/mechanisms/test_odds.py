@@ -1,0 +1,22 @@
+"""Epsilon in plain odds: a bound on an attacker's success is a count of cases, and never below itself."""
+
+import pytest
+
+from adept.mechanisms.odds import ALL_CASES, cases, good_enough
+
+
+@pytest.mark.parametrize(
+    ("epsilon", "said"),
+    [
+        (1, "3 of 1,000 cases"),
+        (4, "6 of 100 cases"),
+        (8, "75 of 100 cases"),
+        (12, "994 of 1,000 cases"),
+        (90, ALL_CASES),
+    ],
+)
+def test_a_bound_is_a_count_of_cases_and_never_below_itself(epsilon: float, said: str) -> None:
+    assert cases(good_enough(1 / 1000, epsilon=epsilon)) == said
+    for thousandth in range(1, 1000):
+        part, whole = cases(thousandth / 1000).removesuffix(" cases").replace(",", "").split(" of ")
+        assert int(part) / int(whole) >= thousandth / 1000

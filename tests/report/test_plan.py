@@ -1,0 +1,101 @@
+"""Plans: verdicts follow the curves, what is free decides what is worth it, and a foreign text gets no numbers."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from adept.data.corpus import Corpus
+from adept.evaluation.free_rows import PublicTexts
+from adept.mechanisms import curves
+from adept.mechanisms.curves import REWRITE, Range, Rehearsal
+from adept.mechanisms.policy import WORTH_MARGIN
+from adept.report import plan as plans
+from adept.report.plan import NOT_WORTH, TOO_CLOSE, WORTH, Plan, judge, make_plan, rehearse
+from adept.rewriting.loading import load_model
+
+LABELS = ["late_fee", "opening_hours"]
+EXAMPLES = Corpus(
+    ["why do i owe four euros", "are you open on saturday", "the fine is too high", "when do you close",
+     "can i pay the fee by card", "opening times please"],
+    LABELS * 3,
+)  # fmt: skip
+
+
+@pytest.fixture
+def expected(monkeypatch: pytest.MonkeyPatch) -> dict[str, float]:
+    """Curves whose expected accuracy is 1 - 10 / rows for one command, and .1 for the other; no rehearsal."""
+    settings = {"factor": 10.0}
+
+    def expect(command: str, known: object, *, epsilon: float, rows: float) -> Range:
+        share = max(0.0, 1 - settings["factor"] / rows) if command == REWRITE else 0.1
+        return Range(share - 0.05, share, share + 0.05, share)
+
+    for module in (plans, curves):
+        monkeypatch.setattr(module, "expect_accuracy", expect)
+    monkeypatch.setattr(plans, "rehearse", lambda *_: Rehearsal(0.5, 0.5, 3, 6))
+    return settings
+
+
+def planned(rows: int, **options: Any) -> Plan:
+    return make_plan(LABELS, (None, None), rows=rows, **options)  # type: ignore[arg-type]
+
+
+def test_verdicts_compare_with_the_best_free_row_and_keep_a_margin() -> None:
+    def verdict(middle: float, cautious: float, floor: float = 0.6) -> str:
+        return judge(Range(middle - 0.1, middle, middle + 0.1, cautious), floor)
+
+    assert verdict(0.7, 0.6 + WORTH_MARGIN + 1e-9) == WORTH
+    assert verdict(0.7, 0.6 + WORTH_MARGIN - 1e-9) == TOO_CLOSE
+    assert verdict(0.6 - WORTH_MARGIN + 1e-9, 0.5) == TOO_CLOSE
+    assert verdict(0.6 - WORTH_MARGIN - 1e-9, 0.5) == NOT_WORTH
+
+
+def test_rows_that_would_change_a_verdict_are_named(
+    expected: dict[str, float], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(plans, "expected_names", lambda _: 0.5)
+    found = planned(11)
+    assert found.advice[0] == "Do not release: what is free is worth more, the label with the nearest name (0.50)."
+    assert "Rewrite at epsilon 8 is expected to be worth it from about 22 rows on." in found.advice
+    assert "No number of rows up to 1,000,000 is expected to make synthesize at epsilon 2 worth it." in found.advice
+    worth = planned(100)
+    assert worth.advice[0].startswith(
+        "If each row is needed on its own: adept rewrite input=FILE output=FILE epsilon=4 "
+    )
+    assert not any("Rewrite at epsilon" in line for line in worth.advice)
+    persons = planned(100, most=3)
+    assert "max_records_per_person=3" in persons.advice[0]
+
+
+def test_public_examples_that_are_best_are_named_with_their_number(expected: dict[str, float]) -> None:
+    found = planned(11, examples=EXAMPLES, test=Corpus(["the fine is too high", "when do you close"], LABELS))
+    assert found.advice[0] == "Do not release: what is free is worth more, your 6 public examples (1.00)."
+
+
+def test_texts_in_another_language_get_what_is_free_and_no_estimate(expected: dict[str, float]) -> None:
+    texts = ["wann schließen sie heute abend", "warum schulde ich ihnen gebühren", "öffnungszeiten samstags bitte"] * 2
+    found = planned(500, examples=Corpus(texts, LABELS * 3))
+    assert found.offers == []
+    assert found.free
+    assert found.advice[0].startswith("No estimate")
+
+
+def test_a_rehearsal_measures_rewrites_of_the_public_texts(topic_run: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Rewrites that equal their texts teach as much as the texts; rewrites of a constant teach next to nothing."""
+    loaded = load_model(topic_run)
+    many = Corpus(EXAMPLES.texts * 2, LABELS * 6)
+    public = PublicTexts.of(many, EXAMPLES, labels=2)
+    assert public is not None
+    for written, released in ((lambda texts: texts, 1.0), (lambda texts: ["x"] * len(texts), 0.5)):
+        monkeypatch.setattr(
+            plans.Rewriter,
+            "rewrite_pairs",
+            lambda _, texts, labels, w=written: list(zip(w(texts), labels, strict=True)),
+        )
+        found = rehearse(loaded, LABELS, public, {})
+        assert found is not None
+        assert found.original == 1.0
+        assert found.rows == 6
+        assert found.released == pytest.approx(released, abs=0.35 if released < 1 else 0)
+    assert rehearse(loaded, LABELS, PublicTexts(Corpus(["a", "b"], LABELS), None), {}) is None
