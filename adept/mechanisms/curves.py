@@ -14,7 +14,14 @@ import operator
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from adept.mechanisms.policy import CAUTION_DEVIATIONS, NAMES_ALONE, PLAN_CURVES, RANGE_DEVIATIONS, TYPICAL_NAMES_ERROR
+from adept.mechanisms.policy import (
+    CAUTION_DEVIATIONS,
+    NAMES_ALONE,
+    PLAN_CURVES,
+    RANGE_DEVIATIONS,
+    TYPICAL_NAMES_ERROR,
+    UNMEASURED_DEVIATIONS,
+)
 
 REWRITE, SYNTHESIZE = "rewrite", "synthesize"
 REHEARSED_EPSILON = 8.0
@@ -29,7 +36,7 @@ class Range(NamedTuple):
     low: float
     middle: float
     high: float
-    cautious: float  # somewhat below the middle: what a release must be worth before it is recommended
+    cautious: float  # below the middle: what a release must be worth before it is recommended
 
 
 @dataclass(frozen=True)
@@ -92,9 +99,11 @@ def expect_accuracy(command: str, known: Known, *, epsilon: float, rows: float) 
     middle = start_odds(known) + sum(map(operator.mul, curve.weights, features))
     own = curve.few_deviation if tried and tried.rows < ENOUGH_TEXTS else curve.deviation
     error = math.hypot(own, _measuring_error(known))
-    doubt = error if known.rehearsal or known.names is not None else own  # of names: the free row has it, too
+    measured = known.rehearsal or known.names is not None
+    doubt = error if measured else own  # of names: the free row has it, too
     low, high = (to_share(middle + sign * RANGE_DEVIATIONS * error) for sign in (-1, 1))
-    return Range(low, to_share(middle), high, to_share(middle - CAUTION_DEVIATIONS * doubt))
+    caution = CAUTION_DEVIATIONS if measured else UNMEASURED_DEVIATIONS
+    return Range(low, to_share(middle), high, to_share(middle - caution * doubt))
 
 
 def start_odds(known: Known) -> float:

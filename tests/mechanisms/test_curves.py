@@ -69,3 +69,11 @@ def test_log_odds_and_shares_are_inverse_and_extremes_stay_finite() -> None:
         assert to_share(log_odds(share)) == pytest.approx(share)
     assert log_odds(1.0) == pytest.approx(-log_odds(0.0))
     assert to_share(log_odds(0.0)) > 0
+
+
+def test_where_nothing_was_measured_a_release_must_be_worth_it_even_if_it_turns_out_low() -> None:
+    guessed, measured = (
+        expect_accuracy(REWRITE, Known(6, names=names), epsilon=8.0, rows=120) for names in (None, expected_names(6))
+    )
+    assert guessed.middle == pytest.approx(measured.middle)
+    assert guessed.low < guessed.cautious < measured.cautious - 0.1
