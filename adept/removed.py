@@ -13,6 +13,7 @@ from types import ModuleType
 REWRITE_FRAME = "0.3.0: use adept.rewrite_frame, which takes a list of texts, a DataFrame, an Arrow table or a Dataset"
 # By the name of the thing: the version that removed it, and what to do instead
 REMOVED = {
+    "trust=all": "0.3.0: adept plan compares rewrite and synthesize, and compare takes trust=local or trust=central",
     "adept.PrivateText": REWRITE_FRAME,
     "adept.DatasetRewriter": REWRITE_FRAME,
     "adept.release.transformer": REWRITE_FRAME,

@@ -3,16 +3,14 @@
 from adept.cli.console import progress, show_table, warn
 from adept.cli.process import show_lines
 from adept.comparison.comparison import Comparison
-from adept.comparison.config import ALL, CompareConfig
-from adept.comparison.trust import TrustComparison
+from adept.comparison.config import CompareConfig
 from adept.report.page import write
 
 
 def main(config: CompareConfig) -> None:
     """Run the comparison, write its report, and print the main findings and tables."""
-    comparison = TrustComparison(config) if config.trust == ALL else Comparison(config)
-    first = comparison.parts[0] if isinstance(comparison, TrustComparison) else comparison
-    for note in first.notes:
+    comparison = Comparison(config)
+    for note in comparison.notes:
         warn(f"note: {note}")
     with progress("rows", lambda: comparison.size) as advance:
         for done in comparison.run():

@@ -553,27 +553,22 @@ class TrainConfig(Columns):
 
     # --- What is trained, and where it goes
     output_dir: str | None = None
-    """A new directory for the model. You must give output_dir, unless resume_from continues an
-    earlier run."""
+    """A new directory for the model, required unless resume_from continues an earlier run."""
     resume_from: str | None = None
     """The directory of an interrupted training run to continue."""
     mechanism: Any = REQUIRED
-    """Mechanism for which the model is trained. The mechanism determines into which ball or sphere
-    latents are clipped. Together with training.epsilon, it also determines the noise during
-    training. Give the name of one of adept's mechanisms."""
+    """Mechanism for which the model is trained: the name of one of adept's. It determines the clip
+    and, together with training.epsilon, the noise during training."""
     labels: str = "drop"
-    """Output that the decoder learns to write from a latent: drop (a text without a label) | joint
-    (a text and its label)."""
+    """Output that the decoder learns to write from a latent: drop (a text) | joint (with its label)."""
     seed: int = 0
-    """Seed of all random choices during training. On the same machine, the same seed gives the same
-    model."""
+    """Seed of all random choices in training: on one machine, the same seed gives the same model."""
     data: DataConfig = field(default_factory=DataConfig)
     training_data: TrainingDataConfig = field(default_factory=TrainingDataConfig)
     model: ModelConfig = field(default_factory=ModelConfig)
     tokenizer: TokenizerConfig = field(default_factory=TokenizerConfig)
     trainer: TrainerConfig = field(default_factory=TrainerConfig)
     training: TrainingConfig = field(default_factory=TrainingConfig)
-    # Groups whose files and options are Lightning's: they have no options of their own here
     lightning: dict[str, Any] = field(default_factory=dict)  # further options of Lightning's Trainer
     logger: dict[str, Any] = field(default_factory=dict)
     callbacks: dict[str, Any] = field(default_factory=dict)
@@ -592,8 +587,7 @@ class TrainConfig(Columns):
         elsewhere = self.data.path is not None or self.data.hub is not None or self.data.broad is not None
         without_effect = {
             "model.latent_dim": topics
-            and f"mechanism={kind} reads topics: give training.content.topics=N for their "
-            "number, or training.content.kind=none for an LSTM encoder",
+            and f"mechanism={kind} reads topics: give training.content.topics=N, or training.content.kind=none",
             "model.encoder": self.model.encoder != (TOPICS if topics else "lstm")
             and f"the encoder follows from training.content.kind={content}: give that option",
             "training.content.topics": not topics and "an LSTM encoder has no topics: give model.latent_dim=N",

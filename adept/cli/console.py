@@ -21,6 +21,8 @@ from rich.text import Text
 from adept.cli.process import show_lines
 from adept.errors import escape
 
+TABLE_WIDTH, PAIR_WIDTH = 160, 1000  # characters of a line in a file or pipe; a pair with a path is one line
+
 
 def write_json(result: Any, path: Path) -> None:
     """Write a dict or dataclass as JSON; infinite and undefined numbers become strings."""
@@ -31,7 +33,7 @@ def show(title: str, rows: Iterable[Iterable[str]]) -> None:
     """Print a title and, below it, one line for each pair of a name and its value."""
     show_lines([title])
     sys.stdout.flush()  # what follows has a writer of its own
-    _print(Table(show_header=False, box=None, pad_edge=False), rows)
+    _print(Table(show_header=False, box=None, pad_edge=False), rows, width=PAIR_WIDTH)
 
 
 def warn(line: str) -> None:
@@ -71,12 +73,12 @@ class _Rate(ProgressColumn):
         return Text(f"{task.speed:,.0f}/s" if task.speed >= 1 else f"{1 / task.speed:,.0f} s each")
 
 
-def _print(table: Table, rows: Iterable[Iterable[str]]) -> None:
+def _print(table: Table, rows: Iterable[Iterable[str]], *, width: int = TABLE_WIDTH) -> None:
     for row in rows:
         table.add_row(*map(_text, row))
     for column in table.columns:
         column.overflow = "fold"  # a long name is shown whole
-    Console(highlight=False, width=None if sys.stdout.isatty() else 160).print(table)
+    Console(highlight=False, width=None if sys.stdout.isatty() else width).print(table)
 
 
 def _text(content: str) -> Text:

@@ -1,5 +1,6 @@
 """``adept synthesize``: write synthetic records from noisy counts of a file's topics and labels."""
 
+import math
 from functools import partial
 
 from adept.cli.config import SynthesizeConfig
@@ -86,7 +87,8 @@ def _share_lines(config: SynthesizeConfig, synthesizer: Synthesizer) -> list[str
     texts = len(synthesizer.model.public_texts)
     share = share_standing_out(synthesizer.votes, rows, texts=texts, labels=labels, named=named)
     counted = "a topic with its label" if labels > 1 else "a topic"
-    from_ = "in no case" if share is None else f"from {share:.2%} of the rows on"
+    rounded = 0.0 if share is None else math.ceil(share * 10_000) / 100
+    from_ = "in no case" if share is None else f"from {rounded:g} % of the rows on"
     return [f"of {rows:,} rows, {counted} stands out from the noise {from_}; the rest is guessed from public text"]
 
 

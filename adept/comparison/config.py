@@ -8,6 +8,7 @@ from adept.errors import ConfigurationError
 from adept.models.config import ModelConfig, TokenizerConfig, TrainerConfig, TrainingConfig
 from adept.models.decoding_options import DecodingConfig
 from adept.ranges import check_between, check_choice, check_integer
+from adept.removed import removal
 
 if TYPE_CHECKING:
     from adept.mechanisms import LocalRandomizer
@@ -21,7 +22,7 @@ COPY = "copy"  # labels are public
 JOINT = "joint"  # the decoder writes labels
 JOINT_RESPONSE = "joint_response"  # one symbol with the text
 RANDOMIZED_RESPONSE = "randomized_response"  # labels are released by themselves, with a part of the budget
-LOCAL, CENTRAL, ALL = "local", "central", "all"
+LOCAL, CENTRAL = "local", "central"
 
 
 @dataclass
@@ -56,9 +57,7 @@ class CompareConfig(Columns):
     domains."""
     trust: str = "local"
     """Party that the people behind the records must trust: local (nobody) | central (the holder of
-    the file, who releases noisy counts; the options mechanisms and labels are ignored) | all (one
-    table for all kinds of trust, including trust in somebody who shuffles the releases; the option
-    labels is ignored)."""
+    the file, who releases noisy counts; the options mechanisms and labels are ignored)."""
     protocol: str = "disjoint"
     """Records that are rewritten: disjoint (one half of the training split; the model is trained on
     the other half) | paper (the records on which the model is trained; so no guarantee holds)."""
@@ -109,13 +108,14 @@ class CompareConfig(Columns):
         from adept.mechanisms import BY_NAME
 
         super().__post_init__()
-        check_choice((LOCAL, CENTRAL, ALL), trust=self.trust)
+        if gone := removal(f"trust={self.trust}"):
+            raise ConfigurationError(gone)
+        check_choice((LOCAL, CENTRAL), trust=self.trust)
         check_choice(("disjoint", PAPER), protocol=self.protocol)
         for name in self.classifiers:
             check_choice(("text", "tfidf", "lstm"), classifiers=name)
-        if self.trust != LOCAL:
-            self._check_synthesizer()
         if self.trust == CENTRAL:
+            self._check_synthesizer()
             self.mechanisms = [SYNTHESIZER]
         for name in self.mechanisms if self.trust != CENTRAL else ():
             check_choice(BY_NAME, mechanisms=name)
@@ -141,8 +141,8 @@ class CompareConfig(Columns):
 
         for name in ("baselines", "alternatives", "attacks"):
             if getattr(self, name):
-                raise ConfigurationError(f"{name} must be false for trust={self.trust}, got true")
-        if self.samples != 1 and self.trust == CENTRAL:
+                raise ConfigurationError(f"{name} must be false for trust=central, got true")
+        if self.samples != 1:
             raise ConfigurationError(f"samples must be 1 for trust=central, got {self.samples}")
         for epsilon in self.epsilons:
             Votes(epsilon=epsilon)

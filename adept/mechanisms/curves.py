@@ -167,4 +167,5 @@ def rows_needed(command: str, known: Known, *, epsilon: float, accuracy: float, 
     while low < high:
         middle = (low + high) // 2
         low, high = (low, middle) if reached(middle) else (middle + 1, high)
-    return math.ceil(float(f"{low:.2g}"))
+    unit: int = 10 ** max(0, len(str(low)) - 2)
+    return -(-low // unit) * unit

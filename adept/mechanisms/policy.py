@@ -97,8 +97,8 @@ ROWS_PER_RECORD, MANY_ROWS = 4, 16_000  # that are written by default: rows for 
 NAMES_ALONE = 0.87, -0.25  # log odds of the nearest name: start, and slope by the logarithm of the number of labels
 TYPICAL_NAMES_ERROR = 0.6  # standard deviation of these log odds among corpora
 RANGE_DEVIATIONS = 1.28  # standard deviations on either side that hold eight of ten releases
-# Below the middle: two of three releases must be worth it, and nine of ten if nothing was measured on public texts
-CAUTION_DEVIATIONS, UNMEASURED_DEVIATIONS = 0.43, 1.28
+CAUTION_DEVIATIONS = 0.43  # below the middle, where two of three releases are above: they must be worth a release
+UNMEASURED_DEVIATIONS = 1.28  # the same if nothing was measured on public texts: nine of ten
 PLAN_CURVES = {  # by command, and True after a rehearsal; curves.Curve has the weights and two deviations
     ("rewrite", False): ((0.254, 0.315, 0.518), 0.86, 0.86),
     ("rewrite", True): ((0.183, 0.246, 0.015, 0.329, 0.243, 0.482, -0.08, 0.193), 0.44, 0.56),

@@ -17,7 +17,6 @@ from adept.comparison.config import PAPER, CompareConfig
 from adept.comparison.evidence import ATTACK_CONFIDENCE, AUDIT_TRIALS
 from adept.comparison.plan import ALTERNATIVES
 from adept.comparison.results import AttackedRelease, AuditVerdict, Example, ResultRow, Results, exceeds
-from adept.comparison.trust import TrustResults
 from adept.evaluation.record_free import describe_variation
 from adept.mechanisms.guarantee import words
 from adept.report import figures
@@ -34,7 +33,6 @@ from adept.report.table import (
     table,
     title,
 )
-from adept.report.trust import accuracy_grid
 
 MAX_WORDS = 25  # of a text that is shown
 ABSENT = "–"
@@ -52,12 +50,8 @@ class Report:
     warnings: list[str]
 
 
-def write(results: Results | TrustResults) -> Report:
+def write(results: Results) -> Report:
     """Write ``report.html`` and ``figures/*.svg`` into the directory of each comparison."""
-    if isinstance(results, TrustResults):
-        for part in results.parts:
-            write(part)
-        return Report(results.table, [accuracy_grid(results.rows)], [], [])
     directory, lines = Path(results.config.output_dir), table(results.rows)
     drawn = {"comparison": figures.draw(lines), "headline": figures.draw_headline(lines)}
     (directory / "figures").mkdir(exist_ok=True)

@@ -62,6 +62,7 @@ def test_a_central_comparison_has_its_references_and_a_page(tmp_path: Path) -> N
     ("changes", "message"),
     [
         ({"trust": "shuffled"}, "trust must be one of local, central"),
+        ({"trust": "all"}, "trust=all was removed in 0.3.0: adept plan"),
         ({"attacks": True}, "attacks must be false for trust=central"),
         ({"baselines": True}, "baselines must be false for trust=central"),
         ({"samples": 2}, "samples must be 1 for trust=central"),
