@@ -123,10 +123,10 @@ def _later_pieces(text: str) -> Iterator[str]:
     return (text[start : start + PIECE_LETTERS] for start in range(PIECE_LETTERS, len(text), PIECE_LETTERS))
 
 
-def at_length(sums: NDArray[np.int64]) -> Codes:
+def at_length(sums: NDArray[np.int64] | NDArray[np.float32]) -> Codes:
     """Return rows (N, d) of whole numbers at the norm LENGTH, rounded; rows of zeros stay as they are."""
-    largest = np.abs(sums).max(axis=1, keepdims=True, initial=0).astype(np.float64)
-    halvings = np.maximum(0, np.frexp(largest)[1] - SUM_BITS).astype(np.int64)
-    small = (sums >> halvings).astype(np.float64)
+    largest = np.maximum(sums.max(axis=1, initial=0), -sums.min(axis=1, initial=0)).astype(np.float64)
+    halvings = np.maximum(0, np.frexp(largest)[1] - SUM_BITS).astype(np.int64)[:, None]
+    small = (sums.astype(np.int64) >> halvings if halvings.any() else sums).astype(np.float64)
     norms = np.sqrt(np.einsum("nd,nd->n", small, small))[:, None]
     return np.asarray(np.rint(small * LENGTH / np.maximum(norms, 1)).astype(np.int8))

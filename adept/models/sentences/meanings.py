@@ -40,7 +40,7 @@ NEGATIONS = {"not", "no", "never", "without", "nothing", "nobody", "none", "neit
 MEANING_LENGTH = LENGTH  # of a meaning and of a centre
 MAX_WORD_SUM = (1 << 24) // MAX_WORDS
 MAX_RECORD_LETTERS = 100 * MAX_WORDS  # letters of a record that are split into words
-BATCH_TEXTS = 1 << 11  # texts whose sums are computed together, near the processor
+BATCH_TEXTS, BATCH_ROWS = 1 << 11, 1 << 9  # words, and texts, whose sums are computed together, near the processor
 BATCH_PRODUCTS = 1 << 14  # texts whose products are computed together
 
 PUNCTUATION_MARKS = re.compile(f"({PUNCTUATION})")
@@ -153,13 +153,17 @@ def meanings_of_table(words: Sequence[str], table: sparse.csr_array) -> Codes:
         ModelError: a word is too long for exact sums.
     """
     encoder = SentenceEncoder.load()
-    sums = encoder.sums(words or [""])
-    if np.abs(sums).max() > MAX_WORD_SUM:
-        raise ModelError("the model lists a word that is too long for exact sums: train the model again or restore it")
-    vectors = sums.astype(np.float32)
+    vectors = np.empty((max(1, len(words)), encoder.dim), dtype=np.float32)
+    for begin in range(0, len(vectors), BATCH_TEXTS):
+        sums = encoder.sums(words[begin : begin + BATCH_TEXTS] or [""])
+        if np.abs(sums).max() > MAX_WORD_SUM:
+            raise ModelError(
+                "the model lists a word that is too long for exact sums: train the model again or restore it"
+            )
+        vectors[begin : begin + BATCH_TEXTS] = sums
     found = np.empty((table.shape[0], encoder.dim), dtype=np.int8)
-    for begin in range(0, len(found), BATCH_TEXTS):
-        found[begin : begin + BATCH_TEXTS] = at_length((table[begin : begin + BATCH_TEXTS] @ vectors).astype(np.int64))
+    for begin in range(0, len(found), BATCH_ROWS):
+        found[begin : begin + BATCH_ROWS] = at_length(table[begin : begin + BATCH_ROWS] @ vectors)
     return found
 
 

@@ -70,6 +70,7 @@ def test_listed_texts_mean_what_they_mean_as_words(rows: list[Words]) -> None:
 def test_a_sentence_means_the_sum_of_its_different_words(rows: list[Words], monkeypatch: pytest.MonkeyPatch) -> None:
     """By the definition, in batches of a few; words may be known or not, and repeat."""
     monkeypatch.setattr(meanings, "BATCH_TEXTS", 7)
+    monkeypatch.setattr(meanings, "BATCH_ROWS", 5)
     asked = [*rows[:60], words_of("to boston to boston"), (UNKNOWN,), (UNKNOWN, "to", "denver"), ()]
     found = of_words(asked)
     assert found.tolist() == [broad.meaning_of_words(row) for row in asked]
