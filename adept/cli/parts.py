@@ -184,5 +184,5 @@ def _find_class(place: str, target: str) -> Any:
 
 def _refuse_unknown(place: str, name: str, known: Collection[str]) -> None:
     near = nearest(name, known)
-    advice = f"did you mean {place}.{near}?" if near else f"its options are {', '.join(sorted(known))}"
+    advice = f"did you mean {place}.{near}?" if near else f"its options are {', '.join(sorted(set(known)))}"
     raise ConfigurationError(f"train has no option {place}.{name}: {advice}")
