@@ -99,7 +99,7 @@ def expect_accuracy(command: str, known: Known, *, epsilon: float, rows: float) 
     middle = start_odds(known) + sum(map(operator.mul, curve.weights, features))
     own = curve.few_deviation if tried and tried.rows < ENOUGH_TEXTS else curve.deviation
     error = math.hypot(own, _measuring_error(known))
-    measured = known.rehearsal or known.names is not None
+    measured = known.rehearsal or known.names_texts
     doubt = error if measured else own  # of names: the free row has it, too
     low, high = (to_share(middle + sign * RANGE_DEVIATIONS * error) for sign in (-1, 1))
     caution = CAUTION_DEVIATIONS if measured else UNMEASURED_DEVIATIONS
