@@ -123,7 +123,6 @@ WITHOUT = {
     "attacks.reconstruction.name_from_text": "reads what play has written",
     "evaluation.ngrams.count_ngrams": "called by the classifiers",
     "evaluation.free_rows.FreeRow.__init__": "counts texts",
-    "evaluation.free_rows.label_by_meaning": "reads a Corpus",
     "evaluation.text_classifier.reads_as_english": "reads a Corpus",
     "audit.subject.wrappers.Rewriting.privatize": "called by audit.run with the texts of its pairs",
     "models.sentence_encoder.SentenceEncoder.sums": "called by encode with checked texts",

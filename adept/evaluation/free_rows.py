@@ -11,9 +11,8 @@ import numpy as np
 
 from adept.data.corpus import Corpus
 from adept.evaluation.classifiers import TEXT, predict
-from adept.evaluation.label_names import spell_names
+from adept.evaluation.label_names import label_by_names
 from adept.evaluation.record_free import COMMONEST_LABEL, EXAMPLES, NEAREST_NAME
-from adept.models.sentence_encoder import SentenceEncoder
 
 FOLDS = 10  # parts of the examples, of which each is a test once if they are few
 MAX_JUDGED = 600  # texts, about, that are judged without a test
@@ -85,28 +84,12 @@ def measure_free_rows(
     """
     judged, size = public.judged, len(public.judged)
     found = []
-    if (named := label_by_meaning(labels, judged.texts, about)) is not None:
+    if (named := label_by_names(labels, judged.texts, about)) is not None:
         found.append(FreeRow(NEAREST_NAME, share_right(named, judged), size))
     if has_examples and (learnt := public.measure(public.read)) is not None:
         found.append(FreeRow(EXAMPLES, learnt, size))
     [(commonest, _)] = Counter(public.read.labels).most_common(1)
     return [*found, FreeRow(COMMONEST_LABEL, share_right([commonest] * size, judged), size)]
-
-
-def label_by_meaning(
-    labels: Sequence[str], texts: Sequence[str], about: Mapping[str, Sequence[str]]
-) -> list[str] | None:
-    """Return for each text the label whose name and public sentences are nearest to it; None if none has a word."""
-    said = [
-        " ".join([name, *about.get(label, ())]).strip() for label, name in zip(labels, spell_names(labels), strict=True)
-    ]
-    named = [place for place, text in enumerate(said) if text]
-    if not named:
-        return None
-    encoder = SentenceEncoder.load()
-    names = encoder.encode([said[place] for place in named]).astype(np.float32)
-    nearest = (encoder.encode(texts).astype(np.float32) @ names.T).argmax(axis=1)
-    return [labels[named[place]] for place in nearest.tolist()]
 
 
 def find_hits(train: Corpus, read: Corpus, rows: Sequence[int], *, epsilon: float = math.inf) -> list[bool] | None:

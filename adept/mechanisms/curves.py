@@ -58,7 +58,7 @@ class Rehearsal:
 
 @dataclass(frozen=True)
 class Known:
-    """What is known before a release.
+    """Hold what public texts say before a release.
 
     Args:
         labels: number L of labels, at least 2.

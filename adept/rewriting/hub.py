@@ -58,5 +58,5 @@ def _explain_errors(what: str) -> Iterator[None]:
     """Turn any error of the Hub's library into a ModelError, whatever the class of the error is."""
     try:
         yield
-    except Exception as error:  # noqa: BLE001
+    except Exception as error:  # noqa: BLE001 - the Hub's library raises errors of many packages
         raise ModelError(f"{what} ({type(error).__name__}): check the name, the network and your token") from None

@@ -1,4 +1,4 @@
-"""What is free: names, examples and the commonest label, measured on public texts that nobody learned from."""
+"""Names, examples and the commonest label are measured on public texts that no classifier has learned from."""
 
 import pytest
 

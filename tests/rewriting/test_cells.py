@@ -176,7 +176,7 @@ def test_meanings_count_beside_words_and_without_what_a_cell_has_in_common(
 def test_what_is_near_in_a_cell_depends_on_its_own_sentences_alone(
     loaded: Loaded, compared: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """What all cells have, other labels and their records change nothing: cells small and large."""
+    """A record has the same heavy sentences whatever labels and records stand beside it, in small and in large cells."""
     monkeypatch.setattr(cells, "MAX_COMPARED", compared)
     index, places = loaded[0].sentences.index(), places_of(100)
     found = nearest(CellSearch(index, first=100), TEXTS, places, 17)
