@@ -19,6 +19,7 @@ REMOVED = {
     "adept.release.transformer": REWRITE_FRAME,
     "adept.release.adapters": REWRITE_FRAME,
     "adept.release.local_release": "0.3.0: use adept.release.flow.local, where release_file is now",
+    "training.content.lexicon": "0.3.0: use training.content.english, since the sentence encoder reads words now",
     "training.codec.learn": "0.3.0: leave it out, because training lists all public sentences at once",
     "training.codec.likely": "0.3.0: leave it out, because only public sentences are listed",
     "training.codec.texts": "0.3.0: leave it out, and give fewer training texts if the list is too long",

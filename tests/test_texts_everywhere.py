@@ -23,7 +23,6 @@ from adept.mechanisms import LearnedCodebook
 from adept.mechanisms.central_counts import Votes
 from adept.models.sentence_encoder import SentenceEncoder
 from adept.models.sentences import meanings
-from adept.models.word_vectors import TextVectors
 from adept.release.rewrite_frame import rewrite_frame
 from adept.rewriting.alternatives import PromptSampling, Redaction, WordByWord, public_logits
 from adept.rewriting.expectation import foreign_warnings
@@ -82,7 +81,6 @@ CALLS: dict[str, Callable[[Given, Any], object]] = {
     "evaluation.label_names.label_by_names": lambda given, bad: label_names.label_by_names(["music"], bad),
     "evaluation.text_classifier.EncoderClassifier.predict": lambda given, bad: EncoderClassifier(TRAIN).predict(bad),
     "evaluation.lstm_classifier.predict_lstm": lambda given, bad: lstm_classifier.predict_lstm(TRAIN, bad, seed=0),
-    "models.word_vectors.TextVectors.of": lambda given, bad: TextVectors({"jazz": 1.0}).of(bad),
     "evaluation.metrics.distinct_ratio": lambda given, bad: metrics.distinct_ratio(bad),
     "evaluation.metrics.NgramModel.__init__": lambda given, bad: metrics.NgramModel(bad, order=2),
     "evaluation.metrics.NgramModel.perplexity": lambda given, bad: metrics.NgramModel(TRAIN.texts, order=2).perplexity(
@@ -124,6 +122,8 @@ WITHOUT = {
     "evaluation.ngrams.count_ngrams": "called by the classifiers",
     "evaluation.free_rows.FreeRow.__init__": "counts texts",
     "evaluation.text_classifier.reads_as_english": "reads a Corpus",
+    "evaluation.text_classifier.encoder_for": "called by the classifiers",
+    "evaluation.text_classifier.read_meanings": "called by the classifiers",
     "audit.subject.wrappers.Rewriting.privatize": "called by audit.run with the texts of its pairs",
     "models.sentence_encoder.SentenceEncoder.sums": "called by encode with checked texts",
     "models.sentences.meanings.ListedTexts.of": "stores texts as words",

@@ -1,6 +1,7 @@
 """``adept adapt``: adapt a model to another domain with public examples of its texts."""
 
 import time
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +17,7 @@ from adept.models.config import MODEL
 from adept.models.model_card import model_card
 from adept.models.names import MAX_TERM_WORDS, are_terms, sentences_about, spell_out
 from adept.models.saved_model import Autoencoder
-from adept.models.word_vectors import Lexicon
+from adept.models.sentence_encoder import SentenceEncoder
 from adept.rewriting.loading import load_model, model_directory
 
 
@@ -90,9 +91,9 @@ def _are_names(config: AdaptConfig, model: Autoencoder, lines: list[str]) -> boo
     if config.kind != AUTO or not are_terms(lines):
         return config.kind == NAMES
     loose = str(config.examples).endswith(".md") or len(lines) < MIN_EXAMPLES
-    known = Lexicon.load().places if model.sentences and model.sentences.is_broad else {}
+    broad = model.sentences is not None and model.sentences.is_broad
     named = are_terms(lines, most=MAX_TERM_WORDS if loose else 1)
-    named = named and any(word in known for line in lines for word in spell_out(line))
+    named = named and broad and any(map(SentenceEncoder.load().knows, chain.from_iterable(map(spell_out, lines))))
     taken, other = (NAMES, EXAMPLES) if named else (EXAMPLES, NAMES)
     warn(f"note: the lines of {config.examples} are taken as {taken}: add kind={other} if they are {other}")
     return named

@@ -395,8 +395,8 @@ class EvaluateConfig(ReadingOptions):
     examples together."""
     classifier: str = "text"
     """The classifier: text (words and word pairs beside a sentence encoder's vector, in one logistic
-    regression that takes seconds) | tfidf (the classifier of version 0.2.0: words and a lexicon of
-    English) | lstm (a neural network, which takes longer)."""
+    regression that takes seconds) | tfidf (the default of version 0.2.0, which searches for a
+    strength) | lstm (a neural network, which takes longer)."""
     noisy_labels: bool | None = None
     """True if the labels in the training file are randomised. With null, the command finds this out
     from the privacy statement beside the training file."""

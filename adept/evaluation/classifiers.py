@@ -1,10 +1,8 @@
 """Classifiers that are trained on rewritten text and tested on text that people wrote.
 
 The classifiers "text" and "lstm" have modules of their own. The classifier "tfidf" is a logistic
-regression. The regression reads TF-IDF (weighted counts of words and word pairs) and the mean
-vector of the words of a text. The vectors of the words come from a lexicon of English; for texts in
-another language, only TF-IDF is used. If a word of a tested text is missing in the training texts,
-it is replaced by the word of the training texts that is most similar according to the lexicon.
+regression, whose strength is chosen by cross-validation. It reads TF-IDF (weighted counts of words and
+word pairs) and, unless the texts are in another language, the sentence encoder's vector.
 """
 
 import math
@@ -16,7 +14,6 @@ from typing import Any, NamedTuple
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from scipy.sparse import csr_matrix
 from torch import Tensor
 
 from adept.data.corpus import Corpus, join
@@ -24,9 +21,8 @@ from adept.data.text_arguments import separate_characters, text_list
 from adept.errors import DataError, printable
 from adept.evaluation.metrics import ConfidenceInterval, Hits, accuracy, bootstrap, codes, macro_f1
 from adept.evaluation.ngrams import count_ngrams
-from adept.evaluation.softmax_regression import Features, best_labels, commonness, softmax_regression
-from adept.evaluation.text_classifier import EncoderClassifier
-from adept.models.word_vectors import Lexicon, TextVectors
+from adept.evaluation.softmax_regression import best_labels, commonness, softmax_regression
+from adept.evaluation.text_classifier import EncoderClassifier, encoder_for, read_meanings
 from adept.ranges import check_choice
 from adept.torch_defaults import usual_torch
 
@@ -37,7 +33,6 @@ FEW_LABELS = 5  # labels that a message names
 STRENGTHS = 0.25, 0.5, 1.0, 2.0, 4.0, 16.0, 64.0
 STANDARD_STRENGTH = 4.0  # a larger strength must give more correct labels
 TEMPERATURES = 2.0 ** torch.arange(-2.0, 2.75, 0.25, dtype=torch.float32)  # factors by which scores are multiplied
-VECTOR_LENGTH = 0.7  # length of a text's mean word vector; the TF-IDF vector of a text has length 1
 FOLDS, MIN_RECORDS_TO_TUNE = 3, 100
 ONE_FOLD_RECORDS = 1500  # with more records, only one fold is held out
 TUNING_STEPS = 20  # steps of a fit that starts from the weights of the strength before
@@ -209,9 +204,8 @@ class TfidfClassifier:
         self.columns = np.searchsorted(np.array(self.names, dtype=object), np.array(labels, dtype=object))
         self._distinct = len(distinct)
         self._tfidf, counted = count_ngrams(distinct)
-        rarity = zip(self._tfidf.get_feature_names_out(), self._tfidf.idf_.tolist(), strict=True)
-        self._meaning = TextVectors({word: weight for word, weight in rarity if " " not in word})
-        self._features = self._add_vectors(counted, distinct)
+        self._encoder = encoder_for(distinct)
+        self._features = read_meanings(counted, distinct, self._encoder)
         self._start: Tensor | None = None
 
     def fit(self, *, strength: float) -> Tensor:
@@ -226,21 +220,9 @@ class TfidfClassifier:
         """Return the likeliest label of each text, given weights that ``fit`` returned."""
         texts = [*map(separate_characters, text_list(texts))]
         common = commonness(self._features, weights, self._counts(), noisy_labels=self.noisy_labels)
-        words = self._tfidf.transform(self._replace_unknown(texts)).tocsr()
-        found = best_labels(self._add_vectors(words, texts), weights, common)
+        features = read_meanings(self._tfidf.transform(texts).tocsr(), texts, self._encoder)
+        found = best_labels(features, weights, common)
         return [self.names[place] for place in found.tolist()]
-
-    def _add_vectors(self, counted: csr_matrix, texts: Sequence[str]) -> Features:
-        if not self._meaning.known:
-            return Features.of(counted)
-        return Features.of(counted, VECTOR_LENGTH * torch.from_numpy(self._meaning.of(texts)))
-
-    def _replace_unknown(self, texts: Sequence[str]) -> list[str]:
-        known = self._tfidf.vocabulary_
-        rows = [text.lower().split() for text in texts]
-        unknown = dict.fromkeys(word for row in rows for word in row if word not in known)
-        synonyms = Lexicon.load().nearest([word for word in known if " " not in word], unknown)
-        return [" ".join(synonyms.get(word, word) for word in row) for row in rows]
 
     def tune(self) -> float:
         """Choose the strength (the inverse penalty) of the regression by cross-validation.

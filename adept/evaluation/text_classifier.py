@@ -88,8 +88,8 @@ class EncoderClassifier:
         texts = [separate_characters(text) for part, _ in parts for text in part.texts]
         place = {text: index for index, text in enumerate(dict.fromkeys(texts))}
         self._tfidf, counted = count_ngrams([*place], holders=MIN_HOLDERS if len(place) >= MANY_TEXTS else 1)
-        self._encoder = SentenceEncoder.load() if reads_as_english([*place][:KNOWN_TEXTS]) else None
-        self._features = self._add_vectors(counted, [*place])
+        self._encoder = encoder_for([*place])
+        self._features = read_meanings(counted, [*place], self._encoder, ENCODER_LENGTH)
         labels = [label for part, _ in parts for label in part.labels or []]
         weights = np.repeat([weight for _, weight in parts], [len(part) for part, _ in parts])
         self._counts = self._count([place[text] for text in texts], labels, weights)
@@ -100,7 +100,7 @@ class EncoderClassifier:
     def predict(self, texts: Sequence[str]) -> list[str]:
         """Return the likeliest label of each text."""
         texts = [*map(separate_characters, text_list(texts))]
-        features = self._add_vectors(self._tfidf.transform(texts).tocsr(), texts)
+        features = read_meanings(self._tfidf.transform(texts).tocsr(), texts, self._encoder, ENCODER_LENGTH)
         common = commonness(self._features, self._weights, self._counts, noisy_labels=self._noisy_labels)
         found = best_labels(features, self._weights, common)
         return [self.names[place] for place in found.tolist()]
@@ -112,11 +112,21 @@ class EncoderClassifier:
         np.add.at(counts, (rows, [number[label] for label in labels]), weights)
         return torch.from_numpy(counts.astype(np.float32))
 
-    def _add_vectors(self, counted: csr_matrix, texts: Sequence[str]) -> Features:
-        if self._encoder is None:
-            return Features.of(counted)
-        vectors = self._encoder.encode(texts).astype(np.float32)
-        return Features.of(counted, torch.from_numpy(vectors * np.float32(ENCODER_LENGTH / LENGTH)))
+
+def encoder_for(texts: Sequence[str]) -> SentenceEncoder | None:
+    """Return the sentence encoder, or None if it knows too few words of the first texts."""
+    return SentenceEncoder.load() if reads_as_english(texts[:KNOWN_TEXTS]) else None
+
+
+def read_meanings(
+    counted: csr_matrix, texts: Sequence[str], encoder: SentenceEncoder | None, length: float = 1.0
+) -> Features:
+    """Return TF-IDF weights (N, V) of texts and, beside them, the encoder's vectors, scaled to a length."""
+    if encoder is None:
+        return Features.of(counted)
+    return Features.of(
+        counted, torch.from_numpy(encoder.encode(texts).astype(np.float32) * np.float32(length / LENGTH))
+    )
 
 
 def _list_names(labels: Sequence[str]) -> Corpus:
@@ -128,5 +138,5 @@ def _list_names(labels: Sequence[str]) -> Corpus:
 def reads_as_english(texts: Sequence[str]) -> bool:
     """Return True if the sentence encoder knows most words of the texts."""
     encoder, words = SentenceEncoder.load(), re.findall(r"[^\W\d_]+", " ".join(texts))
-    known = sum(word.isascii() and encoder.knows(word) for word in words)
+    known = sum(map(encoder.knows, words))
     return bool(known >= MIN_KNOWN_SHARE * len(words))

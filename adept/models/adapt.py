@@ -52,7 +52,6 @@ from adept.models.sentences.meanings import MAX_LISTED_WORDS, ListedTexts, Words
 from adept.models.sentences.nearest_text import join_groups
 from adept.models.sentences.sentence_list import SentenceList
 from adept.models.tokenizer import UNKNOWN, Tokenizer, join_words
-from adept.models.word_vectors import Lexicon
 from adept.torch_defaults import usual_torch
 
 MIN_EXAMPLES, MAX_TOPICS = 8, 400
@@ -121,7 +120,7 @@ def _refit(
 ) -> tuple[Autoencoder, Tokenizer]:
     new_tokenizer, meaning = tokenizer.with_words(examples), 0.0
     if tokenizer.synonyms:
-        new_tokenizer, meaning = new_tokenizer.with_synonyms(Lexicon.load()), MEANING
+        new_tokenizer, meaning = new_tokenizer.with_synonyms(), MEANING
     topics = max(model.config.latent_dim, min(MAX_TOPICS, model.config.latent_dim + len(examples)))
     adapted = wider(model, len(new_tokenizer), topics=topics, training_data=origin)
     rows = new_tokenizer.encode(texts, max_length=model.config.max_length)

@@ -71,7 +71,7 @@ def learn_codebooks_of(model: Autoencoder, tokenizer: Tokenizer, corpus: Corpus,
 
 def fit_topics(model: Autoencoder, tokenizer: Tokenizer, corpus: Corpus, spec: TrainSpec) -> None:
     rows = tokenizer.encode_corpus(corpus, max_length=model.config.max_length)
-    meaning = MEANING if spec.training.content.lexicon else 0.0
+    meaning = MEANING if spec.training.content.english else 0.0
     model.topics.fit(rows, seed=spec.seed, words=tokenizer.words, meaning=meaning)
     model.codebooks = learn_codebooks_of(model, tokenizer, corpus, seed=spec.seed)
 

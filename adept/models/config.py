@@ -132,8 +132,9 @@ class ContentConfig:
     (topics for learned_codebook and description, else none)."""
     topics: int = 400
     """Largest number of topics. At most one topic is learned for every eight public texts."""
-    lexicon: bool = False
-    """For text of many domains: use the meanings of English words for topics and unknown words."""
+    english: bool = False
+    """For English text of many domains: read the sentence encoder's meanings of words into topics,
+    and an unknown word as the nearest known one."""
 
     def __post_init__(self) -> None:
         check_choice(("auto", "none", TOPICS), **{"training.content.kind": self.kind})

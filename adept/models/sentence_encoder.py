@@ -17,6 +17,7 @@ are single operations, which IEEE 754 defines bit for bit. QED. Inner products a
 """
 
 import hashlib
+import re
 from collections.abc import Iterator, Sequence
 from functools import cache, cached_property
 from pathlib import Path
@@ -32,6 +33,7 @@ from adept.errors import ModelError
 
 PACKAGED_ENCODER = Path(__file__).parents[1] / "pretrained" / "encoder"
 VECTORS, TOKENIZER = "vectors.safetensors", "tokenizer.json"
+ENGLISH = re.compile("[a-z]+")  # the letters of a word
 LENGTH = 127  # Euclidean norm of a text's vector
 MAX_DIMENSIONS = 256
 PIECE_LETTERS, MAX_PARTS = 1 << 14, 4  # letters of a text that are read at once; most letters and marks of a letter
@@ -80,8 +82,13 @@ class SentenceEncoder:
         return digest.hexdigest()
 
     def knows(self, word: str) -> bool:
-        """Return True if a word is a token as a whole."""
-        return self._tokenizer.token_to_id(word.lower()) is not None
+        """Return True if a word of English letters is a token as a whole."""
+        return word.lower() in self.words
+
+    @cached_property
+    def words(self) -> dict[str, int]:
+        """The words of letters that are tokens as a whole, in the order of the alphabet, and their ids."""
+        return {word: token for word, token in sorted(self._tokenizer.get_vocab().items()) if ENGLISH.fullmatch(word)}
 
     def encode(self, texts: Sequence[str]) -> Codes:
         """Return the vectors (N, d) of N texts, read to their ends; zeros for a text without a known token."""

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
 from itertools import product
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import tokenizers
 from tokenizers import Regex, decoders, models, normalizers, pre_tokenizers, trainers
@@ -21,9 +21,7 @@ from adept.data.text_arguments import UNSPACED, plain_text, separate_characters,
 from adept.errors import ConfigurationError
 from adept.models.config import MAX_VOCABULARY, TokenizerConfig
 from adept.models.untrusted_files import corrupt, read_json
-
-if TYPE_CHECKING:
-    from adept.models.word_vectors import Lexicon
+from adept.models.word_vectors import synonyms_of
 
 PAD, UNKNOWN, START, END = range(4)
 SPECIAL_TOKENS = ["[PAD]", "[UNK]", "[START]", "[END]"]
@@ -89,8 +87,9 @@ class Tokenizer:
         if self.synonyms:
             (Path(directory) / self.SYNONYMS).write_text(json.dumps(self.synonyms, ensure_ascii=False), "utf-8")
 
-    def with_synonyms(self, lexicon: "Lexicon") -> "Tokenizer":
-        return Tokenizer(self._backend, lexicon.nearest(self.words[FIRST_LABEL + len(self.labels) :]))
+    def with_synonyms(self) -> "Tokenizer":
+        """Return a copy that reads an unknown word of English as the known word nearest in meaning."""
+        return Tokenizer(self._backend, synonyms_of(self.words[FIRST_LABEL + len(self.labels) :]))
 
     def with_words(self, texts: Iterable[str]) -> "Tokenizer":
         """Return a copy without synonyms, whose vocabulary also holds the words of public texts."""

@@ -3,7 +3,7 @@
 The topics of a text are the components of its TF-IDF vector along the first singular directions of the
 TF-IDF vectors of public texts, each divided by the square root of its standard deviation. Features are a
 word itself, parts of its spelling, its neighbours (co-occurrence) and its meaning
-(``adept.models.word_vectors``).
+(the sentence encoder's).
 """
 
 from collections import defaultdict
@@ -18,7 +18,7 @@ from torch import Tensor, nn
 from adept.errors import DataError
 from adept.mechanisms.policy import COOCCURRENCE, SPELLING
 from adept.models.tokenizer import FIRST_LABEL
-from adept.models.word_vectors import Lexicon
+from adept.models.word_vectors import english_vectors
 
 TEXTS_PER_TOPIC, MIN_TEXTS_WITH_WORD = 8, 2  # public texts for each topic; least number of texts with a word
 PART_LETTERS, MIN_WORDS = (3, 5), 3  # letters of a part of a word; least number of words with a part
@@ -83,7 +83,7 @@ class TopicEncoder(nn.Module):
         weigh = TfidfTransformer(sublinear_tf=True).fit(counts)
         kinds = [identity(len(known)), SPELLING * _spelling(words or [""] * len(known))]
         if words and meaning:
-            kinds.append(meaning * csr_matrix(Lexicon.load().of(words)))
+            kinds.append(meaning * csr_matrix(english_vectors(words)))
         if cooccurrence:
             places = [[word if known[word] else -1 for word in row] for row in rows]
             kinds.append(cooccurrence * csr_matrix(cooccurrence_vectors(places, words=len(known), seed=seed)))

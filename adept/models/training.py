@@ -48,7 +48,6 @@ from adept.models.resumption import STOPPING, resume_run
 from adept.models.saved_model import Autoencoder
 from adept.models.tokenizer import Tokenizer
 from adept.models.topics import supported_topics
-from adept.models.word_vectors import Lexicon
 from adept.torch_defaults import usual_torch
 
 
@@ -96,8 +95,8 @@ def _tokenizer(train: Corpus, spec: TrainSpec, *, checkpoints: Path, resume: Pat
         return Tokenizer.from_pretrained(resume.parent)
     labels = sorted(set(train.labels or [])) if spec.joint_labels else []
     tokenizer = Tokenizer.train(train.texts, spec.tokenizer, labels=labels)
-    if spec.training.content.lexicon:
-        tokenizer = tokenizer.with_synonyms(Lexicon.load())
+    if spec.training.content.english:
+        tokenizer = tokenizer.with_synonyms()
     checkpoints.mkdir(parents=True, exist_ok=True)
     tokenizer.save_pretrained(checkpoints)
     return tokenizer

@@ -1,27 +1,17 @@
-"""Vectors of words, from a lexicon of English or learned from any public text.
+"""Vectors of words: those of the sentence encoder, or vectors learned from any public text."""
 
-The lexicon holds a vector for each of the 60,000 commonest words of English. The vectors were
-distilled from a network that encodes sentences (``pretrained/lexicon/README.md``).
-"""
-
-import hashlib
-import string
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from functools import cache, cached_property
-from pathlib import Path
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
-from safetensors.numpy import load_file
 
-from adept.data.text_arguments import text_list
+from adept.models.sentence_encoder import SentenceEncoder
 
-PACKAGED_LEXICON = Path(__file__).parents[1] / "pretrained" / "lexicon"
-WORDS, VECTORS = "words.txt", "vectors.safetensors"
 MIN_COSINE = 0.5  # least cosine at which a word is read as another word
-MIN_ENGLISH_SHARE = 0.5  # share of a vocabulary that the lexicon must know, or it is another language
+MIN_ENGLISH_SHARE = 0.5  # share of a vocabulary that the encoder must know, or it is another language
 BATCH_WORDS = 1024
 WINDOW_WORDS = 2  # words on either side of a word that count for its vector
 
@@ -29,85 +19,29 @@ Floats = NDArray[np.float64]
 Indices = NDArray[np.int64]
 
 
-@dataclass(frozen=True)
-class Lexicon:
-    words: tuple[str, ...]  # in lower case, the commonest first
-    vectors: NDArray[np.int8]  # (W, n) of whole numbers, 127 times a unit vector
-
-    @classmethod
-    @cache
-    def load(cls, directory: Path = PACKAGED_LEXICON) -> "Lexicon":
-        """Load the lexicon in a directory; by default, the lexicon that this package contains."""
-        words = (directory / WORDS).read_text("utf-8").splitlines()
-        return cls(tuple(words), load_file(directory / VECTORS)["vectors"])
-
-    @cached_property
-    def sha256(self) -> str:
-        digest = hashlib.sha256("\n".join(self.words).encode())
-        digest.update(np.ascontiguousarray(self.vectors).data)
-        return digest.hexdigest()
-
-    @cached_property
-    def places(self) -> dict[str, int]:
-        return {word: place for place, word in enumerate(self.words)}
-
-    def look_up(self, words: Sequence[str]) -> NDArray[np.float64]:
-        """Return unit vectors (V, n) of V words; a word that is not in the lexicon gets zeros."""
-        found = [self.places.get(word.lower(), self.places.get(word.lower().split("'")[0], -1)) for word in words]
-        places = np.array(found, dtype=np.int64)
-        vectors = self.vectors[places].astype(np.float64) * (places >= 0)[:, None]
-        return np.asarray(vectors / np.maximum(np.linalg.norm(vectors, axis=1, keepdims=True), 1e-9))
-
-    def of(self, words: Sequence[str]) -> NDArray[np.float64]:
-        """Return the vectors (V, n) of a vocabulary; all are zero if most words are not English."""
-        vectors = self.look_up(words)
-        return vectors * bool(vectors.any(axis=1).sum() >= MIN_ENGLISH_SHARE * len(words))
-
-    def nearest(self, known: Sequence[str], others: Iterable[str] | None = None) -> dict[str, str]:
-        """Map words of ``others`` (by default, of the lexicon) that are not in ``known`` to the nearest known word.
-
-        A word is left out if the lexicon lacks it, or if its largest cosine is below MIN_COSINE.
-        """
-        vectors, taken = self.of(known), {word.lower() for word in known}
-        candidates = self.words if others is None else others
-        asked = [word for word in candidates if word in self.places and word not in taken]
-        found: dict[str, str] = {}
-        for start in range(0, len(asked) if vectors.any() else 0, BATCH_WORDS):
-            part = asked[start : start + BATCH_WORDS]
-            like = self.vectors[[self.places[word] for word in part]] / 127.0 @ vectors.T
-            near = like.max(axis=1) >= MIN_COSINE
-            found |= {part[row]: known[like[row].argmax()] for row in np.flatnonzero(near).tolist()}
-        return found
+def english_vectors(words: Sequence[str]) -> Floats:
+    """Return unit vectors (V, d) of a vocabulary; all are zero if most words are not English."""
+    encoder = SentenceEncoder.load()
+    sums = encoder.sums(words).astype(np.float64)
+    known = sum(map(encoder.knows, words)) >= MIN_ENGLISH_SHARE * len(words)
+    return np.asarray(known * sums / np.maximum(np.linalg.norm(sums, axis=1, keepdims=True), 1.0))
 
 
-class TextVectors:
-    """A calculator of vectors of texts: sums of the words' vectors, weighted by ``rarity``, scaled to norm 1.
+def synonyms_of(words: Sequence[str]) -> dict[str, str]:
+    """Map English words that a vocabulary lacks to its nearest word, if their cosine is at least MIN_COSINE.
 
-    A word that is not in ``rarity`` has the weight of the rarest word. If most words in ``rarity`` are not
-    English, the attribute ``known`` is False and all vectors are zero.
+    Only words count that the sentence encoder knows as a whole: parts of a word say little of its meaning.
     """
-
-    def __init__(self, rarity: Mapping[str, float]) -> None:
-        self._lexicon, self._rarity = Lexicon.load(), rarity
-        self._rarest = max(rarity.values(), default=0.0)
-        self.known = bool(self._lexicon.of(_bare(rarity)).any())
-
-    def of(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        """Return unit vectors (N, n) of texts; a text without words of the lexicon gets zeros."""
-        from scipy.sparse import csr_matrix
-
-        places: dict[str, int] = {}
-        rows = [[places.setdefault(word, len(places)) for word in text.lower().split()] for text in text_list(texts)]
-        ends = np.cumsum([0, *map(len, rows)])
-        columns = np.fromiter((place for row in rows for place in row), dtype=np.int64, count=ends[-1])
-        counts = csr_matrix((np.ones(ends[-1]), columns, ends), shape=(len(rows), len(places)))
-        weights = np.array([self._rarity.get(word, self._rarest) for word in places]) * self.known
-        sums = counts @ (self._lexicon.look_up(_bare(places)) * weights[:, None])
-        return np.asarray(sums / np.maximum(np.linalg.norm(sums, axis=1, keepdims=True), 1e-9), dtype=np.float32)
-
-
-def _bare(words: Iterable[str]) -> list[str]:
-    return [word.strip(string.punctuation) for word in words]
+    encoder, taken = SentenceEncoder.load(), {word.lower() for word in words}
+    vectors, whole = english_vectors(words), np.array([encoder.knows(word) for word in words], dtype=np.float64)
+    asked = [word for word in encoder.words if word not in taken] if vectors.any() else []
+    found: dict[str, str] = {}
+    for start in range(0, len(asked), BATCH_WORDS):
+        part = asked[start : start + BATCH_WORDS]
+        like = english_vectors(part) @ (vectors * whole[:, None]).T
+        near = like.max(axis=1) >= MIN_COSINE
+        found |= {part[row]: words[like[row].argmax()] for row in np.flatnonzero(near).tolist()}
+    return found
 
 
 @dataclass(frozen=True)

@@ -61,6 +61,7 @@ ORDERED_TEXTS = 1024  # at the beginning of the order
 TRIED_TEXTS, TARGET_TEXTS = 128, 1000  # candidates for each place there, and texts to be near to
 MAX_DISTANCES = 1 << 20  # that are computed together, if records are compared with all texts
 BATCH_RECORDS = 256  # records whose products are computed together
+SORTED_COLUMNS = 32  # numbers of all meanings that are sorted together
 SILENT_MARKS = frozenset(',;:!?()[]."')  # tokens of a text that are no words
 
 Places = NDArray[np.integer[Any]]
@@ -257,11 +258,21 @@ def _nearest(table: Tensor, found: Tensor) -> Tensor:
     return torch.cat([part.argmax(dim=1) for part in parts]) if len(table) else torch.zeros(0, dtype=torch.int64)
 
 
+def _take_in_place(meanings: Codes, order: NDArray[np.int64]) -> Codes:
+    """Bring the rows of meanings (N, d) into an order; a second copy of all would need as much memory again."""
+    for begin in range(0, meanings.shape[1], SORTED_COLUMNS):
+        part = meanings[:, begin : begin + SORTED_COLUMNS]
+        part[:] = np.take(part, order, axis=0)
+    return meanings
+
+
 class InvertedFile:
+    """Meanings (N, d) in the order of their groups, for searches in the nearest groups; it keeps and sorts the array."""
+
     def __init__(self, meanings: Codes, groups: Groups) -> None:
         of_text = _cut(torch.from_numpy(groups.astype(np.int64)), JOINED_GROUP_TEXTS)
         self.order, self.sizes = torch.argsort(of_text, stable=True), torch.bincount(of_text)
-        self.table = torch.from_numpy(np.take(meanings, self.order.numpy(), axis=0))  # in a tenth of PyTorch's time
+        self.table = torch.from_numpy(_take_in_place(meanings, self.order.numpy()))
         self.centres = _find_centres(self.table, of_text[self.order], len(self.sizes))
         self.slots = np.argsort(self.order.numpy()).astype(np.int32)  # of each text in the table
 
