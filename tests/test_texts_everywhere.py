@@ -13,7 +13,7 @@ from typing import Any
 import pandas as pd
 import pytest
 
-from adept.attacks import attribute, reconstruction
+from adept.attacks import membership, reconstruction
 from adept.data.corpus import Corpus
 from adept.errors import DataError
 from adept.evaluation import classifiers, label_names, lstm_classifier, metrics
@@ -68,12 +68,11 @@ class Given:
 
 
 TRAIN = Corpus(["play jazz", "stop"] * 4, ["music", "stop"] * 4)
-READER = attribute.TextReader(TRAIN.texts, TRAIN.labels or [])
+READER = membership.TextReader(TRAIN.texts, TRAIN.labels or [])
 CALLS: dict[str, Callable[[Given, Any], object]] = {
     "attacks.reconstruction.write_feasible": lambda given, bad: reconstruction.write_feasible(bad, 1, random.Random(0)),
-    "attacks.attribute.TextReader.__init__": lambda given, bad: attribute.TextReader(bad, ["a", "b"]),
-    "attacks.attribute.TextReader.guess": lambda given, bad: READER.guess(bad),
-    "attacks.attribute.TextReader.confidence": lambda given, bad: READER.confidence(bad, ["music"]),
+    "attacks.membership.TextReader.__init__": lambda given, bad: membership.TextReader(bad, ["a", "b"]),
+    "attacks.membership.TextReader.confidence": lambda given, bad: READER.confidence(bad, ["music"]),
     "attacks.reconstruction.gather_candidates": lambda given, bad: reconstruction.gather_candidates(bad),
     "attacks.reconstruction.view": lambda given, bad: reconstruction.view(given.rewriter, bad),
     "data.corpus.Corpus.__init__": lambda given, bad: Corpus(bad),

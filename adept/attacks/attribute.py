@@ -9,59 +9,15 @@ Secrets are drawn uniformly from the private records. Three attackers guess the 
   of the attribute whose records have the largest total probability.
 """
 
-from collections.abc import Sequence
-
-import numpy as np
 import torch
-from numpy.typing import NDArray
-from scipy.special import logit
 
 from adept.attacks.attack_game import AttackGame, AttackRow
 from adept.attacks.likelihood import guess
 from adept.attacks.reconstruction import view
 from adept.attacks.success_bounds import best_success
 from adept.data.corpus import Corpus
-from adept.data.text_arguments import text_list
 from adept.errors import DataError
-
-
-class TextReader:
-    """A classifier of texts: logistic regression on TF-IDF weights of words and word pairs."""
-
-    def __init__(self, texts: Sequence[str], values: Sequence[str], *, seed: int = 0) -> None:
-        from sklearn.feature_extraction.text import TfidfVectorizer  # slow to import
-        from sklearn.linear_model import LogisticRegression
-        from sklearn.pipeline import make_pipeline
-
-        texts = text_list(texts)
-        self.classes = sorted(set(values))
-        self._model = make_pipeline(
-            TfidfVectorizer(ngram_range=(1, 2), token_pattern=r"\S+"),
-            LogisticRegression(C=10.0, max_iter=300, random_state=seed),  # C: chosen once, on public text
-        )
-        if len(self.classes) > 1:
-            self._model.fit(texts, list(values))
-
-    def guess(self, texts: Sequence[str]) -> list[str]:
-        """Return the guessed class of each text."""
-        texts = text_list(texts)
-        if len(self.classes) < 2:
-            return self.classes * len(texts)
-        return [str(value) for value in self._model.predict(texts)]
-
-    def confidence(self, texts: Sequence[str], values: Sequence[str]) -> NDArray[np.float64]:
-        """Return the classifier's confidence that each text has the class given in ``values``.
-
-        The confidence is the logit of the probability that the classifier gives to this class.
-        """
-        texts = text_list(texts)
-        chances = np.full(len(texts), 1e-6)  # probability of a class that no training text has
-        places = {value: i for i, value in enumerate(self.classes)}
-        if len(self.classes) > 1:
-            table = self._model.predict_proba(texts)
-            known = [row for row, value in enumerate(values) if value in places]
-            chances[known] = table[known, [places[values[row]] for row in known]]
-        return np.asarray(logit(np.clip(chances, 1e-9, 1 - 1e-9)))
+from adept.evaluation.classifiers import predict
 
 
 def read_attribute(corpus: Corpus, name: str) -> list[str]:
@@ -92,8 +48,10 @@ def play(game: AttackGame, *, attribute: str) -> list[AttackRow]:
     candidates = view(rewriter, private.texts)
     named = guess(candidates, released, prior=flat, classes=classes).best_class
     guesses = {
-        "static": TextReader(public.texts, others, seed=game.seed).guess(written),
-        "adaptive": TextReader(rewriter.rewrite(public.texts), others, seed=game.seed).guess(written),
+        "static": predict(Corpus(public.texts, others), written),
+        "adaptive": predict(
+            Corpus(rewriter.rewrite(public.texts), others), written, epsilon=rewriter.guarantee.epsilon
+        ),
         "release": [values[i] for i in named.tolist()],
     }
     prior = torch.bincount(classes).double() / len(own)

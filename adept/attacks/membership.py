@@ -30,15 +30,48 @@ from collections.abc import Sequence
 
 import numpy as np
 import torch
+from scipy.special import logit
 
 from adept.attacks.attack_game import AttackGame, AttackRow
-from adept.attacks.attribute import TextReader
 from adept.attacks.success_bounds import Rate, membership_auc, membership_power
 from adept.audit.stats.confidence_bounds import Floats
+from adept.data.text_arguments import text_list
 from adept.errors import DataError
 from adept.synthesis.neighbouring_files import NeighbouringFiles
 
 Pairs = list[tuple[int, int]]
+
+
+class TextReader:
+    """A classifier of texts: logistic regression on TF-IDF weights of words and word pairs."""
+
+    def __init__(self, texts: Sequence[str], values: Sequence[str], *, seed: int = 0) -> None:
+        from sklearn.feature_extraction.text import TfidfVectorizer  # slow to import
+        from sklearn.linear_model import LogisticRegression
+        from sklearn.pipeline import make_pipeline
+
+        texts = text_list(texts)
+        self.classes = sorted(set(values))
+        self._model = make_pipeline(
+            TfidfVectorizer(ngram_range=(1, 2), token_pattern=r"\S+"),
+            LogisticRegression(C=10.0, max_iter=300, random_state=seed),  # C: chosen once, on public text
+        )
+        if len(self.classes) > 1:
+            self._model.fit(texts, list(values))
+
+    def confidence(self, texts: Sequence[str], values: Sequence[str]) -> Floats:
+        """Return the classifier's confidence that each text has the class given in ``values``.
+
+        The confidence is the logit of the probability that the classifier gives to this class.
+        """
+        texts = text_list(texts)
+        chances = np.full(len(texts), 1e-6)  # probability of a class that no training text has
+        places = {value: i for i, value in enumerate(self.classes)}
+        if len(self.classes) > 1:
+            table = self._model.predict_proba(texts)
+            known = [row for row, value in enumerate(values) if value in places]
+            chances[known] = table[known, [places[values[row]] for row in known]]
+        return np.asarray(logit(np.clip(chances, 1e-9, 1 - 1e-9)))
 
 
 def pair_records(labels: Sequence[str], draw: random.Random) -> Pairs:

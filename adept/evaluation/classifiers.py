@@ -158,7 +158,7 @@ def predict(
     train: Corpus,
     texts: list[str],
     *,
-    classifier: str,
+    classifier: str = TEXT,
     seed: int = 0,
     samples: int = 1,
     noisy_labels: bool = False,
