@@ -123,14 +123,6 @@ def user_directory(variable: str, usual: str) -> Path:
     return (Path(given) if given else Path("~").expanduser() / usual) / "adept"
 
 
-def cache_directory() -> Path | None:
-    """Return ``$XDG_CACHE_HOME/adept`` or ``~/.cache/adept``; None if the user has no home."""
-    try:
-        return user_directory("XDG_CACHE_HOME", ".cache")
-    except RuntimeError:
-        return None
-
-
 def publish(partial: Path, final: Path) -> None:
     """Give a finished file its final name and the usual permissions, and wait until it is on disk.
 
