@@ -26,7 +26,7 @@ from torch import Tensor, nn
 
 WORDS = range(2, 26)
 SEED, HELD_OUT, RIDGE = 7, 2000, 5.0
-PASSES, BATCH, STEP = 40, 256, 6e-3
+PASSES, BATCH, STEP = 20, 512, 6e-3
 TEACHER_TOKENS = 1 << 12  # of a batch of lines of about the same length
 
 

@@ -1,7 +1,7 @@
 """The classifier "text": word n-grams beside the sentence encoder's vector, in one linear model.
 
 The weights of a text's words and word pairs (TF-IDF) form a vector of length 1. The vector of the
-sentence encoder (``adept.models.sentence_encoder``) stands beside it, with length ENCODER_LENGTH.
+sentence encoder (``adept.models.sentence_encoder``) stands beside it; the fewer rows, the longer it is.
 The encoder was learned from English: if it knows too few words of the training texts, n-grams are
 read alone.
 Names of labels are training texts, too, and so are public examples if there are some. How much they
@@ -28,8 +28,10 @@ from adept.evaluation.ngrams import count_ngrams
 from adept.evaluation.softmax_regression import Features, best_labels, commonness, softmax_regression
 from adept.models.sentence_encoder import LENGTH, SentenceEncoder
 
-ENCODER_LENGTH = 2.0  # length of the encoder's vector; the TF-IDF vector has length 1
-STRENGTH, MAX_STRENGTH = 4.0, 0.3  # the strength is STRENGTH / sqrt(rows for each label), at most MAX_STRENGTH
+ENCODER_LENGTHS = 1.0, 2.0  # least and largest length of the encoder's vector; the TF-IDF vector has length 1
+FEW_ROWS = 15.0  # rows for each label up to which the encoder's vector has the largest length
+STRENGTH, MAX_STRENGTH = 4.0, 0.3  # the strength is STRENGTH / sqrt(rows for each label), at most MAX_STRENGTH, times
+CLEAR_NATS, MAX_CLEARNESS = 4.0, 3.0  # epsilon / CLEAR_NATS, from 1 to MAX_CLEARNESS: clear texts allow more
 NGRAM_FACTOR, NOISY_FACTOR = 5.0, 1 / 3  # times as strong: if n-grams are read alone, and if labels are randomised
 KNOWN_TEXTS, MIN_KNOWN_SHARE = 1000, 0.75  # texts whose words are looked up; share of words that the encoder must know
 MANY_TEXTS, MIN_HOLDERS = 2000, 2  # among MANY_TEXTS or more texts, MIN_HOLDERS texts must hold an n-gram
@@ -56,9 +58,15 @@ def weigh_name(epsilon: float) -> float:
     return min(most, max(least, NAME_NATS / epsilon if epsilon else most))
 
 
-def choose_strength(rows: float) -> float:
+def choose_strength(rows: float, epsilon: float) -> float:
     """Return the strength of the regression (scikit-learn's C) for a mean number of records for each label."""
-    return min(MAX_STRENGTH, STRENGTH / math.sqrt(rows))
+    return min(MAX_STRENGTH, STRENGTH / math.sqrt(rows)) * min(MAX_CLEARNESS, max(1.0, epsilon / CLEAR_NATS))
+
+
+def choose_length(rows: float) -> float:
+    """Return the length of the encoder's vector: with more rows, words and word pairs say more beside it."""
+    least, most = ENCODER_LENGTHS
+    return max(least, most * min(1.0, math.sqrt(FEW_ROWS / rows)))
 
 
 class EncoderClassifier:
@@ -77,30 +85,35 @@ class EncoderClassifier:
         self.names, self._noisy_labels = sorted({*(train.labels or []), *(public.labels or [])}), noisy_labels
         rows, known = len(train) / samples / len(self.names), len(public) / len(self.names)
         weight = weigh_rewrite(epsilon, rows=rows, examples=known) if known else 1.0
+        clear = math.inf if known else epsilon  # examples are original text
         parts = [
             (train, weight / samples),
             (public, 1.0),
-            (_list_names(self.names), weigh_name(math.inf if known else epsilon)),
+            (_list_names(self.names), weigh_name(clear)),
         ]
-        self._fit(parts, rows=weight * rows + known)
+        rows = weight * rows + known
+        if noisy_labels:  # which call for the simplest classifier
+            self._length, strength = ENCODER_LENGTHS[1], NOISY_FACTOR * choose_strength(rows, CLEAR_NATS)
+        else:
+            self._length, strength = choose_length(rows), choose_strength(rows, clear)
+        self._fit(parts, strength=strength)
 
-    def _fit(self, parts: Sequence[tuple[Corpus, float]], *, rows: float) -> None:
+    def _fit(self, parts: Sequence[tuple[Corpus, float]], *, strength: float) -> None:
         texts = [separate_characters(text) for part, _ in parts for text in part.texts]
         place = {text: index for index, text in enumerate(dict.fromkeys(texts))}
         self._tfidf, counted = count_ngrams([*place], holders=MIN_HOLDERS if len(place) >= MANY_TEXTS else 1)
         self._encoder = encoder_for([*place])
-        self._features = read_meanings(counted, [*place], self._encoder, ENCODER_LENGTH)
+        self._features = read_meanings(counted, [*place], self._encoder, self._length)
         labels = [label for part, _ in parts for label in part.labels or []]
         weights = np.repeat([weight for _, weight in parts], [len(part) for part, _ in parts])
         self._counts = self._count([place[text] for text in texts], labels, weights)
-        strength = choose_strength(rows) * (1 if self._encoder else NGRAM_FACTOR)
-        strength *= NOISY_FACTOR if self._noisy_labels else 1
+        strength *= 1 if self._encoder else NGRAM_FACTOR
         self._weights = softmax_regression(self._features, self._counts, strength=strength)
 
     def predict(self, texts: Sequence[str]) -> list[str]:
         """Return the likeliest label of each text."""
         texts = [*map(separate_characters, text_list(texts))]
-        features = read_meanings(self._tfidf.transform(texts).tocsr(), texts, self._encoder, ENCODER_LENGTH)
+        features = read_meanings(self._tfidf.transform(texts).tocsr(), texts, self._encoder, self._length)
         common = commonness(self._features, self._weights, self._counts, noisy_labels=self._noisy_labels)
         found = best_labels(features, self._weights, common)
         return [self.names[place] for place in found.tolist()]
