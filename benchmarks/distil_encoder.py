@@ -6,8 +6,9 @@
 ``read`` lets the teacher read the texts of FILEs (jsonl or jsonl.gz), in lower case, of 2 to 25 words. TEACHER
 is a folder with the config, weights and tokenizer of a BERT that averages its tokens' vectors, such as
 all-MiniLM-L6-v2. ``learn`` fits a vector for each token of START, a folder with tokenizer.json and first
-vectors (V, d): the scaled sum of a line's vectors should have a high cosine with the teacher's vector, centred,
-projected on its first d principal directions and scaled. TARGET gets tokenizer and vectors, for
+vectors (V, d): the scaled sum of a line's vectors should have a high cosine with what the teacher and START say
+together. Both vectors of a line are centred and scaled, that of START to START_WEIGHT; side by side, they are
+projected on their first d principal directions and scaled. TARGET gets tokenizer and vectors, for
 ``benchmarks/encoder_table.py``.
 """
 
@@ -26,7 +27,8 @@ from torch import Tensor, nn
 
 WORDS = range(2, 26)
 SEED, HELD_OUT, RIDGE = 7, 2000, 5.0
-PASSES, BATCH, STEP = 20, 512, 6e-3
+PASSES, BATCH, STEP = 4, 512, 6e-3
+START_WEIGHT = 0.7  # of the vectors of START beside the teacher's
 TEACHER_TOKENS = 1 << 12  # of a batch of lines of about the same length
 
 
@@ -99,8 +101,13 @@ def read(source: Path, place: Path, paths: list[Path]) -> None:
     np.savez(place, lines=np.array(lines), vectors=found)
 
 
+def centre(vectors: Tensor) -> Tensor:
+    """Return vectors minus their mean, with norm 1."""
+    return nn.functional.normalize(vectors - vectors.mean(dim=0), dim=1)
+
+
 def project(vectors: Tensor, size: int) -> Tensor:
-    """Return centred vectors on their first principal directions, with norm 1."""
+    """Return vectors on their first principal directions around the mean, with norm 1."""
     centred = vectors - vectors.mean(dim=0)
     directions = torch.linalg.eigh(centred.T @ centred).eigenvectors.flip(1)[:, :size]
     return nn.functional.normalize(centred @ directions, dim=1)
@@ -126,10 +133,12 @@ def learn(source: Path, place: Path, target: Path) -> None:
     stored = np.load(place)
     codings = tokenizer.encode_batch_fast(stored["lines"].tolist(), add_special_tokens=False)
     rows = [[token for token in coding.ids if token not in special] for coding in codings]
-    wanted = project(torch.from_numpy(stored["vectors"]).float(), first.shape[1])
     kept = torch.tensor([row for row, tokens in enumerate(rows) if tokens])
-    held_out, known = kept[:HELD_OUT], kept[HELD_OUT:]
-    means = torch.cat([nn.functional.embedding_bag(t, first, s, mode="mean") for _, t, s in batches(rows, known)])
+    means = torch.cat([nn.functional.embedding_bag(t, first, s, mode="mean") for _, t, s in batches(rows, kept)])
+    said = torch.from_numpy(stored["vectors"])[kept].float()
+    wanted = torch.zeros(len(rows), first.shape[1])
+    wanted[kept] = project(torch.cat([centre(said), START_WEIGHT * centre(means)], dim=1), first.shape[1])
+    held_out, known, means = kept[:HELD_OUT], kept[HELD_OUT:], means[HELD_OUT:]
     penalty = RIDGE * torch.eye(first.shape[1])
     linear = torch.linalg.solve(means.T @ means + penalty, means.T @ wanted[known])
     table = nn.EmbeddingBag.from_pretrained(first @ linear, freeze=False, mode="sum")

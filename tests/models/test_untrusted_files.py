@@ -33,7 +33,7 @@ MODEL, CODEBOOKS, TABLES, CODEC, CONFIG = (
     "config.json",
 )
 EPSILON, LABEL = 4.0, broad.NAMES[0]
-LONG_WORD = "\u6771" * (1 + MAX_WORD_SUM // 127)  # a token whose vector holds a number of 127
+LONG_WORD = "\u98df" * (1 + MAX_WORD_SUM // 127)  # a token whose vector holds a number of 127
 
 
 @pytest.fixture(scope="module")

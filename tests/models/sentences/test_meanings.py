@@ -24,7 +24,7 @@ from adept.models.sentences.meanings import (
 from adept.models.sentences.sentence_list import SentenceList
 
 Words = tuple[str, ...]
-HEAVY = "\u6771"  # a token whose vector holds a number of 127: 4,000 of them make the longest word of a text
+HEAVY = "\u98df"  # a token whose vector holds a number of 127: 4,000 of them make the longest word of a text
 UNKNOWN = "\u1200\u1201"  # letters of which the sentence encoder has no token
 
 

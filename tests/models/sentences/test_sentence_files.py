@@ -181,7 +181,7 @@ def test_a_strangers_word_that_is_too_long_for_exact_sums_is_refused(broad: Sent
     """As soon as the list is searched, in one line that does not repeat the word."""
     save_sentences(broad, tmp_path)
     path = tmp_path / DESCRIPTION
-    stored, word = json.loads(path.read_text("utf-8")), "\u6771" * (1 + MAX_WORD_SUM // 127)
+    stored, word = json.loads(path.read_text("utf-8")), "\u98df" * (1 + MAX_WORD_SUM // 127)
     for field in ("utterances", "listed_words"):
         path.write_text(json.dumps({**stored, field: [*stored[field], word]}), "utf-8")
         loaded = load_sentences(tmp_path)
