@@ -29,9 +29,9 @@ from adept.evaluation.softmax_regression import Features, best_labels, commonnes
 from adept.models.sentence_encoder import LENGTH, SentenceEncoder
 
 ENCODER_LENGTHS = 1.0, 2.0  # least and largest length of the encoder's vector; the TF-IDF vector has length 1
-FEW_ROWS = 15.0  # rows for each label up to which the encoder's vector has the largest length
+FEW_ROWS, CLEAR_NATS = 15.0, 8.0  # rows for each label up to which it is the largest; times CLEAR_NATS / epsilon below
 STRENGTH, MAX_STRENGTH = 4.0, 0.3  # the strength is STRENGTH / sqrt(rows for each label), at most MAX_STRENGTH, times
-CLEAR_NATS, MAX_CLEARNESS = 4.0, 3.0  # epsilon / CLEAR_NATS, from 1 to MAX_CLEARNESS: clear texts allow more
+STRENGTH_NATS, FACTORS = 4.0, (1 / 3, 3.0)  # epsilon / STRENGTH_NATS, within FACTORS: clear texts allow more
 NGRAM_FACTOR, NOISY_FACTOR = 5.0, 1 / 3  # times as strong: if n-grams are read alone, and if labels are randomised
 KNOWN_TEXTS, MIN_KNOWN_SHARE = 1000, 0.75  # texts whose words are looked up; share of words that the encoder must know
 MANY_TEXTS, MIN_HOLDERS = 2000, 2  # among MANY_TEXTS or more texts, MIN_HOLDERS texts must hold an n-gram
@@ -60,13 +60,15 @@ def weigh_name(epsilon: float) -> float:
 
 def choose_strength(rows: float, epsilon: float) -> float:
     """Return the strength of the regression (scikit-learn's C) for a mean number of records for each label."""
-    return min(MAX_STRENGTH, STRENGTH / math.sqrt(rows)) * min(MAX_CLEARNESS, max(1.0, epsilon / CLEAR_NATS))
+    least, most = FACTORS
+    return min(MAX_STRENGTH, STRENGTH / math.sqrt(rows)) * min(most, max(least, epsilon / STRENGTH_NATS))
 
 
-def choose_length(rows: float) -> float:
-    """Return the length of the encoder's vector: with more rows, words and word pairs say more beside it."""
+def choose_length(rows: float, epsilon: float) -> float:
+    """Return the length of the encoder's vector: with more and clearer texts, n-grams say more beside it."""
     least, most = ENCODER_LENGTHS
-    return max(least, most * min(1.0, math.sqrt(FEW_ROWS / rows)))
+    few = FEW_ROWS * (max(1.0, CLEAR_NATS / epsilon) if epsilon else rows)
+    return max(least, most * min(1.0, math.sqrt(few / rows)))
 
 
 class EncoderClassifier:
@@ -93,9 +95,9 @@ class EncoderClassifier:
         ]
         rows = weight * rows + known
         if noisy_labels:  # which call for the simplest classifier
-            self._length, strength = ENCODER_LENGTHS[1], NOISY_FACTOR * choose_strength(rows, CLEAR_NATS)
+            self._length, strength = ENCODER_LENGTHS[1], NOISY_FACTOR * choose_strength(rows, STRENGTH_NATS)
         else:
-            self._length, strength = choose_length(rows), choose_strength(rows, clear)
+            self._length, strength = choose_length(rows, clear), choose_strength(rows, clear)
         self._fit(parts, strength=strength)
 
     def _fit(self, parts: Sequence[tuple[Corpus, float]], *, strength: float) -> None:

@@ -12,7 +12,13 @@ import travel
 from adept.data.corpus import Corpus
 from adept.evaluation import text_classifier
 from adept.evaluation.classifiers import evaluate
-from adept.evaluation.text_classifier import EncoderClassifier, choose_length, choose_strength, weigh_name, weigh_rewrite
+from adept.evaluation.text_classifier import (
+    EncoderClassifier,
+    choose_length,
+    choose_strength,
+    weigh_name,
+    weigh_rewrite,
+)
 
 LETTERS = str.maketrans("aeioubcdfghjklmnpqrstvwxyz", "eiouadgkplzcbfmxwhnjrtvqsy")
 
@@ -46,11 +52,14 @@ def test_names_count_less_the_more_each_text_tells() -> None:
 
 def test_many_rows_for_each_label_call_for_a_simpler_classifier() -> None:
     assert [choose_strength(rows, 4.0) for rows in (1, 20, 160, 1600)] == [0.3, 0.3, 0.3, 0.1]
-    assert [choose_length(rows) for rows in (1, 15, 60, 1600)] == [2.0, 2.0, 1.0, 1.0]
+    assert [choose_length(rows, math.inf) for rows in (1, 15, 60, 1600)] == [2.0, 2.0, 1.0, 1.0]
+    assert [choose_length(60, epsilon) for epsilon in (0, 2, 4, 8)] == [2.0, 2.0, pytest.approx(2**0.5), 1.0]
 
 
 def test_texts_that_say_more_allow_a_less_simple_classifier() -> None:
-    assert [choose_strength(20, epsilon) for epsilon in (1, 4, 8, 12, math.inf)] == pytest.approx([0.3, 0.3, 0.6, 0.9, 0.9])
+    assert [choose_strength(20, epsilon) for epsilon in (0, 2, 4, 8, 12, math.inf)] == pytest.approx(
+        [0.1, 0.15, 0.3, 0.6, 0.9, 0.9]
+    )
 
 
 def test_randomised_labels_call_for_a_simpler_classifier(monkeypatch: pytest.MonkeyPatch) -> None:
