@@ -15,17 +15,8 @@ from pathlib import Path
 HERE = Path(__file__).parent
 BUILD = HERE.parent / "build" / "proofs"
 FILES = (
-    "Privacy",
-    "Symbols",
-    "Noise",
-    "Exponential",
-    "Papers",
-    "Checker",
-    "Sampler",
-    "Draws",
-    "DiscreteLaplace",
-    "Shuffling",
-)
+    "Privacy", "Symbols", "Noise", "Exponential", "Papers", "Checker", "Sampler", "DiscreteLaplace", "Shuffling", "Draws",
+)  # fmt: skip
 """The sources, each after those that it builds on."""
 
 AXIOMS = {
