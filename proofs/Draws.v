@@ -522,3 +522,64 @@ Proof.
     (first_accepted _ _) as [[]|];
     congruence.
 Qed.
+
+(** ** The noise has no end *)
+
+(** Words of 8 bits for nine coins, of which the first r are true: the words of their trials 2,
+  and then those of their trials 3. *)
+Definition nine_coins (r : nat) : list Z := repeat 0 r ++ repeat 1 (9 - r) ++ repeat 1 r.
+
+Lemma nine_coins_fall : forall r rest, (r <= 9)%nat ->
+  decays 8 1 (repeat 1 9) (nine_coins r ++ rest) = Some (repeat true r ++ repeat false (9 - r), rest).
+Proof. intros r rest R. do 10 (destruct r as [|r]; [reflexivity|]). lia. Qed.
+
+(** q times nine true coins, and then r true ones and a false one. *)
+Fixpoint coins_of (q r : nat) : list Z := match q with O => nine_coins r | S q => nine_coins 9 ++ coins_of q r end.
+
+Lemma wholes_count_coins : forall q r rounds run rest, (r < 9)%nat -> (q < length rounds)%nat ->
+  wholes_from rounds 8 1 [] run (coins_of q r ++ rest) = Some ([run + 9 * Z.of_nat q + Z.of_nat r], rest).
+Proof.
+  induction q as [|q IH]; intros r [|round rounds] run rest R L; cbn [length] in L; try lia; cbn [wholes_from length Nat.leb];
+    unfold and_then; change (repeat 1 (plenty (1 - 0))) with (repeat 1 9); cbn [coins_of].
+  - rewrite nine_coins_fall by lia.
+    assert (E : exists closed last, runs run (repeat true r ++ repeat false (9 - r)) = ((run + Z.of_nat r) :: closed, last)).
+    { clear - R. destruct (9 - r)%nat as [|n] eqn:N; [lia|]. change (repeat false (S n)) with (false :: repeat false n).
+      clear N R. revert run. induction r as [|r IH]; intros run.
+      - cbn [repeat app runs]. destruct (runs 0 (repeat false n)) as [closed last]. exists closed, last. now rewrite Z.add_0_r.
+      - cbn [repeat app runs]. destruct (IH (run + 1)) as (closed & last & ->). exists closed, last. do 2 f_equal. lia. }
+    destruct E as (closed & last & ->). destruct rounds; cbn [wholes_from app length Nat.leb firstn]; unfold done;
+      do 3 f_equal; lia.
+  - rewrite <- app_assoc, nine_coins_fall by lia.
+    change (runs run (repeat true 9 ++ repeat false (9 - 9))) with ([] : list Z, run + 1 + 1 + 1 + 1 + 1 + 1 + 1 + 1 + 1).
+    cbn [app]. rewrite IH by lia. do 3 f_equal. lia.
+Qed.
+
+Lemma coins_are_many : forall q r, (q <= length (coins_of q r))%nat.
+Proof. induction q as [|q IH]; intros r; cbn [coins_of]; [lia|]. rewrite app_length. specialize (IH r). cbn. lia. Qed.
+
+(** At the scale 1 some tape gives each number z with |z| below 2^62: no bound on the trials or the successes cuts the noise
+  off. *)
+Theorem noise_reaches_every_number : forall z, Z.abs z < 2 ^ 62 -> exists tape, noise 8 1 0 1 tape = Some ([z], []).
+Proof.
+  intros z B. set (v := Z.to_nat (Z.abs z)). set (sign := if z <? 0 then 1 else 0).
+  exists (coins_of (v / 9) (v mod 9) ++ [sign]). set (coins := coins_of _ _).
+  assert (M : magnitudes 8 1 0 1 (coins ++ [sign]) = Some ([Z.abs z], [sign])).
+  { unfold magnitudes, and_then at 1.
+    assert (Parts : forall rounds rest, parts_from (0 :: rounds) 8 1 1 [] rest = Some ([0], rest)) by (intros [|? ?] [|? ?];
+      reflexivity).
+    rewrite Parts. unfold and_then. unfold coins.
+    assert (R : (v mod 9 < 9)%nat) by (apply Nat.mod_upper_bound; lia).
+    rewrite wholes_count_coins by (auto; cbn [length]; rewrite app_length; pose proof (coins_are_many (v / 9) (v mod 9)); lia).
+    unfold done. cbn [combine map fst snd]. do 3 f_equal.
+    assert (E : 0 + 9 * Z.of_nat (v / 9) + Z.of_nat (v mod 9) = Z.abs z).
+    { pose proof (Nat.div_mod v 9 ltac:(lia)). unfold v in *. lia. }
+    rewrite E, Z.min_r by lia. rewrite Z.pow_0_r, Z.div_1_r. lia. }
+  unfold noise. cbn [noise_from]. unfold and_then at 1. rewrite M. unfold and_then, sign.
+  destruct (Z.ltb_spec z 0) as [N|N].
+  - change (below_each 8 2 1 [1]) with (Some ([1], [] : list Z)). cbn [combine map fst snd Z.eqb Pos.eqb andb].
+    unfold count. cbn [filter fst snd Z.eqb Pos.eqb andb]. destruct (Z.eqb_spec (Z.abs z) 0); [lia|]. cbn [length].
+    destruct (coins ++ [1]); cbn [noise_from]; unfold done; cbn [refill map fst snd Z.eqb Pos.eqb andb];
+      (destruct (Z.eqb_spec (Z.abs z) 0); [lia|]); cbn [map fst snd Z.eqb Pos.eqb]; do 3 f_equal; lia.
+  - change (below_each 8 2 1 [0]) with (Some ([0], [] : list Z)). unfold count. cbn [combine filter fst snd Z.eqb andb length].
+    destruct (coins ++ [0]); cbn [noise_from]; unfold done; cbn [refill map fst snd Z.eqb andb]; do 3 f_equal; lia.
+Qed.

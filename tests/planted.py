@@ -175,4 +175,5 @@ PLANTS = (
         "read_again tape (fun word => word <? least)",
         "read_again tape (fun word => word <=? least)",
     ),
+    Plant("the noise ends at nine scales", "Draws", "fun uv => Z.min (2 ^ 62) (", "fun uv => Z.min (9 * t) ("),
 )
