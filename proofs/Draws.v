@@ -523,6 +523,67 @@ Proof.
     congruence.
 Qed.
 
+(** ** Several draws from one tape *)
+
+(** Draws one after the other, each given by the words that it accepts and by what they mean. *)
+Fixpoint in_turn (draws : list ((Z -> bool) * (Z -> Z))) : reading (list Z) :=
+  match draws with
+  | [] => done []
+  | (accept, value) :: draws => v <- draw accept value ;; values <- in_turn draws ;; done (v :: values)
+  end.
+
+(** A tape leads to a list of values. *)
+Definition leads_to_all (draws : list ((Z -> bool) * (Z -> Z))) (values : list Z) (tape : list Z) : bool :=
+  match in_turn draws tape with Some (found, _) => if list_eq_dec Z.eq_dec found values then true else false | None => false end.
+
+(** The product of the numbers of words that mean each value. *)
+Fixpoint words_of_all (b : Z) (draws : list ((Z -> bool) * (Z -> Z))) (values : list Z) : nat :=
+  match draws, values with
+  | (accept, value) :: draws, v :: values =>
+    count (fun word => accept word && (value word =? v)%Z) (numbers_below (2 ^ b)) * words_of_all b draws values
+  | _, _ => 1
+  end%nat.
+
+(** What is left of d words for each choice of accepted words; the values do not matter. *)
+Fixpoint rest_of_all (b : Z) (draws : list ((Z -> bool) * (Z -> Z))) (d : nat) : nat :=
+  match draws, d with
+  | [], _ => length (numbers_below (2 ^ b)) ^ d
+  | _, O => 0
+  | (accept, _) :: later, S d =>
+    rest_of_all b later d + count (fun word => negb (accept word)) (numbers_below (2 ^ b)) * rest_of_all b draws d
+  end%nat.
+
+(** Draws from one tape are independent: the tapes that lead to a list of values are the product of the numbers of words of each
+    value, times a number that is the same for all lists. *)
+Theorem draws_in_turn_are_independent : forall b d draws values, length draws = length values ->
+  count (leads_to_all draws values) (tapes b d) = (words_of_all b draws values * rest_of_all b draws d)%nat.
+Proof.
+  intros b d. induction d as [|d IH]; intros [|[accept value] draws] [|v values] L; try discriminate.
+  - reflexivity.
+  - cbn [rest_of_all]. rewrite Nat.mul_0_r. reflexivity.
+  - cbn [words_of_all rest_of_all]. rewrite Nat.mul_1_l, <- number_of_tapes, <- count_all. reflexivity.
+  - injection L as L. cbn [tapes words_of_all rest_of_all].
+    pose proof (IH draws values L) as One. pose proof (IH ((accept, value) :: draws) (v :: values) ltac:(cbn;
+      congruence)) as Again.
+    cbn [words_of_all] in Again. clear IH. set (R := count (fun word => negb (accept word)) _).
+    set (N := count (fun word => accept word && (value word =? v)) _) in *.
+    set (W := words_of_all b draws values) in *. set (K := rest_of_all b draws d) in *.
+    set (K' := rest_of_all b ((accept, value) :: draws) d) in *.
+    replace (N * W * (K + R * K'))%nat with (N * (W * K) + R * (N * W * K'))%nat by ring. rewrite <- One, <- Again.
+    unfold N, R. clear N R W K K' One Again. induction (numbers_below (2 ^ b)) as [|w l I]; [reflexivity|].
+    cbn [flat_map]. rewrite count_app, I, count_map, 2!count_cons. clear I. destruct (accept w) eqn:A; cbn [negb andb].
+    + destruct (value w =? v) eqn:E.
+      * apply Z.eqb_eq in E. rewrite (count_ext _ _ (leads_to_all draws values)); [ring|]. intros tape _.
+        unfold leads_to_all. cbn [in_turn]. unfold and_then, draw, done. cbn [first_accepted]. rewrite A, E.
+        destruct (in_turn draws tape) as [[found rest]|]; auto. destruct (list_eq_dec Z.eq_dec found values) as [->|D];
+          destruct (list_eq_dec Z.eq_dec (v :: _) (v :: values)); auto; congruence.
+      * apply Z.eqb_neq in E. rewrite (count_ext _ _ (fun _ => false)); [rewrite count_none; ring|]. intros tape _.
+        unfold leads_to_all. cbn [in_turn]. unfold and_then, draw, done. cbn [first_accepted]. rewrite A.
+        destruct (in_turn draws tape) as [[found rest]|]; auto. destruct (list_eq_dec _ _ _) as [D|D]; auto. congruence.
+    + rewrite (count_ext _ _ (leads_to_all ((accept, value) :: draws) (v :: values))); [ring|]. intros tape _.
+      unfold leads_to_all. cbn [in_turn]. unfold and_then, draw. cbn [first_accepted]. now rewrite A.
+Qed.
+
 (** ** The noise has no end *)
 
 (** Words of 8 bits for nine coins, of which the first r are true: the words of their trials 2,
