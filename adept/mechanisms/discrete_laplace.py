@@ -16,7 +16,7 @@ L = 2^62 / 2^k, noise is limited to [-L, L], values and sums to [-L/2, L/2], whi
 
 ``proofs/Draws.v`` has the same program; ``tests/proofs/test_draws_agree.py`` compares the two. Checked proof
 of the formulas: ``proofs/DiscreteLaplace.v``, ``signs_have_the_weights_of_the_noise``; ``proofs/Noise.v``,
-``geometric_is_private``; ``proofs/Draws.v``, ``noise_reaches_every_number``.
+``geometric_is_private``; ``proofs/DrawProofs.v``, ``noise_reaches_every_number``.
 """
 
 import math
