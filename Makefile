@@ -22,7 +22,7 @@ test: $(READY)
 # The mathematics of the guarantees, checked by Coq (docs/proofs.md). Nothing is installed: where Coq is missing, the target says so and fails.
 proofs: $(READY)
 	$(BIN)/python proofs/check.py
-	$(BIN)/python -m pytest -m proofs tests/proofs
+	$(BIN)/python -m pytest -m "proofs and not hours" tests/proofs
 
 slow: $(READY)
 	$(BIN)/python -m pytest -n 2 --dist worksteal -m "slow and not gpu and not network and not hub and not browser"

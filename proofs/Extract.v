@@ -2,7 +2,8 @@
     truth values, pairs, options and lists become OCaml's own. *)
 
 From Coq Require Import Extraction ExtrOcamlBasic.
-From Adept Require Import Checker Sampler.
+From Adept Require Import Checker Sampler Draws.
 
 Extraction Language OCaml.
-Extraction "extracted.ml" accepts_symbols accepts_laplace draw_below draw_remainder draw_rank other found_by_search.
+Extraction "extracted.ml" accepts_symbols accepts_laplace draw_below below_each draw_symbol draw_pair
+  noisy_values to_grid tally.

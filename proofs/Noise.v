@@ -365,9 +365,12 @@ Proof.
   - now apply another_person_moves_2m.
 Qed.
 
-(** The first m rows that vote: the rule of the programs has at most m votes. *)
-Theorem first_votes_are_at_most_m : forall m (vote : nat -> option nat),
-  at_most m (fun rows => firstn m (flat_map (fun row => match vote row with Some cell => [cell] | None => [] end) rows)).
+(** The rule of the programs: the first m votes of a person count. A row may have no vote. *)
+Definition first_votes (m : nat) (vote : nat -> option nat) (rows : list nat) : list nat :=
+  firstn m (flat_map (fun row => match vote row with Some cell => [cell] | None => [] end) rows).
+
+(** So the rule has at most m votes. *)
+Theorem first_votes_are_at_most_m : forall m vote, at_most m (first_votes m vote).
 Proof. intros m vote rows. apply firstn_le_length. Qed.
 
 (** One row of a person: if the person's first m votes count, removing or adding one row moves the histogram by at most 2. *)
@@ -405,24 +408,125 @@ Proof.
   rewrite distance_sym in B. lia.
 Qed.
 
-(** Two rounds: counts of the first round, then counts of cells that were chosen by the *noisy* first ones. Budgets add up. *)
-Theorem two_rounds_are_private : forall cells1 m rule1 b1 epsilon1
-    (cells2 : list Z -> list nat) (rule2 : list Z -> list nat -> list nat) (b2 : list Z -> R) epsilon2
-    file file' p p' (q q' : list Z -> list Z -> R),
-  NoDup cells1 -> at_most m rule1 -> 0 < b1 -> INR m / b1 <= epsilon1 ->
-  (forall y, NoDup (cells2 y) /\ at_most m (rule2 y) /\ 0 < b2 y /\ INR m / b2 y <= epsilon2) -> add_or_remove file file' ->
-  drawn_by (geometric b1 (histogram cells1 rule1 file)) p -> drawn_by (geometric b1 (histogram cells1 rule1 file')) p' ->
-  (forall y, drawn_by (geometric (b2 y) (histogram (cells2 y) (rule2 y) file)) (q y) /\
-             drawn_by (geometric (b2 y) (histogram (cells2 y) (rule2 y) file')) (q' y)) ->
-  indistinguishable (epsilon1 + epsilon2) 0 (then_ p q) (then_ p' q').
+(** One row less, of any person. *)
+Definition one_row_less (file file' : list (list nat)) : Prop := exists before earlier row later after,
+  file = before ++ (earlier ++ row :: later) :: after /\ file' = before ++ (earlier ++ later) :: after.
+
+(** One file has one row more. *)
+Definition one_row (file file' : list (list nat)) : Prop := one_row_less file file' \/ one_row_less file' file.
+
+(** One row is replaced by any other row, of the same person or of another one. *)
+Definition another_row (file file' : list (list nat)) : Prop :=
+  exists between, one_row_less file between /\ one_row_less file' between.
+
+Lemma one_row_of_a_file : forall cells m vote file file', NoDup cells -> one_row_less file file' ->
+  (distance (histogram cells (first_votes m vote) file) (histogram cells (first_votes m vote) file') <= 2)%Z.
 Proof.
-  intros cells1 m rule1 b1 e1 cells2 rule2 b2 e2 file file' p p' q q' N1 M1 B1 E1 H2 A P P' Q.
+  intros cells m vote file file' N (before & earlier & row & later & after & -> & ->).
+  rewrite 2!histogram_splits, own_votes_move. unfold first_votes. rewrite 2!flat_map_app. cbn [flat_map].
+  destruct (vote row); [now apply one_row_moves_2 | cbn [app]; rewrite distance_self; lia].
+Qed.
+
+(** In the whole file, one row more or less moves the counts by at most 2, and another row by at most 4. *)
+Lemma rows_of_files : forall cells m vote, NoDup cells -> let counts := histogram cells (first_votes m vote) in
+  (forall file file', one_row file file' -> within (length cells) 2 (counts file) (counts file')) /\
+  (forall file file', another_row file file' -> within (length cells) 4 (counts file) (counts file')).
+Proof.
+  intros cells m vote N counts. assert (L : forall file, length (counts file) = length cells) by (intros; apply map_length).
+  split; intros file file' H; repeat split; auto.
+  - destruct H as [H|H]; apply (one_row_of_a_file cells m vote) in H; auto. rewrite distance_sym. auto.
+  - destruct H as (between & A & B). apply (one_row_of_a_file cells m vote) in A, B; auto.
+    fold (counts file) (counts between) in A.
+    fold (counts file') (counts between) in B. rewrite distance_sym in A. rewrite distance_sym in B.
+    pose proof (triangle (counts between) (counts file) (counts file')) as T. rewrite !L in T.
+    specialize (T eq_refl eq_refl). lia.
+Qed.
+
+(** [Votes.record_epsilon]: noise that hides a change of s with epsilon hides one row more or less with 2 epsilon / s, and
+    another row with 4 epsilon / s, however many votes a person has. *)
+Theorem one_row_has_its_own_epsilon : forall cells m vote b epsilon s, NoDup cells -> 0 < b -> 0 < s -> s / b <= epsilon ->
+  private (2 * epsilon / s) one_row (fun file => geometric b (histogram cells (first_votes m vote) file)) /\
+  private (4 * epsilon / s) another_row (fun file => geometric b (histogram cells (first_votes m vote) file)).
+Proof.
+  intros cells m vote b e s N B S E. destruct (rows_of_files cells m vote N) as [One Other].
+  assert (I : / b <= e / s).
+  { apply Rmult_le_reg_r with s; auto. unfold Rdiv in *. rewrite Rmult_assoc, Rinv_l by lra. lra. }
+  split; intros file file' H; [apply (geometric_is_private (length cells) 2 b) | apply (geometric_is_private (length cells) 4 b)];
+    auto; unfold Rdiv in *; lra.
+Qed.
+
+(** Two rounds: counts of the first round, then counts of cells that were chosen by the *noisy* first ones. Budgets add up. *)
+Lemma two_rounds : forall F s (counts1 : F -> list Z) b1 e1 n1 (counts2 : list Z -> F -> list Z) (b2 : list Z -> R) e2 n2
+    (file file' : F) p p' (q q' : list Z -> list Z -> R),
+  0 < b1 -> IZR s / b1 <= e1 -> within n1 s (counts1 file) (counts1 file') ->
+  (forall y, 0 < b2 y /\ IZR s / b2 y <= e2 /\ within (n2 y) s (counts2 y file) (counts2 y file')) ->
+  drawn_by (geometric b1 (counts1 file)) p -> drawn_by (geometric b1 (counts1 file')) p' ->
+  (forall y, drawn_by (geometric (b2 y) (counts2 y file)) (q y) /\ drawn_by (geometric (b2 y) (counts2 y file')) (q' y)) ->
+  indistinguishable (e1 + e2) 0 (then_ p q) (then_ p' q').
+Proof.
+  intros F s counts1 b1 e1 n1 counts2 b2 e2 n2 file file' p p' q q' B1 E1 W1 H2 P P' Q.
   assert (Pos : forall b x r, drawn_by (geometric b x) r -> forall o, 0 <= r o).
   { intros b x r D o. apply drawn_is_law in D; [apply D | intros; apply geometric_nonneg]. }
   apply close_is_indistinguishable, composition.
   - eauto.
   - intros y. destruct (Q y). eauto.
-  - apply indistinguishable_is_close; eauto. now apply (votes_are_private cells1 m rule1 b1 e1 N1 M1 B1 E1 file file' A).
-  - intros y. destruct (Q y) as [Q1 Q2]. destruct (H2 y) as (N2 & M2 & B2 & E2). apply indistinguishable_is_close; eauto.
-    now apply (votes_are_private (cells2 y) m (rule2 y) (b2 y) e2 N2 M2 B2 E2 file file' A).
+  - apply indistinguishable_is_close; eauto. now apply (geometric_is_private n1 s b1 e1 B1 E1 _ _ W1).
+  - intros y. destruct (Q y) as [Q1 Q2]. destruct (H2 y) as (B2 & E2 & W2). apply indistinguishable_is_close; eauto.
+    now apply (geometric_is_private (n2 y) s (b2 y) e2 B2 E2 _ _ W2).
+Qed.
+
+(** What two rounds release about a file: the first noisy counts, and the second ones. *)
+Definition two_noisy_counts (counts1 : list (list nat) -> list Z) (b1 : R) (counts2 : list Z -> list (list nat) -> list Z)
+    (b2 : list Z -> R) (file : list (list nat)) (both : list Z * list Z -> R) : Prop :=
+  exists p q, drawn_by (geometric b1 (counts1 file)) p /\ (forall y, drawn_by (geometric (b2 y) (counts2 y file)) (q y)) /\
+    both = then_ p q.
+
+(** Two rounds hide a person who is added or removed, and with twice the scales a person who is replaced. Cells,
+  rule and scale of the
+    second round may depend on what the first one released. *)
+Theorem two_rounds_are_private : forall cells1 m rule1 b1 epsilon1
+    (cells2 : list Z -> list nat) (rule2 : list Z -> list nat -> list nat) (b2 : list Z -> R) epsilon2 file file' both both',
+  NoDup cells1 -> at_most m rule1 -> 0 < b1 -> (forall y, NoDup (cells2 y) /\ at_most m (rule2 y) /\ 0 < b2 y) ->
+  two_noisy_counts (histogram cells1 rule1) b1 (fun y => histogram (cells2 y) (rule2 y)) b2 file both ->
+  two_noisy_counts (histogram cells1 rule1) b1 (fun y => histogram (cells2 y) (rule2 y)) b2 file' both' ->
+  (add_or_remove file file' /\ INR m / b1 <= epsilon1 /\ (forall y, INR m / b2 y <= epsilon2) \/
+    replace_one file file' /\ 2 * INR m / b1 <= epsilon1 /\ (forall y, 2 * INR m / b2 y <= epsilon2)) ->
+  indistinguishable (epsilon1 + epsilon2) 0 both both'.
+Proof.
+  intros cells1 m rule1 b1 e1 cells2 rule2 b2 e2 file file' both both' N1 M1 B1 H2 (p & q & P & Q & ->) (p' & q' & P' & Q' &
+    ->) A.
+  destruct A as [(A & E1 & E2)|(A & E1 & E2)].
+  - apply (two_rounds _ (Z.of_nat m) (histogram cells1 rule1) b1 e1 (length cells1) (fun y => histogram (cells2 y) (rule2 y))
+    b2 e2
+      (fun y => length (cells2 y)) file file'); auto; rewrite <- ?INR_IZR_INZ; auto; [now apply one_person_moves_m|].
+    intros y. destruct (H2 y) as (N2 & M2 & B2). split; [|split]; rewrite <- ?INR_IZR_INZ; auto. now apply one_person_moves_m.
+  - assert (D : IZR (2 * Z.of_nat m) = 2 * INR m) by now rewrite mult_IZR, <- INR_IZR_INZ.
+    apply (two_rounds _ (2 * Z.of_nat m) (histogram cells1 rule1) b1 e1 (length cells1) (fun y => histogram (cells2 y) (rule2
+      y)) b2 e2
+      (fun y => length (cells2 y)) file file'); auto; rewrite ?D; auto; [now apply another_person_moves_2m|].
+    intros y. destruct (H2 y) as (N2 & M2 & B2). split; [|split]; rewrite ?D; auto. now apply another_person_moves_2m.
+Qed.
+
+(** One row in two rounds: the same shares of the sum of both budgets as in one round. *)
+Theorem one_row_in_two_rounds : forall cells1 m vote1 b1 epsilon1 (cells2 : list Z -> list nat)
+    (vote2 : list Z -> nat -> option nat) (b2 : list Z -> R) epsilon2 s file file' both both',
+  NoDup cells1 -> 0 < b1 -> 0 < s -> s / b1 <= epsilon1 -> (forall y, NoDup (cells2 y) /\ 0 < b2 y /\ s / b2 y <= epsilon2) ->
+  let counts1 := histogram cells1 (first_votes m vote1) in
+  let counts2 := fun y => histogram (cells2 y) (first_votes m (vote2 y)) in
+  two_noisy_counts counts1 b1 counts2 b2 file both -> two_noisy_counts counts1 b1 counts2 b2 file' both' ->
+  (one_row file file' -> indistinguishable (2 * (epsilon1 + epsilon2) / s) 0 both both') /\
+  (another_row file file' -> indistinguishable (4 * (epsilon1 + epsilon2) / s) 0 both both').
+Proof.
+  intros cells1 m vote1 b1 e1 cells2 vote2 b2 e2 s file file' both both' N1 B1 S E1 H2 counts1 counts2 (p & q & P & Q & ->)
+    (p' & q' & P' & Q' & ->).
+  assert (I : forall b e, 0 < b -> s / b <= e -> / b <= e / s).
+  { intros b e B E. apply Rmult_le_reg_r with s; auto. unfold Rdiv in *. rewrite Rmult_assoc, Rinv_l by lra. lra. }
+  destruct (rows_of_files cells1 m vote1 N1) as [One Other].
+  assert (Each : forall y, 0 < b2 y /\ / b2 y <= e2 / s) by (intros y; destruct (H2 y) as (_ & B2 & E2); auto).
+  split; intros A; rewrite Rmult_plus_distr_l, Rdiv_plus_distr;
+    [apply (two_rounds _ 2 counts1 b1 _ (length cells1) counts2 b2 _ (fun y => length (cells2 y)) file file')
+    |apply (two_rounds _ 4 counts1 b1 _ (length cells1) counts2 b2 _ (fun y => length (cells2 y)) file file')]; auto;
+    try (specialize (I b1 e1 B1 E1); unfold Rdiv in *; lra);
+    intros y; destruct (Each y) as [B2 J], (H2 y) as (N2 & _), (rows_of_files (cells2 y) m (vote2 y) N2) as [One2 Other2];
+    (split; [|split]); auto; try (unfold Rdiv in *; lra); [now apply One2 | now apply Other2].
 Qed.

@@ -213,3 +213,24 @@ Proof.
   repeat split; auto; unfold x, x'; rewrite E, F; auto.
   apply Rmult_lt_compat_r; [apply P|]. apply exp_increasing. rewrite <- (Rmult_1_r e) at 1. now apply Rmult_lt_compat_l.
 Qed.
+
+(** ** Noise that is never negative: [dptext] *)
+
+(** The probability that a + noise lies beyond c, for exponential noise of mean b: all of it up to a,
+  and twice [tail] from there. *)
+Definition exponential_tail (b a c : R) : R := if Rle_dec c a then 1 else 2 * tail b a c.
+
+(** The output "below a'" has positive probability for a < a', and none for a'. So whatever epsilon is,
+  the release is not private,
+    not even with a delta below that probability: an impossible output gives a record away, though each single output has
+    probability 0. *)
+Theorem noise_that_is_never_negative_gives_away : forall b a a' epsilon, 0 < b -> a < a' ->
+  let below x := 1 - exponential_tail b x a' in
+  below a' = 0 /\ 0 < below a /\ forall delta, delta < below a -> ~ below a <= exp epsilon * below a' + delta.
+Proof.
+  intros b a a' e B A below. assert (Z : below a' = 0) by (unfold below, exponential_tail; destruct Rle_dec; lra).
+  assert (P : 0 < below a).
+  { unfold below, exponential_tail, tail. destruct Rle_dec; [lra|]. assert (exp (- (a' - a) / b) < 1); [|lra].
+    rewrite <- exp_0. apply exp_increasing. unfold Rdiv. assert (0 < / b) by now apply Rinv_0_lt_compat. nra. }
+  repeat split; auto. intros d D H. rewrite Z in H. lra.
+Qed.

@@ -263,31 +263,7 @@ Proof.
   - destruct (same _ _); auto. exfalso. now apply E, Inj.
 Qed.
 
-(** Randomised response moves a label by the rank around the circle of k labels: a bijection, and only rank 0 keeps it. *)
-Theorem circle_is_a_bijection : forall k x, 0 <= x < k ->
-  (forall i j, 0 <= i < k -> 0 <= j < k -> (x + i) mod k = (x + j) mod k <-> i = j) /\ (forall i, 0 <= i < k ->
-    (x + i) mod k = x <-> i = 0).
-Proof.
-  intros k x X. assert (M : forall i, 0 <= i < k -> (x + i) mod k = if x + i <? k then x + i else x + i - k).
-  { intros i I. destruct (Z.ltb_spec (x + i) k); [apply Z.mod_small; lia|].
-    replace (x + i) with (x + i - k + 1 * k) at 1 by ring. rewrite Z.mod_add by lia. apply Z.mod_small. lia. }
-  split; intros i; intros; rewrite !M by auto; repeat match goal with |- context [?a <? ?b] => destruct (Z.ltb_spec a b)
-    end; lia.
-Qed.
-
-(** Text and label as one symbol: rank r means the outcome of rank r mod k and the label of rank r div k.
-  That is a bijection, and
-    the ranks below t are those of the t nearest outcomes with the own label, whose rank is 0. *)
-Theorem pair_of_ranks : forall k t, 0 < t <= k ->
-  (forall i j, i mod k = j mod k /\ i / k = j / k <-> i = j) /\ (forall i, 0 <= i -> i mod k < t /\ i / k = 0 <-> i < t).
-Proof.
-  intros k t T. split.
-  - intros i j. split; [intros [M D] | now intros ->]. rewrite (Z.div_mod i k), (Z.div_mod j k), M, D by lia. reflexivity.
-  - intros i I. pose proof (Z.div_mod i k ltac:(lia)). pose proof (Z.mod_pos_bound i k ltac:(lia)). split; [nia|]. intros L.
-    rewrite Z.div_small, Z.mod_small by lia. lia.
-Qed.
-
-(** [description._other]: the number at a place among those that are not a record's own, which are sorted. *)
+(** The number at a place among those that are not a record's own, which are sorted. *)
 Definition other (own : list Z) (place : Z) : Z := fold_left (fun p a => if a <=? p then p + 1 else p) own place.
 
 Lemma other_is_near : forall own x, x <= other own x <= x + Z.of_nat (length own).

@@ -178,19 +178,18 @@ Proof.
   unfold blanket; simpl. rewrite !Rmax_right by lra. lra.
 Qed.
 
-(** The floor of the claim: p (A - e) (1 - g)^(n-1), with p = t' / W and g = k / W, from the files where no other record is a
-    blanket. *)
+(** The floor of the claim: p (A - e) (p + 1 - g)^(n-1), with p = t' / W and g = k / W, from the files where each other record
+    is no blanket, or one that releases a symbol which is heavy for x alone. *)
 Theorem floor_of_the_claim : forall k t' o W A e n, chances (blanket k t' o W A e) -> e <= A -> (0 < n)%nat ->
-  t' / W * (A - e) * (1 - k / W) ^ (n - 1) <= mean_positive (blanket k t' o W A e) n 0 / INR n.
+  t' / W * (A - e) * (t' / W + (1 - k / W)) ^ (n - 1) <= mean_positive (blanket k t' o W A e) n 0 / INR n.
 Proof.
   intros k t' o W A e n [P T] E N. set (cells := blanket k t' o W A e) in *. set (p := t' / W). set (z := 1 - k / W).
     set (a := A - e).
   assert (Pp : 0 <= p) by (apply (P (p, a)); simpl; auto). assert (Pz : 0 <= z) by (apply (P (z, 0)); simpl; tauto).
-    assert (Pa : 0 <= a) by (unfold a; lra).
   assert (G : forall m s, 0 <= mean_positive cells m s).
   { induction m as [|m IH]; intros s; cbn [mean_positive]; [apply Rmax_r|]. apply sum_nonneg. intros cell C.
     apply Rmult_le_pos; auto. }
-  assert (S : forall m s, p * mean_positive cells m (s + a) + z * mean_positive cells m s <= mean_positive cells (S m) s).
+  assert (Step : forall m s, p * mean_positive cells m (s + a) + z * mean_positive cells m s <= mean_positive cells (S m) s).
   { assert (Each : forall f : R * R -> R, sum f cells =
       f (p, a) + (f (p, 1 - e * A) + (f (o / W, A * (1 - e)) + (f ((k - 2 * t' - o) / W, 1 - e) + (f (z,
         0) + 0))))) by reflexivity.
@@ -200,19 +199,32 @@ Proof.
       apply (P (o / W, A * (1 - e))); simpl; auto).
     assert (0 <= (k - 2 * t' - o) / W * mean_positive cells m (s + (1 - e))) by (apply Rmult_le_pos; auto;
       apply (P ((k - 2 * t' - o) / W, 1 - e)); simpl; auto). lra. }
-  assert (L : forall m, z ^ m * a <= mean_positive cells m a).
-  { induction m as [|m IH]; [simpl; rewrite Rmax_left by lra; lra|]. pose proof (S m a). cbn [pow].
-    assert (0 <= p * mean_positive cells m (a + a)) by now apply Rmult_le_pos. pose proof (Rmult_le_compat_l z _ _ Pz IH).
-      lra. }
-  assert (M : forall m, INR (1 + m) * (p * a * z ^ m) <= mean_positive cells (1 + m) 0).
-  { induction m as [|m IH].
-    - simpl INR. pose proof (S 0%nat 0) as S0. rewrite Rplus_0_l in S0. simpl pow. pose proof (L 0%nat) as L0. simpl pow in L0.
-      assert (0 <= z * mean_positive cells 0 0) by now apply Rmult_le_pos. pose proof (Rmult_le_compat_l p _ _ Pp L0).
-        simpl plus. lra.
-    - change (1 + Datatypes.S m)%nat with (Datatypes.S (1 + m)). rewrite S_INR. pose proof (S (1 + m)%nat 0) as S0.
-      rewrite Rplus_0_l in S0.
-      pose proof (Rmult_le_compat_l p _ _ Pp (L (1 + m)%nat)). pose proof (Rmult_le_compat_l z _ _ Pz IH).
-        cbn [pow plus] in *. lra. }
-  specialize (M (n - 1)%nat). replace (1 + (n - 1))%nat with n in M by lia. assert (0 < INR n) by now apply lt_0_INR.
-  apply Rmult_le_reg_r with (INR n); auto. unfold Rdiv at 1. rewrite (Rmult_assoc _ (/ INR n)), Rinv_l by lra. lra.
+  set (q := p + z). assert (a0 : 0 <= a) by (unfold a; lra).
+  assert (L : forall m s, s * q ^ S m + INR m * (p * a * q ^ m) <= q * mean_positive cells m s).
+  { induction m as [|m IH]; intros s.
+    - simpl. pose proof (Rmax_l s 0). assert (q * s <= q * Rmax s 0) by (apply Rmult_le_compat_l; unfold q in *; lra). lra.
+    - rewrite S_INR. pose proof (Rmult_le_compat_l q _ _ ltac:(unfold q; lra) (Step m s)).
+      pose proof (Rmult_le_compat_l p _ _ Pp (IH (s + a))). pose proof (Rmult_le_compat_l z _ _ Pz (IH s)).
+      replace (s * q ^ S (S m) + (INR m + 1) * (p * a * q ^ S m)) with
+        (p * ((s + a) * q ^ S m + INR m * (p * a * q ^ m)) + z * (s * q ^ S m + INR m * (p * a * q ^ m)))
+        by (cbn [pow]; unfold q; ring). lra. }
+  specialize (L n 0). rewrite Rmult_0_l, Rplus_0_l in L. assert (0 < INR n) by now apply lt_0_INR.
+  apply Rmult_le_reg_r with (INR n); auto. unfold Rdiv at 1. rewrite (Rmult_assoc _ (/ INR n)), Rinv_l by lra.
+  destruct n as [|m]; [lia|]. replace (S m - 1)%nat with m by lia. fold q. destruct (Rle_lt_or_eq_dec 0 q ltac:(unfold q;
+    lra)) as [Q|Q].
+  - apply Rmult_le_reg_l with q; auto. cbn [pow] in L. lra.
+  - assert (p = 0) as -> by (unfold q in *; lra). specialize (G (S m) 0). lra.
+Qed.
+
+(** So the claim is never below the floor of the truth, t' / W (A - e) (t' A / W)^(n-1): it is not refuted by the files of
+    [floor_of_delta]. *)
+Theorem claim_is_above_the_floor_of_delta : forall k t' o W A e n, chances (blanket k t' o W A e) -> e <= A -> (0 < n)%nat ->
+  1 <= A -> 0 <= o -> 0 <= t' -> 0 < W -> W = (t' + o) * A + (k - t' - o) ->
+  t' / W * (A - e) * (t' * A / W) ^ (n - 1) <= mean_positive (blanket k t' o W A e) n 0 / INR n.
+Proof.
+  intros k t' o W A e n C E N A1 O T W0 HW. eapply Rle_trans; [|now apply floor_of_the_claim].
+  assert (I : 0 < / W) by now apply Rinv_0_lt_compat. apply Rmult_le_compat_l.
+  - apply Rmult_le_pos; [apply Rmult_le_pos; lra | lra].
+  - apply pow_incr. split; [apply Rmult_le_pos; [apply Rmult_le_pos; lra | lra]|].
+    replace (t' / W + (1 - k / W)) with ((t' + W - k) / W) by (field; lra). unfold Rdiv. apply Rmult_le_compat_r; [lra|]. nra.
 Qed.

@@ -14,7 +14,10 @@ from pathlib import Path
 
 HERE = Path(__file__).parent
 BUILD = HERE.parent / "build" / "proofs"
-FILES = ("Privacy", "Symbols", "Noise", "Exponential", "Papers", "Checker", "Sampler", "DiscreteLaplace", "Shuffling")
+FILES = (
+    "Privacy", "Symbols", "Noise", "Exponential", "Papers", "Checker", "Sampler", "DiscreteLaplace", "Shuffling", "Draws",
+    "DrawProofs",
+)  # fmt: skip
 """The sources, each after those that it builds on."""
 
 AXIOMS = {

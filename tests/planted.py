@@ -132,4 +132,48 @@ PLANTS = (
         "t' / W * (IZR A - exp c * IZR B) *",
         "t' / W * IZR A *",
     ),
+    Plant(
+        "the floor of the claim has a record too few",
+        "Shuffling",
+        "(t' / W + (1 - k / W)) ^ (n - 1) <=",
+        "(t' / W + (1 - k / W)) ^ (n - 2) <=",
+    ),
+    Plant(
+        "replacing a person in two rounds costs as little as removing one",
+        "Noise",
+        "replace_one file file' /\\ 2 * INR m / b1",
+        "replace_one file file' /\\ INR m / b1",
+    ),
+    Plant(
+        "another row costs as little as one row more",
+        "Noise",
+        "private (4 * epsilon / s) another_row",
+        "private (2 * epsilon / s) another_row",
+    ),
+    Plant("the first light symbol counts as heavy", "Draws", "if rank <? t then nth", "if rank <=? t then nth"),
+    Plant(
+        "text and label change places",
+        "Draws",
+        ": Z * Z := (index mod k, index / k).",
+        ": Z * Z := (index / k, index mod k).",
+    ),
+    Plant(
+        "a person has one row too many",
+        "Draws",
+        "had <? allowed person)%nat then (person",
+        "had <=? allowed person)%nat then (person",
+    ),
+    Plant(
+        "a latent one step too long fits",
+        "Draws",
+        "list Z := (norm l1 units <=? radius, units).",
+        "list Z := (norm l1 units <=? radius + 1, units).",
+    ),
+    Plant(
+        "one word too many is refused",
+        "Draws",
+        "read_again tape (fun word => word <? least)",
+        "read_again tape (fun word => word <=? least)",
+    ),
+    Plant("the noise ends at nine scales", "Draws", "fun uv => Z.min (2 ^ 62) (", "fun uv => Z.min (9 * t) ("),
 )

@@ -26,7 +26,7 @@ Source: Dwork, McSherry, Nissim and Smith 2006, section 3.1 (histograms); Ghosh,
 Sundararajan 2009 (the noise).
 
 Checked proof: ``proofs/Noise.v``, ``votes_are_private``, ``votes_are_private_for_replacing``,
-``one_row_moves_2``; for two rounds and an added or removed person, ``two_rounds_are_private``.
+``one_row_has_its_own_epsilon``, ``two_rounds_are_private``, ``one_row_in_two_rounds``.
 """
 
 import math

@@ -14,8 +14,9 @@ P(z) proportional to exp(-|z| / b), for the scale b = t / 2^k with integers t >=
 ``docs/proofs.md``, "The sampler of discrete Laplace noise", has the proof. No number is rounded. With
 L = 2^62 / 2^k, noise is limited to [-L, L], values and sums to [-L/2, L/2], which is post-processing.
 
-Checked proof of the formulas, not of the program: ``proofs/DiscreteLaplace.v``,
-``signs_have_the_weights_of_the_noise``; ``proofs/Noise.v``, ``geometric_is_private``.
+``proofs/Draws.v`` has the same program; ``tests/proofs/test_draws_agree.py`` compares the two. Checked proof
+of the formulas: ``proofs/DiscreteLaplace.v``, ``signs_have_the_weights_of_the_noise``; ``proofs/Noise.v``,
+``geometric_is_private``; ``proofs/DrawProofs.v``, ``noise_reaches_every_number``.
 """
 
 import math

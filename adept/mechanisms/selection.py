@@ -34,7 +34,8 @@ differential privacy"). For K -> infinity and t / K = q over random unit vectors
 with a cap of probability q (``adept.mechanisms.privunit``).
 
 Checked proof: ``proofs/Symbols.v``, ``descriptions_are_private``, ``same_label_is_private``,
-``joint_response_is_private``, ``text_alone_is_private``, ``label_alone_is_private``.
+``joint_response_is_private``, ``text_alone_is_private``, ``label_alone_is_private``;
+``proofs/DrawProofs.v``, ``symbols_have_their_weights``, ``pairs_have_their_weights``.
 """
 
 import math

@@ -15,12 +15,12 @@ t' / W each, A (1 - u) with o / W, 1 - u with (k - 2 t' - o) / W, and otherwise 
 *Reason* (the privacy blanket: Balle, Bell, Gascon and Nissim 2019, Lemma 5.3): every record is with
 probability k / W a *blanket*, which releases a uniformly random index, and hides among the blankets.
 Several indices per record count as one, whose distribution is their product. *More records* never
-increase delta. ``docs/proofs.md``, "Shuffled records", has the proof and two *floors*: lower bounds on
+increase delta. ``docs/proofs.md``, "Shuffled records", has the proof and the *floor*, a lower bound on
 the claimed delta. The computed delta is an upper bound on it (``adept.mechanisms.shuffle_numerics``). If
-it is below a floor, or cannot be computed, the delta of a file of one record, E[X+], replaces it.
+it is below the floor, or cannot be computed, the delta of a file of one record, E[X+], replaces it.
 
 Checked proof, without the blanket: ``proofs/Shuffling.v``, ``claim_is_at_most_alone``,
-``floor_of_the_claim``, ``floor_of_delta``.
+``floor_of_the_claim``, ``claim_is_above_the_floor_of_delta``.
 """
 
 import math
@@ -156,9 +156,10 @@ def _no_blanket(draws: Sequence[Selection]) -> float:
 
 
 def _floor(draws: Sequence[Selection], *, records: int, epsilon: float) -> float:
-    """Return the larger of the two floors, which are lower bounds on delta (``docs/proofs.md``)."""
-    blanket = math.prod(draw.size / weight(draw) for draw in draws)
-    alone = math.log1p(-blanket) if blanket < 0.5 else math.log(_no_blanket(draws))
+    """Return the floor p (A - u) (p + 1 - g)^(n-1), a lower bound on delta (``docs/proofs.md``)."""
     together = math.fsum(map(kept, draws))
+    own = math.exp(math.fsum((together, *(-draw.epsilon for draw in draws))))
+    blanket = math.prod(draw.size / weight(draw) for draw in draws)
+    others = math.log1p(own - blanket) if blanket < 0.5 else math.log(own + _no_blanket(draws))
     left = math.expm1(math.fsum((epsilon, *(-draw.epsilon for draw in draws))))  # e^c / A - 1
-    return -left * math.exp(together + (records - 1) * max(alone, together))
+    return -left * math.exp(together + (records - 1) * others)

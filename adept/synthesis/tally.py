@@ -5,6 +5,7 @@ vote of a row is a function of that row (``adept.synthesis.vote_cells``). The fi
 are counted; from one row to the next, the program remembers only how many of each person it has counted.
 So other people's votes are counted as before, and at most m of this person's each add one to one count.
 QED. If no persons are given, each row counts as the row of a different person.
+Checked proof: ``proofs/DrawProofs.v``, ``a_person_among_others_moves_m``.
 
 A *person* is a value in the column that names persons, read as text (``plain_text``), normalised (NFKC),
 and stripped of spaces: a function of the row alone. A vote of a row that names no person is not counted;

@@ -20,6 +20,7 @@ from adept.mechanisms import (
     Mechanism,
     OriginalLaplace,
     shuffle_numerics,
+    shuffling,
 )
 from adept.mechanisms import RandomizedResponse as Response
 from adept.mechanisms.guarantee import words
@@ -78,6 +79,24 @@ def test_the_number_is_the_formula_summed_term_by_term(draw: Selection, records:
 def test_every_small_number_is_the_formula_summed_term_by_term() -> None:
     for draw, records in small_files(6, 8):
         check_against_all_counts(draw, records)
+
+
+@pytest.mark.parametrize(("draw", "records"), random.Random(3).sample(small_files(5, 6), 30))
+def test_the_floor_is_below_the_formula_and_above_two_simpler_ones(draw: Selection, records: int) -> None:
+    """The simpler floors: no other record is a blanket, and all other records are x."""
+    share, blanket = own_of(draw) / weight(draw), draw.size / weight(draw)
+    for central in (0.0, 0.5 * draw.epsilon, 0.9 * draw.epsilon):
+        floor = shuffling._floor([draw], records=records, epsilon=central)
+        alone = share * (math.exp(draw.epsilon) - math.exp(central))
+        assert floor <= float(bound_by_enumeration([draw], records, central)) * (1 + 1e-9)
+        assert floor >= alone * max(1 - blanket, share * math.exp(draw.epsilon)) ** (records - 1) * (1 - 1e-9)
+
+
+def test_the_floor_is_the_one_that_the_truth_has() -> None:
+    """It was e^18.4 smaller: the truth is far above the files in which no other record is a blanket."""
+    draw = subset(4.0, 16, 4)
+    truth = 4 / weight(draw) * (math.e**4 - math.e) * (4 * math.e**4 / weight(draw)) ** 999
+    assert shuffling._floor([draw], records=1000, epsilon=1.0) == pytest.approx(truth, rel=1e-9)
 
 
 @pytest.mark.parametrize("records", [1, 2, 4])

@@ -25,6 +25,8 @@ finds draws in the journal also finds the choice, and takes it. If nothing was d
 anything, and the resumed run removes the claims and begins anew. In each later reading, the records
 must be the same as those for which the choice was made; otherwise the run is refused. QED.
 
+Checked proof of the release: ``proofs/DrawProofs.v``, ``left_out_rows_tell_nothing``.
+
 A person's absence from the output tells that earlier releases have spent this person's budget. The
 statement says so, and compares only records of the same person.
 """
