@@ -13,7 +13,7 @@ from adept import audit
 from adept.audit import Claim
 
 ELSEWHERE = {"two_halves": "event, dimension 2"}
-DIMENSIONS = {"one_number_in_a_thousand_is_bare": 64}
+DIMENSIONS = {"one_number_in_a_thousand_is_bare": 64, "place_and_value": 8, "sign_of_the_sum_and_largest": 8}
 SLOW = {"one_number_in_a_thousand_is_bare", "norm_and_direction", "two_halves"}
 
 

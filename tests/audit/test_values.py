@@ -12,6 +12,8 @@ from audit.protocols import KRR, protocols
 
 from adept import audit
 from adept.audit import Claim, NotJudged
+from adept.audit.distinguisher.input_pairs import InputPair, PairSample
+from adept.audit.distinguisher.statistics import outcome_statistics
 from adept.errors import ConfigurationError
 from adept.mechanisms import Codebook, RandomizedResponse
 from adept.mechanisms.description import Description
@@ -295,3 +297,12 @@ def test_a_budget_per_word_that_is_claimed_per_text_is_found() -> None:
         {"event"}, Claim(lambda texts: word_by_word(4 / 6, 20, texts), epsilon=4.0), pairs=[pair], confidence=CONFIDENCE
     )
     assert not sound.violated
+
+
+def test_agreement_with_the_texts_is_counted_place_by_place() -> None:
+    """One word in its place for the first, and the same words out of place for none."""
+    releases = np.array(["a b f", "b a c", "d e c", "x"], dtype=object)
+    pair = InputPair(name="two texts", first="a b c", second="d e f")
+    sample = PairSample(pair=pair, centres=(np.zeros(0), np.zeros(0)), releases=(releases, releases))
+    of = dict(outcome_statistics(sample, supports=None))
+    assert of["members that agree with the inputs, place by place"](releases).tolist() == [1.0, 1.0, -1.0, 0.0]
