@@ -121,7 +121,7 @@ def _at(experiment: Experiment[Any], dim: int) -> Experiment[Any] | None:
     if not target.any_dimension or (target.dim >= dim if dim > 8 else target.dim <= dim):
         return None
     if dim <= 8:
-        return Experiment(target.at(dim), input_pairs.every_pair, 8 * experiment.trials)
+        return Experiment(target.at(dim), input_pairs.every_pair, 6 * experiment.trials)
     trials = 8 * target.dim * experiment.trials // dim
     return Experiment(target.at(dim), partial(input_pairs.named_pairs, names=names), trials)
 

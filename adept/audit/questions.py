@@ -49,7 +49,7 @@ class Question:
         return [replace(self, name=f"{self.name}, dimension {dim}", dim=dim, share=share, **changes) for dim in dims]
 
 
-EVENT = Question("event", 0.465, event, of_releases=True)
+EVENT = Question("event", 0.455, event, of_releases=True)
 SHARED_NOISE = Question("shared noise", TEST_SHARE, independence.in_batch)
 BATCH_NEIGHBOURS = Question("batch neighbours", TEST_SHARE, independence.of_neighbours, kind=Kind.STATE)
 
@@ -58,6 +58,7 @@ OF_VECTORS = [
     Question("norm", 0, declared_noise.norm),
     Question("scale", TEST_SHARE, declared_noise.scale),
     Question("shape", TEST_SHARE, declared_noise.shape),
+    Question("reach", 0.01, declared_noise.reach),
     Question("coordinates", TEST_SHARE, declared_noise.coordinates),
     Question("Gaussian noise", 0.01, declared_noise.undeclared_gaussian),
     SHARED_NOISE,
@@ -92,6 +93,7 @@ OF_VALUES = [
     Question("replaced numbers", 0.01, discrete_distribution.replaced, of_responses=True),
     Question("distribution", 0, discrete_distribution.stated),
     Question("frequencies", 0.02, discrete_distribution.frequencies),
+    Question("Gaussian noise", 0, declared_noise.undeclared_gaussian),
     Question("batch of one", 0.08, calls.one_value),
     Question("metadata", 0.02, metadata.of_values, kind=Kind.METADATA),
     Question("fresh copy", 0.015, independence.in_copies, kind=Kind.RANDOMNESS, of_seeding=True),

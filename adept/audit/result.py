@@ -106,8 +106,14 @@ class AuditResult:
 
     @property
     def outcome(self) -> str:
-        """Outcome: "violated", "not refuted" (which does not prove the claim) or "not judged"."""
-        return ("violated" if self.violated else "not refuted") if self.judged else "not judged"
+        """Outcome: "violated", "could not tell", "not refuted" (which proves nothing), "not judged"."""
+        told = "could not tell" if self._doubts else "not refuted"
+        return ("violated" if self.violated else told) if self.judged else "not judged"
+
+    @property
+    def _doubts(self) -> list[str]:
+        """Reasons why the claim cannot hold as stated, from checks that could not certify this."""
+        return [check.caveat for check in self.checks if check.verdict is Verdict.UNJUDGED and check.caveat]
 
     @property
     def strongest(self) -> Check | None:
@@ -135,10 +141,16 @@ class AuditResult:
         certified = f"certified epsilon at least {self.certified_epsilon:.3g} at confidence {self.confidence:g}"
         check = self.strongest
         if self.violated:
-            said = f"Violation found: {claim}, is refuted by the check {_said(check)} ({certified})."
+            kinds = ", ".join(kind for kind, outcome in self.kinds.items() if outcome == "violated")
+            said = f"Violation found ({kinds}): {claim}, is refuted by the check {_said(check)} ({certified})."
         else:
             read_with = "".join(f"; {caveat}" for caveat in self._caveats(check))
-            said = f"No violation found, which is no proof of {claim}{read_with}; strongest evidence, {_said(check)} ({certified})."
+            found = (
+                f"Could not tell whether {claim}, holds"
+                if self._doubts
+                else f"No violation found, which is no proof of {claim}"
+            )
+            said = f"{found}{read_with}; strongest evidence, {_said(check)} ({certified})."
         also = [f"Also violated: {_said(other)}." for other in self._with(Verdict.FAILED)[1:]]
         left = [f"Left to the caller: {_said(other)}." for other in self._with(Verdict.NOTED)]
         return " ".join([said, *also, *left])

@@ -149,7 +149,7 @@ def _summary(results: list[AuditResult]) -> dict[str, Any]:
 
 
 def _sentence(results: list[AuditResult]) -> str:
-    return max(results, key=lambda result: (result.violated, result.certified_epsilon)).sentence
+    return max(results, key=lambda one: (one.violated, one.outcome == "could not tell", one.certified_epsilon)).sentence
 
 
 def show(results: list[AuditResult], *, verbose: bool) -> None:

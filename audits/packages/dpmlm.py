@@ -19,7 +19,7 @@ def write_stop_words():
 class Word:
     """Texts of one content word; a masked model of random weights, its logits clipped to [-2, 2].
 
-    An exponential mechanism spends half of its budget if its normaliser stays, so the control has a quarter of the noise.
+    An exponential mechanism spends half of its budget if its normaliser stays, so half the noise would be no violation.
     """
 
     says = (
@@ -27,7 +27,6 @@ class Word:
         "README; epsilon is of a word in the paper",
     )
     claim, expected, trials = {"epsilon": 4.0, "alphabet": ["cat", "dog"]}, "sound", 1500
-    control_factor = 4.0
 
     def __init__(self, factor):
         import sys

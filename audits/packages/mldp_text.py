@@ -71,9 +71,9 @@ class Vickrey(Base):
 
 
 class TEM(Base):
-    """An exponential mechanism: the control has a quarter of the noise."""
+    """An exponential mechanism."""
 
-    name, control_factor = "tem", 4.0
+    name = "tem"
 
 
 class TEMEdge(Base):
@@ -102,6 +102,20 @@ class TEMEdge(Base):
 
     def privatize(self, values):
         return [self.m.replace_word(v).startswith("edge") for v in values]
+
+
+class Mahalanobis(Base):
+    """Words that lie a tenth apart in the Mahalanobis norm of its noise, which is scaled along the axis of both words."""
+
+    name = "mahalanobis"
+
+    def words(self):
+        """Return the same words with "dog" at the distance that has the norm .1."""
+        import numpy as np
+
+        places = vectors("dog", 0.1).vectors
+        covariance = 0.2 * np.cov(places, rowvar=False) / np.var(places) + 0.8 * np.eye(2)
+        return vectors("dog", 0.1 / float(np.sqrt(np.linalg.inv(covariance)[0, 0])))
 
 
 class TruncatedGumbel(Base):

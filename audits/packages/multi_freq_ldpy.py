@@ -117,3 +117,45 @@ class OneAttribute(Tuples):
 
     expected, trials = "sound", 60_000
     claim = {"epsilon": 1.0, "alphabet": [(0, 0, 0, 0), (1, 0, 0, 0)]}
+
+
+class LongGRR(Base):
+    """One report of a longitudinal protocol: a permanent response at eps_perm, and a response of it at eps_1, the claim."""
+
+    name = "L_GRR"
+    says = ("lower bound of privacy guarantee (a single report)", "docstring of each longitudinal client")
+    claim = {"epsilon": 1.0, "alphabet": K}
+
+    def one(self, v):
+        from importlib import import_module
+
+        client = getattr(import_module(f"multi_freq_ldpy.long_freq_est.{self.name}"), f"{self.name}_Client")
+        report = client(v, K, 3 * self.eps, self.eps)
+        return report.tolist() if hasattr(report, "tolist") else int(report)
+
+
+class LongSUE(LongGRR):
+    name = "L_SUE"
+
+
+class LongOUE(LongGRR):
+    name = "L_OUE"
+
+
+class LongOSUE(LongGRR):
+    name = "L_OSUE"
+
+
+class LongSOUE(LongGRR):
+    name = "L_SOUE"
+
+
+class BitFlip(Base):
+    """Four of eight bits, drawn by chance; the others are -1."""
+
+    says = ("upper bound of privacy guarantee", "docstring of dBitFlipPM_Client")
+
+    def one(self, v):
+        from multi_freq_ldpy.long_freq_est.dBitFlipPM import dBitFlipPM_Client as c
+
+        return c(v, K, K, 4, self.eps).tolist()

@@ -58,9 +58,7 @@ class Vickrey(Base):
 
 
 class SanText(Base):
-    """An exponential mechanism: the control has a quarter of the noise."""
-
-    control_factor = 4.0
+    """An exponential mechanism."""
 
     def make(self):
         from src.SamplingPerturbationMechanism.santext import SanText
@@ -84,9 +82,9 @@ class CusText(Base):
 
 
 class TEM(Base):
-    """Words of the vocabulary. An exponential mechanism: the control has a quarter of the noise."""
+    """Words of the vocabulary, by an exponential mechanism."""
 
-    eps, options, control_factor = 10.0, {"beta": 0.001}, 4.0
+    eps, options = 10.0, {"beta": 0.001}
 
     def make(self):
         from src.SamplingPerturbationMechanism.tem import TEM

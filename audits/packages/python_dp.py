@@ -62,9 +62,9 @@ class BoundedSum(Count):
 
 
 class BoundedMean(Count):
-    """A record is added. Sum and count share the budget: the control has a quarter of the noise."""
+    """A record is added. Sum and count share the budget."""
 
-    control_factor, trials = 4.0, 10_000
+    trials = 10_000
 
     def privatize(self, values):
         from pydp.algorithms.laplacian import BoundedMean
@@ -95,5 +95,33 @@ class Max(Count):
 
         return [
             Max(epsilon=self.eps, lower_bound=0, upper_bound=100, dtype="float").quick_result([10.0] * 8 + [90.0] * v)
+            for v in values
+        ]
+
+
+class Min(Count):
+    """A record is added; the search over the bounds spends little on it, so more trials are needed."""
+
+    trials = 20_000
+
+    def privatize(self, values):
+        from pydp.algorithms.laplacian import Min
+
+        return [
+            Min(epsilon=self.eps, lower_bound=0, upper_bound=100, dtype="float").quick_result([90.0] * 8 + [10.0] * v)
+            for v in values
+        ]
+
+
+class Percentile(Count):
+    """The ninth decile; a record is added."""
+
+    def privatize(self, values):
+        from pydp.algorithms.laplacian import Percentile
+
+        return [
+            Percentile(epsilon=self.eps, percentile=0.9, lower_bound=0, upper_bound=100, dtype="float").quick_result(
+                [10.0] * 8 + [90.0] * v
+            )
             for v in values
         ]

@@ -51,9 +51,9 @@ class KaryResponse(Laplace):
 
 
 class Exponential(KaryResponse):
-    """It spends half of the budget, so a quarter of its noise is the control."""
+    """It spends half of the budget."""
 
-    says, expected, control_factor = ("Exponential mechanism", "README"), "sound", 4.0
+    says, expected = ("Exponential mechanism", "README"), "sound"
 
     def privatize(self, values):
         from trasgodp.categorical import dp_exponential_array

@@ -3,8 +3,9 @@
 The folder ``audits/packages/`` has one file for each package, with the claims that the package makes. The
 claims to audit are chosen before the run. One run refutes a true claim with probability at most 1 -
 `CONFIDENCE`, by a union bound over the claims. If a claim is not refuted, the mechanism is audited
-again with half the noise, so that the mechanism violates the claim. If this second audit finds no
-violation, the audit is too weak, and the verdict is "could not tell".
+again with a half, a quarter and an eighth of the noise, until a violation is found. How much less
+noise this takes follows from the mechanism's sensitivity to the tried records, and states the power
+of the audit. If no control is found, the audit is too weak, and the verdict is "could not tell".
 """
 
 import importlib.util
@@ -25,7 +26,7 @@ from adept.ranges import check_choice
 
 CONFIDENCE = 0.999  # one run refutes no true claim with at least this probability
 TRIALS = 4_000  # for a claim whose class has no attribute ``trials``
-HALVED_NOISE = 2.0  # the budget is multiplied by this factor
+CONTROLS = 2.0, 4.0, 8.0  # the budget is multiplied by these factors in turn, until a violation is found
 DISTRIBUTION, STATED = "distribution", "stated"
 COUNTED = (DISTRIBUTION, "randomness")  # only these kinds concern finite records in the form that the package expects
 
@@ -51,7 +52,7 @@ class WildRow:
     kinds: str = ""  # kinds of violation that were found
     noted: str = ""  # kinds that are left to the caller: a seed or a copy repeats the noise
     certified_epsilon: float = 0.0  # lower bound on the true epsilon
-    halved: str = ""  # outcome with half the noise, or less if the mechanism spends less than its budget
+    control: str = ""  # outcome of the control with the most noise that violates the claim; or of the last
     trials: int = 0
     confidence: float = CONFIDENCE
     evidence: str = ""
@@ -104,7 +105,7 @@ def run(
 def judge_claim(
     module: ModuleType, kind: type[Any], environment: Path, *, trials: int | None, confidence: float
 ) -> WildRow:
-    """Audit one claim; if it is not refuted, also audit the mechanism with half the noise."""
+    """Audit one claim; if it is not refuted, also audit controls: the mechanism with less noise."""
     started = time.monotonic()
     count: int = getattr(kind, "trials", TRIALS) if trials is None else trials
     measured: dict[str, Any] = {"trials": count, "confidence": confidence}
@@ -112,10 +113,10 @@ def judge_claim(
         result = _audited(module, kind, environment, count, confidence)
     except (RuntimeError, OSError) as failure:
         return _row(module, kind, "not judged", evidence=str(failure), **measured)
-    halved, verdict = "", result.outcome
+    control, verdict = "", result.outcome
     if verdict == "not refuted":
-        halved = _halved(module, kind, environment, count, confidence)
-        verdict = verdict if halved.startswith("found") else "could not tell"
+        control = _control(module, kind, environment, count, confidence)
+        verdict = verdict if control.startswith("found") else "could not tell"
     return _row(
         module,
         kind,
@@ -123,21 +124,23 @@ def judge_claim(
         kinds=", ".join(name for name, outcome in result.kinds.items() if outcome == "violated"),
         noted=", ".join(name for name, outcome in result.kinds.items() if outcome == "noted"),
         certified_epsilon=certified(result),
-        halved=halved,
+        control=control,
         evidence="; ".join(f"{check.name}: {check.evidence}" for check in result.failed),
         seconds=time.monotonic() - started,
         **measured,
     )
 
 
-def _halved(module: ModuleType, kind: type[Any], environment: Path, trials: int, confidence: float) -> str:
-    factor = getattr(kind, "control_factor", HALVED_NOISE)
-    try:
-        result = _audited(module, kind, environment, trials, confidence, factor=factor)
-    except (RuntimeError, OSError) as failure:
-        return f"not judged: {failure}"
-    of = "" if factor == HALVED_NOISE else f" (noise / {factor:g})"
-    return f"found, {certified(result):.2f}{of}" if result.kinds[DISTRIBUTION] == "violated" else f"not found{of}"
+def _control(module: ModuleType, kind: type[Any], environment: Path, trials: int, confidence: float) -> str:
+    """Return the outcome of the first control that violates the claim, with its factor."""
+    for factor in CONTROLS:
+        try:
+            result = _audited(module, kind, environment, trials, confidence, factor=factor)
+        except (RuntimeError, OSError) as failure:
+            return f"not judged: {failure}"
+        if result.kinds[DISTRIBUTION] == "violated":
+            return f"found, {certified(result):.2f} (noise / {factor:g})"
+    return f"not found (noise / {CONTROLS[-1]:g})"
 
 
 def _audited(
@@ -180,13 +183,13 @@ def _row(module: ModuleType, kind: type[Any], verdict: str, **found: Any) -> Wil
 
 def tables(rows: Sequence[WildRow]) -> list[Table]:
     """Return one table, with a line for each claim."""
-    headings = ["package", "claim", "epsilon", "expected", "verdict", "kinds", "noted", "certified", "halved"]
+    headings = ["package", "claim", "epsilon", "expected", "verdict", "kinds", "noted", "certified", "control"]
     return [(f"Claims of packages as installed (confidence {CONFIDENCE:g} together)", headings, [*map(_line, rows)])]
 
 
 def _line(row: WildRow) -> list[str]:
     budget = f"{row.epsilon:g}" + (f", {row.delta:g}" if row.delta else "") + " (ours)" * (row.budget != STATED)
-    found = [row.verdict, row.kinds, row.noted, f"{row.certified_epsilon:.2f}", row.halved]
+    found = [row.verdict, row.kinds, row.noted, f"{row.certified_epsilon:.2f}", row.control]
     return [f"{row.package} {row.version}", row.claim, budget, row.expected.split(" (")[0], *found]
 
 

@@ -8,7 +8,7 @@ import pytest
 
 from adept import audit
 from adept.audit import NotJudged, Verdict, questions
-from adept.audit.checks import calls, independence, repetitions
+from adept.audit.checks import calls, declared_noise, independence, repetitions
 from adept.audit.distinguisher import guessing_game
 
 FEW_CALLS = 100
@@ -23,6 +23,7 @@ def make_cheap(patched: pytest.MonkeyPatch) -> None:
     patched.setattr(independence, "MAX_BATCH_ROWS", 2 * independence.CALL_ROWS)
     patched.setattr(independence, "SMALL_BATCHES", FEW_CALLS)
     patched.setattr(calls, "BATCH_SIZES", calls.BATCH_SIZES[::16])
+    patched.setattr(declared_noise, "REACH_NUMBERS", 2**13)
     patched.setattr(repetitions, "MAX_CALLS", 4 * repetitions.RECORDS)
     patched.setattr(repetitions, "MAX_ROWS", 8 * repetitions.RECORDS)
 

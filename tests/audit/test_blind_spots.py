@@ -34,7 +34,7 @@ def test_noise_that_looks_gaussian_stands_in_the_verdict_of_a_pure_claim() -> No
     Gaussian noise does not look Gaussian in up to one of fifty audits (NOT_GAUSSIAN_P), so up to six audits are made.
     """
     assert any(
-        "the noise looks Gaussian" in first and "trials would certify" in first
+        "the shape of a Gaussian" in first and "trials would certify" in first
         for first in (verdict_of_a_pure_claim() for _ in range(6))
     )
 

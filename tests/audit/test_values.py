@@ -12,6 +12,8 @@ from audit.protocols import KRR, protocols
 
 from adept import audit
 from adept.audit import Claim, NotJudged
+from adept.audit.distinguisher.input_pairs import InputPair, PairSample
+from adept.audit.distinguisher.statistics import outcome_statistics
 from adept.errors import ConfigurationError
 from adept.mechanisms import Codebook, RandomizedResponse
 from adept.mechanisms.description import Description
@@ -243,3 +245,64 @@ class HashingAvoidsZero:
 
 def test_what_an_outcome_supports_is_read_beside_its_own_parts() -> None:
     assert failed_of({"event"}, HashingAvoidsZero(), trials=20_000, confidence=CONFIDENCE) == {"event"}
+
+
+class Geometric:
+    """A number plus two-sided geometric noise, which the class states; redrawn beyond ``end``."""
+
+    epsilon, alphabet = 4.0, 8
+
+    def __init__(self, end: int) -> None:
+        self.ratio, self.end = math.exp(-self.epsilon / 7), end
+
+    def distribution(self, value: int) -> dict[int, float]:
+        weights = {value + noise: self.ratio ** abs(noise) for noise in range(-50, 51)}
+        return {outcome: weight / sum(weights.values()) for outcome, weight in weights.items()}
+
+    def privatize(self, values: list[int]) -> list[int]:
+        random = np.random.default_rng()
+        noise = np.full(len(values), 10**6)
+        while (beyond := np.abs(noise) > self.end).any():
+            noise[beyond] = np.subtract(*random.geometric(1 - self.ratio, (2, int(beyond.sum()))))
+        return [value + int(each) for value, each in zip(values, noise, strict=True)]
+
+
+def test_stated_outcomes_that_never_come_are_found_together_though_each_is_rare() -> None:
+    """A cut at nine scales: of 8 times 60,000 releases 50 would lie beyond, and each such outcome less than ten times."""
+    assert failed_of({"frequencies"}, Geometric(16), trials=60_000) == {"frequencies"}
+    assert failed_of({"frequencies"}, Geometric(50), trials=60_000, confidence=CONFIDENCE) == set()
+
+
+def word_by_word(epsilon: float, size: int, texts: list[str]) -> list[str]:
+    """Rewrite each word by k-ary response at epsilon."""
+    random, keep = np.random.default_rng(), math.exp(epsilon) / (math.exp(epsilon) + size - 1)
+    return [
+        " ".join(
+            f"w{int(word[1:]) if random.random() < keep else (int(word[1:]) + random.integers(1, size)) % size}"
+            for word in text.split()
+        )
+        for text in texts
+    ]
+
+
+def test_a_budget_per_word_that_is_claimed_per_text_is_found() -> None:
+    """Six words at epsilon 2 spend 12; the sum over places of agreements with the texts certifies more than 4."""
+    pair = tuple(" ".join(f"w{word}" for word in range(start, start + 6)) for start in (0, 6))
+    result = asked({"event"}, Claim(lambda texts: word_by_word(2.0, 20, texts), epsilon=4.0), pairs=[pair])
+    assert result.violated
+    assert result.certified_epsilon > 4.4
+    assert "w0 w1 w2 w3 w4 w5" in result.sentence
+    assert "w6 w7 w8 w9 w10 w11" in result.sentence
+    sound = asked(
+        {"event"}, Claim(lambda texts: word_by_word(4 / 6, 20, texts), epsilon=4.0), pairs=[pair], confidence=CONFIDENCE
+    )
+    assert not sound.violated
+
+
+def test_agreement_with_the_texts_is_counted_place_by_place() -> None:
+    """One word in its place for the first, and the same words out of place for none."""
+    releases = np.array(["a b f", "b a c", "d e c", "x"], dtype=object)
+    pair = InputPair(name="two texts", first="a b c", second="d e f")
+    sample = PairSample(pair=pair, centres=(np.zeros(0), np.zeros(0)), releases=(releases, releases))
+    of = dict(outcome_statistics(sample, supports=None))
+    assert of["members that agree with the inputs, place by place"](releases).tolist() == [1.0, 1.0, -1.0, 0.0]

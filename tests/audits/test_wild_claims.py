@@ -139,20 +139,20 @@ def process_exists(number: int) -> bool:
     ("claim", "verdict", "noted"),
     [("Response", "not refuted", ""), ("Seedable", "not refuted", "randomness"), ("Leaking", "violated", "")],
 )
-def test_a_claim_is_judged_with_half_the_noise_as_a_control(
+def test_a_claim_is_judged_with_less_noise_as_a_control(
     environment: Path, stand_in: Path, claim: str, verdict: str, noted: str
 ) -> None:
     module = claims.load_audit("stand_in")
     kind = getattr(module, claim)
     row = claims.judge_claim(module, kind, environment, trials=2000, confidence=1 - 1e-7)
     assert (row.verdict, row.noted, row.as_expected) == (verdict, noted, True), row
-    assert row.halved.startswith("found") == (verdict == "not refuted")
+    assert row.control.startswith("found") == (verdict == "not refuted")
 
 
 def test_a_control_that_cannot_be_found_makes_a_row_that_could_not_tell(environment: Path, stand_in: Path) -> None:
     module = claims.load_audit("stand_in")
-    row = claims.judge_claim(module, module.Response, environment, trials=100, confidence=1 - 1e-7)
-    assert (row.verdict, row.halved, row.as_expected) == ("could not tell", "not found", False)
+    row = claims.judge_claim(module, module.Response, environment, trials=100, confidence=1 - 1e-12)
+    assert (row.verdict, row.control, row.as_expected) == ("could not tell", "not found (noise / 8)", False)
     row = claims.judge_claim(module, module.Failing, environment, trials=100, confidence=0.999)
     assert (row.verdict, row.evidence) == ("not judged", "ValueError: no such model")
 

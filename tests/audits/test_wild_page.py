@@ -15,7 +15,7 @@ def rows_of_the_page() -> dict[tuple[str, str], tuple[str, str]]:
     """Return the budget and the expectation of each claim in the table."""
     table = PAGE[PAGE.index("| package | claim |") :].split("\n\n")[0].splitlines()[2:]
     cells = [[cell.strip() for cell in line.strip("|").split("|")] for line in table]
-    return {(row[0].lower(), row[1].removesuffix(" \\*")): (row[2], row[3]) for row in cells}
+    return {(row[0].lower(), row[1].rstrip(" \\*")): (row[2], row[3]) for row in cells}
 
 
 def rows_of_the_audits() -> dict[tuple[str, str], tuple[str, str]]:

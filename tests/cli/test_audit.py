@@ -23,7 +23,9 @@ def test_the_original_is_refuted_with_status_1(adept_here: Run, tmp_path: Path) 
     assert result["violated"] is True
     assert 0 < result["certified_epsilon"] <= 4
     assert {check["name"] for check in result["checks"]} >= {"sensitivity", "event", "scale", "seed", "fork"}
-    assert done.stdout.startswith("Violation found: the claim of original, epsilon 1, is refuted by the check ")
+    assert done.stdout.startswith(
+        "Violation found (distribution): the claim of original, epsilon 1, is refuted by the check "
+    )
     assert len(done.stdout.splitlines()) == 2
 
 

@@ -24,7 +24,7 @@ from adept.audit.subject.wrappers import Wrapper
 
 BATCH_SIZES = (*range(2, 67), *(2**k + more for k in range(7, 11) for more in (-1, 0, 1)))
 RELEASES = 3  # of each batch, to compare how much rows vary
-ONE_TRIALS, THREE_TRIALS, COPY_TRIALS, VALUE_TRIALS = 2400, 2500, 800, 2500
+ONE_TRIALS, THREE_TRIALS, COPY_TRIALS, VALUE_TRIALS = 2000, 1600, 800, 2500
 MAX_LARGER = 4  # largest factor of the trials for a large claimed epsilon
 COPY_PAIRS = ("diagonal", "zero and random")
 

@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 from scipy import stats
+from scipy.special import bdtr
 
 from adept.audit.distinguisher.guessing_game import Experiment
 from adept.audit.result import Check, MechanismFailure
@@ -23,6 +24,7 @@ from adept.audit.subject.value import ValueTarget, outcome_key, response_of
 from adept.mechanisms.random_draws import exact_odds
 
 MIN_BIN_COUNT = 5  # least number of releases in a bin of a chi-square test
+RARE_COUNTS = 8.0, 4.0, 2.0, 1.0, 0.5  # outcomes that are expected less often are counted together
 SLACK = Fraction(1, 1 << 58)  # by how much the odds may exceed the best integer odds
 
 
@@ -53,20 +55,32 @@ def stated(experiment: Experiment[ValueTarget], alpha: float) -> Check:
 
 
 def frequencies(experiment: Experiment[ValueTarget], alpha: float) -> Check:
-    """Detect outcomes whose frequencies differ from their stated probabilities. The check is blind
-    to differences of only a few standard deviations.
+    """Detect outcomes whose frequencies differ from their stated probabilities, and stated outcomes
+    that never come. The check is blind to differences of only a few standard deviations.
+
+    Claim: the count of all outcomes that are rare in their value's distribution is a sum of
+    independent trials of different probabilities. Its lower tail at most one below its mean is at
+    most that of the binomial distribution of the same mean (Hoeffding 1956, Theorem 5).
     """
     target = experiment.target
     rows = target.affordable(experiment.trials)
     tests: list[tuple[float, str]] = []
+    rare_seen, rare_mean = np.zeros(len(RARE_COUNTS), int), np.zeros(len(RARE_COUNTS))
     for value in target.values:
         expected = _distribution(target, value)
         seen = Counter(outcome_key(outcome) for outcome in target.sample(value, rows))
         other = sum(count for outcome, count in seen.items() if outcome not in expected)
         what = f"outcome of value {value!r}"
+        for place, most in enumerate(RARE_COUNTS):
+            rare = [outcome for outcome, p in expected.items() if rows * p < most]
+            rare_seen[place] += sum(seen[outcome] for outcome in rare)
+            rare_mean[place] += sum(float(expected[outcome]) for outcome in rare) / len(target.values)
         tests += [(binomial_p_value(seen[outcome], rows, float(p)), what) for outcome, p in expected.items()]
         none = max(0.0, 1 - float(sum(expected.values())))
         tests.append((binomial_p_value(other, rows, none), "outcomes that are not stated"))
+    total = rows * len(target.values)
+    unseen = np.where(rare_seen <= total * rare_mean - 1, bdtr(rare_seen, total, rare_mean), 1.0)
+    tests += [(p, "all rare outcomes together") for p in unseen.tolist()]
     evidence = f"{rows} releases of each of {len(target.values)} values; least probable: {min(tests)[1]}"
     return combined([p for p, _ in tests], evidence, alpha=alpha)
 

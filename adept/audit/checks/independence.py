@@ -145,7 +145,7 @@ def of_neighbours(experiment: Experiment[VectorTarget], alpha: float) -> Check:
     functions of the releases between batches with different neighbours.
     """
     target, found, failures = experiment.target.without_memory(), list[Difference](), list[MechanismFailure]()
-    share = 0.5 / (1 + len(cases := _cases(target.dim, target.clip_norm)))
+    share = 0.2 / (1 + len(cases := _cases(target.dim, target.clip_norm)))
     rows = min(target.affordable(4 * experiment.trials, share=share) // 2, MAX_BATCHES * MAX_BATCH_ROWS)
     batches = max(2, min(MAX_BATCHES, rows // 64))
     large = max(32, rows // batches), batches // 2  # rows of a batch, and number of batches

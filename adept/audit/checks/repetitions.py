@@ -53,7 +53,7 @@ def come_back_or_lie_near(experiment: Experiment[VectorTarget], alpha: float) ->
     longer = max(1.0, min(2.0, trials / 10_000))
     found = [
         counts
-        for alone, most, share in ((True, MAX_CALLS, 4 / 3 * longer), (False, MAX_ROWS, 4 / 3))
+        for alone, most, share in ((True, MAX_CALLS, 0.4 * longer), (False, MAX_ROWS, 0.4))
         for counts in _named(target, records, min(most, 3 * trials), share, alone=alone)
     ]
     bound, best = max(((each.bound(alpha=alpha / len(found)), each) for each in found), key=lambda pair: pair[0])

@@ -20,13 +20,14 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from itertools import islice
 from typing import Any, Generic, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from adept.audit.distinguisher.choice import Distinguisher, Game, Rule, choose
-from adept.audit.distinguisher.input_pairs import AnyTarget, InputPair, PairSample, Sampler
+from adept.audit.distinguisher.input_pairs import AnyTarget, InputPair, PairSample, Sampler, show
 from adept.audit.distinguisher.statistics import Statistic
 from adept.audit.result import Check, MechanismFailure, Verdict
 from adept.audit.stats.confidence_bounds import Floats, GameCounts, game_lower_bound, rounds_needed, say_trials
@@ -52,6 +53,7 @@ class Score:
     counts: GameCounts
     bound: float  # the certified lower bound on epsilon
     alpha: float  # the part of alpha for this distinguisher at this scoring
+    said: NDArray[np.int64]  # (2, 2), how often the rule named a record (rows) for each released record (columns)
 
 
 @dataclass
@@ -74,7 +76,8 @@ class Experiment(Generic[TargetT]):
     def samples(self) -> list[PairSample]:
         """The screening releases: a few releases of each input, to find promising pairs."""
         inputs, numbers = 2 * len(self.pairs), self.target.count_numbers(self.pairs[0].first)
-        rows = max(MIN_ROWS, min(self.trials // 40, MAX_CHOOSING_ELEMENTS // (numbers * inputs)))
+        most = min(self.trials // 40, max(250, self.trials // 160), MAX_CHOOSING_ELEMENTS // (numbers * inputs))
+        rows = max(MIN_ROWS, most)
         affordable = self.target.affordable(rows * inputs, share=5 / 3, alone=self._alone) // inputs
         sampler, samples, failures = Sampler(self.target, min(rows, max(30, affordable))), [], list[str]()
         for pair in self.pairs:
@@ -129,12 +132,13 @@ class Experiment(Generic[TargetT]):
     def _check(self, score: Score, tests: int) -> Check:
         counts, alpha = score.counts, score.alpha * tests
         ceiling = replace(counts, right=counts.rounds, wrong=0).certified_epsilon(delta=0.0, alpha=score.alpha)
+        played = next(sample for sample in self.samples if sample.pair is score.pair)
         evidence = f"guessed the input from the {score.distinguisher.name}, pair {score.pair.name}: {counts}"
+        evidence += f"; {_say_seen(score, played)}"
         if ceiling <= self.target.epsilon:
             evidence += f"; no claim above {ceiling:.3g} can be refuted by so many"
         evidence = "; ".join([evidence, *self._failures])
         claim = {"epsilon": self.target.epsilon, "delta": self.target.delta}
-        played = next(sample for sample in self.samples if sample.pair is score.pair)
         found = certified(counts, evidence, **claim, alpha=alpha, tests=tests)
         kind = played.kind(unit=self.target.clip_norm)
         return replace(found, kind=kind, caveat=self._caveat(score) if found.verdict is Verdict.PASSED else "")
@@ -146,6 +150,17 @@ class Experiment(Generic[TargetT]):
             return ""
         needed = rounds_needed(self.target.epsilon, alpha=score.alpha) * self.trials / counts.right
         return f"every guess was right, and {say_trials(needed)} would refute the claim if that went on"
+
+
+def _say_seen(score: Score, played: PairSample) -> str:
+    """Say what was seen: the two records, and how often releases like one release came from each."""
+    each, pair, side = score.distinguisher, score.pair, int(score.said.max(axis=1).argmax())
+    records = f"the records are {show(pair.first)} and {show(pair.second)}"
+    values = each.statistic(played.releases[side])
+    named = (place for place in range(len(values)) if each.rule.says(values[place : place + 1], side))
+    such = "".join(f", such as {show(played.releases[side][place])}," for place in islice(named, 1))
+    first, second = score.said[side]
+    return f"{records}; releases of one sort{such} came {first} times from the first and {second} times from the second"
 
 
 def event(experiment: Experiment[Any], alpha: float) -> Check:
@@ -161,7 +176,7 @@ def event_elsewhere(experiment: Experiment[Any], alpha: float) -> Check:
     in the main guessing game. At a small dimension, less noise can hide a difference. The check
     tests one dimension, and is blind to all others.
     """
-    trials = experiment.target.affordable(2 * max(MIN_TRIALS, experiment.trials)) // 2
+    trials = experiment.target.affordable(2 * max(MIN_TRIALS, experiment.trials), share=0.2) // 2
     return experiment.refute(experiment.pairs, trials, alpha=alpha)
 
 
@@ -181,15 +196,16 @@ def certify(
     minus infinity, the game is scored only once, at its end.
     """
     rounds, done, scores = 2 * trials, 0, list[Score]()
-    right, wrong = (np.zeros(len(game.distinguishers), int) for _ in range(2))
+    said = np.zeros((len(game.distinguishers), 2, 2), np.int64)
     for share, part in LOOKS if claim > -math.inf else ((1.0, 1.0),):
         more = max(1, round(rounds * share)) - done
-        tally = _count_guesses(target, game, more, lambda rows, before=done: progress(before + rows, rounds))  # type: ignore[misc]
-        done, right, wrong = done + more, right + tally[0], wrong + tally[1]
-        for r, w, distinguisher in zip(right.tolist(), wrong.tolist(), game.distinguishers, strict=True):
+        said = said + _count_guesses(target, game, more, lambda rows, before=done: progress(before + rows, rounds))  # type: ignore[misc]
+        done, right = done + more, np.trace(said, axis1=1, axis2=2)
+        wrong = said.sum(axis=(1, 2)) - right
+        for r, w, table, distinguisher in zip(right.tolist(), wrong.tolist(), said, game.distinguishers, strict=True):
             counts = GameCounts(right=r, wrong=w, rounds=done, answers=distinguisher.rule.answers)
             bound = counts.certified_epsilon(delta=target.delta, alpha=part * alpha)
-            scores.append(Score(game.pair, distinguisher, counts, bound, alpha=part * alpha))
+            scores.append(Score(game.pair, distinguisher, counts, bound, part * alpha, table))
         hopes = _hoped(right, wrong, done, rounds, delta=target.delta / 2, alpha=LOOKS[-1][1] * alpha)
         if hopes.max() < claim or max(score.bound for score in scores) > claim > -math.inf:
             break
@@ -212,20 +228,21 @@ def _hoped(
 def play_rule(target: AnyTarget, pair: InputPair, statistic: Statistic, rule: Rule, *, rounds: int) -> GameCounts:
     """Play a game with one rule, fixed before the game, and count its right and wrong guesses."""
     game = Game(pair, (Distinguisher(name="", statistic=statistic, rule=rule),))
-    [right], [wrong] = _count_guesses(target, game, rounds, lambda done: None)
-    return GameCounts(right=int(right), wrong=int(wrong), rounds=rounds)
+    [said] = _count_guesses(target, game, rounds, lambda done: None)
+    right = int(np.trace(said))
+    return GameCounts(right=right, wrong=int(said.sum()) - right, rounds=rounds)
 
 
-def _count_guesses(
-    target: AnyTarget, game: Game, rounds: int, advance: Callable[[int], None]
-) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def _count_guesses(target: AnyTarget, game: Game, rounds: int, advance: Callable[[int], None]) -> NDArray[np.int64]:
+    """Play rounds; return (D, 2, 2), how often each rule named a record, for each released record."""
     heads, done = int(np.random.default_rng().binomial(rounds, 0.5)), 0
-    right, wrong = (np.zeros(len(game.distinguishers), np.int64) for _ in range(2))
+    said = np.zeros((len(game.distinguishers), 2, 2), np.int64)
     for side, (record, rows) in enumerate(((game.pair.first, heads), (game.pair.second, rounds - heads))):
         for releases in target.draw(record, rows, alone=game.pair.alone):
             values = {id(each.statistic): each.statistic(releases) for each in game.distinguishers}
-            right += [each.rule.says(values[id(each.statistic)], side) for each in game.distinguishers]
-            wrong += [each.rule.says(values[id(each.statistic)], 1 - side) for each in game.distinguishers]
+            said[:, :, side] += [
+                [each.rule.says(values[id(each.statistic)], name) for name in (0, 1)] for each in game.distinguishers
+            ]
             done += len(releases)
             advance(done)
-    return right, wrong
+    return said

@@ -27,6 +27,9 @@ AnyTarget = VectorTarget | ValueTarget
 
 FAR_FACTOR = 1000.0  # how far outside the ball the far pair lies, in units of clip_norm
 NORMS = 24  # different norms inside the ball, as many outside it, and as many that low precision may round to zero
+SHOWN_NUMBERS = 4  # of a vector, in sentences for people
+SHORT = reprlib.Repr()
+SHORT.maxstring = SHORT.maxother = 80
 HARD_PAIRS = (  # the pairs to try if there is time for only a few
     *("diagonal", "axis", "random", "random just outside"),
     *("zero and axis", "zero and random", "small and random"),
@@ -58,6 +61,15 @@ class InputPair:
         return _finite((self.first, self.second))
 
 
+def show(record: Any) -> str:
+    """Return a short form of a record or a release for people: the first numbers, or the value."""
+    if not isinstance(record, Tensor | np.ndarray):
+        return SHORT.repr(record)
+    flat = [*record.ravel()]
+    more = f", ... {len(flat)} numbers" if len(flat) > SHOWN_NUMBERS else ""
+    return f"({', '.join(f'{float(number):.3g}' for number in flat[:SHOWN_NUMBERS])}{more})"
+
+
 def _finite(record: Any) -> bool:
     if isinstance(record, Tensor):
         return bool(record.isfinite().all())
@@ -72,8 +84,9 @@ def adversarial_pairs(dim: int, *, clip_norm: float) -> list[InputPair]:
     Of all pairs in the l2 ball, the pair "diagonal" has the largest l1 distance (Habernal 2021,
     Theorem 5.1). Of all pairs in the l1 ball, the pair "axis" has the largest l1 distance. The pair
     "far" reveals a mechanism that does not clip. Two latents with the same direction and different
-    norms reveal a mechanism that leaks the norm. Latents slightly outside the ball reveal a
-    mechanism that clips with a tolerance.
+    norms reveal a mechanism that leaks the norm. Pairs that differ in kind (in sign, norm and the
+    largest place at once) reveal parts that together exceed the budget. Latents slightly outside
+    the ball reveal a mechanism that clips with a tolerance.
     """
     diagonal, axis, random = _directions(dim, clip_norm)
     zero, ones = torch.zeros_like(axis), torch.ones_like(axis)
@@ -99,6 +112,8 @@ def adversarial_pairs(dim: int, *, clip_norm: float) -> list[InputPair]:
         "half and whole axis": (0.5 * axis, axis),
         "inside and far outside": (0.3 * random, FAR_FACTOR * random),
         "axis and diagonal": (axis, diagonal),
+        "axis and another, opposite": (axis, -axis.roll(1)),
+        "small axis and opposite": (0.01 * axis, -axis),
         "NaN and a number": (first, random),
         "NaN and zero": (first, zero),
         "NaN first and NaN last": (first, last),

@@ -7,7 +7,7 @@ that is no vector, such as an integer, a label, a set or a text, is called an *o
 """
 
 from collections import Counter
-from collections.abc import Callable, Hashable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from itertools import pairwise
 from typing import Any
 
@@ -339,7 +339,15 @@ def _of_objects(sample: PairSample) -> Iterator[tuple[str, Statistic]]:
     (ours, theirs), first, second = sample.releases, sample.pair.first, sample.pair.second
     yield "outcome", log_ratios(ours, theirs, lambda z: z)
     yield "outcome that is an input", lambda z: np.array([_is_input(o, first) - _is_input(o, second) for o in z])
-    weights = _weights(ours, theirs)
+    placed = _weights(ours, theirs, in_places)
+    yield (
+        "members in their places",
+        lambda z: np.round([sum(placed.get(part, 0.0) for part in in_places(o)) for o in z], 9),
+    )
+    own = set(in_places(first)), set(in_places(second))
+    agree = "members that agree with the inputs, place by place"
+    yield agree, lambda z: np.array([float(len(own[0] & (o := {*in_places(x)})) - len(own[1] & o)) for x in z])
+    weights = _weights(ours, theirs, parts)
     yield "parts", lambda z: np.round([sum(weights.get(part, 0.0) for part in parts(o)) for o in z], 9)
     strong = max(weights, key=lambda part: abs(weights[part]), default=None)
     if strong is not None:
@@ -406,7 +414,16 @@ def _is_input(outcome: Any, value: Any) -> float:
     return float(outcome == value or (isinstance(value, tuple) and outcome in value))
 
 
-def _weights(ours: Array, theirs: Array) -> dict[Hashable, float]:
+def in_places(outcome: Any) -> Iterable[tuple[int, Hashable]]:
+    """Return the members of a tuple, or the words of a text, each with its place.
+
+    Statistics that add up over places show a budget that a mechanism spends anew in each of them.
+    """
+    members = outcome.split() if isinstance(outcome, str) else outcome if isinstance(outcome, tuple) else (outcome,)
+    return enumerate(members)
+
+
+def _weights(ours: Array, theirs: Array, parts: Callable[[Any], Iterable[Hashable]]) -> dict[Hashable, float]:
     counts = Counter(p for o in ours for p in parts(o)), Counter(p for o in theirs for p in parts(o))
     weights = {}
     for part in counts[0].keys() | counts[1].keys():

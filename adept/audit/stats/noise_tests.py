@@ -11,6 +11,8 @@ from scipy.stats import beta, gamma, laplace, norm
 from adept.audit.result import MechanismFailure
 from adept.audit.stats.confidence_bounds import Floats, gaussian_delta
 
+NOT_GAUSSIAN_P = 0.01  # a smaller p-value rules out Gaussian noise
+
 
 @dataclass(frozen=True, kw_only=True)
 class Noise:
@@ -26,6 +28,7 @@ class Noise:
     pure: bool = True  # True if the largest privacy loss is the distance divided by the scale
     size: Callable[[Floats, float], tuple[float, int]]  # a chi-square pivot, and its degrees of freedom
     shape: Callable[[Floats, float], list[float]]  # p-values of tests of further pivots
+    reach: Callable[[Floats, float], list[float]]  # p-values of the noise's ends, see `end_p_value`
     # Median of a coordinate's absolute value, in scales; None if these values depend on each other
     median: float | None
 
@@ -61,6 +64,7 @@ NOISES = {
         order=1,
         size=lambda noise, scale: (2 * float(np.abs(noise).sum()) / scale, 2 * noise.size),
         shape=lambda noise, scale: [kolmogorov(noise.ravel(), laplace(scale=scale).cdf)],
+        reach=lambda noise, scale: [end_p_value(sign * noise.ravel(), laplace(scale=scale).sf) for sign in (1, -1)],
         median=math.log(2),
     ),
     "gaussian": Noise(  # independent on each coordinate; the scale is the standard deviation
@@ -68,12 +72,14 @@ NOISES = {
         pure=False,
         size=lambda noise, scale: (float(np.square(noise / scale).sum()), noise.size),
         shape=lambda noise, scale: [kolmogorov(noise.ravel(), norm(scale=scale).cdf)],
+        reach=lambda noise, scale: [end_p_value(sign * noise.ravel(), norm(scale=scale).sf) for sign in (1, -1)],
         median=float(norm.ppf(0.75)),
     ),
     "l2_norm": Noise(  # density proportional to exp(-||z|| / s): the norm is Gamma(n, s), the direction uniform
         order=2,
         size=lambda noise, scale: (2 * float(np.linalg.norm(noise, axis=1).sum()) / scale, 2 * noise.size),
         shape=_radial_shape,
+        reach=lambda noise, scale: [end_p_value(np.linalg.norm(noise, axis=1), gamma(noise.shape[1], scale=scale).sf)],
         median=None,
     ),
 }
@@ -105,6 +111,38 @@ def cap_p_value(releases: Floats, centre: Floats, *, epsilon: float, clip_norm: 
 
     cosines = releases @ (centre / np.linalg.norm(centre)) / np.maximum(length, 1e-300)
     return kolmogorov(np.clip(cosines, -1, 1), below)
+
+
+def end_p_value(values: Floats, beyond: Callable[[float], float]) -> float:
+    """Return the p-value of a test that m independent values have the tail ``beyond``.
+
+    Claim: if P(value > t) is ``beyond(t)`` for all t, the returned number is at most a with
+    probability at most a. Proof: it is G(M) with M the largest value and G(t) = ``(1 - beyond(t)) **
+    m``, which is the distribution function of M; and P(G(M) <= a) <= a for every distribution. QED.
+    """
+    return math.exp(len(values) * math.log1p(-min(float(beyond(float(values.max()))), 1 - 1e-16)))
+
+
+def looks_gaussian(releases: Floats) -> bool:
+    """Return True if releases (m, d) of one record cannot be told from draws of a Gaussian.
+
+    The covariance is estimated and removed. Then Kolmogorov-Smirnov tests compare the coordinates
+    with a normal distribution, and the squared lengths with Beta's, which they follow exactly for
+    Gaussian releases (Gnanadesikan and Kettenring 1972). Whole numbers, or other multiples of a
+    step, are spread over their steps first.
+    """
+    rows, dim = releases.shape
+    values = np.unique(releases)
+    if 2 < len(values) < releases.size / 2:
+        releases = releases + np.diff(values).min() * (np.random.default_rng().random(releases.shape) - 0.5)
+    centred = releases - releases.mean(axis=0)
+    covariance = np.atleast_2d(np.cov(centred.T))
+    if len(values) < 3 or rows < 8 * dim or np.linalg.matrix_rank(covariance) < dim:
+        return False
+    white = np.linalg.solve(np.linalg.cholesky(covariance), centred.T).T
+    lengths = np.square(white).sum(axis=1) * rows / (rows - 1) ** 2
+    tests = kolmogorov(white.ravel(), norm.cdf), kolmogorov(lengths, beta(dim / 2, (rows - 1 - dim) / 2).cdf)
+    return min(tests) >= NOT_GAUSSIAN_P
 
 
 def kolmogorov(values: Floats, distribution: Callable[[Floats], Floats]) -> float:

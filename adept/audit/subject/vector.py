@@ -197,7 +197,11 @@ class VectorTarget(Target):
     def seconds_per_row(self) -> float:
         rows = max(4, min(64, 2**12 // self.dim))
         call = self._seconds(rows)
-        return max(1e-9, (call - self.seconds_per_call) / (rows - 1), call * self.dim / CALL_ELEMENTS)
+        try:
+            once = self.seconds_per_call
+        except MechanismFailure:  # it may refuse a record that is alone
+            once = 0.0
+        return max(1e-9, (call - once) / (rows - 1), call * self.dim / CALL_ELEMENTS)
 
     def seconds_each(self, *, alone: bool) -> float:
         return self.seconds_per_call if alone or self.memoised else self.seconds_per_row
