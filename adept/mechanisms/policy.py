@@ -94,16 +94,16 @@ TEXTS_PER_CODEWORD = 4  # smallest mean number of public texts for a codeword, i
 # More rows than records
 ROWS_PER_RECORD, MANY_ROWS = 4, 16_000  # that are written by default: rows for each record, up to MANY_ROWS
 # Rows that teach more than names
-NAMES_ALONE = 0.87, -0.25  # log odds of the nearest name: start, and slope by the logarithm of the number of labels
-TYPICAL_NAMES_ERROR = 0.6  # standard deviation of these log odds among corpora
+NAMES_ALONE = 0.96, -0.26  # log odds of the nearest name: start, and slope by the logarithm of the number of labels
+TYPICAL_NAMES_ERROR = 0.53  # standard deviation of these log odds among corpora
 RANGE_DEVIATIONS = 1.28  # standard deviations on either side that hold eight of ten releases
 CAUTION_DEVIATIONS = 0.43  # below the middle, where two of three releases are above: they must be worth a release
 UNMEASURED_DEVIATIONS = 1.28  # the same if nothing was measured on public texts: nine of ten
 PLAN_CURVES = {  # by command, and True after a rehearsal; curves.Curve has the weights and two deviations
-    ("rewrite", False): ((0.254, 0.315, 0.518), 0.86, 0.86),
-    ("rewrite", True): ((0.183, 0.246, 0.015, 0.329, 0.243, 0.482, -0.08, 0.193), 0.44, 0.56),
-    ("synthesize", False): ((-0.131, 0.532, 0.541), 0.88, 0.88),
-    ("synthesize", True): ((0.019, 0.266, 0.313), 0.5, 0.53),
+    ("rewrite", False): ((0.348, 0.282, 0.502), 0.93, 0.93),
+    ("rewrite", True): ((0.213, 0.256, 0.015, 0.397, 0.22, 0.56, -0.1, 0.142), 0.47, 0.51),
+    ("synthesize", False): ((-0.029, 0.478, 0.494), 0.77, 0.77),
+    ("synthesize", True): ((-0.023, 0.274, 0.286), 0.49, 0.56),
 }
 WORTH_MARGIN = 0.03  # least difference to the best record-free row that is worth a release
 

@@ -69,7 +69,7 @@ def test_rows_that_would_change_a_verdict_are_named(
 
 
 def test_public_examples_that_are_best_are_named_with_their_number(expected: dict[str, float]) -> None:
-    found = planned(11, examples=EXAMPLES, test=Corpus(["the fine is too high", "when do you close"], LABELS))
+    found = planned(11, examples=EXAMPLES, test=Corpus(["the fine is too high", "do you close late"], LABELS))
     assert found.advice[0] == "Do not release: what is free is worth more, your 6 public examples (1.00)."
 
 
@@ -84,8 +84,8 @@ def test_texts_in_another_language_get_what_is_free_and_no_estimate(expected: di
 def test_a_rehearsal_measures_rewrites_of_the_public_texts(topic_run: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Rewrites that equal their texts teach as much as the texts; rewrites of a constant teach next to nothing."""
     loaded = load_model(topic_run)
-    many = Corpus(EXAMPLES.texts * 2, LABELS * 6)
-    public = PublicTexts.of(many, EXAMPLES, labels=2)
+    codes = ["q1", "q2"]  # names that teach nothing
+    public = PublicTexts.of(Corpus(EXAMPLES.texts * 2, codes * 6), Corpus(EXAMPLES.texts, codes * 3), labels=2)
     assert public is not None
     for written, released in ((lambda texts: texts, 1.0), (lambda texts: ["x"] * len(texts), 0.5)):
         monkeypatch.setattr(
@@ -93,7 +93,7 @@ def test_a_rehearsal_measures_rewrites_of_the_public_texts(topic_run: Path, monk
             "rewrite_pairs",
             lambda _, texts, labels, w=written: list(zip(w(texts), labels, strict=True)),
         )
-        found = rehearse(loaded, LABELS, public, {})
+        found = rehearse(loaded, codes, public, {})
         assert found is not None
         assert found.original == 1.0
         assert found.rows == 6
