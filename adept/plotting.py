@@ -5,6 +5,7 @@ The same rows of results always give the same SVG file.
 
 import io
 import math
+import zlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, TypeVar
@@ -82,6 +83,11 @@ def drawing(rows: int, columns: int, *, size: tuple[float, float], share_rows: b
             opened.svg = stream.getvalue()
         finally:
             plt.close(figure)
+
+
+def colour_of(mechanism: str) -> str:
+    """Return the colour of a mechanism; that of one that is not part of adept follows from its name."""
+    return COLOURS.get(mechanism, PALETTE[zlib.crc32(mechanism.encode()) % len(PALETTE)])
 
 
 def colours(count: int) -> list[str]:

@@ -557,8 +557,8 @@ class TrainConfig(Columns):
     resume_from: str | None = None
     """The directory of an interrupted training run to continue."""
     mechanism: Any = REQUIRED
-    """Mechanism for which the model is trained: the name of one of adept's. It determines the clip
-    and, together with training.epsilon, the noise during training."""
+    """Mechanism for which the model is trained: the name of one of adept's, or MODULE:ATTRIBUTE. It
+    determines the clip and, together with training.epsilon, the noise during training."""
     labels: str = "drop"
     """Output that the decoder learns to write from a latent: drop (a text) | joint (with its label)."""
     seed: int = 0

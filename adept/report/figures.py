@@ -8,11 +8,11 @@ from typing import Any
 from matplotlib.lines import Line2D
 from scipy.optimize import isotonic_regression
 
-from adept.comparison.config import BY_LABEL
+from adept.comparison.config import BY_LABEL, is_foreign
 from adept.comparison.plan import NO_RECORDS
 from adept.mechanisms import BY_NAME
 from adept.mechanisms.guarantee import words
-from adept.plotting import COLOURS, INK, NAMES, drawing, group_rows, legend, log_axis
+from adept.plotting import COLOURS, INK, NAMES, colour_of, drawing, group_rows, legend, log_axis
 from adept.report.table import MAJORITY, METRICS, ComparisonTable, Curve, Line
 
 NamedEnd = tuple[float, str, str]  # height, name, colour
@@ -107,7 +107,7 @@ def _powers(epsilons: Iterable[float]) -> list[float]:
 
 def _style_curve(curve: Curve) -> Style:
     dash, width = ("--", 2.2) if curve.false_claim else ("-", 1.6)
-    return {"color": COLOURS[curve.mechanism], "ls": dash, "lw": width, "marker": "o", "ms": 4, "label": curve.title}
+    return {"color": colour_of(curve.mechanism), "ls": dash, "lw": width, "marker": "o", "ms": 4, "label": curve.title}
 
 
 def _draw_curve(axis: Any, curve: Curve, metric: str, *, factor: float) -> None:
@@ -168,12 +168,13 @@ def draw_headline(table: ComparisonTable) -> str:
 
 
 def choose_curves(curves: Sequence[Curve]) -> list[Curve]:
-    """Return the curves of ADePT's variants, and of the best other mechanisms whose claims hold."""
+    """Return the curves of ADePT's variants, of the user's own mechanisms, and of the best others whose claims hold."""
     variants = [curve for curve in curves if curve.mechanism in VARIANTS]
-    others = [curve for curve in curves if not curve.false_claim and curve.mechanism in (*BY_NAME, BY_LABEL)]
+    others = [curve for curve in curves if curve.holds and curve.mechanism in (*BY_NAME, BY_LABEL)]
     others = [curve for curve in others if curve not in variants]
     others.sort(key=lambda curve: -mean(line.accuracy.mean for line in curve.at.values()))
-    return [*variants, *others[: 4 - len(variants)]]
+    own = [curve for curve in curves if is_foreign(curve.mechanism)]
+    return [*variants, *own, *others[: 4 - len(variants)]]
 
 
 def choose_levels(texts: Sequence[Line]) -> dict[str, float]:

@@ -13,7 +13,7 @@ from typing import Any
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from adept.attacks.attack_game import AttackRow, per_hundred
-from adept.comparison.config import PAPER, CompareConfig
+from adept.comparison.config import PAPER, CompareConfig, is_foreign
 from adept.comparison.evidence import ATTACK_CONFIDENCE, AUDIT_TRIALS
 from adept.comparison.plan import ALTERNATIVES
 from adept.comparison.results import AttackedRelease, AuditVerdict, Example, ResultRow, Results, exceeds
@@ -105,7 +105,7 @@ def describe_claim(audited: AuditVerdict, lines: ComparisonTable) -> dict[str, A
         "audited": audited,
         "title": curves[0].title,
         "claimed": ", ".join(f"{epsilon:g}" for epsilon in spent),
-        "true": ", ".join(map(words, spent.values())) if false else "",
+        "true": ", ".join(map(words, spent.values())) if false else "not checked" * is_foreign(audited.mechanism),
         "verdict": verdict(audited),
         "command": audited.mechanism not in ALTERNATIVES,  # the command line can audit it again
     }
@@ -419,7 +419,7 @@ def _describe_accuracy(line: Line) -> str:
 
 def find_best(table: ComparisonTable) -> Curve | None:
     """Return the curve with the highest mean accuracy among the mechanisms whose claims hold."""
-    sound = [curve for curve in table.curves if not curve.false_claim]
+    sound = [curve for curve in table.curves if curve.holds]
     return max(
         sound, key=lambda curve: (len(curve.at), mean(line.accuracy.mean for line in curve.at.values())), default=None
     )

@@ -22,7 +22,7 @@ from typing import Any
 Json = dict[str, Any]
 Name = str | None
 
-STATEMENT_VERSION = 2
+STATEMENT_VERSION = 3
 """Version of a statement's fields; it rises by one if a field is added, removed or redefined."""
 
 ENDING, WEIGHTS = ".privacy.json", "model.safetensors"
@@ -38,8 +38,8 @@ MAX_BYTES, MAX_BRACKETS, MAX_DEPTH, MAX_NUMBER = 2**25, 2**16, 4, 10**320  # no 
 MAX_DIM, MAX_DIGITS, MAX_BUDGET = 2**11, 1000, 1000  # numbers of a latent; digits of a number; epsilon of a symbol
 FIELDS = (
     "statement_version", "mechanism", "mechanism_options", "claimed_epsilon", "epsilon", "text_epsilon", "label_epsilon",
-    "delta", "person_epsilon", "person_delta", "max_records_per_person", "excess", "over_limit", "holds", "exact", "private_model",
-    "sensitivity", "scale", "dim", "clip", "clip_norm", "size", "top", "codebook_sha256", "unit", "neighbours",
+    "delta", "person_epsilon", "person_delta", "max_records_per_person", "excess", "over_limit", "holds", "exact", "unproved",
+    "private_model", "sensitivity", "scale", "dim", "clip", "clip_norm", "size", "top", "codebook_sha256", "unit", "neighbours",
     "not_hidden", "trust", "records", "shuffled_here", "shuffled_records", "shuffled_smallest", "central_epsilon",
     "central_delta", "samples", "labels", "text_column", "label_column", "kept_columns", "label_set",
     "label_keep_probability", "stands_out", "composition", "training_data", "model_sha256", "model_files", "output_sha256",
@@ -57,6 +57,7 @@ DECLARED = (
 """Those fields that no certificate can prove. They are not checked; other fields are checked against them."""
 INNER_FIELDS = {
     "certificate": ("parts", "statement_sha256"),
+    "unproved": ("claim", "delta", "module", "attribute", "version", "sha256"),
     "training_data": ("name", "public", "records", "examples", "packaged"),
     "versions": ("adept-dp", "torch", "opendp", "tokenizers", "python"),
 }
@@ -118,6 +119,9 @@ def _read(statement: str) -> Json:
     _same(len(content) > MAX_BYTES or content.count(b"[") + content.count(b"{") > MAX_BRACKETS, False, large)
     said: Json = json.loads(content.decode("utf-8-sig"), object_pairs_hook=_once)
     _same(_is_small(said, 0) and (type(said.get("dim")) is not int or said["dim"] <= MAX_DIM), True, large)
+    claim = said.get("unproved")
+    asked = f"{path_shown(statement)} was not checked: its claim is its author's, and no certificate can prove it"
+    _same(claim, None, asked)
     none = "it is of a version that wrote none, or its mechanism is no exact arithmetic with a finite epsilon"
     _same(said.get("certificate") is None, False, f"{path_shown(statement)} has no certificate: {none}")
     missing = set(own_fields(said["trust"] == "central")) - said.keys()
