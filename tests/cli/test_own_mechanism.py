@@ -183,8 +183,8 @@ def test_no_yaml_file_names_it(adept_here: Run, here: Path, command: str, conten
     defaults += [{"mechanism": content.pop("in_defaults", None)}] if command != "compare" else []
     text = yaml.safe_dump({"defaults": [*defaults, "_self_"]} | content)
     Path("file.yaml").write_text(text)
-    given = "epsilon=1" if command == "audit" else "output_dir=out"
-    done = adept_here(command, "--config-dir", ".", "--config-name", "file", given)
+    given = ("epsilon=1", "trials=200") if command == "audit" else ("output_dir=out",)
+    done = adept_here(command, "--config-dir", ".", "--config-name", "file", *given)
     assert (done.returncode, done.stderr.count("\n")) == (2, 1), done.stderr
     assert not is_imported(here)
 

@@ -69,6 +69,8 @@ def test_it_reads_one_clipped_latent_a_call_in_an_array_of_its_own() -> None:
     for one in read:
         one.fill_(7)
     assert torch.equal(latents.nan_to_num(), before.nan_to_num())
+    own.privatize(latents.double())
+    assert own.author.read[-1].untyped_storage().nbytes() == 2 * 8, "the memory of a row holds no other row"
 
 
 @pytest.mark.parametrize("clip", ["l1", "l2", "sphere"])
