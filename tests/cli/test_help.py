@@ -181,7 +181,7 @@ def test_a_misspelt_option_is_answered_with_the_nearest_one(
     [
         ("rewrite", ["input=a=b", "mechanism.delta=1e-6", "decoding.top_k=1", "--cfg", "job"]),
         ("audit", ["mechanism=module:name", "epsilon=4"]),
-        ("train", ["++mechanism=null", "+data=files", "+data.path=x"]),
+        ("train", ["++mechanism=l1", "+data=files", "+data.path=x"]),
     ],
 )
 def test_options_that_exist_pass_with_hydras_signs_too(command: str, arguments: list[str]) -> None:
