@@ -23,6 +23,20 @@ JOINT = "joint"  # the decoder writes labels
 JOINT_RESPONSE = "joint_response"  # one symbol with the text
 RANDOMIZED_RESPONSE = "randomized_response"  # labels are released by themselves, with a part of the budget
 LOCAL, CENTRAL = "local", "central"
+FIGURE_WIDTHS = 2.0, 40.0  # inches
+
+
+@dataclass
+class FigureConfig:
+    """Options of the figures, which are written as svg and pdf, beside a csv with their numbers."""
+
+    width: float | None = None
+    """Width of each figure in inches: a column of a paper has about 3.4. With null, each figure has a
+    width of its own."""
+
+    def __post_init__(self) -> None:
+        if self.width is not None:
+            check_between(*FIGURE_WIDTHS, **{"figure.width": self.width})
 
 
 @dataclass
@@ -103,6 +117,7 @@ class CompareConfig(Columns):
     tokenizer: TokenizerConfig = field(default_factory=TokenizerConfig)
     trainer: TrainerConfig = field(default_factory=TrainerConfig)
     training: TrainingConfig = field(default_factory=TrainingConfig)
+    figure: FigureConfig = field(default_factory=FigureConfig)
 
     def __post_init__(self) -> None:
         from adept.mechanisms import BY_NAME

@@ -35,7 +35,7 @@ from adept.errors import DataError
 LAYOUT = 7  # version of the directory
 SETTINGS = "comparison.json"
 GROWING = {"mechanisms", "epsilons", "seeds", "classifiers", "baselines", "alternatives", "attacks", "examples"}
-GROWING |= {"processes", "output_dir"}
+GROWING |= {"processes", "output_dir", "figure"}
 
 Stored = TypeVar("Stored", ReleasedLabels, WrittenTexts, ResultRow, AuditVerdict, AttackedRelease)
 
