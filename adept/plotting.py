@@ -5,8 +5,11 @@ The same rows of results always give the same SVG file.
 
 import io
 import math
+import zlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from contextvars import ContextVar
+from pathlib import Path
 from typing import Any, TypeVar
 
 import matplotlib
@@ -58,35 +61,75 @@ VERDICT_COLOURS = {
 }
 INK = "#222"
 STYLE: dict[Any, Any] = {"font.size": 10, "svg.fonttype": "none", "svg.hashsalt": "adept"}
-STYLE |= {"axes.spines.right": False, "axes.spines.top": False}
+STYLE |= {"pdf.fonttype": 42, "axes.spines.right": False, "axes.spines.top": False}
 METADATA = ("Date", "Creator", "Format", "Type")  # none of it is written: the same rows make the same file
+PDF_METADATA = ("CreationDate", "Creator", "Producer")
+MIN_PANEL_WIDTH, MIN_PANEL_HEIGHT = 3.0, 2.4  # inches of one of several axes
+NARROW, SMALL_FONT = 5.0, 8  # inches below which a figure has this size of font, in points
+
+_width: ContextVar[float | None] = ContextVar("width", default=None)
+
+
+class Figure(str):
+    """The SVG text of a figure, with the same figure as PDF."""
+
+    pdf = b""
+
+    def save(self, path: Path) -> None:
+        """Write PATH.svg and PATH.pdf."""
+        path.with_suffix(".svg").write_text(self, "utf-8")
+        path.with_suffix(".pdf").write_bytes(self.pdf)
 
 
 class Drawing:
     """A figure and its axes. Once ``drawing`` has finished the figure, ``svg`` is its SVG text."""
 
     def __init__(self, figure: Any, axes: Any) -> None:
-        self.figure, self.axes, self.svg = figure, axes, ""
+        self.figure, self.axes, self.svg = figure, axes, Figure()
+
+
+@contextmanager
+def as_wide_as(width: float | None) -> Iterator[None]:
+    """Context manager: give all figures this width in inches; with None, each has a width of its own."""
+    token = _width.set(width)
+    try:
+        yield
+    finally:
+        _width.reset(token)
 
 
 @contextmanager
 def drawing(rows: int, columns: int, *, size: tuple[float, float], share_rows: bool = False) -> Iterator[Drawing]:
-    """Context manager: yield a figure with a grid of axes.
+    """Context manager: yield a figure with a grid of axes, which stand below each other in a narrow figure.
 
     When the ``with`` block ends without an error, the figure's attribute ``svg`` gets the SVG text.
     """
-    with plt.rc_context(STYLE):
+    shape, style, width = (rows, columns), STYLE, _width.get()
+    if width is not None:
+        shape = (rows * columns, 1) if width < columns * MIN_PANEL_WIDTH else shape
+        ratio = (size[1] / rows) / (size[0] / columns)
+        size = width, shape[0] * max(MIN_PANEL_HEIGHT, ratio * width / shape[1])
+        style = STYLE | ({"font.size": SMALL_FONT} if width < NARROW else {})
+    with plt.rc_context(style):
+        shared = share_rows and shape == (rows, columns)
         figure, axes = plt.subplots(
-            rows, columns, figsize=size, layout="constrained", squeeze=False, sharey="row" if share_rows else "none"
+            *shape, figsize=size, layout="constrained", squeeze=False, sharey="row" if shared else "none"
         )
-        opened = Drawing(figure, axes)
+        opened = Drawing(figure, axes.reshape(rows, columns))
         try:
             yield opened
-            stream = io.StringIO()
-            figure.savefig(stream, format="svg", metadata=dict.fromkeys(METADATA))
-            opened.svg = stream.getvalue()
+            text, pdf = io.StringIO(), io.BytesIO()
+            figure.savefig(text, format="svg", metadata=dict.fromkeys(METADATA))
+            figure.savefig(pdf, format="pdf", metadata=dict.fromkeys(PDF_METADATA))
+            opened.svg = Figure(text.getvalue())
+            opened.svg.pdf = pdf.getvalue()
         finally:
             plt.close(figure)
+
+
+def colour_of(mechanism: str) -> str:
+    """Return the colour of a mechanism; that of one that is not part of adept follows from its name."""
+    return COLOURS.get(mechanism, PALETTE[zlib.crc32(mechanism.encode()) % len(PALETTE)])
 
 
 def colours(count: int) -> list[str]:
@@ -116,10 +159,12 @@ def log_axis(axis: Any, ticks: Sequence[float], label: str) -> None:
 
 
 def legend(figure: Any, *axes: Any, columns: int) -> None:
-    """Draw one legend below the figure, for everything that has a label on the given axes."""
+    """Draw one legend below the figure, in at most so many columns, for all that has a label on the axes."""
     handles: dict[str, Any] = {}
     for axis in reversed(axes):
         handles.update({label: handle for handle, label in zip(*axis.get_legend_handles_labels(), strict=True)})
+    longest = 0.6 * plt.rcParams["font.size"] * max(map(len, handles), default=0) + 24  # points of an entry, about
+    columns = min(columns, max(1, int(72 * figure.get_figwidth() / longest)))
     figure.legend(handles.values(), handles, loc="outside lower center", ncols=columns, frameon=False)
 
 

@@ -14,6 +14,10 @@ SIZES = {
     "odd": ModelConfig(embedding_dim=13, hidden_dim=37, latent_dim=7, max_length=40),
     "short": ModelConfig(embedding_dim=12, hidden_dim=24, latent_dim=6, max_length=9),
     "layers": ModelConfig(embedding_dim=13, hidden_dim=24, latent_dim=7, max_length=12, num_layers=3),
+    "tied": ModelConfig(
+        embedding_dim=13, hidden_dim=24, latent_dim=7, max_length=12, directions=1, tied_embeddings=True
+    ),
+    "forwards": ModelConfig(embedding_dim=16, hidden_dim=32, latent_dim=8, max_length=9, num_layers=2, directions=1),
     "published": ModelConfig(embedding_dim=300, hidden_dim=128, latent_dim=256),
 }
 

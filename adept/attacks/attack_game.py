@@ -15,7 +15,7 @@ from adept.attacks.success_bounds import Rate
 from adept.data.corpus import Corpus
 from adept.mechanisms.guarantee import Guarantee, json_number, words
 from adept.mechanisms.odds import good_enough
-from adept.plotting import INK, PALETTE, drawing, legend
+from adept.plotting import INK, PALETTE, Figure, drawing, legend
 from adept.rewriting.rewriter import Rewriter
 from adept.studies.limits import best_guess
 
@@ -157,7 +157,7 @@ def per_hundred(share: float) -> str:
     return f"{hundred:.0f}" if 9.5 <= hundred < 99.5 else f"{hundred:.1f}"
 
 
-def draw_rates(rows: Sequence[AttackRow], promise: Guarantee) -> str:
+def draw_rates(rows: Sequence[AttackRow], promise: Guarantee) -> Figure:
     """Draw the success rates of attacks with their intervals and bounds; return SVG text."""
     with drawing(1, 1, size=(7.5, 1.6 + 0.5 * len(rows))) as opened:
         axis = opened.axes[0, 0]

@@ -10,10 +10,11 @@ from adept.cli.config import FILE_MEMBERSHIP, AttackConfig
 from adept.cli.console import show_table, write_json
 from adept.cli.process import show_lines
 from adept.data.corpus import load
-from adept.data.writing import new_directory
+from adept.data.writing import new_directory, write_table
 from adept.errors import ConfigurationError, DataError
 from adept.mechanisms.base import MechanismChoice
 from adept.mechanisms.guarantee import Guarantee, json_number
+from adept.plotting import as_wide_as
 from adept.rewriting.loading import best_exact, load_model
 from adept.rewriting.rewriter import Rewriter
 from adept.synthesis.neighbouring_files import NeighbouringFiles
@@ -46,7 +47,9 @@ def main(config: AttackConfig) -> None:
         "options": {**plain, "data": config.data},
     }
     write_json(result, directory / "result.json")
-    (directory / "attack.svg").write_text(draw_rates(rows, promise), "utf-8")
+    with as_wide_as(config.figure.width):
+        draw_rates(rows, promise).save(directory / "attack")
+    write_table([row.to_dict() for row in rows], directory / "attack.csv")
     show_lines([str(result["sentence"])])
     title = f"{config.attack} of {name}, claimed epsilon {claimed}, true {true}"
     show_table(title, HEADINGS, [_line(row) for row in rows])

@@ -1,10 +1,7 @@
 """``adept audit``: test the privacy claim of a mechanism, a rewriter or a synthesizer."""
 
-import pkgutil
-import sys
 from collections import Counter
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 from adept import audit
@@ -15,6 +12,7 @@ from adept.cli.console import progress, show_table, write_json
 from adept.cli.process import show_lines
 from adept.data.writing import new_directory
 from adept.errors import ConfigurationError
+from adept.foreign import import_foreign
 from adept.mechanisms import Description
 from adept.release.flow.replay import replay
 from adept.rewriting.loading import load_model
@@ -69,16 +67,8 @@ def load_foreign(config: AuditConfig) -> Claim:
     A class is called with the option ``epsilon``, if it is given. The claimed epsilon is this option
     or, without it, the attribute ``epsilon`` of the mechanism.
     """
-    name, here = config.foreign or "", str(Path.cwd())
-    sys.path.insert(0, here)
-    try:
-        found: Any = pkgutil.resolve_name(name)
-    except (Exception, SystemExit) as error:  # noqa: BLE001 - foreign code: an import runs it
-        raise ConfigurationError(
-            f"mechanism must be MODULE:ATTRIBUTE that can be imported, got {name} ({error})"
-        ) from None
-    finally:
-        sys.path.remove(here)
+    name = config.foreign or ""
+    found = import_foreign("mechanism", name)
     if isinstance(found, type):
         try:
             found = found() if config.epsilon is None else found(epsilon=config.epsilon)

@@ -4,7 +4,7 @@ from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 from adept.cli.help import REQUIRED
-from adept.comparison.config import CompareConfig
+from adept.comparison.config import CompareConfig, FigureConfig
 from adept.data.corpus import Columns, DataConfig
 from adept.data.labels import USUAL_LABEL_COLUMN
 from adept.data.locations import SPLITS
@@ -267,6 +267,7 @@ class AttackConfig(Columns):
     batch_size: int = BATCH_SIZE
     """Number of records that the model rewrites at the same time."""
     data: DataConfig = field(default_factory=DataConfig)
+    figure: FigureConfig = field(default_factory=FigureConfig)
     decoding: DecodingConfig = field(default_factory=DecodingConfig)
 
     def __post_init__(self) -> None:
@@ -477,11 +478,9 @@ class PlayConfig:
     """Network address at which the page is served. If other machines can reach the address, you
     must also set token."""
     port: int = 8000
-    """Port at which the page is served. If the port is in use, the page takes the next free
-    port."""
+    """Port at which the page is served. If the port is in use, the page takes the next free one."""
     token: str | None = None
-    """Password that every request must contain. You must set a token if other machines can reach
-    the page."""
+    """Password of each request, which you must set if other machines can reach the page."""
     browser: bool = True
     """Open the page in a browser, if the command runs in a terminal."""
 
@@ -518,6 +517,7 @@ class StudyConfig(Columns):
     of the training texts in data. It counts the pairs of latents that lie farther apart than the
     ADePT paper assumes."""
     data: DataConfig = field(default_factory=DataConfig)
+    figure: FigureConfig = field(default_factory=FigureConfig)
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -557,8 +557,8 @@ class TrainConfig(Columns):
     resume_from: str | None = None
     """The directory of an interrupted training run to continue."""
     mechanism: Any = REQUIRED
-    """Mechanism for which the model is trained: the name of one of adept's. It determines the clip
-    and, together with training.epsilon, the noise during training."""
+    """Mechanism for which the model is trained: the name of one of adept's, or MODULE:ATTRIBUTE. It
+    determines the clip and, together with training.epsilon, the noise during training."""
     labels: str = "drop"
     """Output that the decoder learns to write from a latent: drop (a text) | joint (with its label)."""
     seed: int = 0

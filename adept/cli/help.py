@@ -22,6 +22,7 @@ BARE_WORDS = {"verify": "statement", "ledger": "ledger"}  # options that a first
 FROM_ELSEWHERE = {"epsilon", "clip_norm"}  # of a mechanism: its budget is the command's, its radius the model's
 PRINTING = ("--cfg", "job")  # words that print all values as they are set
 OWN_FLAGS = ("--config-dir", "--config-name")
+OWN_MECHANISM = ("train", "rewrite")  # commands that take mechanism=MODULE:ATTRIBUTE; audit has foreign for it
 CONFIGURABLE = ("train", "evaluate", "compare", "audit")  # commands that take yaml files of the user
 REQUIRED: Any = "???"  # the default of what must be given, as OmegaConf writes it
 HEADING = re.compile(r" +# --- (.+)")  # a line above the first of some fields
@@ -220,6 +221,11 @@ def write_out(command: str, arguments: list[str]) -> list[str]:
     return plain
 
 
+def is_foreign(command: str, name: str, value: str) -> bool:
+    """Return True for ``mechanism=MODULE:ATTRIBUTE``, which only the user's own command line may give."""
+    return name == "mechanism" and ":" in value and command in OWN_MECHANISM
+
+
 def check_options(command: str, arguments: list[str]) -> None:
     """Raise ConfigurationError for an unknown option or value; the message names a similar one.
 
@@ -251,7 +257,8 @@ def check_options(command: str, arguments: list[str]) -> None:
         if name not in known and not _is_inside(name, known):
             meant = _meant(name, known) or f": adept {command} --help lists its options"
             raise ConfigurationError(f"{command} has no option {name}{meant}")
-        if name in groups(command) and value != "null":
+        given_group = name in groups(command) and (value != "null" or groups(command)[name] is not None)
+        if given_group and not is_foreign(command, name, value):
             choices = names(name, command)
             several = name in SEVERAL and value.startswith("[") and value.endswith("]")
             chosen = [item.strip() for item in value[1:-1].split(",")] if several else [value]

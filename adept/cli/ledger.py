@@ -13,6 +13,7 @@ from adept.release.ledger.default import default_location, mark_limited
 from adept.release.ledger.file import LedgerEntry, LedgerSum
 from adept.release.ledger.identity import key_location, secret_key
 
+NOT_CHECKED = "the authors' own claims, of mechanisms that are not part of adept"
 COUNTED = "epsilon for replacing one row; a release without rows counts against every row, as often as times says"
 OTHER_SPELLING = "another row, even if a mechanism reads both alike: their budgets are not added up"
 SHOWN_WITHOUT_KEY = "this file shows in which releases each row and person is, and how many rows a person has in each"
@@ -59,8 +60,11 @@ def _place(config: LedgerConfig) -> str:
 
 
 def _lines(entries: list[LedgerEntry], summed: LedgerSum, limit: float | None) -> list[tuple[str, str]]:
-    spent = f"{words(summed.epsilon)}, delta {words(summed.delta)}, in all releases together"
+    proved = "" if summed.unproved is None else "proved "
+    spent = f"{words(summed.epsilon)}, delta {words(summed.delta)}, in all {proved}releases together"
     rows = [("different rows", str(summed.rows)), ("most for one row", spent)]
+    if summed.unproved is not None:
+        rows.append(("claimed, not checked", f"{words(summed.unproved)} for one row, in no other sum: {NOT_CHECKED}"))
     if any(entry.everywhere for entry in entries):
         rows.append(("what is added up", COUNTED))
     if summed.rows:
@@ -98,7 +102,7 @@ def _line(entry: LedgerEntry) -> list[str]:
         entry.started,
         entry.finished or "interrupted, or running",
         entry.mechanism,
-        words(entry.epsilon),
+        words(entry.epsilon) if entry.unproved is None else f"{words(entry.unproved)} (not checked)",
         str(entry.counted),
         words(entry.delta),
         "all" if entry.everywhere else str(entry.rows),

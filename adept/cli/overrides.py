@@ -25,7 +25,16 @@ from hydra.errors import HydraException
 from omegaconf import MISSING, OmegaConf
 from omegaconf.errors import OmegaConfBaseException
 
-from adept.cli.help import FROM_ELSEWHERE, OPEN_GROUPS, OWN, PRINTING, config_directory, configuration, groups
+from adept.cli.help import (
+    FROM_ELSEWHERE,
+    OPEN_GROUPS,
+    OWN,
+    PRINTING,
+    config_directory,
+    configuration,
+    groups,
+    is_foreign,
+)
 from adept.cli.process import interrupt_on_signals, show_lines
 from adept.data.labels import FROM_FILE
 from adept.errors import ConfigurationError, printable
@@ -83,9 +92,15 @@ def read_values(command: str, arguments: list[str]) -> tuple[dict[str, Any], Any
     schema, given = configuration(command), dict(argument.split("=", 1) for argument in arguments)
     register(command)
     chosen = [f"{name}={given.pop(name)}" for name in groups(command) if name in given]
+    foreign = next((choice.partition("=")[2] for choice in chosen if is_foreign(command, *choice.split("=", 1))), None)
+    chosen = [choice for choice in chosen if foreign is None or choice != f"mechanism={foreign}"]
     composed = _compose_own(chosen, command) if OWN.directory else _compose(config_directory(), command, chosen)
     values: Any = OmegaConf.to_container(composed)
     kind = OmegaConf.get_type(composed, "mechanism") if isinstance(values.get("mechanism"), dict) else None
+    if foreign:
+        from adept.rewriting.unproved import import_kind  # slow to import, and rarely needed
+
+        kind, values["mechanism"] = import_kind(foreign), {}
     own = {name: hint for name, hint in _hints(kind, "mechanism.") if hint is not Any}
     hints = dict(_hints(schema)) | own
     for name, text in given.items():
@@ -123,6 +138,11 @@ def _compose_own(chosen: list[str], command: str) -> Any:
         raise ConfigurationError(
             "mechanism must stand in the defaults of a yaml file, got an option: - override /mechanism: l1"
         )
+    for name in ("foreign", "mechanisms"):  # code that the user did not name must not run
+        if ":" in str(composed.get(name)):
+            raise ConfigurationError(
+                f"{name} must not name MODULE:ATTRIBUTE in a yaml file in {own}: give it on the command line"
+            )
     if OWN.first:
         _note_new_options(command, OWN.first)
     return composed

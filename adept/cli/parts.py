@@ -23,6 +23,7 @@ from adept.cli.config import TrainConfig
 from adept.cli.help import nearest
 from adept.cli.process import show_lines
 from adept.errors import ConfigurationError, printable
+from adept.foreign import import_foreign
 from adept.models.config import Parts, TrainerConfig, check_device
 
 LIGHTNING = "pytorch_lightning"
@@ -168,18 +169,14 @@ def _missing(name: str, error: ModuleNotFoundError) -> str:
 
 
 def _find_class(place: str, target: str) -> Any:
-    here = str(Path.cwd())
-    sys.path.insert(0, here)
+    found = import_foreign(f"{place}.{TARGET}", target, form="MODULE.CLASS")
     try:
-        found = pkgutil.resolve_name(target)
         inspect.signature(found)
-        return found
-    except (Exception, SystemExit) as error:  # noqa: BLE001 - foreign code: an import runs it
+    except (TypeError, ValueError):
         raise ConfigurationError(
-            f"{place}.{TARGET} must be MODULE.CLASS that can be imported, got {target} ({error})"
+            f"{place}.{TARGET} must be a class, got {target}: add a class of {LIGHTNING}"
         ) from None
-    finally:
-        sys.path.remove(here)
+    return found
 
 
 def _refuse_unknown(place: str, name: str, known: Collection[str]) -> None:

@@ -160,6 +160,9 @@ def wrap_statement(text: str) -> list[str]:
 
 
 def _guaranteed(statement: PrivacyStatement) -> Iterator[str]:
+    if unproved := statement.mechanism.unproved:
+        yield f"nothing; epsilon {words(statement.claimed_epsilon)} is {unproved['claim']}"
+        return
     if math.isinf(statement.epsilon):
         yield "nothing, epsilon is infinite"
         return
@@ -196,7 +199,9 @@ def _warnings(config: RewriteConfig, statement: PrivacyStatement) -> Iterator[st
             f"{config.output} is complete, but {left} could not be removed, or the ledger not be told: "
             "the same command with resume=true tidies up"
         )
-    if math.isinf(statement.epsilon):
+    if statement.mechanism.unproved:
+        yield f"nobody checked the claim of {statement.mechanism.name}: adept audit can refute it, and never prove it"
+    elif math.isinf(statement.epsilon):
         yield f"{statement.mechanism.name} protects nothing, and no epsilon changes that"
     if not statement.training_data["public"]:
         yield "the model was trained on text declared private; its weights are not covered"

@@ -10,10 +10,12 @@ import torch
 from adept.cli.config import StudyConfig
 from adept.cli.console import progress, show_table, write_json
 from adept.cli.process import show_lines
+from adept.comparison.config import FigureConfig
 from adept.data.corpus import load
 from adept.data.writing import new_directory, write_table
 from adept.errors import ConfigurationError
 from adept.mechanisms import Identity
+from adept.plotting import as_wide_as
 from adept.rewriting.loading import load_model
 from adept.rewriting.rewriter import Rewriter
 from adept.studies import sensitivity
@@ -36,8 +38,9 @@ def write_results(
 ) -> None:
     """Write a study's table, its figure and ``result.json``, and print its statement and tables."""
     result = {"study": name, "simulated": statement == SIMULATED, "statement": statement}
+    with as_wide_as(getattr(options, "figure", FigureConfig()).width):
+        module.draw(rows).save(directory / name)
     write_table(rows, directory / f"{name}.csv")
-    (directory / f"{name}.svg").write_text(module.draw(rows), "utf-8")
     write_json({**result, "options": options, "rows": rows}, directory / "result.json")
     show_lines([statement])
     for table in module.tables(rows):

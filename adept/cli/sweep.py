@@ -15,12 +15,13 @@ import math
 import os
 import re
 import shutil
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from statistics import fmean
 from typing import TYPE_CHECKING, Any
 
+from adept.cli.help import OWN as OWN_FILES
 from adept.cli.help import PRINTING, check_options, groups, names, write_out
 from adept.cli.process import DONE, describe, is_interrupted, resume_collection, show_lines
 from adept.data.writing import read_table, write_table
@@ -36,6 +37,23 @@ OWN = ("sweep_dir", "objective")  # options of the sweep, not of its runs
 OF_EACH_RUN = ("output_dir", "resume_from")  # which the sweep sets
 OBJECTIVES = {"train": "validation_loss", "evaluate": "accuracy", "compare": "accuracy", "audit": "certified_epsilon"}
 PLAN, TABLE, PRINTED, RESULT = "sweep.json", "sweep.csv", "output.txt", "result.json"
+RECORDS = ("train_records", "test_records")
+MEASURED = {  # numbers that each run of a command measures; callbacks and further options can add some to a table
+    "train": (
+        "validation_loss", "train_loss", "learning_rate", "epoch", "epochs", "step", "seconds", "tokens_per_second",
+        "records_per_second", "parameters", "latent_dim", "vocabulary_size", RECORDS[0],
+    ),
+    "evaluate": ("accuracy", "macro_f1", "majority_accuracy", "labels", *RECORDS),
+    "compare": (
+        "accuracy", "macro_f1", "majority_accuracy", "claimed_epsilon", "epsilon", "delta", "dim", "samples", "seed",
+        "records_per_second", *RECORDS,
+    ),
+    "audit": (
+        "certified_epsilon", "claimed_epsilon", "violated", "judged", "releases_judged", "confidence", "delta", "dim",
+        "seconds", "trials",
+    ),
+}  # fmt: skip
+MORE_NUMBERS = re.compile(r"callbacks|baselines|alternatives")  # options that add some
 RESULT_TABLES = {"train": "metrics.csv", "compare": "results.csv"}  # tables with columns that objective may name
 MAX_RUNS = 10_000
 VIOLATED = 1  # the exit status of an audit that found a violation
@@ -128,6 +146,9 @@ def plan(command: str, arguments: list[str]) -> tuple["SweepOptions", list[Run]]
     refuse(command, arguments)
     given = [argument.lstrip("+") for argument in arguments if argument not in FLAGS]
     options = _own_options(given)
+    own = OWN_FILES.directory is not None or any(map(MORE_NUMBERS.match, given))
+    if options.objective and not own and options.objective not in MEASURED[command]:
+        raise _unknown_objective(options.objective, MEASURED[command])
     listed = list(expand(command, [argument for argument in given if argument.partition("=")[0] not in OWN]))
     options.sweep_dir = options.sweep_dir or f"runs/{command}_sweep_{_digest(listed)[:8]}"
     runs, keys = list[Run](), list[Any]()
@@ -310,8 +331,12 @@ def read_score(command: str, directory: Path, objective: str) -> float:
         measured |= {name: fmean(_number(row[name]) for row in rows) for name in columns - measured.keys()}
     known = {name: float(value) for name, value in measured.items() if isinstance(value, int | float)}
     if objective not in known:
-        raise ConfigurationError(f"objective must be one of {', '.join(sorted(known))}, got {objective}")
+        raise _unknown_objective(objective, known)
     return known[objective]
+
+
+def _unknown_objective(objective: str, known: Iterable[str]) -> ConfigurationError:
+    return ConfigurationError(f"objective must be one of {', '.join(sorted(known))}, got {objective}")
 
 
 def _number(text: str | None) -> float:

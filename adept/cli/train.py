@@ -12,7 +12,7 @@ import yaml
 from adept.cli.config import TrainConfig
 from adept.cli.console import show, warn, write_json
 from adept.cli.curve import draw_curve
-from adept.cli.help import OPEN_GROUPS
+from adept.cli.help import OPEN_GROUPS, REQUIRED, is_foreign
 from adept.cli.overrides import SAVED, read_value
 from adept.cli.parts import build as build_parts
 from adept.cli.parts import is_public
@@ -64,6 +64,7 @@ def run(config: TrainConfig, *, overrides: list[str] | None = None) -> TrainResu
 
     The given options, ``overrides``, are stored, so that ``resume_from`` can read them later.
     """
+    _check_noise(config)
     parts = build_parts(config, Path(config.output_dir or config.resume_from or ""))
     splits = load(config.data, config)
     if config.labels == "joint":
@@ -87,6 +88,12 @@ def run(config: TrainConfig, *, overrides: list[str] | None = None) -> TrainResu
     if overrides is not None:
         _write_overrides(config, overrides, directory)
     return result
+
+
+def _check_noise(config: TrainConfig) -> None:
+    kind = config.mechanism.kind
+    if config.training.epsilon is not None and not callable(getattr(getattr(kind, "source", kind), "simulate", None)):
+        raise ConfigurationError(f"training.epsilon must be null for {kind.name}, which has no method simulate: add it")
 
 
 def _train(
@@ -151,8 +158,11 @@ def resolved_yaml(config: TrainConfig) -> str:
     values["data"] |= {
         name: str(Path(path).absolute()) for name in PLACES if (path := values["data"][name]) is not None
     }
+    name = config.mechanism.kind.name
+    foreign = ":" in name  # which the command line must name again
+    values |= {"mechanism": REQUIRED} if foreign else {}
     chosen = [
-        {"mechanism": config.mechanism.kind.name},
+        {"mechanism": None if foreign else name},
         *({group: None} for group in ("data", *OPEN_GROUPS, "experiment")),
     ]
     kept = {name: value for name, value in values.items() if name not in ("output_dir", "resume_from")}
@@ -225,7 +235,12 @@ def complete(given: list[str]) -> list[str]:
     stored = {
         _key(argument): argument.lstrip("+") for argument in kept if isinstance(argument, str) and "=" in argument
     }
-    return [argument for key, argument in stored.items() if key not in own] + given
+    added = [argument for key, argument in stored.items() if key not in own]
+    if foreign := [argument for argument in added if is_foreign("train", *argument.split("=", 1))]:
+        raise ConfigurationError(
+            f"mechanism must be given again with resume_from, because no file of a run may name it: add {foreign[0]}"
+        )
+    return added + given
 
 
 def _key(override: str) -> str:

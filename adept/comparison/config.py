@@ -23,6 +23,20 @@ JOINT = "joint"  # the decoder writes labels
 JOINT_RESPONSE = "joint_response"  # one symbol with the text
 RANDOMIZED_RESPONSE = "randomized_response"  # labels are released by themselves, with a part of the budget
 LOCAL, CENTRAL = "local", "central"
+FIGURE_WIDTHS = 2.0, 40.0  # inches
+
+
+@dataclass
+class FigureConfig:
+    """Options of the figures, which are written as svg and pdf, beside a csv with their numbers."""
+
+    width: float | None = None
+    """Width of each figure in inches: a column of a paper has about 3.4. With null, each figure has a
+    width of its own."""
+
+    def __post_init__(self) -> None:
+        if self.width is not None:
+            check_between(*FIGURE_WIDTHS, **{"figure.width": self.width})
 
 
 @dataclass
@@ -34,7 +48,7 @@ class CompareConfig(Columns):
     """Directory for the page, the table and all results. If the directory already holds the same
     comparison, the command continues this comparison."""
     mechanisms: list[str] = field(default_factory=lambda: ["original", "l1", "sqrt_n"])
-    """Names of the mechanisms to compare. The comparison always adds the references none (the
+    """Names of the mechanisms to compare, or MODULE:ATTRIBUTE. The comparison always adds the references none (the
     original text), identity (rewriting without noise) and random (texts that do not depend on the
     records). The comparison also adds the accuracy that can be reached with the names of the labels
     alone. If the model was adapted to labelled examples, the comparison also adds the accuracy of a
@@ -103,6 +117,7 @@ class CompareConfig(Columns):
     tokenizer: TokenizerConfig = field(default_factory=TokenizerConfig)
     trainer: TrainerConfig = field(default_factory=TrainerConfig)
     training: TrainingConfig = field(default_factory=TrainingConfig)
+    figure: FigureConfig = field(default_factory=FigureConfig)
 
     def __post_init__(self) -> None:
         from adept.mechanisms import BY_NAME
@@ -118,7 +133,8 @@ class CompareConfig(Columns):
             self._check_synthesizer()
             self.mechanisms = [SYNTHESIZER]
         for name in self.mechanisms if self.trust != CENTRAL else ():
-            check_choice(BY_NAME, mechanisms=name)
+            if not is_foreign(name):
+                check_choice(BY_NAME, mechanisms=name)
         self.mechanisms = [name for name in self.mechanisms if name not in REFERENCES]  # they are always there
         check_choice((COPY, JOINT, JOINT_RESPONSE, RANDOMIZED_RESPONSE), labels=self.labels)
         check_choice((OFF, AUTO), label_codewords=self.label_codewords)
@@ -188,13 +204,28 @@ class CompareConfig(Columns):
 
     def mechanism(self, name: str, epsilon: float) -> "LocalRandomizer":
         """Return the mechanism called ``name``; ``epsilon`` is the budget of the text alone."""
-        from adept.mechanisms import BY_NAME
         from adept.mechanisms.base import MechanismChoice
 
-        return MechanismChoice(BY_NAME[name]).build(epsilon=epsilon, clip_norm=self.model.clip_norm)
+        return MechanismChoice(find_kind(name)).build(epsilon=epsilon, clip_norm=self.model.clip_norm)
 
     def label_part(self, epsilon: float | None) -> float | None:
         """Return the part of a claimed epsilon that is spent on the label, or None for no part."""
         if self.label_share is None:
             return self.label_epsilon
         return None if epsilon is None else self.label_share * epsilon
+
+
+def is_foreign(name: str) -> bool:
+    """Return True for MODULE:ATTRIBUTE, a mechanism whose claim nobody checked."""
+    return ":" in name
+
+
+def find_kind(name: str) -> "type[LocalRandomizer]":
+    """Return the class of a mechanism: one of adept's, or MODULE:ATTRIBUTE, which is imported."""
+    from adept.mechanisms import BY_NAME
+
+    if not is_foreign(name):
+        return BY_NAME[name]
+    from adept.rewriting.unproved import import_kind
+
+    return import_kind(name)

@@ -19,8 +19,9 @@ from adept.comparison.config import (
     REFERENCES,
     SYNTHESIZER,
     CompareConfig,
+    find_kind,
 )
-from adept.mechanisms import BY_NAME, LearnedCodebook
+from adept.mechanisms import LearnedCodebook
 
 NONE, PUBLIC = "none", "public_only"  # in the place of a mechanism
 NAMES, NAMES_DIRECTLY = "names", "names_directly"  # texts chosen by label names, and test texts compared with the names
@@ -110,7 +111,7 @@ def _list_rows(config: CompareConfig, examples: bool) -> Iterator[tuple[str, Mod
 
 
 def _choose_model(config: CompareConfig, name: str) -> ModelKind:
-    kind = LearnedCodebook if name in (SYNTHESIZER, BY_LABEL) else BY_NAME[name]
+    kind = LearnedCodebook if name in (SYNTHESIZER, BY_LABEL) else find_kind(name)
     content = config.training.for_mechanism(kind).content.kind
     if kind.serves == {"l1"}:
         return ModelKind("l1", content)

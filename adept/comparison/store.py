@@ -26,7 +26,7 @@ from typing import Any, TypeVar
 
 from adept.attacks.attack_game import AttackRow
 from adept.attacks.success_bounds import Rate
-from adept.comparison.config import CompareConfig
+from adept.comparison.config import CompareConfig, find_kind, is_foreign
 from adept.comparison.plan import Cell, ModelKind
 from adept.comparison.results import AttackedRelease, AuditVerdict, ReleasedLabels, ResultRow, WrittenTexts
 from adept.data.writing import write_once
@@ -35,7 +35,7 @@ from adept.errors import DataError
 LAYOUT = 7  # version of the directory
 SETTINGS = "comparison.json"
 GROWING = {"mechanisms", "epsilons", "seeds", "classifiers", "baselines", "alternatives", "attacks", "examples"}
-GROWING |= {"processes", "output_dir"}
+GROWING |= {"processes", "output_dir", "figure"}
 
 Stored = TypeVar("Stored", ReleasedLabels, WrittenTexts, ResultRow, AuditVerdict, AttackedRelease)
 
@@ -69,7 +69,8 @@ class Store:
         return value
 
     def _path(self, kind: type[Any], seed: int, cell: Cell) -> Path:
-        release = [cell.mechanism, *_budget(cell.budget), *([_model_key(cell.model)] if cell.model else [])]
+        mechanism = _mechanism_key(cell.mechanism)
+        release = [mechanism, *_budget(cell.budget), *([_model_key(cell.model)] if cell.model else [])]
         text = [*release, *([cell.decoder] if cell.decoder else [])]
         own = f"seed{seed}"
         places: dict[type[Any], tuple[str, list[str]]] = {
@@ -77,7 +78,7 @@ class Store:
             WrittenTexts: ("rewrites", [*text, own]),
             ResultRow: ("rows", [*text, cell.classifier, own]),
             AttackedRelease: ("attacks", [*release, own]),
-            AuditVerdict: ("audits", [cell.mechanism, *_budget(cell.text_epsilon)]),  # of a claim, whatever the seed
+            AuditVerdict: ("audits", [mechanism, *_budget(cell.text_epsilon)]),  # of a claim, whatever the seed
         }
         folder, key = places[kind]
         return self.directory / folder / f"{'-'.join(key)}.json"
@@ -130,6 +131,14 @@ def _parse(kind: type[Any], content: bytes) -> Any:
 
 def _model_key(model: ModelKind) -> str:
     return model.clip if model.content == "none" else f"{model.clip}-{model.content}"
+
+
+def _mechanism_key(name: str) -> str:
+    """Return a name for files; of a mechanism that is not part of adept, the digest of its code is in it."""
+    if not is_foreign(name):
+        return name
+    facts = find_kind(name).origin  # type: ignore[attr-defined]
+    return f"{name}-{(facts.sha256 or '')[:12]}"
 
 
 def _budget(epsilon: float | None) -> list[str]:

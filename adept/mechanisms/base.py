@@ -62,6 +62,11 @@ class LocalRandomizer(ABC):
         """The radius of the set into which latents are clipped; None if no latents are read."""
         return None
 
+    @property
+    def unproved(self) -> dict[str, Any] | None:
+        """Claim and origin of a mechanism that is not part of adept, for statements; None for adept's own."""
+        return None
+
     def certificate(self, dim: int) -> list[Part] | None:
         """Return the public numbers that prove the guarantee, one part for each draw; None if there is no proof."""
         return [part for selection in self.selections(dim) for part in selection.certificate(TEXT)] or None

@@ -50,7 +50,7 @@ class Guarantee:
     claimed_epsilon: float  # the epsilon that the mechanism's author claims, in nats
     epsilon: float  # the true epsilon: the smallest proven bound, possibly infinite
     delta: float
-    holds: bool  # True if the claim is true: epsilon <= claimed_epsilon
+    holds: bool | None  # True if the claim is true: epsilon <= claimed_epsilon; None if nobody checked the claim
     exact: bool  # True if all arithmetic is exact, so that the proof covers the program and not only the formula
     # Largest distance between the inputs of two neighbours (clipped latents or counts), in the mechanism's norm
     sensitivity: float | None = None

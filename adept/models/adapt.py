@@ -151,11 +151,13 @@ def wider(model: Autoencoder, vocabulary_size: int, *, topics: int, training_dat
     wider = Autoencoder(config, vocabulary_size=vocabulary_size, clip=model.clip, training_data=training_data)
     kept = {name: tensor.cpu() for name, tensor in model.state_dict().items() if name not in READ_LATENTS}
     more = vocabulary_size - model.vocabulary_size
-    for name, row in (
-        ("embedding.weight", kept["embedding.weight"][UNKNOWN].expand(more, -1)),
-        ("to_words.weight", torch.zeros(more, config.hidden_dim)),
-        ("to_words.bias", kept["to_words.bias"].min().expand(more)),
-    ):
+    bias = "word_bias" if model.tied else "to_words.bias"
+    rows = {
+        "embedding.weight": kept["embedding.weight"][UNKNOWN].expand(more, -1),
+        bias: kept[bias].min().expand(more),
+        **({} if model.tied else {"to_words.weight": torch.zeros(more, config.hidden_dim)}),
+    }
+    for name, row in rows.items():
         kept[name] = torch.cat([kept[name], row])
     wider.load_state_dict({**wider.state_dict(), **kept})
     return wider

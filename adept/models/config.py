@@ -18,6 +18,7 @@ METRICS = "metrics.csv"  # one row for each epoch
 TOPICS = "topics"  # the kind of content, and the encoder
 ACCELERATORS = ("auto", "cpu", "gpu")
 MAX_SIZES = {"embedding_dim": 2048, "hidden_dim": 2048, "latent_dim": 2048, "max_length": 512, "num_layers": 8}
+LATER_SIZES = {"num_layers": 1, "directions": 2, "tied_embeddings": False}  # and their values in earlier versions
 MAX_VOCABULARY = 200_000
 MAX_TRAINING_RECORDS, MAX_DATA_NAME_LENGTH = 10**12, 200
 MAX_LISTED_TEXTS = 1 << 19  # largest number of listed sentences of a model
@@ -52,6 +53,10 @@ class ModelConfig:
     texts)."""
     num_layers: int = 1
     """Number of layers of the LSTM that reads texts, and of the LSTM that writes texts."""
+    directions: int = 2
+    """Directions in which the LSTM reads a text: 2 (forwards and backwards) | 1 (forwards)."""
+    tied_embeddings: bool = False
+    """Score the words that the decoder may write with the same vectors with which words are read."""
     encoder: str = "lstm"
     """Encoder, as training.content.kind decides: lstm | topics (a number for each topic)."""
 
@@ -61,6 +66,11 @@ class ModelConfig:
         check_choice(("float32", "float16"), **{"model.precision": self.precision})
         for name, most in MAX_SIZES.items():
             check_integer(1, most, **{f"model.{name}": getattr(self, name)})
+        check_integer(1, 2, **{"model.directions": self.directions})
+        if not isinstance(self.tied_embeddings, bool):
+            raise ConfigurationError(
+                f"model.tied_embeddings must be true or false, got {printable(self.tied_embeddings)}"
+            )
         for name in ("dropout", "word_dropout"):
             value = getattr(self, name)
             if not (isinstance(value, float | int) and 0 <= value < 1):
@@ -69,14 +79,14 @@ class ModelConfig:
 
     @property
     def described(self) -> dict[str, Any]:
-        """All values, as files state them; a single layer is not stated, because earlier versions had no other."""
-        return {name: value for name, value in asdict(self).items() if (name, value) != ("num_layers", 1)}
+        """All values, as files state them; what is as in earlier versions, which had no choice, is not stated."""
+        return {name: value for name, value in asdict(self).items() if LATER_SIZES.get(name) != value}
 
     @property
     def network_sizes(self) -> dict[str, Any]:
         """The arguments that the network takes from this configuration."""
-        names = ("embedding_dim", "hidden_dim", "latent_dim", "clip_norm", "dropout", "word_dropout", "num_layers")
-        return {name: getattr(self, name) for name in names}
+        names = ("embedding_dim", "hidden_dim", "latent_dim", "clip_norm", "dropout", "word_dropout")
+        return {name: getattr(self, name) for name in (*names, *LATER_SIZES)}
 
 
 @dataclass(frozen=True)

@@ -65,7 +65,7 @@ def likelihood(model: Autoencoder, latents: Tensor, tokens: Tensor) -> Tensor:
 
 
 def writable(model: Autoencoder, *, labels: bool = False) -> Tensor:
-    numbers = torch.arange(model.vocabulary_size, device=model.to_words.weight.device)
+    numbers = torch.arange(model.vocabulary_size, device=model.embedding.weight.device)
     label = (numbers >= FIRST_LABEL) & (numbers < FIRST_LABEL + model.labels)
     return label if labels else (numbers >= END) & ~label
 

@@ -51,6 +51,8 @@ class AdeptModule(lightning.LightningModule):
         dropout: float = 0.1,
         word_dropout: float = 0.2,
         num_layers: int = 1,
+        directions: int = 2,
+        tied_embeddings: bool = False,
         encoder: bool = True,
         learning_rate: float = 2e-3,
         weight_decay: float = 0.0,

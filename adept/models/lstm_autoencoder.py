@@ -24,6 +24,7 @@ from adept.models.tokenizer import END, PAD, START, UNKNOWN  # 3, 0, 2 and 1: id
 ROWS = 64  # rows of every matrix product at release; a smaller batch is filled up
 REGISTER_FLOATS = 16  # floats in a vector register
 State = tuple[Tensor, Tensor]  # hidden and cell state of an LSTM, (B, H) each; of L layers (B, L*H)
+Product = Callable[[Tensor, Tensor, Tensor], Tensor]  # of rows, a weight and a bias
 Choice = Callable[[Tensor, Tensor], Tensor]  # next words (B,), of logits (B, V) and a mask (B,) of texts' first words
 
 
@@ -35,6 +36,8 @@ class Adept(nn.Module):
         dropout: share of the numbers in embeddings and decoder outputs that training sets to zero.
         word_dropout: share of the decoder's input words that training hides.
         num_layers: number L of layers of the encoder and of the decoder.
+        directions: 2 for an encoder that reads forwards and backwards, 1 for forwards alone.
+        tied_embeddings: True if the decoder scores words with the vectors that it reads.
         encoder: False if a subclass has its own encoder, and overrides ``read`` and ``read_rows``.
     """
 
@@ -50,9 +53,13 @@ class Adept(nn.Module):
         dropout: float = 0.1,
         word_dropout: float = 0.2,
         num_layers: int = 1,
+        directions: int = 2,
+        tied_embeddings: bool = False,
         encoder: bool = True,
     ) -> None:
         super().__init__()
+        self.suffixes = ("", "_reverse")[:directions]  # of the names of the encoder's weights
+        self.tied = tied_embeddings
         self.latent_dim, self.clip, self.clip_norm, self.word_dropout = latent_dim, clip, clip_norm, word_dropout
         weights = torch.empty(vocabulary_size, embedding_dim)
         if not weights.is_meta:  # on "meta" a normal draw would import a compiler (seconds, 100 MB)
@@ -60,11 +67,16 @@ class Adept(nn.Module):
         self.embedding = nn.Embedding(vocabulary_size, embedding_dim, padding_idx=PAD, _weight=weights)
         self.dropout = nn.Dropout(dropout)
         if encoder:
-            self.encoder = nn.LSTM(embedding_dim, hidden_dim, num_layers, batch_first=True, bidirectional=True)
-            self.to_latent = nn.Linear(2 * hidden_dim, latent_dim)
+            both = directions == 2
+            self.encoder = nn.LSTM(embedding_dim, hidden_dim, num_layers, batch_first=True, bidirectional=both)
+            self.to_latent = nn.Linear(directions * hidden_dim, latent_dim)
         self.to_state = nn.Linear(latent_dim, 2 * num_layers * hidden_dim)
         self.decoder = nn.LSTM(embedding_dim + latent_dim, hidden_dim, num_layers, batch_first=True)
-        self.to_words = nn.Linear(hidden_dim, vocabulary_size)
+        if self.tied:
+            self.to_embedding = nn.Linear(hidden_dim, embedding_dim)
+            self.word_bias = nn.Parameter(torch.zeros(vocabulary_size))
+        else:
+            self.to_words = nn.Linear(hidden_dim, vocabulary_size)
 
     # --- Training: whole batches through nn.LSTM
 
@@ -91,11 +103,18 @@ class Adept(nn.Module):
         words = torch.cat([self.dropout(self.embedding(inputs)), beside], dim=2)  # (B, T, E + n)
         with self.autocast():
             outputs, _ = run_layers(self.decoder, words, self.initial_state(latents), self.dropout)  # (B, T, H)
-            logits: Tensor = self.to_words(self.dropout(outputs))
+            logits = self.score(self.dropout(outputs), nn.functional.linear)
         return logits.float()
 
+    def score(self, outputs: Tensor, product: Product) -> Tensor:
+        """Return logits (..., V) of words, for outputs (..., H) of the decoder."""
+        if not self.tied:
+            return product(outputs, self.to_words.weight, self.to_words.bias)
+        vectors = product(outputs, self.to_embedding.weight, self.to_embedding.bias)
+        return product(vectors, self.embedding.weight, self.word_bias)
+
     def read(self, tokens: Tensor) -> Tensor:
-        """Return unclipped latents r (B, n): a linear map of both directions' last LSTM outputs."""
+        """Return unclipped latents r (B, n): a linear map of each direction's last LSTM outputs."""
         lengths = (tokens != PAD).sum(dim=1)
         positions = torch.arange(tokens.shape[1], device=tokens.device)
         backward = (lengths[:, None] - 1 - positions).clamp(min=0)  # (B, T): last token first
@@ -107,11 +126,13 @@ class Adept(nn.Module):
 
         with self.autocast():
             for layer in range(self.encoder.num_layers):
-                ahead, _ = run(self.encoder, words, layer=layer)  # (B, T, H)
-                back, _ = run(self.encoder, turn(words), suffix="_reverse", layer=layer)
+                read = [  # (B, T, H)
+                    run(self.encoder, turn(words) if suffix else words, suffix=suffix, layer=layer)[0]
+                    for suffix in self.suffixes
+                ]
                 if layer < self.encoder.num_layers - 1:
-                    words = self.dropout(torch.cat([ahead, turn(back)], dim=2))
-            ends = [ahead[rows, lengths - 1], back[rows, lengths - 1]]  # (B, H), at the last token
+                    words = self.dropout(torch.cat([read[0], *map(turn, read[1:])], dim=2))
+            ends = [outputs[rows, lengths - 1] for outputs in read]  # (B, H), at the last token
         latents: Tensor = self.to_latent(torch.cat(ends, dim=1).float())
         return latents
 
@@ -161,11 +182,14 @@ class Adept(nn.Module):
 
         words = self.embedding(tokens)
         for layer in range(self.encoder.num_layers):
-            ahead = self._read_on(words, going, layer=layer)
-            back = self._read_on(turn(words), going, suffix="_reverse", layer=layer)
+            read = [
+                self._read_on(turn(words) if suffix else words, going, suffix=suffix, layer=layer)
+                for suffix in self.suffixes
+            ]
             if layer < self.encoder.num_layers - 1:
-                words = torch.cat([torch.stack(ahead), turn(torch.stack(back))], dim=2)
-        return multiply(self.to_latent, torch.cat([ahead[-1], back[-1]], dim=1))
+                ahead, *back = map(torch.stack, read)
+                words = torch.cat([ahead, *map(turn, back)], dim=2)
+        return multiply(self.to_latent, torch.cat([states[-1] for states in read], dim=1))
 
     def _read_on(self, words: Tensor, going: Tensor, *, suffix: str = "", layer: int) -> list[Tensor]:
         """Return the hidden states (ROWS, H) after each step; a row whose text has ended keeps its state."""
@@ -210,7 +234,7 @@ class Adept(nn.Module):
         """Return logits (B, V) of the words after ``words`` (B,), and the decoder's next state."""
         inputs = torch.cat([self.embedding(words), self.scale(latents)], dim=1)
         outputs, state = run_layers(self.decoder, inputs[:, None], state)
-        return multiply(self.to_words, outputs[:, 0]), state
+        return self.score(outputs[:, 0], filled_product), state
 
 
 def run(
@@ -250,7 +274,11 @@ def _select(mask: Tensor, first: State, second: State) -> State:
 
 def multiply(layer: nn.Linear, rows: Tensor) -> Tensor:
     """Return a linear layer's output for rows (B, I), which are padded to full vector registers."""
-    return nn.functional.linear(fill_up(rows, dim=1), fill_up(layer.weight, dim=1), layer.bias)
+    return filled_product(rows, layer.weight, layer.bias)
+
+
+def filled_product(rows: Tensor, weight: Tensor, bias: Tensor) -> Tensor:
+    return nn.functional.linear(fill_up(rows, dim=1), fill_up(weight, dim=1), bias)
 
 
 def fill_up(matrix: Tensor, *, dim: int, width: int = REGISTER_FLOATS) -> Tensor:

@@ -219,7 +219,7 @@ class ReleaseRequest(LedgerOptions, FileOptions):
     mechanism: Any = None
     """Mechanism that randomises each record. With null, the command chooses among the mechanisms
     that compute in exact arithmetic, and takes the one that suits the model best. Otherwise, give
-    the name of one of adept's mechanisms."""
+    a mechanism of your own as MODULE:ATTRIBUTE, or the name of one of adept's mechanisms."""
     model_dir: str | None = None
     """Directory of the model. With null, the command uses the model that comes with the package."""
     accept_broken_claim: bool = False
@@ -228,6 +228,8 @@ class ReleaseRequest(LedgerOptions, FileOptions):
     """Accept a mechanism that computes its noise in floating point. No proof covers such noise."""
     accept_private_model: bool = False
     """Accept a model that was trained on private text. No epsilon protects the training text."""
+    accept_unproved: bool = False
+    """Accept a mechanism of your own. Its claim is its author's, and adept does not check it."""
 
     # --- Labels
     label_epsilon: float | None = None

@@ -22,7 +22,7 @@ from adept.data.labels import USUAL_LABEL_COLUMN, label_set_of
 from adept.data.parquet_files import plain_values
 from adept.data.text_arguments import instance_of, text_list, value_list
 from adept.errors import ConfigurationError, DataError
-from adept.mechanisms import BY_NAME, LocalRandomizer
+from adept.mechanisms import BY_NAME
 from adept.mechanisms.base import MechanismChoice
 from adept.release.flow.local import LocalPlan, open_release, plan_local
 from adept.release.flow.publication import Publication
@@ -168,8 +168,12 @@ def _choice(mechanism: Any) -> MechanismChoice | None:
         return mechanism
     if isinstance(mechanism, str) and mechanism in BY_NAME:
         return MechanismChoice(BY_NAME[mechanism])
-    if not isinstance(mechanism, LocalRandomizer):
+    if isinstance(mechanism, str):
         raise ConfigurationError(f"mechanism must be a mechanism or one of {', '.join(BY_NAME)}: see adept.mechanisms")
+    if type(mechanism) not in BY_NAME.values():
+        from adept.rewriting.unproved import choose  # slow to import, and rarely needed
+
+        return choose(mechanism)
     given = {option.name: getattr(mechanism, option.name) for option in fields(mechanism) if option.init}
     return MechanismChoice(type(mechanism), given.pop("epsilon", None), given.pop("clip_norm", None), given)
 

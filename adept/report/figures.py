@@ -1,18 +1,19 @@
-"""The two SVG figures of a report: one of all results, and a simpler one of few mechanisms."""
+"""The two figures of a report: one of all results, and a simpler one of few mechanisms."""
 
 import math
 from collections.abc import Iterable, Sequence
 from statistics import mean
 from typing import Any
 
+from matplotlib import rcParams
 from matplotlib.lines import Line2D
 from scipy.optimize import isotonic_regression
 
-from adept.comparison.config import BY_LABEL
+from adept.comparison.config import BY_LABEL, is_foreign
 from adept.comparison.plan import NO_RECORDS
 from adept.mechanisms import BY_NAME
 from adept.mechanisms.guarantee import words
-from adept.plotting import COLOURS, INK, NAMES, drawing, group_rows, legend, log_axis
+from adept.plotting import COLOURS, INK, NAMES, Figure, colour_of, drawing, group_rows, legend, log_axis
 from adept.report.table import MAJORITY, METRICS, ComparisonTable, Curve, Line
 
 NamedEnd = tuple[float, str, str]  # height, name, colour
@@ -39,11 +40,12 @@ HEADLINE_LEVELS = {
 }
 VARIANTS = ("original", "l1", "sqrt_n")  # of ADePT
 NAME_GAP = 0.06  # least distance of two names, of the axis's height
+AXIS_SHARE = 0.6  # of the height of the headline figure, about
 NAME_MARGIN = 0.06  # of the axis, above and below what is drawn
 
 
-def draw(table: ComparisonTable) -> str:
-    """Return the content of an SVG file with the main figure and its legend."""
+def draw(table: ComparisonTable) -> Figure:
+    """Return the main figure with its legend."""
     accuracy, macro_f1 = METRICS
     (width, height), count = (5.5, 5.2), 3 if _is_measured(table, "words") else 2
     with drawing(1, count, size=(width * count, height)) as opened:
@@ -52,9 +54,7 @@ def draw(table: ComparisonTable) -> str:
         for axis in middle:
             draw_kept(axis, table)
         draw_metric(last, table, macro_f1)
-        longest = max(len(label) for label in first.get_legend_handles_labels()[1])
-        columns = int(72 * width * count / (6 * longest + 24))
-        legend(opened.figure, *opened.axes[0], columns=min(3, max(1, columns)))
+        legend(opened.figure, *opened.axes[0], columns=3)
     return opened.svg
 
 
@@ -69,7 +69,8 @@ def draw_metric(axis: Any, table: ComparisonTable, metric: str) -> None:
         _draw_curve(axis, curve, metric, factor=1.02 ** (place - (len(table.curves) - 1) / 2))
     _draw_levels(axis, table, metric)
     thick = any(curve.false_claim for curve in table.curves)
-    log_axis(axis, table.budgets, f"claimed epsilon{' (false for the thick dashes)' if thick else ''}")
+    claim = f"claimed epsilon{' (false for the thick dashes)' if thick else ''}"
+    log_axis(axis, table.budgets, f"{claim}\n{_describe_bars(table)}")
     axis.set_ylabel(METRICS[metric])
     _draw_true_axis(axis, table)
 
@@ -107,12 +108,12 @@ def _powers(epsilons: Iterable[float]) -> list[float]:
 
 def _style_curve(curve: Curve) -> Style:
     dash, width = ("--", 2.2) if curve.false_claim else ("-", 1.6)
-    return {"color": COLOURS[curve.mechanism], "ls": dash, "lw": width, "marker": "o", "ms": 4, "label": curve.title}
+    return {"color": colour_of(curve.mechanism), "ls": dash, "lw": width, "marker": "o", "ms": 4, "label": curve.title}
 
 
-def _draw_curve(axis: Any, curve: Curve, metric: str, *, factor: float) -> None:
+def _draw_curve(axis: Any, curve: Curve, metric: str, *, factor: float, **own: Any) -> None:
     found = [getattr(line, metric) for line in curve.at.values()]
-    style = {**_style_curve(curve), "capsize": 2, "elinewidth": 0.8}
+    style = {**_style_curve(curve), "capsize": 2, "elinewidth": 0.8, **own}
     errors = [[point.mean - point.low for point in found], [point.high - point.mean for point in found]]
     drawn = axis.errorbar([epsilon * factor for epsilon in curve.at], [point.mean for point in found], errors, **style)
     for part in (*drawn.lines[1], *drawn.lines[2]):  # few seeds make long bars, which must not hide the curves
@@ -141,25 +142,45 @@ def _draw_true_axis(axis: Any, table: ComparisonTable) -> None:
         above.tick_params(colors=COLOURS["original"])
 
 
-def draw_headline(table: ComparisonTable) -> str:
-    """Return the content of an SVG file with the headline figure, which shows few mechanisms."""
+def _describe_bars(table: ComparisonTable) -> str:
+    seeds = max(line.accuracy.seeds for line in table.texts)
+    return f"{seeds} seeds, 95 % intervals" if seeds > 1 else "one seed"
+
+
+def list_points(table: ComparisonTable, *, headline: bool = False) -> list[dict[str, Any]]:
+    """Return the numbers that a figure shows: a row for each point of a curve, and for each level."""
+    shown = choose_curves(table.curves) if headline else table.curves
+    lines = [line for curve in shown for line in curve.at.values()]
+    lines += [line for line in table.texts if line.row.claimed_epsilon is None]
+    ends = ("mean", "low", "high")
+    measured = METRICS if not headline else ("accuracy",)
+    return [
+        {
+            "name": line.title,
+            **{name: getattr(line.row, name) for name in ("mechanism", "clip", "claimed_epsilon", "epsilon")},
+            **{f"{name}_{end}": getattr(getattr(line, name), end) for name in measured for end in ends},
+            **({} if headline else {name: line.measures[name] for name in KEPT_DASHES}),
+            "seeds": line.accuracy.seeds,
+        }
+        for line in lines
+    ]
+
+
+def draw_headline(table: ComparisonTable) -> Figure:
+    """Return the headline figure, which shows few mechanisms."""
     shown, levels = choose_curves(table.curves), choose_levels(table.texts)
     with drawing(1, 1, size=(7.0, 4.2)) as opened:
         axis = opened.axes[0][0]
-        log_axis(axis, table.budgets, "claimed epsilon of a record")
+        log_axis(axis, table.budgets, f"claimed epsilon of a record\n{_describe_bars(table)}")
         ends: list[NamedEnd] = []
         for curve in shown:
-            heights, style = (
-                [line.accuracy.mean for line in curve.at.values()],
-                _style_curve(curve) | {"lw": 2, "ms": 5},
-            )
-            axis.plot(list(curve.at), heights, **style)
-            ends.append((heights[-1], curve.title, style["color"]))
+            _draw_curve(axis, curve, "accuracy", factor=1.0, lw=2, ms=5)
+            ends.append((list(curve.at.values())[-1].accuracy.mean, curve.title, colour_of(curve.mechanism)))
         for level, height in levels.items():
             name, colour, dash = HEADLINE_LEVELS[level]
             axis.axhline(height, color=colour, lw=1.2, ls=dash, zorder=1)
             ends.append((height, name, colour))
-        axis.set_ylabel("accuracy of a classifier trained on rewrites")
+        axis.set_ylabel("accuracy of a classifier\ntrained on rewrites")
         low, high = axis.get_ylim()
         axis.set_ylim(low - NAME_MARGIN * (high - low), high + NAME_MARGIN * (high - low))
         _draw_true_axis(axis, table)
@@ -168,12 +189,13 @@ def draw_headline(table: ComparisonTable) -> str:
 
 
 def choose_curves(curves: Sequence[Curve]) -> list[Curve]:
-    """Return the curves of ADePT's variants, and of the best other mechanisms whose claims hold."""
+    """Return the curves of ADePT's variants, of the user's own mechanisms, and of the best others whose claims hold."""
     variants = [curve for curve in curves if curve.mechanism in VARIANTS]
-    others = [curve for curve in curves if not curve.false_claim and curve.mechanism in (*BY_NAME, BY_LABEL)]
+    others = [curve for curve in curves if curve.holds and curve.mechanism in (*BY_NAME, BY_LABEL)]
     others = [curve for curve in others if curve not in variants]
     others.sort(key=lambda curve: -mean(line.accuracy.mean for line in curve.at.values()))
-    return [*variants, *others[: 4 - len(variants)]]
+    own = [curve for curve in curves if is_foreign(curve.mechanism)]
+    return [*variants, *own, *others[: 4 - len(variants)]]
 
 
 def choose_levels(texts: Sequence[Line]) -> dict[str, float]:
@@ -186,10 +208,11 @@ def choose_levels(texts: Sequence[Line]) -> dict[str, float]:
 
 def name_ends(axis: Any, ends: Sequence[NamedEnd]) -> None:
     """Write each line's name to the right of the line's end, and move overlapping names apart."""
-    low, high = axis.get_ylim()
+    (low, high), size = axis.get_ylim(), rcParams["font.size"] + 1
     heights = [(height - low) / (high - low) for height, _, _ in sorted(ends)]
-    steps = [place * NAME_GAP for place in range(len(ends))]
+    gap = max(NAME_GAP, 1.3 * size / (72 * AXIS_SHARE * axis.figure.get_figheight()))
+    steps = [place * gap for place in range(len(ends))]
     free = isotonic_regression([height - step for height, step in zip(heights, steps, strict=True)]).x
     for (_, name, colour), height, place in zip(sorted(ends), heights, free + steps, strict=True):
         axis.plot([1.005, 1.03], [height, place], color=colour, lw=0.7, transform=axis.transAxes, clip_on=False)
-        axis.text(1.04, place, name, color=colour, transform=axis.transAxes, va="center", fontsize=11)
+        axis.text(1.04, place, name, color=colour, transform=axis.transAxes, va="center", fontsize=size)

@@ -13,12 +13,14 @@ from typing import Any
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from adept.attacks.attack_game import AttackRow, per_hundred
-from adept.comparison.config import PAPER, CompareConfig
+from adept.comparison.config import PAPER, CompareConfig, is_foreign
 from adept.comparison.evidence import ATTACK_CONFIDENCE, AUDIT_TRIALS
 from adept.comparison.plan import ALTERNATIVES
 from adept.comparison.results import AttackedRelease, AuditVerdict, Example, ResultRow, Results, exceeds
+from adept.data.writing import write_table
 from adept.evaluation.record_free import describe_variation
 from adept.mechanisms.guarantee import words
+from adept.plotting import as_wide_as
 from adept.report import figures
 from adept.report.table import (
     MAJORITY,
@@ -51,12 +53,14 @@ class Report:
 
 
 def write(results: Results) -> Report:
-    """Write ``report.html`` and ``figures/*.svg`` into the directory of each comparison."""
+    """Write ``report.html`` and ``figures/`` into the directory of each comparison."""
     directory, lines = Path(results.config.output_dir), table(results.rows)
-    drawn = {"comparison": figures.draw(lines), "headline": figures.draw_headline(lines)}
+    with as_wide_as(results.config.figure.width):
+        drawn = {"comparison": figures.draw(lines), "headline": figures.draw_headline(lines)}
     (directory / "figures").mkdir(exist_ok=True)
-    for name, svg in drawn.items():
-        (directory / "figures" / f"{name}.svg").write_text(svg, "utf-8")
+    for name, figure in drawn.items():
+        figure.save(directory / "figures" / name)
+        write_table(figures.list_points(lines, headline=name == "headline"), directory / "figures" / f"{name}.csv")
     said, path = context(results, lines), directory / "report.html"
     layout: dict[str, Any] = {"autoescape": True, "trim_blocks": True, "lstrip_blocks": True}
     environment = Environment(loader=PackageLoader("adept.report"), undefined=StrictUndefined, **layout)
@@ -105,7 +109,7 @@ def describe_claim(audited: AuditVerdict, lines: ComparisonTable) -> dict[str, A
         "audited": audited,
         "title": curves[0].title,
         "claimed": ", ".join(f"{epsilon:g}" for epsilon in spent),
-        "true": ", ".join(map(words, spent.values())) if false else "",
+        "true": ", ".join(map(words, spent.values())) if false else "not checked" * is_foreign(audited.mechanism),
         "verdict": verdict(audited),
         "command": audited.mechanism not in ALTERNATIVES,  # the command line can audit it again
     }
@@ -419,7 +423,7 @@ def _describe_accuracy(line: Line) -> str:
 
 def find_best(table: ComparisonTable) -> Curve | None:
     """Return the curve with the highest mean accuracy among the mechanisms whose claims hold."""
-    sound = [curve for curve in table.curves if not curve.false_claim]
+    sound = [curve for curve in table.curves if curve.holds]
     return max(
         sound, key=lambda curve: (len(curve.at), mean(line.accuracy.mean for line in curve.at.values())), default=None
     )

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from statistics import mean
 
-from adept.comparison.config import BY_LABEL, COPY, REFERENCES, SYNTHESIZER
+from adept.comparison.config import BY_LABEL, COPY, REFERENCES, SYNTHESIZER, is_foreign
 from adept.comparison.plan import ALTERNATIVES, NO_RECORDS, NONE, PUBLIC, REDACTED
 from adept.comparison.results import ResultRow, SeedMean, exceeds, unpack_hits
 from adept.evaluation.metrics import OTHER, PAIRED, gain_in_hits
@@ -53,6 +53,11 @@ class Curve:
     false_claim: bool  # at any budget
     at: dict[float, Line]
     random: Line | None  # of the same model, decoder and classifier
+
+    @property
+    def holds(self) -> bool:
+        """True if the claim was proved."""
+        return not (self.false_claim or is_foreign(self.mechanism))
 
 
 @dataclass(frozen=True)
@@ -114,7 +119,9 @@ def _line(own: list[ResultRow], floors: list[list[ResultRow]]) -> Line:
     pairs = [(row, least[row.seed]) for row in own if row.seed in least]
     return Line(
         row=row,
-        false_claim=claim is not None and any(exceeds(row.epsilon, claim) for row in own),
+        false_claim=claim is not None
+        and not is_foreign(row.mechanism)
+        and any(exceeds(row.epsilon, claim) for row in own),
         title=title(row.mechanism),
         model=name_model(row),
         accuracy=SeedMean.of(row.accuracy for row in own),
@@ -153,7 +160,7 @@ def _mean(values: Iterable[float | None]) -> float | None:
 
 def title(mechanism: str) -> str:
     """Return the name that the page and the figures give to a mechanism."""
-    return NAMES.get(mechanism, mechanism)
+    return f"{mechanism} (claim not checked)" if is_foreign(mechanism) else NAMES.get(mechanism, mechanism)
 
 
 def name_model(row: ResultRow) -> str:
@@ -170,7 +177,7 @@ def _curves(lines: list[Line]) -> list[Curve]:
         false = any(line.false_claim for line in own)
         floor = random.get(_reader(own[0].row))
         found.append(Curve(own[0].row.mechanism, own[0].title, false, dict(sorted(at.items())), floor))
-    return sorted(found, key=lambda curve: CURVE_ORDER.index(curve.mechanism))
+    return sorted(found, key=lambda curve: [*CURVE_ORDER, curve.mechanism].index(curve.mechanism))
 
 
 def _levels(texts: list[Line], metric: str) -> dict[str, SeedMean]:

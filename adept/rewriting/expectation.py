@@ -111,7 +111,9 @@ def expected_lines(
     measured = choose_measured(rewriter, writer, public)
     expected = expectation(measured, public)
     lines = expected.lines if expected else [] if rewriter.model.labels else [NO_ESTIMATE]
-    budget = f"at epsilon {words(rewriter.guarantee.epsilon)} " if expected else ""
+    promised = rewriter.guarantee
+    epsilon = promised.claimed_epsilon if promised.holds is None else promised.epsilon
+    budget = f"at epsilon {words(epsilon)} " if expected else ""
     unread = unseen_line(measured) if is_packaged(rewriter.model.files) and public is None else None
     return [
         *by_label_lines(writer, public)[: None if expected else 1],

@@ -29,6 +29,7 @@ def check_release(
     accept_broken_claim: bool = False,
     accept_inexact: bool = False,
     accept_private_model: bool = False,
+    accept_unproved: bool = False,
 ) -> None:
     """Raise ReleaseRefused if a release is not safe, unless an argument permits this release.
 
@@ -37,10 +38,14 @@ def check_release(
         accept_inexact: if True, the noise may have rounding errors that no proof covers.
         accept_private_model: if True, the model may be able to write sentences of its private
             training text.
+        accept_unproved: if True, the claim may be one that nobody checked (``adept.rewriting.unproved``).
     """
-    if not (guarantee.holds and math.isfinite(guarantee.epsilon)) and not accept_broken_claim:
+    if guarantee.holds is None:
+        if not accept_unproved:
+            raise ReleaseRefused(f"{guarantee.text} Choose a mechanism of adept, or add accept_unproved=true")
+    elif not (guarantee.holds and math.isfinite(guarantee.epsilon)) and not accept_broken_claim:
         raise ReleaseRefused(f"{guarantee.text} Choose another mechanism, or add accept_broken_claim=true")
-    if not guarantee.exact and not accept_inexact:
+    if not (guarantee.exact or guarantee.holds is None or accept_inexact):
         raise ReleaseRefused(
             "this mechanism is research grade: floating-point noise has no proven guarantee: "
             "choose an exact one, or add accept_inexact=true"
@@ -58,16 +63,16 @@ def fit(mechanism: LocalRandomizer, model: Autoencoder, *, pairs: JointResponse 
     ``pairs`` is the release of text and label together in which the mechanism is used, if any.
 
     Raises:
-        ConfigurationError: the mechanism and the model have different clip radiuses, or text and
-            label are asked together of a mechanism that releases sentences by label.
+        ConfigurationError: the mechanism and the model have different clip radiuses, text and label
+            are asked together of a mechanism that releases sentences by label, or the object is no
+            mechanism (``adept.rewriting.unproved``).
         ModelError: the model is not suitable for the mechanism.
     """
-    declared = all(hasattr(mechanism, name) for name in ("name", "clip", "serves", "randomises"))
-    if not (isinstance(mechanism, LocalRandomizer) and declared):
-        raise ConfigurationError(
-            f"mechanism must be an object of a class in adept.mechanisms, or of a subclass of Mechanism with name and clip, got "
-            f"{getattr(mechanism, '__name__', type(mechanism).__name__)}: give mechanisms.L1Laplace(epsilon=8), for example"
-        )
+    if type(mechanism) not in BY_NAME.values():
+        from adept.rewriting.unproved import Unproved, choose  # slow to import, and rarely needed
+
+        if not isinstance(mechanism, Unproved):
+            mechanism = choose(mechanism).build(clip_norm=model.config.clip_norm)
     if model.clip not in mechanism.serves:
         raise ModelError(
             f"the model was trained for clip {model.clip}, which mechanism {mechanism.name} cannot use: "

@@ -61,7 +61,8 @@ class Rewriter:
 
     Args:
         model, tokenizer: a model and its tokenizer, saved together.
-        mechanism: a mechanism for latents or for the model's public sentences. The label of
+        mechanism: a mechanism for latents or for the model's public sentences, or an object of your
+            own with ``epsilon`` and ``privatize`` (``adept.rewriting.unproved``). The label of
             every record is needed for a ``JointResponse``, which releases text and label together,
             and for ``Description(by_label=True)``, which releases a public sentence chosen for the
             label.
@@ -69,7 +70,8 @@ class Rewriter:
             numbers in every call.
         batch_size: number of records that go through the model at once.
         label: for a ``Description(by_label=True)``, the label of every record, if they all have one.
-        accept_broken_claim, accept_inexact, accept_private_model: as for ``check_release``.
+        accept_broken_claim, accept_inexact, accept_private_model, accept_unproved: as for
+            ``check_release``.
 
     Raises:
         ModelError: the model clips latents in a way that the mechanism cannot use, or lacks the
@@ -92,6 +94,7 @@ class Rewriter:
         accept_broken_claim: bool = False,
         accept_inexact: bool = False,
         accept_private_model: bool = False,
+        accept_unproved: bool = False,
     ) -> None:
         if batch_size < 1:
             raise ConfigurationError(f"batch_size must be at least 1, got {batch_size}")
@@ -111,14 +114,15 @@ class Rewriter:
             accept_broken_claim=accept_broken_claim,
             accept_inexact=accept_inexact,
             accept_private_model=accept_private_model,
+            accept_unproved=accept_unproved,
         )
 
     @classmethod
     def for_measurement(cls, model: Autoencoder, tokenizer: Tokenizer, **options: Any) -> "Rewriter":
         """Return a rewriter for measurements, which accepts any mechanism but releases no file."""
-        rewriter = cls(
-            model, tokenizer, accept_broken_claim=True, accept_inexact=True, accept_private_model=True, **options
-        )
+        accepted = ("accept_broken_claim", "accept_inexact", "accept_private_model", "accept_unproved")
+        options |= dict.fromkeys(accepted, True)
+        rewriter = cls(model, tokenizer, **options)
         rewriter.measurement = True
         return rewriter
 

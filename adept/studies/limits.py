@@ -19,7 +19,7 @@ from typing import Any
 
 from adept.errors import ConfigurationError
 from adept.mechanisms.odds import check_bound
-from adept.plotting import Table, colours, columns, drawing, group_rows, log_axis
+from adept.plotting import Figure, Table, colours, columns, drawing, group_rows, log_axis
 
 EPSILONS = (1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0, 128.0)
 CANDIDATES = (2, 10, 100, 1000)
@@ -143,7 +143,7 @@ def tables(rows: Sequence[LimitRow]) -> list[Table]:
     return [("What no mechanism can exceed", ["true epsilon", *epsilons], lines)]
 
 
-def draw(rows: Sequence[LimitRow]) -> str:
+def draw(rows: Sequence[LimitRow]) -> Figure:
     """Draw the bounds against the true epsilon."""
     panels = (
         ("most information per record, bits", ("capacity",)),

@@ -20,7 +20,7 @@ from adept.errors import ConfigurationError
 from adept.mechanisms import BY_NAME, Codebook, Mechanism, PrivUnit, Selection
 from adept.mechanisms.clip_to_grid import clip_latents
 from adept.mechanisms.privunit import optimal_cap
-from adept.plotting import COLOURS, INK, NAMES, Table, columns, drawing, group_rows, legend, log_axis
+from adept.plotting import COLOURS, INK, NAMES, Figure, Table, columns, drawing, group_rows, legend, log_axis
 from adept.ranges import check_choice
 from adept.studies.limits import EPSILONS, capacity
 
@@ -161,7 +161,7 @@ def tables(rows: Sequence[MechanismRow]) -> list[Table]:
     return found
 
 
-def draw(rows: Sequence[MechanismRow]) -> str:
+def draw(rows: Sequence[MechanismRow]) -> Figure:
     """Draw cosine, squared error and information against epsilon, for up to three dimensions."""
     dims = sorted({row.dim for row in rows})
     dims = dims if len(dims) < 4 else [dims[0], dims[len(dims) // 2], dims[-1]]

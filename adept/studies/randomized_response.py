@@ -31,7 +31,7 @@ from scipy.stats import norm
 
 from adept.audit.stats.confidence_bounds import clopper_pearson
 from adept.mechanisms import RandomizedResponse, ScalarLaplace
-from adept.plotting import PALETTE, Table, drawing, group_rows, legend, log_axis
+from adept.plotting import PALETTE, Figure, Table, drawing, group_rows, legend, log_axis
 from adept.ranges import check_choice, check_integer
 
 EPSILONS = (0.25, 0.5, 1.0, 2.0, 4.0, 8.0)
@@ -229,7 +229,7 @@ def tables(rows: Sequence[ResponseRow]) -> list[Table]:
     return [(title, headings, lines)]
 
 
-def draw(rows: Sequence[ResponseRow]) -> str:
+def draw(rows: Sequence[ResponseRow]) -> Figure:
     """Draw half the width of each interval against epsilon, for the largest number of people."""
     most = max(row.records for row in rows)
     with drawing(1, 2, size=(11, 4.4)) as opened:

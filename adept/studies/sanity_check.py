@@ -25,7 +25,7 @@ from torch import Tensor
 
 from adept.audit.stats.confidence_bounds import clopper_pearson
 from adept.errors import ConfigurationError
-from adept.plotting import INK, Table, colours, columns, drawing, group_rows, legend, number
+from adept.plotting import INK, Figure, Table, colours, columns, drawing, group_rows, legend, number
 from adept.ranges import check_choice
 
 EPSILONS = (0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0)
@@ -207,7 +207,7 @@ def _line(row: SanityRow) -> list[str]:
     return [row.mechanism, str(row.dim), *map(number, losses), f"{row.likelihood_ratio:.4g}", verdict]
 
 
-def draw(rows: Sequence[SanityRow]) -> str:
+def draw(rows: Sequence[SanityRow]) -> Figure:
     """Draw the vote's loss and the largest loss of a whole release against the claimed epsilon."""
     names = group_rows(rows, lambda row: row.mechanism)
     dims = sorted({row.dim for row in rows})

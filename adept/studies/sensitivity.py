@@ -22,7 +22,7 @@ from torch import Tensor
 from adept.audit.stats.confidence_bounds import clopper_pearson
 from adept.errors import ConfigurationError
 from adept.mechanisms.clip_to_grid import clip_latents
-from adept.plotting import INK, Table, colours, drawing, group_rows, legend, log_axis, number
+from adept.plotting import INK, Figure, Table, colours, drawing, group_rows, legend, log_axis, number
 
 DIMS = (2, 4, 8, 16, 32)
 PUBLISHED_PAIRS = 10_000
@@ -157,7 +157,7 @@ def tables(rows: Sequence[SensitivityRow]) -> list[Table]:
     return [("Pairs further apart than 2C in l1 (99.9 % interval); largest distance / 2C", headings, lines)]
 
 
-def draw(rows: Sequence[SensitivityRow]) -> str:
+def draw(rows: Sequence[SensitivityRow]) -> Figure:
     """Draw the share of pairs with an l1 distance above 2C against the dimension."""
     with drawing(1, 1, size=(8, 4.8)) as opened:
         axis = opened.axes[0][0]

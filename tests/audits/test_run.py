@@ -27,7 +27,7 @@ def test_it_writes_a_table_a_figure_and_the_result(tmp_path: Path) -> None:
         [*command, "--output-dir", str(tmp_path / "out")], cwd=ROOT, capture_output=True, text=True, check=False
     )
     assert (done.returncode, done.stderr) == (0, "")
-    assert {path.name for path in (tmp_path / "out").iterdir()} == {"zoo.csv", "zoo.svg", "result.json"}
+    assert {path.name for path in (tmp_path / "out").iterdir()} == {"zoo.csv", "zoo.pdf", "zoo.svg", "result.json"}
     result = json.loads((tmp_path / "out" / "result.json").read_text("utf-8"))
     assert [row["mechanism"] for row in result["rows"]] == ["CusText", "CusText"]
     assert (result["study"], result["simulated"]) == ("zoo", False)

@@ -1,5 +1,6 @@
 """``adept attack`` leaves its figures and a figure behind, and refuses what it cannot play in one line."""
 
+import csv
 import json
 from pathlib import Path
 
@@ -38,6 +39,9 @@ def test_an_attack_leaves_a_result_and_a_figure(
     assert result["beyond_bound"] is False
     assert all({"rate", "bound", "claimed_bound", "words", "optimum"} <= set(row) for row in result["rows"])
     assert (output / "attack.svg").read_text().startswith("<?xml")
+    assert (output / "attack.pdf").read_bytes().startswith(b"%PDF")
+    with (output / "attack.csv").open(newline="") as stream:
+        assert len(list(csv.DictReader(stream))) == len(result["rows"])
     assert "Of 100 guesses" in " ".join(done.stdout.split())
 
 

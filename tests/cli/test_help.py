@@ -137,7 +137,7 @@ def test_help_lists_every_option_with_its_default_and_how_the_command_is_called(
 def test_help_names_the_groups_that_concern_a_command_and_the_options_of_a_chosen_mechanism() -> None:
     assert groups("rewrite") == {"mechanism": None}
     assert "experiment=" not in help_text("rewrite", "", [])
-    assert names("experiment", "train") == ["atis_l1", "atis_original", "atis_sqrt_n", "utterances"]
+    assert names("experiment", "train") == ["atis_l1", "atis_original", "atis_sqrt_n", "large", "utterances"]
     assert "experiment=NAME" in help_text("train", "", [])
     rewrite = " ".join(help_text("rewrite", "", []).split())
     assert all(f"{name} |" in rewrite for name in sorted(BY_NAME)[:-1])
@@ -162,7 +162,7 @@ def test_help_names_the_groups_that_concern_a_command_and_the_options_of_a_chose
         (
             "train",
             "experiment=demo",
-            "experiment must be one of atis_l1, atis_original, atis_sqrt_n, utterances, got demo",
+            "experiment must be one of atis_l1, atis_original, atis_sqrt_n, large, utterances, got demo",
         ),
         ("compare", "qqq=1", "adept compare --help lists its options"),
         ("ledger", "nowhere.ledger", "ledger must be a file, got nowhere.ledger"),
@@ -181,7 +181,7 @@ def test_a_misspelt_option_is_answered_with_the_nearest_one(
     [
         ("rewrite", ["input=a=b", "mechanism.delta=1e-6", "decoding.top_k=1", "--cfg", "job"]),
         ("audit", ["mechanism=module:name", "epsilon=4"]),
-        ("train", ["++mechanism=null", "+data=files", "+data.path=x"]),
+        ("train", ["++mechanism=l1", "+data=files", "+data.path=x"]),
     ],
 )
 def test_options_that_exist_pass_with_hydras_signs_too(command: str, arguments: list[str]) -> None:

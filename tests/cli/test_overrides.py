@@ -150,7 +150,7 @@ REWRITE = "rewrite model_dir={model} input={input} output={output}"
         ("train data=atsi output_dir={nowhere}", "data must be one of air_travel, atis, files, snips, got atsi"),
         (
             "train experiment=demonstration output_dir={nowhere}",
-            "experiment must be one of atis_l1, atis_original, atis_sqrt_n, utterances, got demonstration",
+            "experiment must be one of atis_l1, atis_original, atis_sqrt_n, large, utterances, got demonstration",
         ),
         (
             "train modle.latent_dim=3 output_dir={nowhere}",

@@ -46,7 +46,12 @@ def studied(kept: dict[str, tuple[Path, str]], adept_here: Run, tmp_path_factory
 @pytest.mark.parametrize("study", SMALL)
 def test_a_study_leaves_csv_svg_and_json_with_the_same_rows(studied: Shown, study: str) -> None:
     directory, _ = studied(study)
-    assert {path.name for path in directory.iterdir()} == {f"{study}.csv", f"{study}.svg", "result.json"}
+    assert {path.name for path in directory.iterdir()} == {
+        f"{study}.csv",
+        f"{study}.pdf",
+        f"{study}.svg",
+        "result.json",
+    }
     with (directory / f"{study}.csv").open(encoding="utf-8") as stream:
         rows = list(csv.DictReader(stream))
     result = json.loads((directory / "result.json").read_text("utf-8"))

@@ -26,6 +26,13 @@ def table(directory: Path) -> list[dict[str, str]]:
         return list(csv.DictReader(file))
 
 
+def measured(command: str, directory: Path) -> set[str]:
+    """The names of all numbers that a run measured."""
+    with pytest.raises(ConfigurationError, match="objective must be one of") as told:
+        sweep.read_score(command, directory, "nonsense")
+    return set(str(told.value).removeprefix("objective must be one of ").removesuffix(", got nonsense").split(", "))
+
+
 @pytest.fixture
 def files(tmp_path: Path) -> Path:
     """Two files of labelled texts, `a.jsonl` and `b.jsonl`."""
@@ -109,8 +116,7 @@ def test_mechanisms_that_differ_in_the_release_alone_are_trained_once(
     assert (other.returncode, "holds another sweep" in other.stderr) == (2, True)
     exchanged = adept_here("train", "-m", "mechanism=sqrt_n,l1,original", *TINY, f"sweep_dir={swept}")
     assert (exchanged.returncode, "holds another sweep" in exchanged.stderr) == (2, True)
-    unknown = adept_here(*line, "objective=nonsense")
-    assert (unknown.returncode, "objective must be one of" in unknown.stderr) == (2, True)
+    assert measured("train", swept / "0") == set(sweep.MEASURED["train"])
     assert adept_here(*line, "objective=vocabulary_size").returncode == 0
     assert len({row["vocabulary_size"] for row in table(swept)}) == 1
 
@@ -144,6 +150,7 @@ def test_a_failed_run_is_named_and_the_others_are_finished(adept_here: Run, file
     again = adept_here(*line)
     assert (again.returncode, "run 1" in again.stderr) == (0, True), again.stderr
     assert [float(row["accuracy"]) for row in table(files / "s")] == [1.0, 1.0]
+    assert measured("evaluate", files / "s" / "1") == set(sweep.MEASURED["evaluate"])
 
 
 def test_an_interrupted_sweep_ends_with_130_and_is_continued(
@@ -210,6 +217,7 @@ def test_audits_are_swept_also_of_a_mechanism_from_elsewhere(adept_here: Run, tm
     found = adept_here(*line, "mechanism=original,l1", f"sweep_dir={tmp_path}/a")
     assert found.returncode == 1, found.stderr
     assert [row["note"] for row in table(tmp_path / "a")] == ["violation found", ""]
+    assert measured("audit", tmp_path / "a" / "0") == set(sweep.MEASURED["audit"])
     both = adept_here(*line, "mechanism=original,nowhere:Thing", f"sweep_dir={tmp_path}/b")
     assert both.returncode == 2
     assert [row["note"].split(":")[0] for row in table(tmp_path / "b")] == ["violation found", "failed"]
@@ -223,6 +231,8 @@ def test_audits_are_swept_also_of_a_mechanism_from_elsewhere(adept_here: Run, tm
         ("rewrite -m input=a output=b epsilon=1,2", "rewrite takes no -m: each run is a release, and the epsilons"),
         ("synthesize --multirun input=a output=b epsilon=1,2", "synthesize takes no -m: each run is a release"),
         ("attack -m epsilon=1,2", "attack takes no -m: only train, evaluate, compare, audit"),
+        ("train -m seed=0,1 objective=validation", "objective must be one of epoch, epochs, latent_dim"),
+        ("audit -m mechanism=l1 epsilon=1,2 objective=accuracy", "objective must be one of certified_epsilon"),
         ("train -m seed=0,1 output_dir=x", "output_dir must be left out with -m"),
         ("train -m seed=0,1 resume_from=x", "resume_from must be left out with -m"),
         ("train -m seed=0,1 --cfg job", "leave -m out"),
@@ -272,3 +282,4 @@ def test_comparisons_are_swept_too(adept_here: Run, tmp_path: Path) -> None:
     assert done.returncode == 0, done.stderr
     assert [0 <= float(row["accuracy"]) <= 1 for row in table(tmp_path / "s")] == [True, True]
     assert (tmp_path / "s/1/report.html").is_file()
+    assert measured("compare", tmp_path / "s" / "1") == set(sweep.MEASURED["compare"])

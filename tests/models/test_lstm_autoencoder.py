@@ -74,9 +74,10 @@ def test_a_step_rounds_a_row_the_same_at_each_place_beside_any_others(
         some = state[0][places], state[1][places]
         layers = [part.repeat(1, model.config.num_layers) for part in some]
         logits, (hidden, cell) = model.next_word(words[places], latents[places], (layers[0], layers[1]))
-        read = [step(model.encoder, model.embedding(words[places]), some, suffix=suffix) for suffix in ("", "_reverse")]
-        ends = multiply(model.to_latent, torch.cat([read[0][0], read[1][0]], dim=1))
-        return torch.cat([logits, hidden, cell, ends, *read[0], *read[1], *model.initial_state(latents[places])], dim=1)
+        read = [step(model.encoder, model.embedding(words[places]), some, suffix=suffix) for suffix in model.suffixes]
+        ends = multiply(model.to_latent, torch.cat([hidden for hidden, _ in read], dim=1))
+        states = [part for state in read for part in state]
+        return torch.cat([logits, hidden, cell, ends, *states, *model.initial_state(latents[places])], dim=1)
 
     with torch.inference_mode():
         expected = torch.cat([moved(places) for places in torch.arange(count).split(ROWS)])
@@ -131,7 +132,7 @@ def test_training_reads_what_a_bidirectional_module_reads_from_packed_records(na
     packed = nn.utils.rnn.pack_sequence([model.embedding(torch.tensor(row)) for row in rows], enforce_sorted=False)
     with torch.no_grad():
         _, (hidden, _) = model.encoder(packed)
-        expected = model.to_latent(torch.cat([hidden[-2], hidden[-1]], dim=1))  # of the last layer
+        expected = model.to_latent(torch.cat([*hidden[-len(model.suffixes) :]], dim=1))  # of the last layer
         assert torch.allclose(model.read(pad(rows)), expected, atol=1e-5)
 
 
@@ -160,7 +161,7 @@ def slowly_written(model: Autoencoder, latents: Tensor) -> Tensor:
         inputs = torch.cat([model.embedding(words), model.scale(latents)[:, None]], dim=2)
         outputs, state = model.decoder(inputs, state)
         allowed = label if model.labels and position == 0 else (numbers >= END) & ~label
-        logits = model.to_words(outputs[:, 0]).masked_fill(~allowed, -torch.inf)
+        logits = model.score(outputs[:, 0], torch.nn.functional.linear).masked_fill(~allowed, -torch.inf)
         words = logits.argmax(dim=1, keepdim=True).masked_fill(ended, PAD)
         written.append(words)
         ended = ended | (words == END)
@@ -174,7 +175,7 @@ def slowly_written(model: Autoencoder, latents: Tensor) -> Tensor:
 def test_texts_written_greedily_are_those_of_the_modules(name: str, labels: int) -> None:
     model = model_of(name, labels=labels)
     with torch.no_grad():
-        model.to_words.bias[END] += 2.0  # so that rows end at different places
+        (model.word_bias if model.tied else model.to_words.bias)[END] += 2.0  # so that rows end at different places
         latents = torch.nn.functional.normalize(torch.randn(300, model.config.latent_dim))
         expected = slowly_written(model, latents)
     ends = (expected == END).sum()

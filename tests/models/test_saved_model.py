@@ -8,7 +8,7 @@ import torch
 from safetensors.torch import load_file, save_file
 
 from adept.errors import ConfigurationError, ModelError
-from adept.models.config import ModelConfig, TrainingData
+from adept.models.config import LATER_SIZES, ModelConfig, TrainingData
 from adept.models.decoding import decode
 from adept.models.decoding_options import DecodingConfig
 from adept.models.saved_model import Autoencoder, write_tensors
@@ -223,11 +223,23 @@ def test_two_codebooks_that_are_one_tensor_are_saved(tmp_path: Path) -> None:
 def test_layers_are_saved_and_a_single_one_is_described_as_earlier_versions_described_it(tmp_path: Path) -> None:
     for layers in (1, 2):
         model = Autoencoder(
-            ModelConfig(embedding_dim=8, hidden_dim=12, latent_dim=4, num_layers=layers), vocabulary_size=9, clip="l1"
+            ModelConfig(
+                embedding_dim=8,
+                hidden_dim=12,
+                latent_dim=4,
+                num_layers=layers,
+                directions=3 - layers,
+                tied_embeddings=layers == 2,
+            ),
+            vocabulary_size=9,
+            clip="l1",
         )
         model.save_pretrained(tmp_path / f"{layers}")
         described = json.loads((tmp_path / f"{layers}" / "config.json").read_text())["model"]
-        assert described.get("num_layers") == (None if layers == 1 else 2)
+        later = {"num_layers": 2, "directions": 1, "tied_embeddings": True} if layers == 2 else {}
+        assert {name: described[name] for name in LATER_SIZES if name in described} == later
+        unchanged = set(load_file(tmp_path / f"{layers}" / "model.safetensors"))
+        assert ("to_words.weight" in unchanged) == (layers == 1)
         loaded = Autoencoder.from_pretrained(tmp_path / f"{layers}")
         assert loaded.config == model.config
         assert torch.equal(loaded.encode_records([[5, 6, 3]]), model.eval().encode_records([[5, 6, 3]]))

@@ -58,14 +58,14 @@ def test_every_version_has_a_specimen() -> None:
 
 @pytest.mark.parametrize(
     ("name", "epsilon"),
-    [(f"{kind}-{version}", epsilon) for kind, epsilon in (("local", "8"), ("central", "2")) for version in (1, 2)],
+    [(f"{kind}-{version}", epsilon) for kind, epsilon in (("local", "8"), ("central", "2")) for version in (1, 2, 3)],
 )
 def test_a_statement_is_checked(name: str, epsilon: str) -> None:
     shown = check(str(SPECIMENS / f"{name}.privacy.json"))
     assert any(f"epsilon {epsilon}" in sentence for sentence in shown), shown
 
 
-@pytest.mark.parametrize("name", ["ledger-4.db", "ledger-5.db", "ledger-6.db"])
+@pytest.mark.parametrize("name", ["ledger-4.db", "ledger-5.db", "ledger-6.db", "ledger-7.db"])
 def test_a_ledger_counts_no_less_than_it_lists(name: str, tmp_path: Path) -> None:
     with closing(Ledger(str(copied(name, tmp_path)), key=KEY)) as ledger:
         summed = ledger.sum()

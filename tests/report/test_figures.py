@@ -2,7 +2,9 @@
 
 import itertools
 import re
+from collections.abc import Callable
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -13,7 +15,7 @@ from adept.comparison.config import REFERENCES
 from adept.comparison.plan import ALTERNATIVES
 from adept.comparison.results import ResultRow
 from adept.mechanisms import BY_NAME
-from adept.plotting import COLOURS, legend
+from adept.plotting import COLOURS, Figure, as_wide_as, legend
 from adept.report import figures as curves
 from adept.report.table import table
 
@@ -99,6 +101,42 @@ def test_the_legend_is_as_wide_as_the_figure_at_most(rows: list[ResultRow], monk
     assert 0.2 < widths[0] <= 1
 
 
+@pytest.mark.parametrize("draw", [curves.draw, curves.draw_headline])
+def test_a_figure_for_one_column_has_its_width_and_the_size_of_its_letters(draw: Callable[..., Figure]) -> None:
+    """In a column of 3.4 inches the panels stand below each other, with letters of 8 points that nothing shrinks."""
+    wide = draw(table(make_kept()))
+    with as_wide_as(3.4):
+        narrow = draw(table(make_kept()))
+    sizes = [
+        tuple(float(size) for size in re.findall(r'(?:width|height)="([\d.]+)pt"', svg)[:2]) for svg in (wide, narrow)
+    ]
+    assert sizes[1][0] == pytest.approx(3.4 * 72)
+    assert sizes[1][1] > 2.4 * 72
+    assert set(re.findall(r"font-size: (\d+)px", narrow)) <= {"8", "9"}
+    assert sizes[0][0] > 2 * sizes[1][0]
+    assert sizes[0] == tuple(
+        float(size) for size in re.findall(r'(?:width|height)="([\d.]+)pt"', draw(table(make_kept())))[:2]
+    )
+
+
+def test_the_pdf_is_the_same_for_the_same_rows(tmp_path: Path) -> None:
+    figure = curves.draw(table(make_rows()))
+    figure.save(tmp_path / "out")
+    assert (tmp_path / "out.svg").read_text("utf-8") == figure
+    assert (tmp_path / "out.pdf").read_bytes().startswith(b"%PDF")
+    assert figure.pdf == curves.draw(table(make_rows())).pdf
+
+
+def test_the_numbers_beside_a_figure_are_those_of_its_points() -> None:
+    points = curves.list_points(table(make_mixed()))
+    ours = [point for point in points if point["mechanism"] == "sqrt_n"]
+    assert [point["claimed_epsilon"] for point in ours] == list(BUDGETS)
+    assert all(point["accuracy_low"] <= point["accuracy_mean"] <= point["accuracy_high"] for point in points)
+    assert {"none", "random", "identity"} <= {point["mechanism"] for point in points}
+    few = {point["mechanism"] for point in curves.list_points(table(make_mixed()), headline=True)}
+    assert few <= {point["mechanism"] for point in points}
+
+
 def headline_axis(rows: list[ResultRow], monkeypatch: pytest.MonkeyPatch) -> Any:
     """The axis of the headline, after it was drawn."""
     axes: list[Any] = []
@@ -123,7 +161,8 @@ def test_the_headline_shows_the_variants_over_the_claimed_epsilon_and_what_the_o
     assert (original.get_linestyle(), corrected.get_linestyle()) == ("--", "-")
     (above,) = axis.child_axes
     assert [label.get_text() for label in above.get_xticklabels()] == ["32", "256"]
-    assert axis.get_xlabel() == "claimed epsilon of a record"
+    assert axis.get_xlabel() == "claimed epsilon of a record\n3 seeds, 95 % intervals"
+    assert len(axis.containers) == len(drawn), "each curve has error bars"
 
 
 def test_the_headline_names_the_variants_and_the_best_others_and_no_name_lies_over_another() -> None:

@@ -99,6 +99,8 @@ def test_the_figure_comes_first_and_as_a_file_too(tmp_path: Path) -> None:
         saved = (tmp_path / "figures" / name).read_text()
         assert saved.lstrip().startswith("<?xml")
         assert saved[saved.index("<svg") :] in text
+        assert (tmp_path / "figures" / name).with_suffix(".pdf").stat().st_size > 1000
+        assert "sqrt_n" in (tmp_path / "figures" / name).with_suffix(".csv").read_text()
 
 
 def test_the_page_says_whether_labels_are_private(tmp_path: Path) -> None:

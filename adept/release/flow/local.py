@@ -69,8 +69,8 @@ def open_release(
     Raises:
         ModelError: the directory holds no model, or the mechanism cannot use it.
         ConfigurationError: the budget is missing, or options are out of range or contradictory.
-        ReleaseRefused: ``request`` lacks an option that accepts a false claim of the mechanism,
-            noise with rounding errors, or a model that was trained on private text.
+        ReleaseRefused: ``request`` lacks an option that accepts a false or unchecked claim of the
+            mechanism, noise with rounding errors, or a model that was trained on private text.
     """
     model, tokenizer = loaded or load_model(request.model_dir)
     asked = request.mechanism.budget(request.epsilon) if request.mechanism else request.epsilon
@@ -88,6 +88,7 @@ def open_release(
         accept_broken_claim=request.accept_broken_claim,
         accept_inexact=request.accept_inexact,
         accept_private_model=request.accept_private_model,
+        accept_unproved=request.accept_unproved,
     )
     given = {option.name: getattr(request, option.name) for option in fields(FileOptions)}
     by_label = request.label_codewords if request.mechanism is None else "off"
@@ -244,15 +245,15 @@ class LocalPlan(Plan[PrivacyStatement]):
         return self.inputs.records(columns=self.options.used_columns) if again else iter(self.begun)
 
     def own_terms(self) -> dict[str, Any]:
-        given, response = asdict(self.options).items(), self.options.response
+        given, response, mechanism = asdict(self.options).items(), self.options.response, self.writer.mechanism
         return {
             "input_bytes": self.inputs.sizes,
             "label_written": self.label_column,
             **{name: value for name, value in given if name not in FREE_OPTIONS and value is not None},
             **provenance.label_facts(response),
             "label_epsilon": response.epsilon if response else None,
-            "mechanism": self.writer.mechanism.name,
-            "mechanism_options": provenance.mechanism_options(self.writer.mechanism),
+            "mechanism": mechanism.name,
+            "mechanism_options": provenance.mechanism_options(mechanism) | (mechanism.unproved or {}),
             "codebook": self.codebook,
             "decoding": asdict(self.writer.decoding),
         }
@@ -519,6 +520,8 @@ def choose_writer(rewriter: Rewriter, options: ReleaseOptions, *, has_labels: bo
 def _check_treatment(rewriter: Rewriter, options: ReleaseOptions, written: str) -> None:
     if rewriter.measurement:
         raise ReleaseRefused("a rewriter for measurement must not release a file: open one with open_release")
+    if rewriter.guarantee.holds is None and options.engine != "local":
+        raise ConfigurationError(f"engine must be local for mechanism={rewriter.mechanism.name}, got {options.engine}")
     if written == "txt" and options.keep_columns:
         raise ConfigurationError(
             "keep_columns must be empty for a txt output, which holds text alone: write jsonl or csv"

@@ -41,9 +41,12 @@ Records are equal if their identifying texts are (``adept.release.ledger.identit
 *Without the key*, the file shows under a constant pseudonym in which releases each record and each
 person is, and how many rows each person has in each release.
 
+*Unproved releases*, by a mechanism whose claim nobody checked (``adept.rewriting.unproved``), are in
+none of these totals. They have a sum of their own, of the epsilons that their authors claim.
+
 *Limit*. A claim is refused if it would raise the total of a record above the limit or, in a release
 with persons, the total of a person. In a ledger with a limit, either all releases are with persons
-or none is. Records that *wait* are left out instead if their persons have no budget left
+or none is, and no release is unproved. Records that *wait* are left out instead if their persons have no budget left
 (``adept.release.ledger.choice``).
 """
 
@@ -69,7 +72,6 @@ from adept.release.ledger.file import (
     Spending,
     add_up,
     claims_of,
-    exact,
     group_claims,
     round_up,
 )
@@ -239,6 +241,7 @@ class Ledger(LedgerFile):
         if not due and self._release_id():
             return LeftOut()
         with self._transaction():
+            self._check_proved()
             left_out = self._choose()
             found = self._found()
             self._check_again(found)
@@ -247,6 +250,17 @@ class Ledger(LedgerFile):
             if not self.read_only:
                 self._write()
         return left_out
+
+    def _check_proved(self) -> None:
+        """Refuse a release with a limit if the claim of this release, or of a listed one, is unproved."""
+        listed = "SELECT output FROM releases WHERE run != ? AND id IN (SELECT release FROM unproved)"
+        others = [output for (output,) in self._database.run(listed, self._run)]
+        if self.limit is not None and (others or self._spending.unproved is not None):
+            which = f"that of an earlier release, {others[0]}" if others else "that of this release"
+            raise ReleaseRefused(
+                f"{self.path} has a limit, and nobody checked the claim of a mechanism ({which}), so no total is known: use a "
+                "mechanism of adept, or keep another ledger with ledger=FILE"
+            )
 
     def _choose(self) -> LeftOut:
         """Choose among the waiting records, and collect the chosen ones."""
@@ -264,7 +278,7 @@ class Ledger(LedgerFile):
 
     def _allowed(self, tree: str) -> dict[bytes, float]:
         """Return the number of allowed records of each person who has more records waiting."""
-        spent, everywhere, epsilon = self._spent(), self._everywhere(PERSON_KIND), exact(self._spending.epsilon)
+        spent, everywhere, epsilon = self._spent(), self._everywhere(PERSON_KIND), self._spending.added
         allowed = {}
         for person, records, found in self._database.execute(
             choice.WAITING_PERSONS.format(tree), (self._release_id(),)
@@ -299,9 +313,11 @@ class Ledger(LedgerFile):
         if known:
             spent = self._spent()  # no central release is listed, which would count against every record
             before = round_up(max(add_up(spent, claims) for _, _, _, claims in known))
+            after = f"would make it {words(total(before, spending.epsilon))}"
+            after = after if spending.unproved is None else "adds a claim that nobody checked"
             raise ReleaseRefused(
                 f"{sum(known.values())} different rows are in the ledger already, with epsilon {words(before)} in all; this "
-                f"release would make it {words(total(before, spending.epsilon))}: leave them out, or add again=true"
+                f"release {after}: leave them out, or add again=true"
             )
 
     def _check_limit(self, found: Counter[Asked]) -> None:
@@ -342,23 +358,27 @@ class Ledger(LedgerFile):
         spending, spent, everywhere = self._spending, self._spent(), self._everywhere(kind)
         counts: Counter[Budget] = Counter()
         if spending.central:
-            everywhere += exact(spending.epsilon) * (spending.per_row if kind == ROW_KIND else spending.per_person)
+            everywhere += spending.added * (spending.per_row if kind == ROW_KIND else spending.per_person)
             found = self._every_claim()
             counts[everywhere] = 1  # a record that the ledger has never seen
         for (asked, _, times, claims), count in found.items():
             if asked == kind:
                 now = 0 if spending.central else times
-                counts[everywhere + add_up(spent, claims) + (now and exact(spending.epsilon) * now)] += count
+                counts[everywhere + add_up(spent, claims) + (now and spending.added * now)] += count
         return counts or Counter([everywhere])
 
     def _write(self) -> None:
         budget = asdict(self._spending)
-        central, *stated = (budget.pop(name) for name in ("central", "person_epsilon", "person_delta"))
+        central, unproved, *stated = (
+            budget.pop(name) for name in ("central", "unproved", "person_epsilon", "person_delta")
+        )
         started, scope = (now()[:10], EVERYWHERE) if central else (now(), ROWS)  # a day, or a time
         release = {"run": self._run, "started": started, "output": self._output, "scope": scope, "shown": 0, **budget}
         columns, values = ", ".join(release), ", ".join(f":{column}" for column in release)
         self._database.execute(f"INSERT OR IGNORE INTO releases ({columns}) VALUES ({values})", release)
         self._database.execute("INSERT OR IGNORE INTO bounds VALUES (?, ?, ?)", (self._release_id(), *stated))
+        if unproved is not None:
+            self._database.execute("INSERT OR IGNORE INTO unproved VALUES (?, ?)", (self._release_id(), unproved))
         kept = self._kept_roles()
         if self._roles and kept is None:
             self._database.execute("UPDATE adept SET record_columns = ?", (json.dumps(self._roles),))
@@ -375,7 +395,7 @@ class Ledger(LedgerFile):
             self.overlap.epsilon = round_up(max(self._after(found, ROW_KIND)))
         for (kind, first, _, claims), count in found.items():
             if kind == ROW_KIND and first and claims:
-                amount = self._everywhere(kind) + add_up(spent, claims) + exact(spending.epsilon)
+                amount = self._everywhere(kind) + add_up(spent, claims) + spending.added
                 self.overlap.records += count
                 self.overlap.releases = max(self.overlap.releases, len(claims))
                 self.overlap.epsilon = max(self.overlap.epsilon, round_up(amount))
@@ -397,8 +417,8 @@ class Ledger(LedgerFile):
         """Remove a release from the ledger, if nobody can have read any of its rows."""
         with self._database.transaction():
             chosen = "(SELECT id FROM releases WHERE run = ? AND NOT shown)"
-            self._database.execute(f"DELETE FROM claims WHERE release IN {chosen}", (run,))
-            self._database.execute(f"DELETE FROM bounds WHERE release IN {chosen}", (run,))
+            for table in ("claims", "bounds", "unproved"):
+                self._database.execute(f"DELETE FROM {table} WHERE release IN {chosen}", (run,))
             self._database.execute(f"DELETE FROM releases WHERE id IN {chosen}", (run,))
             self._database.execute("UPDATE adept SET record_columns = NULL WHERE NOT EXISTS (SELECT 1 FROM releases)")
             self._database.execute("UPDATE asked SET claimed = 0")

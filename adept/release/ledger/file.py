@@ -8,9 +8,10 @@ error is raised, or else the ledger still lists every record and its limit has n
 *Proof*. SQLite stores each claim twice: in the tree of the table of claims, and in the tree of the
 index ``claims_again``. The two trees of a claim share no page of the file. Each claim is looked up
 in both trees, and if the two answers differ, the ledger is refused. The tables ``adept``,
-``releases``, ``outputs``, ``approvals`` and ``bounds`` are small; whenever the file is opened, each of
-them is compared with an index of all its columns. SQLite itself refuses a file that is shorter than its header says; this
-module refuses an empty file, and a file that lacks a table. QED.
+``releases``, ``outputs``, ``approvals``, ``bounds`` and ``unproved`` are small; whenever the file
+is opened, each of them is compared with an index of all its columns. SQLite itself refuses a file
+that is shorter than its header says; this module refuses an empty file, and a file that lacks a
+table. QED.
 """
 
 import math
@@ -39,9 +40,9 @@ from adept.release.statement.statement import CentralStatement, PrivacyStatement
 
 CACHE_KILOBYTES = 32_768  # memory for the digests that a run collects
 WAIT_SECONDS = 60.0  # time to wait for another run's claim
-LEDGER_VERSION, OLDER_VERSIONS = 6, (4, 5)
+LEDGER_VERSION, OLDER_VERSIONS = 7, (4, 5, 6)
 LEDGER_TABLES = {"adept", "releases", "claims"}
-SMALL_TABLES = ("adept", "releases", "outputs", "approvals", "bounds")
+SMALL_TABLES = ("adept", "releases", "outputs", "approvals", "bounds", "unproved")
 # A release counts against the rows and persons that it claimed, or against all
 ROWS, EVERYWHERE = "rows", "everywhere"
 SETTING_COLUMNS = "version, key_check, record_columns, epsilon_limit"
@@ -68,6 +69,8 @@ CREATE TABLE IF NOT EXISTS outputs (release INTEGER PRIMARY KEY, sha256 TEXT);
 CREATE INDEX IF NOT EXISTS outputs_again ON outputs (release, sha256);
 CREATE TABLE IF NOT EXISTS bounds (release INTEGER PRIMARY KEY, person_epsilon REAL, person_delta REAL);
 CREATE INDEX IF NOT EXISTS bounds_again ON bounds (release, person_epsilon, person_delta);
+CREATE TABLE IF NOT EXISTS unproved (release INTEGER PRIMARY KEY, claimed_epsilon REAL);
+CREATE INDEX IF NOT EXISTS unproved_again ON unproved (release, claimed_epsilon);
 """  # tables that a ledger of an older version may lack
 ASKED = """
 CREATE TEMP TABLE waiting (number INTEGER PRIMARY KEY, record BLOB, person BLOB);
@@ -84,7 +87,8 @@ ENTRIES = f"""
 SELECT started, finished, mechanism, epsilon, delta,
     (SELECT COUNT(*) FROM claims WHERE release = id AND kind = {ROW_KIND}), model_sha256, output, per_row, unit, neighbours,
     scope = '{EVERYWHERE}', persons, (SELECT sha256 FROM outputs WHERE release = id),
-    COALESCE((SELECT GROUP_CONCAT(approved_by || ', ' || approved, '; ') FROM approvals WHERE release = id), '')
+    COALESCE((SELECT GROUP_CONCAT(approved_by || ', ' || approved, '; ') FROM approvals WHERE release = id), ''),
+    (SELECT claimed_epsilon FROM unproved WHERE release = id)
 FROM releases ORDER BY id
 """
 UNKNOWN_CONTENT = (
@@ -110,6 +114,8 @@ class Spending:
             release, epsilon is added that many times for each record of the person.
         person_epsilon, person_delta: bounds that the release states for one person, for replacing
             the person's records; None if the release states none.
+        unproved: epsilon that an author claims, and nobody checked; None for adept's mechanisms. The
+            release's ``epsilon`` is then infinite, and is part of no sum.
     """
 
     mechanism: str
@@ -124,6 +130,12 @@ class Spending:
     per_person: int = 1
     person_epsilon: float | None = None
     person_delta: float | None = None
+    unproved: float | None = None
+
+    @property
+    def added(self) -> Budget:
+        """The epsilon that is added to totals of proved epsilons."""
+        return Fraction() if self.unproved is not None else exact(self.epsilon)
 
     @classmethod
     def of(
@@ -150,6 +162,8 @@ class Spending:
     def of_local(cls, statement: PrivacyStatement) -> "Spending":
         whole, named = statement.whole_guarantee, statement.max_records_per_person is not None
         spending = cls.of(whole, statement.mechanism.name, statement.model_sha256, persons=named)
+        unproved = statement.claimed_epsilon if whole.holds is None else None
+        spending = replace(spending, unproved=unproved)
         return replace(spending, person_epsilon=statement.person_epsilon, person_delta=statement.person_delta)
 
     @classmethod
@@ -177,6 +191,7 @@ class LedgerEntry:
     persons: bool
     output_sha256: str | None  # unknown for standard output, for a table in memory, and from version 4
     approved: str  # who approved it and when, or nothing
+    unproved: float | None  # epsilon that the author of a mechanism claims, and nobody checked
 
 
 @dataclass(frozen=True)
@@ -191,6 +206,8 @@ class LedgerSum:
         nameless: number of releases that name no persons.
         spent: pairs of a total epsilon and the number of persons with this total, in order.
         everywhere: total epsilon of a person who is in no local release.
+        unproved: largest total of a record's epsilons that nobody checked, which are in no other sum;
+            None if there are none.
     """
 
     releases: int
@@ -203,6 +220,7 @@ class LedgerSum:
     nameless: int = 0
     spent: tuple[tuple[float, int], ...] = ()
     everywhere: float = 0.0
+    unproved: float | None = None
 
 
 class LedgerFile:
@@ -267,6 +285,7 @@ class LedgerFile:
         version = self._database.run("SELECT version FROM adept")
         older = version in [[(older,)] for older in OLDER_VERSIONS]
         if older and self.read_only:
+            self._database.execute("CREATE TEMP TABLE unproved (release, claimed_epsilon)")  # it has none
             return
         if older:
             self._execute_each(ADDED)
@@ -347,6 +366,7 @@ class LedgerFile:
             nameless=named.count(False),
             spent=tuple(sorted(totals.items())),
             everywhere=round_up(everybody),
+            unproved=_largest(found, ROW_KIND, claimed, Fraction()) if (claimed := self._unproved()) else None,
         )
 
     def stated_total(self) -> StatedTotal:
@@ -361,8 +381,12 @@ class LedgerFile:
         return group_claims(self._database.run(ALL_FOUND))
 
     def _spent(self) -> dict[int, Budget]:
-        rows = self._database.run(f"SELECT id, epsilon FROM releases WHERE scope = '{ROWS}'")
+        proved = "id NOT IN (SELECT release FROM unproved)"
+        rows = self._database.run(f"SELECT id, epsilon FROM releases WHERE scope = '{ROWS}' AND {proved}")
         return {release: exact(epsilon) for release, epsilon in rows}
+
+    def _unproved(self) -> dict[int, Budget]:
+        return {release: exact(epsilon) for release, epsilon in self._database.run("SELECT * FROM unproved")}
 
     def _everywhere(self, kind: int) -> Budget:
         """Return the epsilon that central releases of other runs add to every total.

@@ -100,6 +100,9 @@ def _list_facts(said: Json) -> list[tuple[str, str]]:
 
 def _state_guarantee(said: Json) -> list[str]:
     epsilon = math.inf if said["epsilon"] == "inf" else said["epsilon"]
+    if said["holds"] is None:
+        claimed = words(said["claimed_epsilon"])
+        return [f"Nothing is proved. The epsilon of {claimed} is {said['unproved']['claim']}.", said["composition"]]
     if math.isinf(epsilon):
         return ["Nothing is guaranteed: epsilon is infinite."]
     if said["trust"] == "central":
@@ -156,8 +159,9 @@ def _state_total(total: StatedTotal | None) -> str:
 
 def _list_exposed(said: Json) -> list[str]:
     """Return a phrase for each thing that an attacker can use, the most serious first."""
-    broken = [] if said["holds"] else ["the claim of the mechanism, which is false: the numbers here are the true ones"]
-    inexact = [] if said["exact"] else ["rounding errors: the noise is floating point"]
+    wrong = "nobody checked" if said["holds"] is None else "is false: the numbers here are the true ones"
+    broken = [] if said["holds"] else [f"the claim of the mechanism, which {wrong}"]
+    inexact = [] if said["exact"] or said["holds"] is None else ["rounding errors: the noise is floating point"]
     private = ["the text that the model was trained on, which is PRIVATE"] if said["private_model"] else []
     usable = [fact for fact in said["not_hidden"] if fact not in FINE_PRINT]
     copied = sorted(usable, key=lambda fact: not fact.startswith("each record's"))

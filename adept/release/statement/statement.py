@@ -209,6 +209,7 @@ class PrivacyStatement(Statement):
             **{name: self.codebook.get(name) for name in ("size", "top", "codebook_sha256")},
             **dict(zip(SHUFFLED, shuffled, strict=True)),
             "mechanism": self.mechanism.name,
+            "unproved": self.mechanism.unproved,
             "mechanism_options": mechanism_options(self.mechanism),
             "dim": None if radius is None else self.latent_dim,
             "clip": None if radius is None else self.mechanism.clip,

@@ -4,9 +4,8 @@ Standard library only: ``python verify.py OUTPUT.privacy.json [output=OUTPUT] [m
 
 Each *part* of a certificate describes one random draw of a release. The parts must imply that an
 output changes a reader's odds between two records by at most the factor e^epsilon, up to delta. The
-arithmetic uses integers and fractions, and decimals of 700 digits for Gaussian noise. This module
-compares other fields with computed values, or lists them as unchecked. The command ``adept verify``
-also compares the sentences.
+arithmetic uses integers and fractions, and decimals of 700 digits for Gaussian noise. Other fields
+are compared with computed values, or listed as unchecked; ``adept verify`` also compares sentences.
 """
 
 import hashlib
@@ -22,7 +21,7 @@ from typing import Any
 Json = dict[str, Any]
 Name = str | None
 
-STATEMENT_VERSION = 2
+STATEMENT_VERSION = 3
 """Version of a statement's fields; it rises by one if a field is added, removed or redefined."""
 
 ENDING, WEIGHTS = ".privacy.json", "model.safetensors"
@@ -37,16 +36,15 @@ MAX_SHOWN = 60  # most characters of a string that are printed
 MAX_BYTES, MAX_BRACKETS, MAX_DEPTH, MAX_NUMBER = 2**25, 2**16, 4, 10**320  # no statement is larger or deeper
 MAX_DIM, MAX_DIGITS, MAX_BUDGET = 2**11, 1000, 1000  # numbers of a latent; digits of a number; epsilon of a symbol
 FIELDS = (
-    "statement_version", "mechanism", "mechanism_options", "claimed_epsilon", "epsilon", "text_epsilon", "label_epsilon",
-    "delta", "person_epsilon", "person_delta", "max_records_per_person", "excess", "over_limit", "holds", "exact", "private_model",
-    "sensitivity", "scale", "dim", "clip", "clip_norm", "size", "top", "codebook_sha256", "unit", "neighbours",
+    "statement_version", "mechanism", "mechanism_options", "claimed_epsilon", "epsilon", "text_epsilon", "label_epsilon", "delta",
+    "person_epsilon", "person_delta", "max_records_per_person", "excess", "over_limit", "holds", "exact", "unproved",
+    "private_model", "sensitivity", "scale", "dim", "clip", "clip_norm", "size", "top", "codebook_sha256", "unit", "neighbours",
     "not_hidden", "trust", "records", "shuffled_here", "shuffled_records", "shuffled_smallest", "central_epsilon",
-    "central_delta", "samples", "labels", "text_column", "label_column", "kept_columns", "label_set",
-    "label_keep_probability", "stands_out", "composition", "training_data", "model_sha256", "model_files", "output_sha256",
-    "date", "simulated", "versions", "statement", "certificate",
+    "central_delta", "samples", "labels", "text_column", "label_column", "kept_columns", "label_set", "label_keep_probability",
+    "stands_out", "composition", "training_data", "model_sha256", "model_files", "output_sha256", "date", "simulated", "versions",
+    "statement", "certificate",
 )  # fmt: skip
-"""All fields of statements, in order. A field that does not apply is null; ``DROPS`` are of local statements, and ``stands_out`` of
-central ones. ``Statement.values`` derives the fields, and ``check`` compares them with the certificate."""
+"""All fields of statements, null where they do not apply; ``DROPS`` are of local ones, ``stands_out`` of central ones."""
 DROPS = ("excess", "over_limit")  # options by which records of persons are left out
 SENTENCES = ("statement", "composition", "not_hidden")
 SHUFFLED = ("shuffled_here", "shuffled_records", "shuffled_smallest", "central_epsilon", "central_delta")
@@ -118,6 +116,8 @@ def _read(statement: str) -> Json:
     _same(len(content) > MAX_BYTES or content.count(b"[") + content.count(b"{") > MAX_BRACKETS, False, large)
     said: Json = json.loads(content.decode("utf-8-sig"), object_pairs_hook=_once)
     _same(_is_small(said, 0) and (type(said.get("dim")) is not int or said["dim"] <= MAX_DIM), True, large)
+    claim = "its claim is its author's, and no certificate can prove it"
+    _same(said.get("unproved"), None, f"{path_shown(statement)} was not checked: {claim}")
     none = "it is of a version that wrote none, or its mechanism is no exact arithmetic with a finite epsilon"
     _same(said.get("certificate") is None, False, f"{path_shown(statement)} has no certificate: {none}")
     missing = set(own_fields(said["trust"] == "central")) - said.keys()

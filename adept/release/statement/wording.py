@@ -44,6 +44,7 @@ TELLS_LABEL = (
     "label column out later does not hide the labels. For two records with different labels, the text alone has no finite "
     "epsilon."
 )
+UNPROVED_NOT_HIDDEN = "whatever else the code of the mechanism does with the records, such as storing or sending them"
 FIRST_LABEL_NOT_HIDDEN = (
     "when a label occurs for the first time, or again after many others, if somebody sees when rows are written (the label's "
     "sentences are selected then)"
@@ -68,7 +69,7 @@ NOTHING_STANDS_OUT = (
 
 def local_text(statement: "PrivacyStatement") -> str:
     parts = [statement.guarantee.text, _labels(statement), local_composition(statement)]
-    if not statement.guarantee.exact:
+    if statement.guarantee.holds is not None and not statement.guarantee.exact:
         parts.append(
             "The release uses floating-point arithmetic: the proof covers the formula, but not every rounding error."
         )
@@ -101,6 +102,8 @@ def _person_odds(statement: "PrivacyStatement") -> str:
 
 def local_composition(statement: "PrivacyStatement") -> str:
     people = statement.max_records_per_person
+    if statement.guarantee.holds is None:
+        return "No total of a record or a person is known, because the claim is not checked."
     if math.isinf(statement.epsilon):
         return "Nobody is protected."
     again = f"Another run over the same records is another release, and the budgets add up. {OTHER_SPELLING}"
@@ -203,6 +206,7 @@ def facts_not_hidden(statement: "PrivacyStatement") -> list[str]:
     rows = [fact.format(most=most) for fact in EXCESS_NOT_HIDDEN] if drops else []
     rows += [OVER_LIMIT_NOT_HIDDEN] if statement.over_limit == "drop" else []
     time = [TIME_NOT_HIDDEN, *([FIRST_LABEL_NOT_HIDDEN] if statement.by_label else [])]
+    rows += [UNPROVED_NOT_HIDDEN] if statement.guarantee.holds is None else []
     return [*NOT_HIDDEN[:2], *order, *NOT_HIDDEN[2:], *rows, *(f"each record's {column}" for column in copied), *time]
 
 
@@ -280,7 +284,7 @@ def card(statement: "Statement", title: str) -> str:
     }
     rows = "\n".join(f"| {key.replace('_', ' ')} | {value} |" for key, value in fields.items())
     return (
-        "---\ntags: [differential-privacy, synthetic]\n---\n"
+        f"---\ntags: [{'differential-privacy, ' if described['holds'] else ''}synthetic]\n---\n"
         f"# {plain_name(title)}\n\n## Privacy statement\n\n{statement.text}\n\n| | |\n|---|---|\n{rows}\n\n"
         f"Every text here was written from a randomised {kind}, not copied from its record. It may be wrong, "
         "and it may also be, word for word, what its record, or somebody else, said.\n"
