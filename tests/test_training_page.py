@@ -40,7 +40,7 @@ def test_a_mechanism_of_ones_own_is_trained_audited_compared_and_released(
         _, command, *options = shlex.split(line)
         small = {"train": SMALL, "compare": [*SMALL, "classifiers=[tfidf]"], "audit": ["trials=500"]}.get(command, [])
         done = adept_here(command, *options, *small)
-        assert done.returncode == 0, (line, done.stderr)
+        assert done.returncode == (command == "audit"), (line, done.stderr)  # which refutes the claim, as the page says
     sys.modules.pop("mine", None)
     import_kind.cache_clear()
 

@@ -101,10 +101,13 @@ def test_each_variant_of_the_paper_has_an_experiment(adept_here: Run) -> None:
         assert "name: atis" in done.stdout
 
 
-def test_a_network_of_two_layers_is_trained_resumed_and_rewritten_with(adept_here: Run, tmp_path: Path) -> None:
+@pytest.mark.parametrize("further", [[], ["model.directions=1", "model.tied_embeddings=true"]])
+def test_a_network_of_two_layers_is_trained_resumed_and_rewritten_with(
+    adept_here: Run, tmp_path: Path, further: list[str]
+) -> None:
     run, data = tmp_path / "run", tmp_path / "in.txt"
     data.write_text("flights to boston\nfares\n")
-    sizes = [*SMALL, "model.num_layers=2", "model.latent_dim=8", "data.sizes=[200,40,40]"]
+    sizes = [*SMALL, "model.num_layers=2", "model.latent_dim=8", "data.sizes=[200,40,40]", *further]
     done = adept_here("train", "mechanism=l1", *sizes, f"output_dir={run}")
     assert done.returncode == 0, done.stderr
     again = adept_here("train", f"resume_from={run}", "trainer.max_epochs=2")
