@@ -11,7 +11,7 @@ from adept.models.sentences.meanings import Words, words_of
 from adept.models.sentences.sentence_list import SentenceList
 from adept.models.tokenizer import join_words
 
-MIN_LETTERS = 3  # of a word that can say what a label means: codes have shorter ones
+MIN_LETTERS, LETTERS_PER_TOKEN = 3, 2  # of a word that can say what a label means: a code is split into letters
 MAX_TERM_WORDS = 3  # words of a line that names a thing and is no sentence
 MAX_SENTENCES, MIN_PER_TERM = 1000, 8  # sentences for all terms together, and least number for one term
 CAPITALS = re.compile(r"(?<=[a-z])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])|[_\-./:]+")
@@ -26,8 +26,8 @@ def spell_out(name: str) -> Words:
 def words_of_name(name: str) -> Words:
     """Return the words of a label's name without numbers, split at underscores, hyphens, capitals and digits.
 
-    The result is empty unless one word has at least MIN_LETTERS letters, and as many for each of its tokens: a
-    code such as "qx7" is split into letters.
+    The result is empty unless one word has MIN_LETTERS letters, and LETTERS_PER_TOKEN for each of its tokens, as
+    "invoice" has (in, ##vo, ##ice) and "qx7" has not.
     """
     parts = [part for word in spell_out(name) for part in DIGITS.split(word)]
     words = tuple(part for part in parts if not part.isdigit())
@@ -35,7 +35,8 @@ def words_of_name(name: str) -> Words:
 
 
 def _says_something(word: str) -> bool:
-    return 0 < MIN_LETTERS * SentenceEncoder.load().count_tokens(word) <= len(word)
+    tokens = SentenceEncoder.load().count_tokens(word)
+    return tokens > 0 and len(word) >= max(MIN_LETTERS, LETTERS_PER_TOKEN * tokens)
 
 
 def are_terms(lines: Sequence[str], *, most: int = MAX_TERM_WORDS) -> bool:

@@ -23,7 +23,7 @@ import numpy as np
 import torch
 from wild import worker
 
-from adept.data.writing import cache_directory
+from adept.data.writing import user_directory
 from adept.errors import AdeptError
 
 INSTALL_TIMEOUT_SECONDS = 1200
@@ -43,7 +43,7 @@ def build_environment(name: str, installs: Installs, directory: str | Path | Non
     ``directory`` is the parent of all environments, by default a directory in the user's cache.
     Raise NotInstalled if pip cannot install the packages.
     """
-    parent = Path(directory) if directory else (cache_directory() or Path(tempfile.gettempdir())) / "wild"
+    parent = Path(directory) if directory else _usual_parent()
     wanted = "\n".join(" ".join(call) for call in installs)
     home = parent / f"{name}-{zlib.crc32(wanted.encode()):08x}"
     if (home / "installed").exists():
@@ -55,6 +55,13 @@ def build_environment(name: str, installs: Installs, directory: str | Path | Non
         _call(name, [str(python_of(home)), "-m", "pip", *PIP_INSTALL, *call])
     (home / "installed").write_text(wanted, "utf-8")
     return home
+
+
+def _usual_parent() -> Path:
+    try:
+        return user_directory("XDG_CACHE_HOME", ".cache") / "wild"
+    except RuntimeError:  # the user has no home
+        return Path(tempfile.gettempdir()) / "wild"
 
 
 def _call(name: str, command: list[str]) -> None:

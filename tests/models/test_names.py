@@ -19,6 +19,8 @@ from adept.models.names import are_terms, spell_out, words_of_name
         ("q_1", ""),
         ("zzqxv", ""),
         ("qx7", ""),
+        ("invoice", "invoice"),
+        ("voicemail", "voicemail"),
         ("qxjw airfare", "qxjw airfare"),
         ("\u1200\u1201\u1202", ""),
         ("a" * 5000, ""),
