@@ -10,10 +10,10 @@ from adept.release.statement.verify import Json, Refused, check
 # Digests of the packaged model's sentences in adept 0.2, and of the files that hold the same sentences now
 SAME_SENTENCES = {
     "34537869e1103cbaf28bdaccec51977df3c8bce4d461d38ef1317dc8dba47449": (
-        "de1a721f291ad0e587a9c2a30353784363e15b5d891494db9e8da6aba6c4f256"
+        "37a3dd727286f0397f104f4a7609dd790170240e781a19b191d6c92dc2d8f1c3"
     ),
     "b063b19791d8a0136d74f6a97e3b3d3a631bd929e0e3a5a3921120aecd61948c": (
-        "e23ff8f096bf82ee0663a8e2a068d6e0622d930b1ef588d59dc16c08c1a20f81"
+        "f15a504df4f6dc301c0c673a72ac470bab1f2f30cbd124a089c9909d7d1b4d1e"
     ),
 }
 

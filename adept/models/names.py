@@ -26,8 +26,8 @@ def spell_out(name: str) -> Words:
 def words_of_name(name: str) -> Words:
     """Return the words of a label's name without numbers, split at underscores, hyphens, capitals and digits.
 
-    The result is empty unless one word has MIN_LETTERS letters, and LETTERS_PER_TOKEN for each of its tokens, as
-    "invoice" has (in, ##vo, ##ice) and "qx7" has not.
+    The result is empty unless one word has MIN_LETTERS English letters, and LETTERS_PER_TOKEN for each of its
+    tokens, as "invoice" has (in, ##vo, ##ice) and "qx7" has not.
     """
     parts = [part for word in spell_out(name) for part in DIGITS.split(word)]
     words = tuple(part for part in parts if not part.isdigit())
@@ -36,7 +36,7 @@ def words_of_name(name: str) -> Words:
 
 def _says_something(word: str) -> bool:
     tokens = SentenceEncoder.load().count_tokens(word)
-    return tokens > 0 and len(word) >= max(MIN_LETTERS, LETTERS_PER_TOKEN * tokens)
+    return word.isascii() and tokens > 0 and len(word) >= max(MIN_LETTERS, LETTERS_PER_TOKEN * tokens)
 
 
 def are_terms(lines: Sequence[str], *, most: int = MAX_TERM_WORDS) -> bool:

@@ -7,6 +7,7 @@ from made_rows import attacked, make_rows
 
 from adept.comparison.config import CompareConfig
 from adept.comparison.results import AttackedRelease, Results
+from adept.plotting import Figure
 from adept.report import figures, page
 
 SOUND = attacked("sqrt_n", epsilon=8.0, right=2, bound=0.75, claimed_bound=0.75, beyond_claim=0.0)
@@ -15,7 +16,7 @@ BROKEN = attacked("original", epsilon=32.0, beyond_claim=1.0)
 
 @pytest.fixture(autouse=True)
 def _quick(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(figures, "draw", lambda lines: "<svg></svg>")
+    monkeypatch.setattr(figures, "draw", lambda lines: Figure("<svg></svg>"))
 
 
 def written(found: list[AttackedRelease], directory: Path) -> str:
