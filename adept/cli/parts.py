@@ -84,6 +84,13 @@ def build(config: TrainConfig, directory: Path) -> Parts:
     named = {name: own.get(name, {}) | options for name, options in config.logger.items() if name not in (CSV, NONE)}
     if not is_public(config):
         _refuse_sending(named)
+    if NONE in config.logger and len(config.logger) > 1:
+        raise ConfigurationError("logger must be none or names of loggers, got both: leave none out")
+    if "lr_monitor" in config.callbacks and not named:
+        raise ConfigurationError(
+            "callbacks=lr_monitor must have a logger to write to: add logger=tensorboard, or leave it out, because metrics.csv "
+            "has the learning rates"
+        )
     return Parts(
         loggers=tuple(_make("logger", name, options, LOGGERS) for name, options in named.items()),
         callbacks=tuple(_make("callbacks", name, options, CALLBACKS) for name, options in config.callbacks.items()),

@@ -2,7 +2,9 @@
 
 import json
 import math
+import shutil
 import sys
+from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -78,6 +80,10 @@ def run(config: TrainConfig, *, overrides: list[str] | None = None) -> TrainResu
         sys.stdout.flush()
     try:
         result = _train(config, splits, directory, checkpoint, parts)
+    except ConfigurationError:
+        if checkpoint is None and not (directory / CHECKPOINTS / LAST).is_file():
+            _clear(directory)
+        raise
     except BaseException as error:  # Lightning makes an exit of an interrupt, other libraries errors of their own
         if not (isinstance(error, (KeyboardInterrupt, SystemExit)) or is_interrupted()) or overrides is None:
             raise
@@ -88,6 +94,15 @@ def run(config: TrainConfig, *, overrides: list[str] | None = None) -> TrainResu
     if overrides is not None:
         _write_overrides(config, overrides, directory)
     return result
+
+
+def _clear(directory: Path) -> None:
+    """Remove what a run wrote before its first epoch, so that the corrected command finds an empty directory."""
+    for name in (OVERRIDES, RESOLVED):
+        (directory / name).unlink(missing_ok=True)
+    shutil.rmtree(directory / CHECKPOINTS, ignore_errors=True)
+    with suppress(OSError):  # a part of the user's may have left files
+        directory.rmdir()
 
 
 def _check_noise(config: TrainConfig) -> None:

@@ -256,7 +256,7 @@ def make_trainer(
         "reload_dataloaders_every_n_epochs": 1,
         "log_every_n_steps": 10_000,
     }
-    with quiet_lightning(), refuse_misuse(ValueError, TypeError):
+    with quiet_lightning(), refuse_misuse(ValueError, TypeError, RuntimeError):
         return lightning.Trainer(
             **options | parts.trainer,
             plugins=LightningEnvironment(),

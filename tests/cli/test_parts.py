@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from pytorch_lightning.callbacks import EarlyStopping
 from pytorch_lightning.loggers.logger import Logger
 from tiny import TINY_MODEL, Run
 
@@ -164,6 +165,34 @@ def test_options_of_lightnings_trainer_are_taken(adept_here: Run, tmp_path: Path
     done = adept_here("train", *TINY, "trainer.max_epochs=1", f"trainer.{option}", f"output_dir={tmp_path}/run")
     assert done.returncode == 0, done.stderr
     assert (tmp_path / "run" / "model" / "config.json").is_file()
+
+
+class Stopping(EarlyStopping):
+    """A callback whose state Lightning cannot tell from that of adept's own."""
+
+    @property
+    def state_key(self) -> str:
+        return EarlyStopping("validation_loss").state_key
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        "callbacks=lr_monitor",
+        "callbacks=lr_monitor logger=csv",
+        "callbacks.own._target_=pytorch_lightning.callbacks.LearningRateMonitor",
+        "callbacks.own._target_=mine.Stopping callbacks.own.monitor=validation_loss",
+        "logger=[none,csv]",
+    ],
+)
+def test_a_run_that_lightning_refuses_leaves_its_directory_to_the_corrected_command(
+    adept_here: Run, tmp_path: Path, options: str
+) -> None:
+    run = tmp_path / "run"
+    done = adept_here("train", *TINY, "trainer.max_epochs=1", f"output_dir={run}", *options.split())
+    assert done.returncode == 2, done.stderr
+    assert "logger" in done.stderr
+    assert not run.exists()
 
 
 @pytest.mark.slow
