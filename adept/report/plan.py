@@ -30,6 +30,7 @@ from adept.mechanisms.curves import (
 )
 from adept.mechanisms.odds import CANDIDATES, risk
 from adept.mechanisms.policy import WORTH_MARGIN
+from adept.models.names import spell_out
 from adept.models.saved_model import Autoencoder
 from adept.models.sentence_encoder import SentenceEncoder
 from adept.models.tokenizer import Tokenizer
@@ -166,7 +167,7 @@ def make_plan(
 
 def _are_english_names(labels: Sequence[str]) -> bool:
     """Return True unless most words of the names have letters or tokens that English words seldom have."""
-    encoder, words = SentenceEncoder.load(), " ".join(spell_names(labels)).split()
+    encoder, words = SentenceEncoder.load(), [word for label in labels for word in spell_out(label) if word.isalpha()]
     usual = [word for word in words if word.isascii() and encoder.count_tokens(word) <= MAX_WORD_TOKENS]
     return 2 * len(usual) >= len(words)
 
