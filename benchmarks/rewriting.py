@@ -15,7 +15,7 @@ import torch
 
 from adept.data.corpus import DataConfig, load
 from adept.mechanisms import BY_NAME, LearnedCodebook, Mechanism
-from adept.mechanisms.learned_codebook import learn_codebooks
+from adept.models.codebooks import learn_codebooks
 from adept.models.config import ModelConfig
 from adept.models.saved_model import Autoencoder
 from adept.models.tokenizer import Tokenizer

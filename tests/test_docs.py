@@ -27,7 +27,7 @@ from adept.cli.overrides import configure
 from adept.errors import AdeptError
 from adept.mechanisms import BY_NAME, LearnedCodebook
 from adept.mechanisms.base import MechanismChoice
-from adept.mechanisms.odds import good_enough
+from adept.mechanisms.guarantee import good_enough
 from adept.models.training import quiet_lightning
 
 ROOT = Path(__file__).parent.parent

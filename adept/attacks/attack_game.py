@@ -13,8 +13,7 @@ from torch import Tensor
 
 from adept.attacks.success_bounds import Rate
 from adept.data.corpus import Corpus
-from adept.mechanisms.guarantee import Guarantee, json_number, words
-from adept.mechanisms.odds import good_enough
+from adept.mechanisms.guarantee import Guarantee, good_enough, json_number, words
 from adept.plotting import INK, PALETTE, Figure, drawing, legend
 from adept.rewriting.rewriter import Rewriter
 from adept.studies.limits import best_guess

@@ -34,7 +34,7 @@ from adept.data.corpus import Corpus
 from adept.data.text_arguments import text_list
 from adept.errors import DataError
 from adept.mechanisms import Codebook
-from adept.mechanisms.odds import good_enough
+from adept.mechanisms.guarantee import good_enough
 from adept.models.decoding import likelihood
 from adept.models.lstm_autoencoder import pad
 from adept.rewriting.alphabets import Codewords, Latents

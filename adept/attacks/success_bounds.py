@@ -13,7 +13,7 @@ from torch import Tensor
 from adept.attacks.likelihood import Candidates
 from adept.audit.stats.confidence_bounds import clopper_pearson
 from adept.errors import ConfigurationError
-from adept.mechanisms.odds import check_bound
+from adept.mechanisms.guarantee import check_bound
 
 
 @dataclass(frozen=True)

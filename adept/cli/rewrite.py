@@ -17,8 +17,7 @@ from adept.data.formats import STANDARD_STREAM, Record
 from adept.data.labels import USUAL_LABEL_COLUMN, read_label_set
 from adept.data.reading import read_records
 from adept.errors import ConfigurationError, DataError
-from adept.mechanisms.guarantee import words
-from adept.mechanisms.odds import MAX_STATED_EPSILON, odds_change
+from adept.mechanisms.guarantee import MAX_STATED_EPSILON, odds_change, words
 from adept.release.flow.local import choose_writer, open_release, prepare_file, release_file
 from adept.release.flow.plan import Plan, Stated, Tell, preview
 from adept.release.flow.publication import STATEMENT, Publication

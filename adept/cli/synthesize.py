@@ -17,8 +17,7 @@ from adept.cli.rewrite import (
 from adept.data.labels import read_label_set
 from adept.errors import ConfigurationError
 from adept.mechanisms.central_counts import ADD_OR_REMOVE
-from adept.mechanisms.guarantee import words
-from adept.mechanisms.odds import odds_change
+from adept.mechanisms.guarantee import odds_change, words
 from adept.mechanisms.policy import ROWS_PER_RECORD
 from adept.release.flow.central import TallyNotes, check_label_set, prepare_synthesis, synthesize_file
 from adept.release.ledger.default import find_key

@@ -2,18 +2,13 @@
 
 from adept.mechanisms.base import LocalRandomizer, Mechanism
 from adept.mechanisms.central_counts import Votes
-from adept.mechanisms.codebook import Codebook
-from adept.mechanisms.description import Description
-from adept.mechanisms.dptext import DPText
+from adept.mechanisms.codebook import Codebook, LearnedCodebook
 from adept.mechanisms.gaussian import ClampedGaussian, Gaussian
-from adept.mechanisms.joint_response import JointResponse
-from adept.mechanisms.l2_norm import L2Norm
-from adept.mechanisms.laplace import L1Laplace, OriginalLaplace, SqrtNLaplace
-from adept.mechanisms.learned_codebook import LearnedCodebook
+from adept.mechanisms.laplace import DPText, L1Laplace, L2Norm, OriginalLaplace, ScalarLaplace, SqrtNLaplace
 from adept.mechanisms.privunit import PrivUnit
-from adept.mechanisms.randomized_response import RandomizedResponse, ScalarLaplace
+from adept.mechanisms.randomized_response import JointResponse, RandomizedResponse
 from adept.mechanisms.reference import Identity, Random
-from adept.mechanisms.selection import Selection
+from adept.mechanisms.selection import Description, Selection
 
 BY_NAME: dict[str, type[LocalRandomizer]] = {
     mechanism.name: mechanism

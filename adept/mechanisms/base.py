@@ -13,7 +13,7 @@ that is, the diameter of this set.
 
 from abc import ABC, abstractmethod
 from dataclasses import MISSING, dataclass, field, fields
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import torch
 from torch import Tensor
@@ -21,8 +21,10 @@ from torch import Tensor
 from adept.errors import ConfigurationError
 from adept.mechanisms.clip_to_grid import check_latents, clip_latents, from_grid, to_grid
 from adept.mechanisms.guarantee import TEXT, Guarantee, Part
-from adept.mechanisms.selection import Selection
 from adept.ranges import CLIP_NORMS, check_between, check_positive
+
+if TYPE_CHECKING:
+    from adept.mechanisms.selection import Selection
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -71,7 +73,7 @@ class LocalRandomizer(ABC):
         """Return the public numbers that prove the guarantee, one part for each draw; None if there is no proof."""
         return [part for selection in self.selections(dim) for part in selection.certificate(TEXT)] or None
 
-    def selections(self, dim: int) -> tuple[Selection, ...]:
+    def selections(self, dim: int) -> "tuple[Selection, ...]":
         """Return the draws of a release, each of an index of a public list; empty for noise."""
         return ()
 

@@ -1,4 +1,4 @@
-"""Mechanisms for single values: a public label, a bounded integer, or one of K scored items.
+r"""Private labels: a label alone by randomised response, or a text and its label as one pair.
 
 Randomised response (Warner 1965; Habernal 2025, lecture 5) reports the true label with probability
 P(keep), and otherwise one of the other labels at random. With k labels and P(keep) = e^eps /
@@ -6,32 +6,39 @@ P(keep), and otherwise one of the other labels at random. With k labels and P(ke
 a larger probability, because each of the k - 1 wrong labels has a probability of at least e^-eps
 P(keep), and all probabilities sum to 1.
 
-``ScalarLaplace`` answers the numeric query of the same lecture, "how many classes did you skip?",
-whose answer is a number from 0 to 15.
+*Pairs*: a record has a text and one of L public labels. The public list holds the k L pairs of an
+*outcome* (a codeword, or a sentence's number) and a label. The heavy pairs of a record are its t
+nearest outcomes, each with the record's own label. Claim and proof, also of what each half tells
+alone, are those of ``adept.mechanisms.selection``: the set of heavy pairs has t members, whatever the
+label is. The rules of ``adept.mechanisms.policy`` set k and t.
 
-Checked proof: ``proofs/Symbols.v``, ``randomized_response_is_private``,
-``lecture_theta_is_private``.
+Checked proof: ``proofs/Symbols.v``, ``randomized_response_is_private``, ``lecture_theta_is_private``,
+``joint_response_is_private``, ``text_alone_is_private``, ``label_alone_is_private``.
 """
 
 import math
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import cached_property
+from itertools import product
+from typing import ClassVar
 
 import torch
-from torch import Tensor
 
 from adept.errors import ConfigurationError
-from adept.mechanisms.discrete_laplace import exact_laplace, smallest_scale
+from adept.mechanisms import policy
+from adept.mechanisms.base import LocalRandomizer
+from adept.mechanisms.codebook import LearnedCodebook
 from adept.mechanisms.guarantee import Guarantee, Part, often, words
-from adept.mechanisms.random_draws import fresh_index
-from adept.mechanisms.selection import Selection
-from adept.ranges import BUDGETS, check_between, check_positive
+from adept.mechanisms.selection import Description, Selection
+from adept.ranges import BUDGETS, check_between
 
 THETAS = ("tight", "lecture")
-MAX_RANGE = 2**31
-MAX_WEIGHTS = 2**22  # weights of choices that are in memory at once
+MAX_AUDITED_PAIRS = 2**12  # pairs of the largest distribution that is written down for an audit
+
+Pair = tuple[int, str]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -122,60 +129,119 @@ class RandomizedResponse:
         return estimates, errors
 
 
-@dataclass(frozen=True, kw_only=True)
-class ScalarLaplace:
-    """A pure eps-LDP release of one integer in [lower, upper], computed in exact arithmetic.
+@dataclass(frozen=True, kw_only=True, eq=False)
+class JointResponse:
+    """A pure eps-LDP release of a text and a label as one pair, in exact arithmetic.
 
-    Proof: values are clamped to the public range, so the l1 sensitivity is upper - lower. The discrete Laplace
-    noise has a scale b with (upper - lower) / b <= eps. A released value may lie outside the range, because
-    clamping it would bias the mean.
+    Attributes:
+        mechanism: a learned codebook or a description, whose epsilon is the budget of the *pair* of
+            text and label.
+        labels: the public label set, two or more labels, all different.
     """
 
-    epsilon: float
-    lower: int = 0
-    upper: int = 15
+    mechanism: LearnedCodebook | Description
+    labels: tuple[str, ...]
+    name: ClassVar[str] = "joint_response"
 
     def __post_init__(self) -> None:
-        check_positive(epsilon=self.epsilon)
-        check_integers([self.lower, self.upper])
-        if not 1 <= self.upper - self.lower <= MAX_RANGE or max(abs(self.lower), abs(self.upper)) > MAX_RANGE:
+        object.__setattr__(self, "labels", label_tuple(self.labels))
+
+    @classmethod
+    def of(cls, mechanism: LocalRandomizer, labels: Sequence[str]) -> "JointResponse":
+        """Return the mechanism that releases a label together with a text of ``mechanism``."""
+        if not isinstance(mechanism, LearnedCodebook | Description):
             raise ConfigurationError(
-                f"lower and upper must be within 2^31 of zero and of each other, lower < upper, got {self.lower} and {self.upper}"
+                "mechanism must be learned_codebook or description for labels=joint_response, "
+                f"got {mechanism.name}: its releases are no entries of one public list"
             )
+        return cls(mechanism=mechanism, labels=tuple(labels))
+
+    @cached_property
+    def text(self) -> LearnedCodebook | Description:
+        """A copy of ``mechanism`` with the k and t for releasing text and label as one pair."""
+        own, labels = self.mechanism, len(self.labels)
+        if isinstance(own, Description):
+            return replace(own, size=own.size or policy.best_size_beside_labels(own.epsilon, labels))
+        given = own.count if own.size or own.codewords is not None else None
+        size, top = policy.codewords_beside_labels(own.epsilon, labels, size=given)
+        return replace(own, size=size, top=own.top or top)
 
     @property
-    def scale(self) -> float:
-        """The scale b of the noise."""
-        return smallest_scale(self.upper - self.lower, epsilon=self.epsilon)
+    def epsilon(self) -> float:
+        """The total privacy budget for a text together with its label, in nats."""
+        return self.mechanism.epsilon
 
-    def privatize(self, values: Sequence[int]) -> list[int]:
-        """Clamp each integer and release it, with noise from the operating system's entropy."""
-        check_integers(values)
-        clamped = [min(max(value, self.lower), self.upper) - self.lower for value in values]
-        noisy = exact_laplace(torch.tensor(clamped, dtype=torch.int64), scale=self.scale)
-        return [int(value) + self.lower for value in noisy.tolist()]
+    @property
+    def selection(self) -> Selection:
+        """The draw of a pair's index: the label's place times k, plus the outcome's number."""
+        own = self.text.selection
+        return Selection(epsilon=self.epsilon, size=own.size * len(self.labels), heavy_count=own.heavy_count)
 
-    def simulate(self, values: Sequence[int], generator: torch.Generator | None) -> list[int]:
-        """Simulate a release of each integer with a seeded generator, without privacy."""
-        check_integers(values)
-        clamped = torch.tensor(list(values), dtype=torch.int64).clamp(self.lower, self.upper)
-        first, second = torch.empty(2, len(clamped), dtype=torch.float64).exponential_(generator=generator)
-        noise = (self.scale * first).floor() - (self.scale * second).floor()
-        return [int(value) for value in (clamped + noise.to(torch.int64)).tolist()]
+    @property
+    def keep_probability(self) -> Fraction:
+        """The exact probability that a record's own label is released."""
+        return Fraction(self.selection.label_weight(len(self.labels)), self.selection.total)
 
-    def guarantee(self) -> Guarantee:
-        return Guarantee.pure(
-            epsilon=self.epsilon,
-            exact=True,
-            sensitivity=float(self.upper - self.lower),
-            scale=self.scale,
-            text=f"The released number is {words(self.epsilon)}-LDP (pure) for any two records with values from {self.lower} "
-            f"to {self.upper}; values outside are clamped first.",
+    @property
+    def text_epsilon(self) -> float:
+        """The epsilon, rounded up, of the released text if the label is not published."""
+        return self.selection.entry_epsilon(len(self.labels))
+
+    @property
+    def label_epsilon(self) -> float:
+        """The epsilon, rounded up, of the released label alone."""
+        return self.selection.label_epsilon(len(self.labels))
+
+    def certificate(self) -> list[Part]:
+        """Return the certificate, with one part for the only random draw of a release."""
+        return self.selection.certificate("text and label", labels=len(self.labels))
+
+    def guarantee(self, dim: int | None = None) -> Guarantee:
+        """Return the guarantee of one release; ``dim`` is ignored."""
+        described, top = isinstance(self.text, Description), self.selection.heavy_count
+        if described:
+            symbol, proviso = "description", ""
+            own = "the record's own description" if top == 1 else f"one of the record's own {top:,} descriptions"
+        else:
+            symbol, proviso = "codeword", ", provided that the codebook was not made from private data"
+            own = "its nearest codeword" if top == 1 else f"one of its {top} nearest codewords"
+        return self.selection.guarantee(
+            f"The released {symbol} and the released label are one symbol. As a pair they are "
+            f"{words(self.epsilon)}-LDP (pure) for any two records. In {often(self.selection.heavy_probability)} the pair is the "
+            f"record's own label with {own}. The same holds for every text written from them{proviso}."
         )
 
-    def expected_squared_error(self) -> float:
-        """Return the variance of the noise, 2p / (1 - p)^2 with p = exp(-1 / b)."""
-        return 2 * math.exp(-1 / self.scale) / math.expm1(-1 / self.scale) ** 2
+    @property
+    def alphabet(self) -> list[Pair]:
+        """A sample of the pairs, which an audit uses as records."""
+        last = self.text.count - 1
+        return list(product(sorted({0, last // 2, last}), (self.labels[0], self.labels[-1])))
+
+    def privatize(self, pairs: Sequence[Pair]) -> list[Pair]:
+        """Release records that an audit gives as pairs (number of the outcome, label)."""
+        return list(self._pairs(self.selection.draw([[*self._heavy(pair)] for pair in pairs]).tolist()))
+
+    @property
+    def distribution(self) -> Callable[[Pair], dict[Pair, Fraction]] | None:
+        """A function that maps a pair, used as the record, to the distribution of its release.
+
+        It is None if there are more than MAX_AUDITED_PAIRS pairs.
+        """
+        return self._distribution if self.selection.size <= MAX_AUDITED_PAIRS else None
+
+    def _distribution(self, pair: Pair) -> dict[Pair, Fraction]:
+        found = self.selection.distribution(self._heavy(pair))
+        return dict(zip(self._pairs(found), found.values(), strict=True))
+
+    def _heavy(self, pair: Pair) -> set[int]:
+        number, label = pair
+        first = label_places(self.labels, [label])[0] * self.text.count
+        return {first + outcome for outcome in self.text.heavy_symbols(number)}
+
+    def _pairs(self, indices: Iterable[int]) -> Iterator[Pair]:
+        for index in indices:
+            label, outcome = divmod(index, self.text.count)
+            yield outcome, self.labels[label]
 
 
 def label_tuple(labels: object) -> tuple[str, ...]:
@@ -198,28 +264,3 @@ def label_places(known: Sequence[str], labels: Sequence[str]) -> list[int]:
             f"labels must hold every label that occurs, got an unknown one in record {unknown}: add it to the public set"
         )
     return [places[label] for label in labels]
-
-
-def check_integers(values: Sequence[int]) -> None:
-    for row, value in enumerate(values, start=1):
-        if isinstance(value, bool) or not isinstance(value, int):
-            raise ConfigurationError(f"values must be integers, got {type(value).__name__} in record {row}")
-
-
-def exponential_choice(scores: Tensor, *, epsilon: float) -> Tensor:
-    """Choose one of K public items for each record by the exponential mechanism in floating point.
-
-    A score u(x, y) in [0, 1] says how well the item y fits the record x; P(y | x) is proportional to
-    exp(eps u(x, y) / 2). ``scores`` (B, K) are clamped to [0, 1], and NaN becomes 0.
-
-    Claim: the choice is eps-LDP for any two records. Proof: another record changes exp(eps u / 2), and the sum
-    by which it is divided, by factors of at most exp(eps / 2) each (McSherry and Talwar 2007). Sampling at
-    temperature T = 2 (b2 - b1) / eps from a language model with logits clipped to [b1, b2] is such a choice,
-    with u = (logit - b1) / (b2 - b1) (Utpala, Hooker and Chen 2023, Theorem 1).
-    """
-    rows = max(1, MAX_WEIGHTS // max(1, scores.shape[1]))
-    chosen = [torch.empty(0, dtype=torch.int64)]
-    for part in torch.split(scores.detach(), rows):
-        bounded = part.to("cpu", torch.float64).nan_to_num(0.0).clamp(0.0, 1.0)
-        chosen.append(fresh_index(torch.exp(epsilon / 2 * (bounded - 1.0))))  # 1 at most: nothing overflows
-    return torch.cat(chosen)

@@ -39,20 +39,23 @@ Checked proof: ``proofs/Symbols.v``, ``descriptions_are_private``, ``same_label_
 """
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any
+from typing import Any, ClassVar
 
 import torch
 from torch import Tensor
 
-from adept.errors import ConfigurationError
-from adept.mechanisms.guarantee import ANY_TWO_RECORDS, Guarantee, Part, symbols_part, words
-from adept.mechanisms.random_draws import exact_odds, exact_ranks
-from adept.ranges import check_integer, check_positive
+from adept.errors import ConfigurationError, printable
+from adept.mechanisms import policy
+from adept.mechanisms.base import LocalRandomizer
+from adept.mechanisms.guarantee import ANY_TWO_RECORDS, TEXT, TEXT_BY_LABEL, Guarantee, Part, often, symbols_part, words
+from adept.mechanisms.random_draws import exact_odds, exact_ranks, fresh_index
+from adept.ranges import BUDGETS, check_between, check_integer, check_positive
 
 MAX_SIZE = 2**62  # indices are int64
+MAX_WEIGHTS = 2**22  # weights of choices that are in memory at once
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -196,3 +199,104 @@ def _refusal(record: int, selection: Selection) -> ConfigurationError:
     return ConfigurationError(
         f"heavy must hold {what} from 0 to {selection.size - 1} for each record, got other values in record {record}"
     )
+
+
+@dataclass(frozen=True, kw_only=True)
+class Description(LocalRandomizer):
+    """A pure eps-LDP release of the number of a public sentence near to the record, in exact arithmetic.
+
+    A model lists public sentences. The *descriptions* of a record are the numbers of its t nearest sentences.
+    Claim and proof are the module's. If the output copies labels, the list may be the *cell* of the record's
+    label: K public sentences that depend on the label, the budget and public text alone
+    (``adept.models.names``). Then the claim holds for any two records with the same label. The first sentences
+    of the list are in every cell, so that a misleading name of a label cannot decide alone what is released.
+    The rules of ``adept.mechanisms.policy`` set K and t.
+
+    Attributes:
+        epsilon: the budget in nats, from 1e-3 to 600.
+        size: the number K of sentences, at least 2; by default, it follows from the budget.
+        top: the number t of descriptions that each record has, from 1 to K - 1; by default 1.
+        by_label: if True, the sentences are those of the cell of the record's label, and the output
+            copies this label.
+    """
+
+    size: int | None = None
+    top: int | None = None
+    by_label: bool = False
+    name: ClassVar[str] = "description"
+    clip: ClassVar[str] = "sphere"  # of the latents of the model beside the list of sentences
+    serves: ClassVar[frozenset[str]] = frozenset({"l1", "l2", "sphere"})  # a list comes with any model
+    randomises: ClassVar[str] = "description"
+
+    def __post_init__(self) -> None:
+        check_between(*BUDGETS, epsilon=self.epsilon)
+        if self.by_label not in (False, True):
+            raise ConfigurationError(f"by_label must be true or false, got {printable(self.by_label)}")
+        if self.size is not None:
+            check_integer(2, MAX_SIZE, size=self.size)
+        if self.top is not None:
+            check_integer(1, self.count - 1, top=self.top)
+
+    @property
+    def count(self) -> int:
+        """The number K of sentences."""
+        return self.size or (policy.cell_size if self.by_label else policy.best_size)(self.epsilon)
+
+    @property
+    def selection(self) -> Selection:
+        """The draw of a sentence's number."""
+        return Selection(epsilon=self.epsilon, size=self.count, heavy_count=self.top or 1)
+
+    @property
+    def odds(self) -> tuple[int, int]:
+        """The integer weights (A, B) of a record's own description and of any other description."""
+        return self.selection.odds
+
+    @property
+    def heavy(self) -> int:
+        """The number t of descriptions that each record has, as an audit reads it."""
+        return self.selection.heavy_count
+
+    def certificate(self, dim: int | None = None) -> list[Part]:
+        return self.selection.certificate(TEXT_BY_LABEL if self.by_label else TEXT)
+
+    def selections(self, dim: int | None = None) -> tuple[Selection, ...]:
+        return (self.selection,)
+
+    def privatize(self, descriptions: Sequence[int | Sequence[int]]) -> list[int]:
+        """Release one number for each record, given its description or its t descriptions."""
+        numbers: list[int] = self.selection.draw(descriptions).tolist()
+        return numbers
+
+    def heavy_symbols(self, number: int) -> set[int]:
+        """Return ``number`` and the t - 1 numbers after it (0 follows K - 1), for an audit's record."""
+        return {(number + place) % self.count for place in range(self.heavy)}
+
+    def guarantee(self, dim: int | None = None) -> Guarantee:
+        """Return the guarantee of one release; ``dim`` is ignored."""
+        own = "the record's own" if self.heavy == 1 else f"one of the record's own {self.heavy:,}"
+        neighbours = f"{ANY_TWO_RECORDS}{' with the same label' * self.by_label}"
+        return self.selection.guarantee(
+            f"The released description is {words(self.epsilon)}-LDP (pure) for {neighbours}. It is a number below "
+            f"{self.count:,}: in {often(self.selection.heavy_probability)} {own}, and otherwise one of the others.",
+            neighbours=neighbours,
+        )
+
+
+def exponential_choice(scores: Tensor, *, epsilon: float) -> Tensor:
+    """Choose one of K public items for each record by the exponential mechanism in floating point.
+
+    A score u(x, y) in [0, 1] says how well the item y fits the record x; P(y | x) is proportional to
+    exp(eps u(x, y) / 2). ``scores`` (B, K) are clamped to [0, 1], and NaN becomes 0.
+
+    Claim: the choice is eps-LDP for any two records. Proof: another record changes exp(eps u / 2), and the sum
+    by which it is divided, by factors of at most exp(eps / 2) each (McSherry and Talwar 2007). Sampling at
+    temperature T = 2 (b2 - b1) / eps from a language model with logits clipped to [b1, b2] is such a choice,
+    with u = (logit - b1) / (b2 - b1) (Utpala, Hooker and Chen 2023, Theorem 1).
+    """
+    rows = max(1, MAX_WEIGHTS // max(1, scores.shape[1]))
+    chosen = [torch.empty(0, dtype=torch.int64)]
+    for part in torch.split(scores.detach(), rows):
+        bounded = part.to("cpu", torch.float64).nan_to_num(0.0).clamp(0.0, 1.0)
+        chosen.append(fresh_index(torch.exp(epsilon / 2 * (bounded - 1.0))))  # 1 at most: nothing overflows
+    return torch.cat(chosen)

@@ -12,8 +12,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from adept.data.corpus import Corpus
-from adept.mechanisms.codebook import SIZES
-from adept.mechanisms.learned_codebook import unit_codewords
+from adept.mechanisms.codebook import SIZES, unit_codewords
 from adept.mechanisms.policy import CODEWORD_POWERS, MEANING, TEXT_CODEWORDS
 from adept.models.config import TrainSpec
 from adept.models.lstm_autoencoder import pad

@@ -28,7 +28,7 @@ from adept.mechanisms.curves import (
     expected_names,
     rows_needed,
 )
-from adept.mechanisms.odds import CANDIDATES, risk
+from adept.mechanisms.guarantee import CANDIDATES, risk
 from adept.mechanisms.policy import WORTH_MARGIN
 from adept.models.names import spell_out
 from adept.models.saved_model import Autoencoder

@@ -13,7 +13,8 @@ import torch
 
 from adept.data.text_arguments import text_list
 from adept.mechanisms.guarantee import Guarantee, share, words
-from adept.mechanisms.randomized_response import RandomizedResponse, exponential_choice
+from adept.mechanisms.randomized_response import RandomizedResponse
+from adept.mechanisms.selection import exponential_choice
 from adept.models.decoding import writable
 from adept.models.lstm_autoencoder import pad
 from adept.models.saved_model import Autoencoder

@@ -22,8 +22,7 @@ from adept.data.corpus import Corpus
 from adept.data.formats import Record
 from adept.data.text_arguments import text_list
 from adept.mechanisms import Description, policy
-from adept.mechanisms.guarantee import Guarantee, words
-from adept.mechanisms.odds import CANDIDATES
+from adept.mechanisms.guarantee import CANDIDATES, Guarantee, words
 from adept.models.codebooks import encode_public
 from adept.models.reconstruction import mean_word_f1
 from adept.models.tokenizer import UNKNOWN, Tokenizer

@@ -18,7 +18,7 @@ from itertools import accumulate
 from typing import Any
 
 from adept.errors import ConfigurationError
-from adept.mechanisms.odds import check_bound
+from adept.mechanisms.guarantee import check_bound
 from adept.plotting import Figure, Table, colours, columns, drawing, group_rows, log_axis
 
 EPSILONS = (1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0, 128.0)

@@ -28,7 +28,7 @@ from torch import Tensor
 from adept.attacks.likelihood import Candidates, read_candidates
 from adept.errors import ConfigurationError, ModelError
 from adept.mechanisms import OriginalLaplace
-from adept.mechanisms.odds import good_enough
+from adept.mechanisms.guarantee import good_enough
 from adept.models.saved_model import Autoencoder
 from adept.models.tokenizer import join_words
 from adept.rewriting.rewriter import Rewriter

@@ -13,8 +13,7 @@ from torch import Tensor
 
 from adept.errors import ConfigurationError
 from adept.mechanisms import BY_NAME
-from adept.mechanisms.guarantee import Guarantee, json_number, words
-from adept.mechanisms.odds import risk
+from adept.mechanisms.guarantee import Guarantee, json_number, risk, words
 from adept.models.saved_model import Autoencoder
 from adept.models.tokenizer import Tokenizer
 from adept.rewriting.expectation import QUESTION, SHARE_HEADINGS, preview_budgets

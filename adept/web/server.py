@@ -41,7 +41,7 @@ from adept.web.sentences import DEFAULT, MAX_SENTENCE_CHARACTERS, OURS, STOPS, R
 from adept.web.uploads import MAX_UPLOAD_BYTES, Choices, Dropped, Files
 
 PROOFS = {
-    "ours": ("adept.mechanisms.learned_codebook", "adept.mechanisms.description"),
+    "ours": ("adept.mechanisms.selection",),
     "original": ("adept.mechanisms.laplace",),
     "reader": ("adept.web.reader", "adept.attacks.success_bounds"),
     "shuffled": ("adept.mechanisms.shuffling",),

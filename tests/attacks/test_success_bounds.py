@@ -8,7 +8,7 @@ import pytest
 
 from adept.attacks.success_bounds import Rate, membership_auc, membership_power
 from adept.errors import ConfigurationError
-from adept.mechanisms.odds import good_enough
+from adept.mechanisms.guarantee import good_enough
 from adept.studies.limits import best_guess
 
 

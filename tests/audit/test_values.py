@@ -16,7 +16,7 @@ from adept.audit.distinguisher.input_pairs import InputPair, PairSample
 from adept.audit.distinguisher.statistics import outcome_statistics
 from adept.errors import ConfigurationError
 from adept.mechanisms import Codebook, RandomizedResponse
-from adept.mechanisms.description import Description
+from adept.mechanisms.selection import Description
 
 CONFIDENCE = 1 - 1e-9
 

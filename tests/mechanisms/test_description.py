@@ -6,7 +6,7 @@ from fractions import Fraction
 import pytest
 
 from adept.errors import ConfigurationError
-from adept.mechanisms.description import Description
+from adept.mechanisms.selection import Description
 
 
 @pytest.mark.parametrize("fields", [{"epsilon": 0.0}, {"epsilon": math.inf}, {"epsilon": 1.0, "size": 1}])

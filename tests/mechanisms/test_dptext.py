@@ -11,7 +11,7 @@ from scipy import stats
 
 from adept.errors import ConfigurationError
 from adept.mechanisms import DPText
-from adept.mechanisms.dptext import inverse_on_wrong_interval
+from adept.mechanisms.laplace import inverse_on_wrong_interval
 
 P_LIMIT = 1e-10
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from adept.mechanisms.odds import ALL_CASES, cases, good_enough
+from adept.mechanisms.guarantee import ALL_CASES, cases, good_enough
 
 
 @pytest.mark.parametrize(

@@ -17,7 +17,7 @@ from scipy import stats
 
 from adept.errors import ConfigurationError
 from adept.mechanisms import RandomizedResponse, ScalarLaplace, random_bits
-from adept.mechanisms.randomized_response import exponential_choice
+from adept.mechanisms.selection import exponential_choice
 
 P_LIMIT = 1e-10
 ROWS = 20_000  # of choices

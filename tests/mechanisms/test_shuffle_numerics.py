@@ -8,13 +8,13 @@ import mpmath
 import numpy as np
 import pytest
 
-from adept.mechanisms import shuffle_numerics
+from adept.mechanisms import shuffling
 
 
 def bound(chances: list[float], values: list[float], copies: int) -> float:
     """The package's number; the chance of zero is what is left, without the sum's rounding."""
     zero = float(1 - sum(map(Fraction, chances)))
-    return shuffle_numerics.mean_positive_part(np.array(chances), np.array(values), zero=zero, copies=copies)
+    return shuffling.mean_positive_part(np.array(chances), np.array(values), zero=zero, copies=copies)
 
 
 def exactly(chances: list[float], values: list[float], copies: int) -> float:
@@ -62,7 +62,7 @@ def test_small_complex_numbers_keep_their_logarithm_and_their_difference() -> No
     for z in (-1e-17 + 1e-9j, 1e-20 - 1e-10j, -0.3 + 1e-3j, -1.5 + 0.2j, 5j, -1 + 1e-9j, -0.02 + 0.2j, 1e-30 + 0j):
         with mpmath.workdps(60):
             exact = complex(mpmath.log(1 + mpmath.mpc(z)))
-        found = complex(shuffle_numerics._log1p(np.array([z]))[0])
+        found = complex(shuffling._log1p(np.array([z]))[0])
         assert found.real == pytest.approx(exact.real, rel=1e-6, abs=1e-16 * min(1, abs(z)))
         assert found.imag == pytest.approx(exact.imag, rel=1e-12)
     for first, second in (
@@ -74,7 +74,7 @@ def test_small_complex_numbers_keep_their_logarithm_and_their_difference() -> No
         with mpmath.workdps(60):
             z, w = mpmath.mpc(first), mpmath.mpc(second)
             exact = complex(mpmath.exp(z) * mpmath.expm1(w))
-        found = complex(shuffle_numerics._difference(np.array([first]), np.array([second]))[0])
+        found = complex(shuffling._difference(np.array([first]), np.array([second]))[0])
         assert abs(found - exact) <= 1e-12 * abs(exact)
 
 

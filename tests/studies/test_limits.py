@@ -10,7 +10,7 @@ import pytest
 from scipy.optimize import linprog, minimize_scalar
 
 from adept.errors import ConfigurationError
-from adept.mechanisms.odds import good_enough
+from adept.mechanisms.guarantee import good_enough
 from adept.mechanisms.privunit import optimal_cap
 from adept.studies import limits
 from adept.studies.mechanisms_on_latents import cap_information

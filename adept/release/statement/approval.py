@@ -10,8 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from adept.mechanisms.guarantee import words
-from adept.mechanisms.odds import CANDIDATES, judge, odds_change, risk
+from adept.mechanisms.guarantee import CANDIDATES, judge, odds_change, risk, words
 from adept.release.statement.provenance import plain_name
 from adept.release.statement.wording import FINE_PRINT, SHUFFLING_CONDITIONS
 

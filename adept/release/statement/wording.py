@@ -10,8 +10,7 @@ import math
 from typing import TYPE_CHECKING, Any
 
 from adept.data.reading import READING_EXCEPTIONS
-from adept.mechanisms.guarantee import total, words
-from adept.mechanisms.odds import odds_change
+from adept.mechanisms.guarantee import odds_change, total, words
 from adept.release.statement.provenance import plain_name
 from adept.release.statement.shuffled import Shuffled
 

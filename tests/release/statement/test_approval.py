@@ -16,7 +16,7 @@ from tiny import Run
 from adept.data.reading import READING_EXCEPTIONS
 from adept.mechanisms import Gaussian, L1Laplace, OriginalLaplace
 from adept.mechanisms.central_counts import ADD_OR_REMOVE, REPLACE, Votes
-from adept.mechanisms.odds import judge
+from adept.mechanisms.guarantee import judge
 from adept.release.ledger.claims import Ledger
 from adept.release.ledger.file import Spending
 from adept.release.statement.approval import StatedTotal, approval_page

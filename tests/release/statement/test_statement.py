@@ -14,8 +14,7 @@ from made_statements import statement
 import adept
 from adept.errors import ConfigurationError
 from adept.mechanisms import Codebook, Gaussian, L1Laplace, LearnedCodebook, RandomizedResponse
-from adept.mechanisms.guarantee import json_number, share, total, words
-from adept.mechanisms.odds import MAX_STATED_EPSILON, odds_change
+from adept.mechanisms.guarantee import MAX_STATED_EPSILON, json_number, odds_change, share, total, words
 from adept.models.config import TrainingData
 from adept.release.statement import provenance
 from adept.release.statement.wording import card, facts_not_hidden
