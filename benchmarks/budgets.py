@@ -26,7 +26,7 @@ from adept import Rewriter
 from adept.data.corpus import Corpus
 from adept.evaluation.classifiers import predict
 from adept.mechanisms import JointResponse, RandomizedResponse
-from adept.models.reconstruction import mean_word_f1
+from adept.models.saved_model import mean_word_f1
 from adept.models.sentences.meanings import WordWeights
 from adept.rewriting.loading import best_exact, load_model
 

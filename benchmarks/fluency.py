@@ -21,7 +21,7 @@ from adept import Rewriter
 from adept.data.corpus import read_public_texts, thin_texts
 from adept.evaluation.metrics import NgramModel
 from adept.mechanisms import Description, LearnedCodebook
-from adept.models.reconstruction import mean_word_f1
+from adept.models.saved_model import mean_word_f1
 from adept.models.sentences.sentence_list import words_of
 
 EPSILONS = (4, 8, 12, 16, 24, 32, 40)

@@ -27,8 +27,7 @@ from adept.mechanisms.base import MechanismChoice
 from adept.models import adapt as examples
 from adept.models.codebooks import encode_public
 from adept.models.names import sentences_about
-from adept.models.reconstruction import mean_word_f1
-from adept.models.saved_model import Autoencoder
+from adept.models.saved_model import Autoencoder, mean_word_f1
 from adept.models.sentences.meanings import words_of
 from adept.models.tokenizer import Tokenizer, join_words
 from adept.rewriting.loading import best_exact, load_model, packaged_directory

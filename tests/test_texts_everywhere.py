@@ -35,7 +35,6 @@ MODULES = [
     "models.sentence_encoder",
     "models.sentences.meanings",
     "models.sentences.sentence_list",
-    "models.word_vectors",
     "models.tokenizer",
 ]
 NAMES = {"texts", "X", "frame"}
@@ -131,7 +130,7 @@ WITHOUT = {
     "models.sentences.meanings.tabulate": "reads texts as words",
     "models.sentences.sentence_list.SentenceList.of": "learns from a Corpus",
     "models.sentences.sentence_list.SentenceList.of_broad_text": "learns from a Corpus",
-    "models.word_vectors.learn_word_vectors": "learns from a Corpus",
+    "rewriting.alternatives.learn_word_vectors": "learns from a Corpus",
     "models.tokenizer.Tokenizer.train": "learns from a Corpus",
     "models.tokenizer.Tokenizer.with_words": "learns from a Corpus",
     "release.rewrite_frame.Table.__init__": "made by table_of",

@@ -23,8 +23,7 @@ from adept.data.corpus import Corpus, load
 from adept.data.writing import new_directory
 from adept.errors import ConfigurationError, DataError, Interrupted
 from adept.models.config import CHECKPOINTS, LAST, METRICS, MODEL, TOPICS, FitResult, Parts, TrainingData, TrainSpec
-from adept.models.model_card import model_card
-from adept.models.reconstruction import Reconstruction, reconstruction
+from adept.models.saved_model import Reconstruction, model_card, reconstruction
 
 OVERRIDES, RESULT, CURVE = "overrides.json", "result.json", "curve.svg"
 RESOLVED = "config.yaml"

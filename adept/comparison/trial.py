@@ -17,7 +17,7 @@ from adept.models.config import TrainingData, TrainSpec
 from adept.models.saved_model import Autoencoder
 from adept.models.sentences.sentence_list import SentenceList
 from adept.models.tokenizer import Tokenizer
-from adept.models.word_vectors import WordVectors, learn_word_vectors
+from adept.rewriting.alternatives import WordVectors, learn_word_vectors
 from adept.rewriting.loading import load_model
 from adept.rewriting.rewriter import Rewriter
 

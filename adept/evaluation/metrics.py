@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from adept.data.corpus import Corpus
 from adept.data.text_arguments import text_list
-from adept.models.reconstruction import mean_word_f1
+from adept.models.saved_model import mean_word_f1
 
 Labels = NDArray[np.int64]
 Hits = NDArray[np.bool_]  # (N,): True for each record whose label a classifier predicts

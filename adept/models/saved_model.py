@@ -1,25 +1,31 @@
-"""The model in a model directory: the autoencoder with labels, topics, codebooks and public sentences."""
+"""A model directory: the autoencoder with labels, topics, codebooks and public sentences, its files and its card.
+
+The card is the README of the directory: sizes, origin, measurements and guarantees. The description, ``config.json``,
+may be damaged or hostile; it is checked before anything is built from it.
+"""
 
 import json
-from collections.abc import Sequence
-from dataclasses import asdict
+import re
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, fields
 from pathlib import Path
+from statistics import fmean
 from typing import TYPE_CHECKING, Any
 
 import torch
 from safetensors.torch import save_file
 from torch import Tensor
 
-from adept.errors import ConfigurationError, ModelError
+from adept.errors import ConfigurationError, ModelError, printable
 from adept.mechanisms.clip_to_grid import NORM_ORDER
 from adept.mechanisms.policy import Lists
-from adept.models.config import TOPICS, ModelConfig, TrainingData
+from adept.models.config import MAX_VOCABULARY, TOPICS, ModelConfig, TrainingData
 from adept.models.lstm_autoencoder import Adept, pad
-from adept.models.model_description import build_model
-from adept.models.tokenizer import UNKNOWN, Tokenizer, join_words
+from adept.models.tokenizer import FIRST_LABEL, MAX_LABELS, UNKNOWN, Tokenizer, join_words
 from adept.models.topics import TopicEncoder
 from adept.models.untrusted_files import Shape, corrupt, read_json, read_tensors
-from adept.ranges import MAX_NUMBER, is_moderate
+from adept.ranges import MAX_NUMBER, check_integer, is_moderate
 from adept.torch_defaults import usual_torch
 
 if TYPE_CHECKING:
@@ -28,6 +34,27 @@ if TYPE_CHECKING:
 CONFIG, WEIGHTS, CODEBOOKS = "config.json", "model.safetensors", "codebooks.safetensors"
 LSTM_FORMAT, TOPICS_FORMAT = 2, 1  # formats of config.json; format 1 of an LSTM had other names of weights
 HIDDEN_LABELS = 0.3  # share of labels that training hides, to serve unlabelled text too
+MAX_CODEBOOKS, MAX_CODEWORDS = 20, 1 << 16
+MAX_HELD_OUT = 200  # texts that the model keeps for estimates
+MAX_MEASURED_TEXTS, MIN_SHARE = 200, 0.25  # of a reconstruction
+LICENSES = {"air_travel": "mit"}  # license of the bundled text; other text has its own
+ENGLISH_DATA = ("air_travel", "atis", "snips")
+READERS = {"lstm": "LSTM encoder", "topics": "Encoder of topics, linear in the words"}
+WRITERS = {"lstm": "LSTM decoder", "nearest": "decoder that answers with public texts"}
+TAGS = ["differential-privacy", "local-differential-privacy", "text-rewriting"]
+LISTED_CONTENT = {  # by the model's publicity
+    True: "It was declared public:\n  `codec.json` and `codec.safetensors` hold its sentences as they are.",
+    False: "No file holds a sentence of it.",
+}
+USAGE = """\
+## Use
+
+`adept rewrite model_dir=DIR input=FILE output=FILE epsilon=8`, or in Python `Rewriter.from_pretrained(DIR, mechanism=...)`.
+
+Files: `config.json` (sizes, clip, training data), `model.safetensors` (weights), `codebooks.safetensors` (codewords, if there
+are any), `tokenizer.json` (vocabulary), `synonyms.json` (for each unknown word the known word that is read instead),
+`codec.json` and `codec.safetensors` (public sentences). None of them is code.
+"""
 
 
 class Autoencoder(Adept):
@@ -144,8 +171,7 @@ class Autoencoder(Adept):
         """Load a model; raise ModelError if files are missing, damaged or do not fit together."""
         directory = Path(directory)
         _, description = read_json(directory / CONFIG)
-        expected = _format_of(description.get("model"))
-        model = build_model(cls, description, directory / CONFIG, expected=expected)
+        model = _build_model(description, directory / CONFIG)
 
         def read(name: str, shapes: dict[str, Shape]) -> dict[str, Tensor]:
             expected = {name: (model.config.precision, shape) for name, shape in shapes.items()}
@@ -184,3 +210,142 @@ def write_tensors(path: Path, tensors: dict[str, Tensor], *, precision: str = "f
             "save the model with model.precision=float32, or train it again"
         )
     save_file(held, path)
+
+
+def model_card(model: Autoencoder, *, metrics: Mapping[str, float] | None = None, adapted_from: str = "") -> str:
+    """Return a model's card, and then ``adapted_from``, the card of the model it was made from."""
+    data, config = model.training_data, model.config
+    origin = "declared public" if data.public else "PRIVATE: do not share this directory"
+    measured = "\n".join(f"- {name}: {value:.4g}" for name, value in (metrics or {}).items()) or "- none"
+    mechanisms = "`mechanism=l1`" if model.clip == "l1" else "every mechanism for the l2 ball or the sphere"
+    return f"""\
+---
+{_metadata(model)}
+---
+# An `adept` autoencoder
+
+{READERS[config.encoder]} and {WRITERS[config.decoder]}, with a latent of {config.latent_dim} dimensions, clipped in {model.clip} to
+{config.clip_norm}, for {mechanisms}. It reads and writes at most {config.max_length} tokens; its vocabulary has
+{model.vocabulary_size}.
+
+## Where it comes from
+
+Trained on {data.records} records of `{data.name}` ({origin}).
+
+## Measured on validation text
+
+{measured}
+
+## What is guaranteed, and what is not
+
+- A rewrite made with this model and a mechanism of `adept` is locally differentially private *for the record that is rewritten*;
+  whoever rewrites chooses the budget, and every output states it.
+- The weights and the vocabulary were fitted to the training text: no local guarantee covers that text, and a rewrite can contain
+  its sentences.
+- A rewrite of a latent uses the words of the training text, whatever the record says. A rewrite of a description
+  (`mechanism=description`) is a public sentence, and equals its record if the record is one of them.
+- Codebooks and sentences come from the training text too. {LISTED_CONTENT[data.public]}
+- A release does not hide who takes part, how many records there are, or their order.
+
+{USAGE}{_source(adapted_from)}"""
+
+
+def _source(card: str) -> str:
+    text = re.sub(r"\A---\n.*?\n---\n", "", card, flags=re.DOTALL)
+    deeper = re.sub("^#", "##", text, flags=re.MULTILINE).strip()
+    return f"\n## The model that it was adapted from\n\n{deeper}\n" if text else ""
+
+
+def _metadata(model: Autoencoder) -> str:
+    """Return the card's metadata in YAML; values are written as JSON, so none can break a line."""
+    name = model.training_data.name
+    terms = LICENSES.get(name, "other")
+    fields: dict[str, object] = {"library_name": "adept", "tags": TAGS, "license": terms, "datasets": [name]}
+    if terms == "other":
+        fields["license_name"] = "as-the-training-text"
+    if name in ENGLISH_DATA:
+        fields["language"] = ["en"]
+    return "\n".join(f"{field}: {json.dumps(value)}" for field, value in fields.items())
+
+
+MAX_CODEBOOKS, MAX_CODEWORDS = 20, 1 << 16
+
+
+def _build_model(description: dict[str, Any], path: Path) -> Autoencoder:
+    """Build a model on the "meta" device, to check its sizes before allocating memory."""
+    expected = _format_of(description.get("model"))
+    try:
+        if description["format_version"] != expected:
+            raise ModelError(
+                f"{path} has format {printable(description['format_version'])}, "
+                f"this version of adept reads format {expected} of this encoder: train again"
+            )
+        if not isinstance(description["codec"], bool):
+            raise corrupt(path, "codec must be true or false")
+        texts = description.get("held_out", [])
+        if not (_are_texts(texts) and len(texts) <= MAX_HELD_OUT):
+            raise corrupt(path, f"held_out must be at most {MAX_HELD_OUT} texts")
+        examples = description.get("label_examples", {})
+        if not (isinstance(examples, dict) and all(map(_are_texts, examples.values()))):
+            raise corrupt(path, "label_examples must hold lists of texts by label")
+        check_integer(0, MAX_CODEBOOKS, codebooks=len(description["codebooks"]))
+        for size in description["codebooks"]:
+            check_integer(2, MAX_CODEWORDS, codebooks=size)
+        if unknown := set(description["model"]) - {field.name for field in fields(ModelConfig)}:
+            raise corrupt(path, f"unknown sizes {sorted(unknown)}")
+        check_integer(FIRST_LABEL, MAX_VOCABULARY + MAX_LABELS, vocabulary_size=description["vocabulary_size"])
+        check_integer(0, min(MAX_LABELS, description["vocabulary_size"] - FIRST_LABEL), labels=description["labels"])
+        with torch.device("meta"):
+            return Autoencoder(
+                ModelConfig(**description["model"]),
+                vocabulary_size=description["vocabulary_size"],
+                clip=description["clip"],
+                training_data=TrainingData(**description["training_data"]),
+                labels=description["labels"],
+            )
+    except ConfigurationError as error:
+        raise corrupt(path, str(error)) from None
+    except (ValueError, KeyError, TypeError) as error:
+        raise corrupt(path, f"no {error.args[0]}" if isinstance(error, KeyError) else type(error).__name__) from None
+
+
+def _are_texts(given: Any) -> bool:
+    return isinstance(given, list) and all(isinstance(text, str) for text in given)
+
+
+@dataclass(frozen=True)
+class Reconstruction:
+    """Mean word F1 of records with their own noiseless rewrites, and with those of others."""
+
+    own: float
+    other: float
+
+    @property
+    def share(self) -> float:
+        """``own`` on a scale from 0, if it is at most ``other``, to 1, if it is 1."""
+        return max(0.0, (self.own - self.other) / (1 - self.other)) if self.other < 1 else 1.0
+
+    @property
+    def warning(self) -> str | None:
+        if self.share >= MIN_SHARE:
+            return None
+        return (
+            f"this model writes back {self.own:.2f} of the words of held-out text without any noise ({self.other:.2f} are in "
+            "another record's text too), and a larger epsilon cannot change that: train on more public text of the same kind"
+        )
+
+
+def reconstruction(model: Autoencoder, tokenizer: Tokenizer, texts: Sequence[str]) -> Reconstruction | None:
+    """Compare up to 200 texts with their noiseless rewrites; return None for a single text."""
+    chosen = texts[:: max(1, len(texts) // MAX_MEASURED_TEXTS)][:MAX_MEASURED_TEXTS]
+    if len(chosen) < 2:
+        return None
+    written = model.reconstruct(chosen, tokenizer)
+    return Reconstruction(mean_word_f1(chosen, written), mean_word_f1(chosen, [*written[1:], written[0]]))
+
+
+def mean_word_f1(records: Sequence[str], rewrites: Sequence[str]) -> float:
+    """Return the mean word F1 of records with their rewrites; a pair without words counts as 1."""
+    bags = [[Counter(text.lower().split()) for text in pair] for pair in zip(records, rewrites, strict=True)]
+    sizes = [record.total() + rewrite.total() for record, rewrite in bags]
+    return fmean(2 * (a & b).total() / words if words else 1.0 for (a, b), words in zip(bags, sizes, strict=True))

@@ -39,8 +39,12 @@ MAX_DIMENSIONS = 256
 PIECE_LETTERS, MAX_PARTS = 1 << 14, 4  # letters of a text that are read at once; most letters and marks of a letter
 BATCH_TEXTS = 1 << 11  # texts whose tokens are in memory together
 SUM_BITS = 20  # of numbers whose squares are added
+MIN_COSINE = 0.5  # least cosine at which a word is read as another word
+MIN_ENGLISH_SHARE = 0.5  # share of a vocabulary that the encoder must know, or it is another language
+BATCH_WORDS = 1024
 
 Codes = NDArray[np.int8]
+Floats = NDArray[np.float64]
 
 
 class SentenceEncoder:
@@ -137,3 +141,28 @@ def at_length(sums: NDArray[np.int64] | NDArray[np.float32]) -> Codes:
     small = (sums.astype(np.int64) >> halvings if halvings.any() else sums).astype(np.float64)
     norms = np.sqrt(np.einsum("nd,nd->n", small, small))[:, None]
     return np.asarray(np.rint(small * LENGTH / np.maximum(norms, 1)).astype(np.int8))
+
+
+def english_vectors(words: Sequence[str]) -> Floats:
+    """Return unit vectors (V, d) of a vocabulary; all are zero if most words are not English."""
+    encoder = SentenceEncoder.load()
+    sums = encoder.sums(words).astype(np.float64)
+    known = sum(map(encoder.knows, words)) >= MIN_ENGLISH_SHARE * len(words)
+    return np.asarray(known * sums / np.maximum(np.linalg.norm(sums, axis=1, keepdims=True), 1.0))
+
+
+def synonyms_of(words: Sequence[str]) -> dict[str, str]:
+    """Map English words that a vocabulary lacks to its nearest word, if their cosine is at least MIN_COSINE.
+
+    Only words count that the sentence encoder knows as a whole: parts of a word say little of its meaning.
+    """
+    encoder, taken = SentenceEncoder.load(), {word.lower() for word in words}
+    vectors, whole = english_vectors(words), np.array([encoder.knows(word) for word in words], dtype=np.float64)
+    asked = [word for word in encoder.words if word not in taken] if vectors.any() else []
+    found: dict[str, str] = {}
+    for start in range(0, len(asked), BATCH_WORDS):
+        part = asked[start : start + BATCH_WORDS]
+        like = english_vectors(part) @ (vectors * whole[:, None]).T
+        near = like.max(axis=1) >= MIN_COSINE
+        found |= {part[row]: words[like[row].argmax()] for row in np.flatnonzero(near).tolist()}
+    return found

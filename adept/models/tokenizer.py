@@ -20,8 +20,8 @@ from adept.data.corpus import Corpus
 from adept.data.text_arguments import UNSPACED, plain_text, separate_characters, text_list
 from adept.errors import ConfigurationError
 from adept.models.config import MAX_VOCABULARY, TokenizerConfig
+from adept.models.sentence_encoder import synonyms_of
 from adept.models.untrusted_files import corrupt, read_json
-from adept.models.word_vectors import synonyms_of
 
 PAD, UNKNOWN, START, END = range(4)
 SPECIAL_TOKENS = ["[PAD]", "[UNK]", "[START]", "[END]"]

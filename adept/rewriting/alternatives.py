@@ -10,16 +10,16 @@ from typing import ClassVar
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
 
 from adept.data.text_arguments import text_list
 from adept.mechanisms.guarantee import Guarantee, share, words
-from adept.mechanisms.randomized_response import RandomizedResponse
-from adept.mechanisms.selection import exponential_choice
+from adept.mechanisms.selection import Selection, exponential_choice
 from adept.models.decoding import writable
 from adept.models.lstm_autoencoder import pad
 from adept.models.saved_model import Autoencoder
+from adept.models.sentence_encoder import Floats
 from adept.models.tokenizer import END, PAD, START, Tokenizer
-from adept.models.word_vectors import Floats, Indices, WordVectors
 from adept.ranges import BUDGETS, check_between, check_integer
 
 PROMPT_BATCH_TEXTS, RELEASE_BATCH_SYMBOLS = 256, 2048  # texts written, and symbols released, at once
@@ -27,12 +27,67 @@ LOGIT_TEXTS = 200  # public texts from which the interval of logits is taken
 MAX_POSITIONS = 1000  # largest number of symbols of a record
 COMMON_SHARE = 0.9  # share of public texts that have no more words than are released
 NUMBER, ADDRESS, NAME, RARE_WORD = "[NUMBER]", "[ADDRESS]", "[NAME]", "[RARE]"
+WINDOW_WORDS = 2  # words on either side of a word that count for its vector
 MIN_COMMON_TEXTS = 5  # a word that fewer public texts hold is rare
 NUMBER_WORDS = frozenset([
     "zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve", "thirteen",
     "fourteen", "fifteen", "sixteen", "seventeen", "eighteen", "nineteen", "twenty", "thirty", "forty", "fifty", "sixty",
     "seventy", "eighty", "ninety", "hundred", "thousand", "million",
 ])  # fmt: skip
+
+
+Indices = NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class WordVectors:
+    """The words of public text and their vectors, for mechanisms that replace words."""
+
+    names: tuple[str, ...]  # the commonest first
+    vectors: Floats  # (V, n), of mean length 1
+
+    @cached_property
+    def places(self) -> dict[str, int]:
+        return {name: place for place, name in enumerate(self.names)}
+
+    def indices(self, text: str, *, unknown: int = 0) -> Indices:
+        """Return the index of each word of a text; the index of an unknown word is ``unknown``."""
+        return np.array([self.places.get(word, unknown) for word in text.lower().split()], dtype=np.int64)
+
+    def text(self, indices: Indices) -> str:
+        return " ".join(self.names[i] for i in indices)
+
+    def encode(self, text: str) -> Floats:
+        """Return the latent (n,) of a text: the sum of its words' vectors, scaled to norm 1."""
+        total = self.vectors[self.indices(text)].sum(axis=0)
+        return np.asarray(total / max(float(np.linalg.norm(total)), 1e-12))
+
+    def distances(self) -> Floats:
+        squares = np.square(self.vectors).sum(axis=1)
+        return np.asarray(np.sqrt(np.maximum(squares[:, None] + squares - 2 * self.vectors @ self.vectors.T, 0.0)))
+
+
+def learn_word_vectors(texts: Iterable[str], *, size: int, dim: int) -> WordVectors:
+    """Return the ``size`` commonest words of texts, with vectors of at most ``dim`` numbers.
+
+    The vectors come from the singular vectors of the matrix of positive pointwise mutual
+    information between words that stand at most WINDOW_WORDS places apart in a text (Levy and
+    Goldberg 2014).
+    """
+    split = [text.lower().split() for text in texts]
+    names = tuple(word for word, _ in Counter(word for row in split for word in row).most_common(size))
+    places = {name: place for place, name in enumerate(names)}
+    together = np.zeros((len(names), len(names)))
+    for row in split:
+        known = [places[word] for word in row if word in places]
+        for lag in range(1, WINDOW_WORDS + 1):
+            np.add.at(together, (known[lag:], known[:-lag]), 1.0)
+    together += together.T + 1e-3
+    total = together.sum()
+    ppmi = np.maximum(np.log(together * total / np.outer(together.sum(axis=0), together.sum(axis=1))), 0.0)
+    left, values, _ = np.linalg.svd(ppmi)
+    vectors = left[:, :dim] * np.sqrt(values[:dim])
+    return WordVectors(names, vectors / np.linalg.norm(vectors, axis=1).mean())
 
 
 def common_length(lengths: Iterable[int]) -> int:
@@ -110,13 +165,12 @@ class TokenResponse(WordByWord):
     name: ClassVar[str] = "token_response"
     exact: ClassVar[bool] = True
 
-    @cached_property
-    def response(self) -> RandomizedResponse:
-        return RandomizedResponse(epsilon=self.share, labels=tuple(map(str, range(self.symbols))))
+    @property
+    def response(self) -> Selection:
+        return Selection(epsilon=self.share, size=self.symbols)
 
     def _release_symbols(self, symbols: Indices) -> Indices:
-        released = self.response.privatize([str(symbol) for symbol in symbols])
-        return np.array([int(symbol) for symbol in released], dtype=np.int64)
+        return np.asarray(self.response.draw(torch.from_numpy(symbols)[:, None]).numpy())
 
 
 @dataclass(frozen=True, kw_only=True)

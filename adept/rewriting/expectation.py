@@ -24,7 +24,7 @@ from adept.data.text_arguments import text_list
 from adept.mechanisms import Description, policy
 from adept.mechanisms.guarantee import CANDIDATES, Guarantee, words
 from adept.models.codebooks import encode_public
-from adept.models.reconstruction import mean_word_f1
+from adept.models.saved_model import mean_word_f1
 from adept.models.tokenizer import UNKNOWN, Tokenizer
 from adept.rewriting.alphabets import Alphabet
 from adept.rewriting.cells import NO_NAME, Cells

@@ -8,8 +8,7 @@ from typing import Any
 from huggingface_hub import ModelCard, ModelHubMixin, snapshot_download
 
 from adept.errors import ModelError, ReleaseRefused, printable
-from adept.models.model_card import TAGS, model_card
-from adept.models.saved_model import Autoencoder
+from adept.models.saved_model import TAGS, Autoencoder, model_card
 from adept.models.tokenizer import Tokenizer
 from adept.rewriting.loading import load_model
 

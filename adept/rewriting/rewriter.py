@@ -20,8 +20,7 @@ from adept.mechanisms.guarantee import Guarantee
 from adept.models.config import BATCH_SIZE
 from adept.models.decoding import Pair, pool_size
 from adept.models.decoding_options import DecodingConfig
-from adept.models.model_card import model_card
-from adept.models.saved_model import Autoencoder
+from adept.models.saved_model import Autoencoder, model_card
 from adept.models.tokenizer import Tokenizer
 from adept.rewriting.alphabets import Alphabet, Codewords, Latents, Pairs, Sentences
 from adept.rewriting.cells import Cells

@@ -19,7 +19,8 @@ import torch
 from adept.data.corpus import DataConfig, load
 from adept.mechanisms import ClampedGaussian
 from adept.mechanisms.selection import exponential_choice
-from adept.models.word_vectors import Floats, Indices, WordVectors, learn_word_vectors
+from adept.models.sentence_encoder import Floats
+from adept.rewriting.alternatives import Indices, WordVectors, learn_word_vectors
 
 WORDS, WORD_DIM = 160, 16  # most frequent words of the corpus, and coordinates of a word's vector
 SET_SIZE = 8  # words in an output set of CusText

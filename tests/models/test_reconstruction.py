@@ -6,8 +6,7 @@ import pytest
 
 from adept.data.corpus import DataConfig, load
 from adept.errors import ConfigurationError
-from adept.models.reconstruction import Reconstruction, mean_word_f1, reconstruction
-from adept.models.saved_model import Autoencoder
+from adept.models.saved_model import Autoencoder, Reconstruction, mean_word_f1, reconstruction
 from adept.rewriting.loading import load_model
 
 

@@ -8,8 +8,8 @@ import pytest
 
 from adept.errors import ModelError
 from adept.models.config import TokenizerConfig
+from adept.models.sentence_encoder import MIN_COSINE, english_vectors
 from adept.models.tokenizer import END, FIRST_LABEL, UNKNOWN, Tokenizer
-from adept.models.word_vectors import MIN_COSINE, english_vectors
 
 TEXTS = ["book a cheap hotel in paris", "rent a car on friday", "play music by the band", "cancel my order"] * 2
 GERMAN = ["ich", "möchte", "morgen", "früh", "aufstehen", "in", "paris"]

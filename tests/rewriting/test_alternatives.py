@@ -15,14 +15,15 @@ import pytest
 from audit.asking import failed_of
 
 from adept.errors import ConfigurationError
-from adept.models.word_vectors import WordVectors, learn_word_vectors
 from adept.rewriting.alternatives import (
     PromptSampling,
     Redaction,
     TokenExponential,
     TokenResponse,
     WordByWord,
+    WordVectors,
     common_length,
+    learn_word_vectors,
     public_logits,
 )
 from adept.rewriting.loading import load_model

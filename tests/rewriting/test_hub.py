@@ -11,7 +11,7 @@ from huggingface_hub import hub_mixin
 from adept import Rewriter
 from adept.errors import ModelError, ReleaseRefused
 from adept.mechanisms import Codebook
-from adept.models.model_card import model_card
+from adept.models.saved_model import model_card
 from adept.rewriting import hub
 from adept.rewriting.loading import load_model
 
