@@ -17,7 +17,6 @@ from adept.attacks import membership, reconstruction
 from adept.data.corpus import Corpus
 from adept.errors import DataError
 from adept.evaluation import classifiers, label_names, lstm_classifier, metrics
-from adept.evaluation.classifiers import TfidfClassifier
 from adept.evaluation.text_classifier import EncoderClassifier
 from adept.mechanisms import LearnedCodebook
 from adept.mechanisms.central_counts import Votes
@@ -77,14 +76,13 @@ CALLS: dict[str, Callable[[Given, Any], object]] = {
     "data.corpus.Corpus.__init__": lambda given, bad: Corpus(bad),
     "evaluation.classifiers.predict": lambda given, bad: classifiers.predict(TRAIN, bad, classifier="tfidf"),
     "evaluation.label_names.label_by_names": lambda given, bad: label_names.label_by_names(["music"], bad),
-    "evaluation.text_classifier.EncoderClassifier.predict": lambda given, bad: EncoderClassifier(TRAIN).predict(bad),
+    "evaluation.text_classifier.LinearClassifier.predict": lambda given, bad: EncoderClassifier(TRAIN).predict(bad),
     "evaluation.lstm_classifier.predict_lstm": lambda given, bad: lstm_classifier.predict_lstm(TRAIN, bad, seed=0),
     "evaluation.metrics.distinct_ratio": lambda given, bad: metrics.distinct_ratio(bad),
     "evaluation.metrics.NgramModel.__init__": lambda given, bad: metrics.NgramModel(bad, order=2),
     "evaluation.metrics.NgramModel.perplexity": lambda given, bad: metrics.NgramModel(TRAIN.texts, order=2).perplexity(
         bad
     ),
-    "evaluation.classifiers.TfidfClassifier.predict": lambda given, bad: TfidfClassifier(TRAIN).predict(bad, None),  # type: ignore[arg-type]
     "models.sentence_encoder.SentenceEncoder.encode": lambda given, bad: SentenceEncoder.load().encode(bad),
     "models.sentences.meanings.meanings_of": lambda given, bad: meanings.meanings_of(bad),
     "models.sentences.meanings.mean_meaning": lambda given, bad: meanings.mean_meaning(bad),
@@ -117,11 +115,10 @@ CALLS: dict[str, Callable[[Given, Any], object]] = {
 WITHOUT = {
     "attacks.reconstruction.Pool.__init__": "made by gather_candidates",
     "attacks.reconstruction.name_from_text": "reads what play has written",
-    "evaluation.ngrams.count_ngrams": "called by the classifiers",
+    "evaluation.text_classifier.count_ngrams": "called by the classifiers",
     "evaluation.free_rows.FreeRow.__init__": "counts texts",
     "evaluation.text_classifier.reads_as_english": "reads a Corpus",
     "evaluation.text_classifier.encoder_for": "called by the classifiers",
-    "evaluation.text_classifier.read_meanings": "called by the classifiers",
     "audit.subject.wrappers.Rewriting.privatize": "called by audit.run with the texts of its pairs",
     "models.sentence_encoder.SentenceEncoder.sums": "called by encode with checked texts",
     "models.sentences.meanings.ListedTexts.of": "stores texts as words",
@@ -134,6 +131,7 @@ WITHOUT = {
     "models.tokenizer.Tokenizer.train": "learns from a Corpus",
     "models.tokenizer.Tokenizer.with_words": "learns from a Corpus",
     "release.rewrite_frame.Table.__init__": "made by table_of",
+    "rewriting.alphabets.Alphabet.encode": "called by Rewriter with checked texts",
     "rewriting.alphabets.Alphabet.heavy": "called by Rewriter with checked texts",
     "rewriting.alphabets.Codewords.heavy": "called by Rewriter with checked texts",
     "rewriting.alphabets.Latents.encode": "called by Rewriter with checked texts",

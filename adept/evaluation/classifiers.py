@@ -1,43 +1,26 @@
 """Classifiers that are trained on rewritten text and tested on text that people wrote.
 
-The classifiers "text" and "lstm" have modules of their own. The classifier "tfidf" is a logistic
-regression, whose strength is chosen by cross-validation. It reads TF-IDF (weighted counts of words and
-word pairs) and, unless the texts are in another language, the sentence encoder's vector.
+The classifiers "text" and "tfidf" are in ``adept.evaluation.text_classifier``, and "lstm" is in
+``adept.evaluation.lstm_classifier``.
 """
 
 import math
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
-
-import numpy as np
-import torch
-from numpy.typing import NDArray
-from torch import Tensor
+from typing import Any
 
 from adept.data.corpus import Corpus, join
-from adept.data.text_arguments import separate_characters, text_list
+from adept.data.text_arguments import text_list
 from adept.errors import DataError, printable
 from adept.evaluation.metrics import ConfidenceInterval, Hits, accuracy, bootstrap, codes, macro_f1
-from adept.evaluation.ngrams import count_ngrams
-from adept.evaluation.softmax_regression import best_labels, commonness, softmax_regression
-from adept.evaluation.text_classifier import EncoderClassifier, encoder_for, read_meanings
+from adept.evaluation.text_classifier import EncoderClassifier, TfidfClassifier
 from adept.ranges import check_choice
 from adept.torch_defaults import usual_torch
 
 TEXT = "text"  # the default
 CLASSIFIERS = (TEXT, "tfidf", "lstm")
 FEW_LABELS = 5  # labels that a message names
-# Strengths to try (scikit-learn's C): a smaller strength gives a simpler classifier
-STRENGTHS = 0.25, 0.5, 1.0, 2.0, 4.0, 16.0, 64.0
-STANDARD_STRENGTH = 4.0  # a larger strength must give more correct labels
-TEMPERATURES = 2.0 ** torch.arange(-2.0, 2.75, 0.25, dtype=torch.float32)  # factors by which scores are multiplied
-FOLDS, MIN_RECORDS_TO_TUNE = 3, 100
-ONE_FOLD_RECORDS = 1500  # with more records, only one fold is held out
-TUNING_STEPS = 20  # steps of a fit that starts from the weights of the strength before
-
-Fold = tuple[Tensor, Tensor]  # counts of the training texts, and of the held-out texts
 
 
 @dataclass(frozen=True)
@@ -179,102 +162,3 @@ def predict(
         return EncoderClassifier(train, examples=examples, **options).predict(texts)
     fitted = TfidfClassifier(train, samples=samples, noisy_labels=noisy_labels)
     return fitted.predict(texts, fitted.fit(strength=fitted.tune()))
-
-
-class HeldOut(NamedTuple):
-    """The measures of a classifier on texts that were held out from its training."""
-
-    likelihood: float  # mean log likelihood of a text's label, in nats, at the best of TEMPERATURES
-    hits: float  # share of texts with a correct label
-    error: float  # standard error of ``hits``
-    weights: list[Tensor]  # the weights fitted for each fold
-
-
-class TfidfClassifier:
-    """The classifier "tfidf", for two or more labels; ``evaluate`` explains its arguments."""
-
-    def __init__(self, train: Corpus, *, samples: int = 1, noisy_labels: bool = False) -> None:
-        texts, labels = [*map(separate_characters, train.texts)], train.labels or []
-        self.samples, self.noisy_labels = samples, noisy_labels
-        self.names = sorted(set(labels))
-        number = {text: place for place, text in enumerate(dict.fromkeys(texts))}
-        distinct = list(number)
-        # (N,): the index of each text among the distinct texts, and of its label among the names.
-        self.rows = np.array([number[text] for text in texts], dtype=np.int64)
-        self.columns = np.searchsorted(np.array(self.names, dtype=object), np.array(labels, dtype=object))
-        self._distinct = len(distinct)
-        self._tfidf, counted = count_ngrams(distinct)
-        self._encoder = encoder_for(distinct)
-        self._features = read_meanings(counted, distinct, self._encoder)
-        self._start: Tensor | None = None
-
-    def fit(self, *, strength: float) -> Tensor:
-        """Return weights (d + 1, L) fitted to all texts.
-
-        The texts of one record together weigh as much as one text.
-        """
-        scaled = strength / self.samples
-        return softmax_regression(self._features, self._counts(), strength=scaled, start=self._start)
-
-    def predict(self, texts: Sequence[str], weights: Tensor) -> list[str]:
-        """Return the likeliest label of each text, given weights that ``fit`` returned."""
-        texts = [*map(separate_characters, text_list(texts))]
-        common = commonness(self._features, weights, self._counts(), noisy_labels=self.noisy_labels)
-        features = read_meanings(self._tfidf.transform(texts).tocsr(), texts, self._encoder)
-        found = best_labels(features, weights, common)
-        return [self.names[place] for place in found.tolist()]
-
-    def tune(self) -> float:
-        """Choose the strength (the inverse penalty) of the regression by cross-validation.
-
-        The strengths are tried in increasing order, until one is no better than the strength before
-        it. A strength up to STANDARD_STRENGTH is better than the strength before it if the labels
-        of held-out texts get a larger likelihood. (To compute a likelihood, the classifier's scores
-        are multiplied by the one of TEMPERATURES that makes the likelihood largest.) A strength
-        above STANDARD_STRENGTH is better if the share of held-out texts with a correct label grows
-        by more than a standard error (``docs/decisions.md``, "Strength").
-        """
-        parts = self._folds()
-        if not parts:
-            return STRENGTHS[-1]
-        best, found = STRENGTHS[0], self._read_held_out(parts, STRENGTHS[0], [None] * len(parts))
-        for strength in STRENGTHS[1:]:
-            tried = self._read_held_out(parts, strength, found.weights)
-            likelier, hits_more = tried.likelihood > found.likelihood, tried.hits > found.hits + found.error
-            if not (likelier if strength <= STANDARD_STRENGTH else hits_more):
-                break
-            best, found = strength, tried
-        self._start = torch.stack(found.weights).mean(dim=0)
-        return best
-
-    def _read_held_out(self, parts: list[Fold], strength: float, starts: Sequence[Tensor | None]) -> HeldOut:
-        scaled, weights, hits, likelihood = strength / self.samples, [], 0.0, torch.zeros(len(TEMPERATURES))
-        for (inside, outside), start in zip(parts, starts, strict=True):
-            fitted = softmax_regression(self._features, inside, strength=scaled, start=start, steps=TUNING_STEPS)
-            judged = outside.any(dim=1)
-            scores, counts = self._features.scores(fitted)[judged], outside[judged]
-            likelihood += torch.stack([(counts * (scores * by).log_softmax(dim=1)).sum() for by in TEMPERATURES])
-            hits += float(counts.gather(1, scores.argmax(dim=1)[:, None]).sum())
-            weights.append(fitted)
-        texts = sum(float(outside.sum()) for _, outside in parts)
-        share = hits / texts
-        error = (share * (1 - share) * self.samples / texts) ** 0.5
-        return HeldOut(float(likelihood.max()) / texts, share, error, weights)
-
-    def _folds(self) -> list[Fold]:
-        # All copies of a text and all texts of a record are in one fold: if they were on both sides, a
-        # large strength would memorise their labels.
-        records = len(self.rows) // self.samples
-        _, firsts = np.unique(self.rows, return_index=True)
-        fold = (np.random.default_rng(0).permutation(records) % FOLDS)[firsts // self.samples][self.rows]
-        filled = np.unique(fold)  # with few distinct texts, a fold may be empty
-        folds = filled[: 1 if records > ONE_FOLD_RECORDS else FOLDS]
-        parts = [(self._counts(fold != i), self._counts(fold == i)) for i in folds]
-        judged = all(int((inside.sum(dim=0) > 0).sum()) > 1 for inside, _ in parts)
-        return parts if records >= MIN_RECORDS_TO_TUNE and judged else []
-
-    def _counts(self, chosen: NDArray[np.bool_] | slice = slice(None)) -> Tensor:
-        """Return how often each of m distinct texts has each of L labels, as a tensor (m, L)."""
-        size = len(self.names)
-        cells = np.bincount(self.rows[chosen] * size + self.columns[chosen], minlength=self._distinct * size)
-        return torch.from_numpy(cells.astype(np.float32)).reshape(self._distinct, size)

@@ -1,19 +1,22 @@
-"""The classifier "text": word n-grams beside the sentence encoder's vector, in one linear model.
+"""The classifiers "text" and "tfidf": word n-grams beside the sentence encoder's vector, in one linear model.
 
-The weights of a text's words and word pairs (TF-IDF) form a vector of length 1. The vector of the
-sentence encoder (``adept.models.sentence_encoder``) stands beside it; the fewer rows, the longer it is.
-The encoder was learned from English: if it knows too few words of the training texts, n-grams are
-read alone.
-Names of labels are training texts, too, and so are public examples if there are some. How much they
-count, and the strength of the regression, depend on public numbers alone: epsilon, and the numbers
-of rows and of examples for each label. Nothing is searched for, and the same rules hold for
-rewrites and for original text. All numbers were chosen on validation splits
+The weights of a text's words and word pairs (TF-IDF, which counts rare ones more) form a vector of length 1.
+The vector of the sentence encoder (``adept.models.sentence_encoder``) stands beside it. The encoder was
+learned from English: if it knows too few words of the training texts, n-grams are read alone.
+
+*text*: the fewer rows, the longer is the encoder's vector. Names of labels are training texts, too, and so are
+public examples if there are some. How much they count, and the strength of the regression, depend on public
+numbers alone: epsilon, and the numbers of rows and of examples for each label. Nothing is searched for, and
+the same rules hold for rewrites and for original text. All numbers were chosen on validation splits
 (``docs/decisions.md``, "One classifier for every row").
+
+*tfidf*: cross-validation chooses the strength of the regression.
 """
 
 import math
 import re
 from collections.abc import Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 import torch
@@ -23,8 +26,8 @@ from torch import Tensor
 
 from adept.data.corpus import Corpus
 from adept.data.text_arguments import separate_characters, text_list
+from adept.errors import DataError
 from adept.evaluation.label_names import spell_names
-from adept.evaluation.ngrams import count_ngrams
 from adept.evaluation.softmax_regression import Features, best_labels, commonness, softmax_regression
 from adept.models.sentence_encoder import LENGTH, SentenceEncoder
 
@@ -39,6 +42,15 @@ NAME_NATS, NAME_WEIGHTS = 40.0, (3.0, 20.0)  # a name counts as NAME_NATS / epsi
 
 REWRITE_NATS = 48.0  # beside examples, a rewrite counts as epsilon / REWRITE_NATS examples, at most 1
 REWRITES_PER_EXAMPLE = 0.25  # beside an example, rewrites count together as this times epsilon^2 examples at most
+# Strengths to try (scikit-learn's C): a smaller strength gives a simpler classifier
+STRENGTHS = 0.25, 0.5, 1.0, 2.0, 4.0, 16.0, 64.0
+STANDARD_STRENGTH = 4.0  # a larger strength must give more correct labels
+TEMPERATURES = 2.0 ** torch.arange(-2.0, 2.75, 0.25, dtype=torch.float32)  # factors by which scores are multiplied
+FOLDS, MIN_RECORDS_TO_TUNE = 3, 100
+ONE_FOLD_RECORDS = 1500  # with more records, only one fold is held out
+TUNING_STEPS = 20  # steps of a fit that starts from the weights of the strength before
+
+Fold = tuple[Tensor, Tensor]  # counts of the training texts, and of the held-out texts
 
 
 def weigh_rewrite(epsilon: float, *, rows: float, examples: float) -> float:
@@ -71,7 +83,66 @@ def choose_length(rows: float, epsilon: float) -> float:
     return max(least, most * min(1.0, math.sqrt(few / rows)))
 
 
-class EncoderClassifier:
+class LinearClassifier:
+    """A linear classifier of two or more labels, which reads n-grams and meanings.
+
+    Args:
+        parts: texts with labels, and how much each text of a part weighs.
+        noisy_labels: if True, labels were randomised (``evaluate``).
+        length: length of the encoder's vector.
+        drops_rare: if True, and there are many texts, an n-gram counts only if several texts hold it.
+
+    Raises:
+        DataError: all texts are empty.
+    """
+
+    def __init__(
+        self,
+        parts: Sequence[tuple[Corpus, float]],
+        *,
+        noisy_labels: bool,
+        length: float = 1.0,
+        drops_rare: bool = False,
+    ) -> None:
+        texts = [separate_characters(text) for part, _ in parts for text in part.texts]
+        labels = [label for part, _ in parts for label in part.labels or []]
+        place = {text: index for index, text in enumerate(dict.fromkeys(texts))}
+        self.names, self._noisy_labels, self._length = sorted(set(labels)), noisy_labels, length
+        number = {label: index for index, label in enumerate(self.names)}
+        # (N,): the index of each text among the distinct texts and of its label among the names, and its weight
+        self.rows = np.array([place[text] for text in texts], dtype=np.int64)
+        self.columns = np.array([number[label] for label in labels], dtype=np.int64)
+        self._times = np.repeat([weight for _, weight in parts], [len(part) for part, _ in parts])
+        self._distinct = len(place)
+        self._tfidf, counted = count_ngrams(
+            [*place], holders=MIN_HOLDERS if drops_rare and len(place) >= MANY_TEXTS else 1
+        )
+        self._encoder = encoder_for([*place])
+        self._features = self._read(counted, [*place])
+        self._counts, self._weights = self.count(), torch.empty(0)
+
+    def _read(self, counted: csr_matrix, texts: Sequence[str]) -> Features:
+        """Return TF-IDF weights (N, V) of texts and, beside them, the encoder's vectors, scaled to a length."""
+        if self._encoder is None:
+            return Features.of(counted)
+        meanings = self._encoder.encode(texts).astype(np.float32) * np.float32(self._length / LENGTH)
+        return Features.of(counted, torch.from_numpy(meanings))
+
+    def count(self, chosen: NDArray[np.bool_] | slice = slice(None)) -> Tensor:
+        """Return the weights (m, L) of all chosen texts: how often each distinct text has each label."""
+        size, times = len(self.names), self._times[chosen]
+        cells = np.bincount(self.rows[chosen] * size + self.columns[chosen], times, minlength=self._distinct * size)
+        return torch.from_numpy(cells.astype(np.float32)).reshape(self._distinct, size)
+
+    def predict(self, texts: Sequence[str], weights: Tensor | None = None) -> list[str]:
+        """Return the likeliest label of each text, given other weights than the fitted ones if there are some."""
+        texts, used = [*map(separate_characters, text_list(texts))], self._weights if weights is None else weights
+        common = commonness(self._features, used, self._counts, noisy_labels=self._noisy_labels)
+        found = best_labels(self._read(self._tfidf.transform(texts).tocsr(), texts), used, common)
+        return [self.names[place] for place in found.tolist()]
+
+
+class EncoderClassifier(LinearClassifier):
     """The classifier "text", for two or more labels; ``evaluate`` explains its arguments."""
 
     def __init__(
@@ -84,64 +155,124 @@ class EncoderClassifier:
         examples: Corpus | None = None,
     ) -> None:
         public = examples or Corpus([], [])
-        self.names, self._noisy_labels = sorted({*(train.labels or []), *(public.labels or [])}), noisy_labels
-        rows, known = len(train) / samples / len(self.names), len(public) / len(self.names)
+        names = sorted({*(train.labels or []), *(public.labels or [])})
+        rows, known = len(train) / samples / len(names), len(public) / len(names)
         weight = weigh_rewrite(epsilon, rows=rows, examples=known) if known else 1.0
         clear = math.inf if known else epsilon  # examples are original text
-        parts = [
-            (train, weight / samples),
-            (public, 1.0),
-            (_list_names(self.names), weigh_name(clear)),
-        ]
         rows = weight * rows + known
         if noisy_labels:  # which call for the simplest classifier
-            self._length, strength = ENCODER_LENGTHS[1], NOISY_FACTOR * choose_strength(rows, STRENGTH_NATS)
+            length, strength = ENCODER_LENGTHS[1], NOISY_FACTOR * choose_strength(rows, STRENGTH_NATS)
         else:
-            self._length, strength = choose_length(rows, clear), choose_strength(rows, clear)
-        self._fit(parts, strength=strength)
-
-    def _fit(self, parts: Sequence[tuple[Corpus, float]], *, strength: float) -> None:
-        texts = [separate_characters(text) for part, _ in parts for text in part.texts]
-        place = {text: index for index, text in enumerate(dict.fromkeys(texts))}
-        self._tfidf, counted = count_ngrams([*place], holders=MIN_HOLDERS if len(place) >= MANY_TEXTS else 1)
-        self._encoder = encoder_for([*place])
-        self._features = read_meanings(counted, [*place], self._encoder, self._length)
-        labels = [label for part, _ in parts for label in part.labels or []]
-        weights = np.repeat([weight for _, weight in parts], [len(part) for part, _ in parts])
-        self._counts = self._count([place[text] for text in texts], labels, weights)
+            length, strength = choose_length(rows, clear), choose_strength(rows, clear)
+        parts = [(train, weight / samples), (public, 1.0), (_list_names(names), weigh_name(clear))]
+        super().__init__(parts, noisy_labels=noisy_labels, length=length, drops_rare=True)
         strength *= 1 if self._encoder else NGRAM_FACTOR
         self._weights = softmax_regression(self._features, self._counts, strength=strength)
 
-    def predict(self, texts: Sequence[str]) -> list[str]:
-        """Return the likeliest label of each text."""
-        texts = [*map(separate_characters, text_list(texts))]
-        features = read_meanings(self._tfidf.transform(texts).tocsr(), texts, self._encoder, self._length)
-        common = commonness(self._features, self._weights, self._counts, noisy_labels=self._noisy_labels)
-        found = best_labels(features, self._weights, common)
-        return [self.names[place] for place in found.tolist()]
 
-    def _count(self, rows: list[int], labels: list[str], weights: NDArray[np.float64]) -> Tensor:
-        """Return the sums (m, L) of the weights of equal texts with equal labels."""
-        number = {label: index for index, label in enumerate(self.names)}
-        counts = np.zeros((max(rows) + 1, len(number)))
-        np.add.at(counts, (rows, [number[label] for label in labels]), weights)
-        return torch.from_numpy(counts.astype(np.float32))
+class HeldOut(NamedTuple):
+    """The measures of a classifier on texts that were held out from its training."""
+
+    likelihood: float  # mean log likelihood of a text's label, in nats, at the best of TEMPERATURES
+    hits: float  # share of texts with a correct label
+    error: float  # standard error of ``hits``
+    weights: list[Tensor]  # the weights fitted for each fold
+
+
+class TfidfClassifier(LinearClassifier):
+    """The classifier "tfidf", for two or more labels; ``evaluate`` explains its arguments."""
+
+    def __init__(self, train: Corpus, *, samples: int = 1, noisy_labels: bool = False) -> None:
+        super().__init__([(train, 1.0)], noisy_labels=noisy_labels)
+        self.samples = samples
+        self._start: Tensor | None = None
+
+    def fit(self, *, strength: float) -> Tensor:
+        """Return weights (d + 1, L) fitted to all texts.
+
+        The texts of one record together weigh as much as one text.
+        """
+        scaled = strength / self.samples
+        return softmax_regression(self._features, self._counts, strength=scaled, start=self._start)
+
+    def tune(self) -> float:
+        """Choose the strength (the inverse penalty) of the regression by cross-validation.
+
+        The strengths are tried in increasing order, until one is no better than the strength before
+        it. A strength up to STANDARD_STRENGTH is better than the strength before it if the labels
+        of held-out texts get a larger likelihood. (To compute a likelihood, the classifier's scores
+        are multiplied by the one of TEMPERATURES that makes the likelihood largest.) A strength
+        above STANDARD_STRENGTH is better if the share of held-out texts with a correct label grows
+        by more than a standard error (``docs/decisions.md``, "Strength").
+        """
+        parts = self._folds()
+        if not parts:
+            return STRENGTHS[-1]
+        best, found = STRENGTHS[0], self._read_held_out(parts, STRENGTHS[0], [None] * len(parts))
+        for strength in STRENGTHS[1:]:
+            tried = self._read_held_out(parts, strength, found.weights)
+            likelier, hits_more = tried.likelihood > found.likelihood, tried.hits > found.hits + found.error
+            if not (likelier if strength <= STANDARD_STRENGTH else hits_more):
+                break
+            best, found = strength, tried
+        self._start = torch.stack(found.weights).mean(dim=0)
+        return best
+
+    def _read_held_out(self, parts: list[Fold], strength: float, starts: Sequence[Tensor | None]) -> HeldOut:
+        scaled, weights, hits, likelihood = strength / self.samples, [], 0.0, torch.zeros(len(TEMPERATURES))
+        for (inside, outside), start in zip(parts, starts, strict=True):
+            fitted = softmax_regression(self._features, inside, strength=scaled, start=start, steps=TUNING_STEPS)
+            judged = outside.any(dim=1)
+            scores, counts = self._features.scores(fitted)[judged], outside[judged]
+            likelihood += torch.stack([(counts * (scores * by).log_softmax(dim=1)).sum() for by in TEMPERATURES])
+            hits += float(counts.gather(1, scores.argmax(dim=1)[:, None]).sum())
+            weights.append(fitted)
+        texts = sum(float(outside.sum()) for _, outside in parts)
+        share = hits / texts
+        error = (share * (1 - share) * self.samples / texts) ** 0.5
+        return HeldOut(float(likelihood.max()) / texts, share, error, weights)
+
+    def _folds(self) -> list[Fold]:
+        # All copies of a text and all texts of a record are in one fold: if they were on both sides, a
+        # large strength would memorise their labels.
+        records = len(self.rows) // self.samples
+        _, firsts = np.unique(self.rows, return_index=True)
+        fold = (np.random.default_rng(0).permutation(records) % FOLDS)[firsts // self.samples][self.rows]
+        filled = np.unique(fold)  # with few distinct texts, a fold may be empty
+        folds = filled[: 1 if records > ONE_FOLD_RECORDS else FOLDS]
+        parts = [(self.count(fold != i), self.count(fold == i)) for i in folds]
+        judged = all(int((inside.sum(dim=0) > 0).sum()) > 1 for inside, _ in parts)
+        return parts if records >= MIN_RECORDS_TO_TUNE and judged else []
+
+
+def count_ngrams(texts: Sequence[str], *, holders: int = 1) -> tuple[Any, csr_matrix]:
+    """Return scikit-learn's TfidfVectorizer of the n-grams that so many texts hold, and the weights (N, V).
+
+    Raises:
+        DataError: all texts are empty.
+    """
+    from sklearn.feature_extraction.text import TfidfVectorizer  # slow to import
+
+    options: dict[str, Any] = {
+        "ngram_range": (1, 2),
+        "sublinear_tf": True,
+        "token_pattern": r"(?u)\S+",
+        "dtype": np.float32,
+    }
+    try:
+        vectorizer = TfidfVectorizer(**options, min_df=holders)
+        return vectorizer, vectorizer.fit_transform(texts).tocsr()
+    except ValueError as error:
+        if "empty vocabulary" in str(error):
+            raise DataError("train must hold at least one word: all its texts are empty") from None
+        if holders > 1:  # no two texts share a word
+            return count_ngrams(texts)
+        raise
 
 
 def encoder_for(texts: Sequence[str]) -> SentenceEncoder | None:
     """Return the sentence encoder, or None if it knows too few words of the first texts."""
     return SentenceEncoder.load() if reads_as_english(texts[:KNOWN_TEXTS]) else None
-
-
-def read_meanings(
-    counted: csr_matrix, texts: Sequence[str], encoder: SentenceEncoder | None, length: float = 1.0
-) -> Features:
-    """Return TF-IDF weights (N, V) of texts and, beside them, the encoder's vectors, scaled to a length."""
-    if encoder is None:
-        return Features.of(counted)
-    return Features.of(
-        counted, torch.from_numpy(encoder.encode(texts).astype(np.float32) * np.float32(length / LENGTH))
-    )
 
 
 def _list_names(labels: Sequence[str]) -> Corpus:

@@ -79,10 +79,15 @@ class _Laplace(Mechanism):
         return clipped + simulated_laplace(clipped, scale=scale, generator=generator)
 
     def guarantee(self, dim: int) -> Guarantee:
-        step = grid_step(self.clip_norm)
-        assumed, true = self._assumed_diameter(dim), self._true_diameter(dim)
-        holds = true <= assumed
+        step, true = grid_step(self.clip_norm), self._true_diameter(dim)
+        holds = true <= self._assumed_diameter(dim)
         epsilon = self.epsilon if holds else self._true_epsilon(dim)
+        text = (
+            f"The released latent is {words(epsilon)}-LDP (pure) for any two records, and so is every text decoded from it."
+            if holds
+            else f"The claim of epsilon {words(self.epsilon)} is false: the l1 sensitivity of the l2-clipped latent is "
+            f"sqrt({dim}) times the claimed one (Habernal 2021, Theorem 5.1). The true epsilon is {words(epsilon)}."
+        )
         return Guarantee(
             claimed_epsilon=self.epsilon,
             epsilon=epsilon,
@@ -91,7 +96,7 @@ class _Laplace(Mechanism):
             exact=True,
             sensitivity=true * step,
             scale=self._scale(dim) * step,
-            text=self._text(dim, epsilon, holds),
+            text=text,
         )
 
     def certificate(self, dim: int) -> list[Part]:
@@ -107,17 +112,6 @@ class _Laplace(Mechanism):
         while Fraction(ratio) * Fraction(self._scale(dim)) < self._true_diameter(dim):
             ratio = math.nextafter(ratio, math.inf)
         return max(ratio, self.epsilon * math.sqrt(dim))
-
-    def _text(self, dim: int, epsilon: float, holds: bool) -> str:
-        if holds:
-            return (
-                f"The released latent is {words(epsilon)}-LDP (pure) for any two records, "
-                "and so is every text decoded from it."
-            )
-        return (
-            f"The claim of epsilon {words(self.epsilon)} is false: the l1 sensitivity of the l2-clipped latent is "
-            f"sqrt({dim}) times the claimed one (Habernal 2021, Theorem 5.1). The true epsilon is {words(epsilon)}."
-        )
 
     def expected_squared_error(self, dim: int) -> float:
         return 2 * dim * (self._scale(dim) * grid_step(self.clip_norm)) ** 2

@@ -26,7 +26,7 @@ Checked proof, without the blanket: ``proofs/Shuffling.v``, ``claim_is_at_most_a
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property, lru_cache
+from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -215,7 +215,7 @@ def _saddle(chances: Floats, values: Floats, zero: float, copies: int) -> "_Sum"
     return _Sum(chances, values, zero, copies, math.exp(root))
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(eq=False)
 class _Sum:
     """The *tilted* distribution of the sum S = X_1 + ... + X_n.
 
@@ -229,50 +229,32 @@ class _Sum:
     copies: int  # the number n of copies of X
     tilt: float  # theta
 
-    @cached_property
-    def _growth(self) -> Floats:
-        return np.asarray(self.chances * np.expm1(self.tilt * self.values))
+    def __post_init__(self) -> None:
+        powers = np.exp(self.tilt * self.values)
+        self.growth = self.chances * np.expm1(self.tilt * self.values)
+        near = 1.0 + float(self.growth.sum())
+        self.moment = near if near > 0.5 else self.zero + float(self.chances @ powers)  # M = E[e^(theta X)]
+        self.masses = self.chances * powers / self.moment  # the tilted probabilities m_j of the values of one X
+        self._above = self.values > 0
+        self.gain = float(self.masses[self._above].sum())  # the tilted probability P that X is positive
+        # The tilted probability that at least one X_i is positive
+        self.share = -math.expm1(self.copies * math.log1p(-min(self.gain, 1 - SLACK)))
 
-    @cached_property
-    def moment(self) -> float:
-        """The moment M = E[e^(theta X)]."""
-        near = 1.0 + float(self._growth.sum())
-        return near if near > 0.5 else self.zero + float(self.chances @ np.exp(self.tilt * self.values))
-
-    @cached_property
+    @property
     def log_total(self) -> float:
         """An upper bound on n ln M, where M is ``moment``."""
         if self.moment <= 0.5:
             return self.copies * (math.log(self.moment) + 4 * SLACK)
-        return self.copies * math.log1p(float((self._growth + SLACK * np.abs(self._growth)).sum()))
+        return self.copies * math.log1p(float((self.growth + SLACK * np.abs(self.growth)).sum()))
 
-    @cached_property
-    def masses(self) -> Floats:
-        """The tilted probabilities m_j of the values of one X."""
-        return np.asarray(self.chances * np.exp(self.tilt * self.values) / self.moment)
-
-    @cached_property
-    def _above(self) -> NDArray[np.bool_]:
-        return np.asarray(self.values > 0)
-
-    @cached_property
-    def gain(self) -> float:
-        """The tilted probability P that X is positive."""
-        return float(self.masses[self._above].sum())
-
-    @cached_property
-    def share(self) -> float:
-        """The tilted probability that at least one X_i is positive."""
-        return -math.expm1(self.copies * math.log1p(-min(self.gain, 1 - SLACK)))
-
-    @cached_property
+    @property
     def mean(self) -> float:
         """The tilted mean of S, given that at least one X_i is positive."""
         weighted = self.masses * self.values
         rate = float(weighted[~self._above].sum()) / (1 - min(self.gain, 1 - SLACK))  # E[X | X <= 0]
         return self.copies * (rate + (float(weighted[self._above].sum()) - self.gain * rate) / self.share)
 
-    @cached_property
+    @property
     def upward(self) -> float:
         """The tilted root mean square of the positive values in S, if there is one.
 

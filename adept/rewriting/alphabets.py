@@ -3,18 +3,19 @@
 An *alphabet* is a public list. For each record it gives the t *heavy* indices, which the draw prefers
 (``adept.mechanisms.selection``), and it writes texts from drawn numbers. ``heavy`` reads one record at
 a time; ``numbers`` and ``write`` read no text of a record, so they are post-processing. ``Latents`` is
-the other kind: an encoder and a decoder, between which a mechanism adds noise.
+the model's encoder and decoder; ``Noise``, the other kind, lets a mechanism add noise between them.
 """
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
+from typing import Any
 from weakref import WeakKeyDictionary
 
 import torch
 from torch import Tensor
 
 from adept.errors import ConfigurationError, ModelError
-from adept.mechanisms import JointResponse, LearnedCodebook, Selection
+from adept.mechanisms import JointResponse, LearnedCodebook, LocalRandomizer, Selection
 from adept.models.codebooks import encode_public
 from adept.models.decoding import Pair, Pools, PublicTexts, decode_best, pool_size
 from adept.models.decoding_options import DecodingConfig
@@ -35,6 +36,7 @@ class Latents:
             if there is no limit.
     """
 
+    reads_labels = False  # a release depends on the latent alone
     probes = 100  # public texts that an estimate rests on
 
     def __init__(
@@ -64,7 +66,7 @@ class Latents:
         rows = self.tokenizer.encode(texts, max_length=self.model.config.max_length, labels=labels)
         return self.model.encode_records(rows)
 
-    def write(self, released: Tensor, *, samples: int) -> list[Pair]:
+    def write_rows(self, released: Tensor, *, samples: int) -> list[Pair]:
         """Write ``samples`` texts with labels from each released latent (B, n)."""
         if self.decoding.strategy == "nearest":
             texts = self._public_texts().write(released, samples=samples, most=self.most)
@@ -86,6 +88,19 @@ class Latents:
         rows = [row for part in parts for row in decode_best(self.model, part.to(device), self.decoding).tolist()]
         labels = self.tokenizer.decode_labels(rows) if self.labels else [None] * len(rows)
         return list(zip(self.tokenizer.decode(rows), labels, strict=True))
+
+
+class Noise(Latents):
+    """A model's latents, each of which is released with noise of a mechanism."""
+
+    def __init__(self, *parts: Any, mechanism: LocalRandomizer) -> None:
+        super().__init__(*parts)
+        self.mechanism = mechanism
+
+    def draw(self, latents: Tensor, labels: Labels = None) -> Tensor:
+        """Release latents (B, n)."""
+        released: Tensor = self.mechanism.privatize(latents)
+        return released
 
 
 class Alphabet(ABC):
@@ -111,6 +126,22 @@ class Alphabet(ABC):
     def write(self, numbers: Tensor, *, samples: int) -> list[Pair]:
         """Write ``samples`` texts with labels for each drawn number (B,)."""
 
+    def encode(self, texts: Sequence[str], labels: Labels = None) -> Tensor:
+        """Return ``heavy``, the secret rows of which ``draw`` releases a number each."""
+        return self.heavy(texts, labels)
+
+    def draw(self, heavy: Tensor, labels: Labels = None) -> Tensor:
+        """Release a number (B, 1) for each record, given its heavy indices (B, t)."""
+        return self.numbers(self.selection.draw(heavy), labels)[:, None]
+
+    def write_rows(self, released: Tensor, *, samples: int) -> list[Pair]:
+        """Write from released rows (B, 1), as ``draw`` returns them."""
+        if released.dtype != torch.int64 or released.ndim != 2 or released.shape[1] != 1:
+            raise ConfigurationError(
+                f"released must be rows of one int64, got {tuple(released.shape)} of {released.dtype}"
+            )
+        return self.write(released[:, 0], samples=samples)
+
     def numbers(self, indices: Tensor, labels: Labels = None) -> Tensor:
         """Return the numbers by which ``write`` knows the drawn indices (B,) or (B, t)."""
         return indices
@@ -122,17 +153,9 @@ class Alphabet(ABC):
 class Codewords(Alphabet):
     """The codewords of a model's codebook, and the texts that the model writes from them."""
 
-    def __init__(
-        self,
-        model: Autoencoder,
-        tokenizer: Tokenizer,
-        decoding: DecodingConfig,
-        batch_size: int,
-        *,
-        mechanism: LearnedCodebook,
-    ) -> None:
+    def __init__(self, model: Autoencoder, *parts: Any, mechanism: LearnedCodebook) -> None:
         self.mechanism, self.selection = mechanism, mechanism.selection
-        self.latents = Latents(model, tokenizer, decoding, batch_size, most=pool_size(mechanism.count))
+        self.latents = Latents(model, *parts, most=pool_size(mechanism.count))
         self.labels = self.latents.labels
         self._like = torch.empty(0, model.config.latent_dim, device=next(model.parameters()).device)
 
@@ -143,7 +166,7 @@ class Codewords(Alphabet):
         return self.mechanism.heavy(self.latents.encode(texts, labels))
 
     def write(self, numbers: Tensor, *, samples: int) -> list[Pair]:
-        return self.latents.write(self.mechanism.vectors(numbers, like=self._like), samples=samples)
+        return self.latents.write_rows(self.mechanism.vectors(numbers, like=self._like), samples=samples)
 
 
 class Sentences(Alphabet):

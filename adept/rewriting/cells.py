@@ -59,7 +59,7 @@ from adept.models.sentences.meanings import (
 )
 from adept.models.sentences.nearest_text import BATCH_RECORDS, MAX_DISTANCES, SentenceIndex
 from adept.models.sentences.sentence_list import SentenceList
-from adept.rewriting.alphabets import Alphabet, Labels
+from adept.rewriting.alphabets import Labels, Sentences
 
 BATCH_NAMES = 16  # whose products with all sentences are computed together
 MAX_COMPARED = 1 << 14  # sentences of a cell that are all compared with a record
@@ -208,7 +208,7 @@ def _choose(ranked: Whole, places: Places, count: int) -> list[int]:
     return sorted(islice(dict.fromkeys(chain(own, range(count))), count))
 
 
-class Cell(Alphabet):
+class Cell(Sentences):
     """The public sentences about one label, which all records have."""
 
     def __init__(self, sentences: SentenceList, search: CellSearch, members: Places, selection: Selection) -> None:
@@ -220,11 +220,10 @@ class Cell(Alphabet):
         return torch.from_numpy(self.search.nearest(text_list(texts), [group], self.selection.heavy_count))
 
     def write(self, numbers: Tensor, *, samples: int) -> list[Pair]:
-        texts = self.sentences.write(self.members[numbers].tolist())
-        return [(text, None) for text in texts for _ in range(samples)]
+        return super().write(torch.from_numpy(self.members[numbers]), samples=samples)
 
 
-class Cells(Alphabet):
+class Cells(Sentences):
     """The public sentences about each label, where records keep their labels.
 
     An index is a position in the cell of the record's label; a number is that of a sentence.
@@ -294,10 +293,6 @@ class Cells(Alphabet):
         for places, rows in self._groups(len(indices), labels):
             found[rows] = torch.from_numpy(places.astype(np.int64))[indices[rows]]
         return found
-
-    def write(self, numbers: Tensor, *, samples: int) -> list[Pair]:
-        texts = self.sentences.write(numbers.tolist())
-        return [(text, None) for text in texts for _ in range(samples)]
 
     def _groups(self, count: int, labels: Labels) -> list[Group]:
         beside = [None] * count if labels is None else list(labels)

@@ -83,10 +83,10 @@ class Expectation:
     @property
     def lines(self) -> list[str]:
         """Sentences on how much a rewrite keeps of its record, and on the estimates' errors."""
+        error = self.texts**-0.5  # at least two standard errors of a mean of numbers from 0 to 1
         topic = (
             f"{self.topic:.0%} of all cases ({self.topic_of_others:.0%} by chance)" if self.topic is not None else ""
         )
-        error = self.texts**-0.5  # at least two standard errors of a mean of numbers from 0 to 1
         return [
             *([f"a rewrite keeps its record's topic in {topic}"] if topic else []),
             f"a rewrite keeps {self.words:.0%} of its record's words ({self.words_of_others:.0%} by chance)",
@@ -107,7 +107,7 @@ def expected_lines(
             are copied.
     """
     writer = writer or rewriter
-    measured = choose_measured(rewriter, writer, public)
+    measured = writer if _knows_labels(writer, public) else rewriter  # which needs labels, and none may be public
     expected = expectation(measured, public)
     lines = expected.lines if expected else [] if rewriter.model.labels else [NO_ESTIMATE]
     promised = rewriter.guarantee
@@ -174,11 +174,6 @@ def by_label_lines(writer: Rewriter, public: Corpus | None) -> list[str]:
     if not isinstance(writer.alphabet, Cells):
         return []
     return [BY_LABEL, *([] if _knows_labels(writer, public) else [NO_LABEL_SET])]
-
-
-def choose_measured(rewriter: Rewriter, writer: Rewriter, public: Corpus | None) -> Rewriter:
-    """Return ``writer`` for the estimates, or ``rewriter`` if that needs labels and none are public."""
-    return writer if _knows_labels(writer, public) else rewriter
 
 
 def _knows_labels(writer: Rewriter, public: Corpus | None) -> bool:
@@ -318,8 +313,8 @@ def foreign_warnings(tokenizer: Tokenizer, texts: Sequence[str], *, max_length: 
             f"{_percent(long, len(first))} of the texts are longer than the model can write, and are cut short: make each "
             "sentence a record, or train a model with a larger model.max_length on public text like yours"
         )
-    told = f"of the first {len(first):,} records; this line depends on them, so do not pass it on"
-    return [f"{line} ({told})" for line in found]
+    about = f"of the first {len(first):,} records; this line depends on them, so do not pass it on"
+    return [f"{line} ({about})" for line in found]
 
 
 def _percent(part: int, whole: int) -> str:
@@ -344,18 +339,12 @@ class Budget:
         return [topic, f"{kept.words:.0%} ({kept.words_of_others:.0%})", f"{kept.exact:.0%}"]
 
 
-def preview_budgets(open_rewriter: Callable[[float], Rewriter], public: Corpus | None = None) -> Iterator[Budget]:
-    """Yield a line for each epsilon in TABLE_BUDGETS; ``public`` texts replace those held out from training."""
+def preview_budgets(open_rewriter: Callable[[float], Rewriter]) -> Iterator[Budget]:
+    """Yield a line for each epsilon in TABLE_BUDGETS, by texts that were held out from training."""
     for epsilon in TABLE_BUDGETS:
         rewriter = open_rewriter(epsilon)
-        yield Budget(epsilon, rewriter.guarantee, expectation(rewriter, public), rewrite_examples(rewriter, public))
-
-
-def rewrite_examples(
-    rewriter: Rewriter, public: Corpus | None = None, *, count: int = TABLE_EXAMPLES
-) -> list[tuple[str, str]]:
-    """Return at most ``count`` pairs of a public sentence (and its label, in a release by label) and its rewrite."""
-    return _rewrite_some(rewriter, choose_probes(rewriter, public), count)
+        shown = _rewrite_some(rewriter, choose_probes(rewriter), TABLE_EXAMPLES)
+        yield Budget(epsilon, rewriter.guarantee, expectation(rewriter), shown)
 
 
 def approval_examples(rewriter: Rewriter, public: Corpus | None = None) -> list[tuple[str, str]]:

@@ -22,7 +22,7 @@ from adept.models.decoding import Pair, pool_size
 from adept.models.decoding_options import DecodingConfig
 from adept.models.saved_model import Autoencoder, model_card
 from adept.models.tokenizer import Tokenizer
-from adept.rewriting.alphabets import Alphabet, Codewords, Latents, Pairs, Sentences
+from adept.rewriting.alphabets import Alphabet, Codewords, Noise, Pairs, Sentences
 from adept.rewriting.cells import Cells
 from adept.rewriting.loading import check_release, fit, label_mechanism, load_model, public_sentences
 from adept.torch_defaults import usual_torch
@@ -215,64 +215,49 @@ class Rewriter:
             self._by_label = asked, other
         return self._by_label[1]
 
-    def _open(self, label: str | None) -> Alphabet | Latents:
+    def _open(self, label: str | None) -> Alphabet | Noise:
         """Return the public list of which the mechanism draws, or the latents to which it adds noise."""
-        model, mechanism, batch_size = self.model, self.mechanism, self.batch_size
-        by_label = isinstance(mechanism, Description) and mechanism.by_label
-        if label is not None and not by_label:
+        mechanism, parts = self.mechanism, (self.model, self.tokenizer, self.decoding, self.batch_size)
+        if isinstance(mechanism, Description) and mechanism.by_label:
+            cells = Cells(self.model, mechanism)
+            return cells if label is None else cells.of(label)
+        if label is not None:
             raise ConfigurationError(
                 "label must be left out: the texts that can be written do not depend on it, got one"
             )
         match mechanism:
-            case Description(by_label=True):
-                cells = Cells(model, mechanism)
-                return cells if label is None else cells.of(label)
             case Description():
-                entries: Alphabet = Sentences(public_sentences(model), mechanism.selection)
+                entries: Alphabet = Sentences(public_sentences(self.model), mechanism.selection)
             case LearnedCodebook():
-                entries = Codewords(model, self.tokenizer, self.decoding, batch_size, mechanism=mechanism)
+                entries = Codewords(*parts, mechanism=mechanism)
             case _:
-                return Latents(model, self.tokenizer, self.decoding, batch_size)
+                return Noise(*parts, mechanism=mechanism)
         return Pairs(entries, self.joint) if self.joint else entries
 
     @property
     def reads_labels(self) -> bool:
         """True if a release depends on the record's label."""
-        return isinstance(self.alphabet, Alphabet) and self.alphabet.reads_labels
+        return self.alphabet.reads_labels
 
     @usual_torch()
     def encode(self, texts: Any, labels: Any = None) -> Tensor:
         """Return a secret row for each of B records: its latent, or the numbers of its heavy entries."""
-        return torch.cat([self._encode(*batch) for batch in self._batches(*self._check(texts, labels))])
+        return torch.cat([self.alphabet.encode(*batch) for batch in self._batches(*self._check(texts, labels))])
 
     @usual_torch()
     def release(self, texts: Any, labels: Any = None) -> Tensor:
         """Return the released rows of B records: latents (B, n), or numbers (B, 1) of the alphabet."""
         batches = self._batches(*self._check(texts, labels))
-        return torch.cat([self.draw(self._encode(*batch), batch[1]) for batch in batches])
-
-    def _encode(self, texts: list[str], labels: list[str | None] | None) -> Tensor:
-        if isinstance(self.alphabet, Latents):
-            return self.alphabet.encode(texts, labels)
-        return self.alphabet.heavy(texts, labels)
+        return torch.cat([self.draw(self.alphabet.encode(*batch), batch[1]) for batch in batches])
 
     def draw(self, encoded: Tensor, labels: list[str | None] | None = None) -> Tensor:
         """Release records that are given as rows of ``encode``."""
-        if isinstance(self.alphabet, Latents):
-            released: Tensor = self.mechanism.privatize(encoded)
-            return released
-        return self.alphabet.numbers(self.alphabet.selection.draw(encoded), labels)[:, None]
+        return self.alphabet.draw(encoded, labels)
 
     @usual_torch()
     def write(self, released: Tensor, *, samples: int = 1) -> list[Pair]:
         """Write ``samples`` pairs (text, label) from each released row; read no record."""
-        if isinstance(self.alphabet, Latents):
-            return self.alphabet.write(released, samples=samples)
-        if released.dtype != torch.int64 or released.ndim != 2 or released.shape[1] != 1:
-            raise ConfigurationError(
-                f"released must be rows of one int64, got {tuple(released.shape)} of {released.dtype}"
-            )
-        return self.alphabet.write(released[:, 0], samples=samples)
+        return self.alphabet.write_rows(released, samples=samples)
 
     def save_pretrained(self, directory: str | Path) -> None:
         """Write the model directory that ``from_pretrained`` loads, including the model card."""
