@@ -13,10 +13,10 @@ import torch
 from scipy.sparse import csr_matrix
 from torch import Tensor
 
+from adept.mechanisms.policy import COMMONNESS, NOISY_COMMONNESS
+
 MAX_STEPS, HISTORY_STEPS = 100, 5  # steps and history of L-BFGS; further steps change no test result
 MIN_GAIN = 1e-6  # L-BFGS ends if a step decreases the loss by less, in nats per record
-COMMONNESS = 0.5, 0.55, 0.6, 0.65, 0.7, 0.75  # factors for `commonness` to try
-NOISY_COMMONNESS = 0.4  # the factor for randomised labels
 
 
 @dataclass(frozen=True)

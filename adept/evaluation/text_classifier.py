@@ -29,22 +29,9 @@ from adept.data.text_arguments import separate_characters, text_list
 from adept.errors import DataError
 from adept.evaluation.label_names import spell_names
 from adept.evaluation.softmax_regression import Features, best_labels, commonness, softmax_regression
+from adept.mechanisms import policy
 from adept.models.sentence_encoder import LENGTH, SentenceEncoder
 
-ENCODER_LENGTHS = 1.0, 2.0  # least and largest length of the encoder's vector; the TF-IDF vector has length 1
-FEW_ROWS, CLEAR_NATS = 15.0, 8.0  # rows for each label up to which it is the largest; times CLEAR_NATS / epsilon below
-STRENGTH, MAX_STRENGTH = 4.0, 0.3  # the strength is STRENGTH / sqrt(rows for each label), at most MAX_STRENGTH, times
-STRENGTH_NATS, FACTORS = 4.0, (1 / 3, 3.0)  # epsilon / STRENGTH_NATS, within FACTORS: clear texts allow more
-NGRAM_FACTOR, NOISY_FACTOR = 5.0, 1 / 3  # times as strong: if n-grams are read alone, and if labels are randomised
-KNOWN_TEXTS, MIN_KNOWN_SHARE = 1000, 0.75  # texts whose words are looked up; share of words that the encoder must know
-MANY_TEXTS, MIN_HOLDERS = 2000, 2  # among MANY_TEXTS or more texts, MIN_HOLDERS texts must hold an n-gram
-NAME_NATS, NAME_WEIGHTS = 40.0, (3.0, 20.0)  # a name counts as NAME_NATS / epsilon records, within NAME_WEIGHTS
-
-REWRITE_NATS = 48.0  # beside examples, a rewrite counts as epsilon / REWRITE_NATS examples, at most 1
-REWRITES_PER_EXAMPLE = 0.25  # beside an example, rewrites count together as this times epsilon^2 examples at most
-# Strengths to try (scikit-learn's C): a smaller strength gives a simpler classifier
-STRENGTHS = 0.25, 0.5, 1.0, 2.0, 4.0, 16.0, 64.0
-STANDARD_STRENGTH = 4.0  # a larger strength must give more correct labels
 TEMPERATURES = 2.0 ** torch.arange(-2.0, 2.75, 0.25, dtype=torch.float32)  # factors by which scores are multiplied
 FOLDS, MIN_RECORDS_TO_TUNE = 3, 100
 ONE_FOLD_RECORDS = 1500  # with more records, only one fold is held out
@@ -61,25 +48,25 @@ def weigh_rewrite(epsilon: float, *, rows: float, examples: float) -> float:
         rows: number of rewrites for each label, on average.
         examples: number of public examples for each label, on average.
     """
-    return min(1.0, epsilon / REWRITE_NATS, REWRITES_PER_EXAMPLE * epsilon**2 * examples / rows)
+    return min(1.0, epsilon / policy.REWRITE_NATS, policy.REWRITES_PER_EXAMPLE * epsilon**2 * examples / rows)
 
 
 def weigh_name(epsilon: float) -> float:
     """Return the number of records as which a label's name counts, if texts have this epsilon (infinite: original)."""
-    least, most = NAME_WEIGHTS
-    return min(most, max(least, NAME_NATS / epsilon if epsilon else most))
+    least, most = policy.NAME_WEIGHTS
+    return min(most, max(least, policy.NAME_NATS / epsilon if epsilon else most))
 
 
 def choose_strength(rows: float, epsilon: float) -> float:
     """Return the strength of the regression (scikit-learn's C) for a mean number of records for each label."""
-    least, most = FACTORS
-    return min(MAX_STRENGTH, STRENGTH / math.sqrt(rows)) * min(most, max(least, epsilon / STRENGTH_NATS))
+    (least, most), clear = policy.STRENGTH_FACTORS, epsilon / policy.STRENGTH_NATS
+    return min(policy.MAX_TEXT_STRENGTH, policy.TEXT_STRENGTH / math.sqrt(rows)) * min(most, max(least, clear))
 
 
 def choose_length(rows: float, epsilon: float) -> float:
     """Return the length of the encoder's vector: with more and clearer texts, n-grams say more beside it."""
-    least, most = ENCODER_LENGTHS
-    few = FEW_ROWS * (max(1.0, CLEAR_NATS / epsilon) if epsilon else rows)
+    least, most = policy.ENCODER_LENGTHS
+    few = policy.FEW_ROWS * (max(1.0, policy.CLEAR_NATS / epsilon) if epsilon else rows)
     return max(least, most * min(1.0, math.sqrt(few / rows)))
 
 
@@ -114,9 +101,8 @@ class LinearClassifier:
         self.columns = np.array([number[label] for label in labels], dtype=np.int64)
         self._times = np.repeat([weight for _, weight in parts], [len(part) for part, _ in parts])
         self._distinct = len(place)
-        self._tfidf, counted = count_ngrams(
-            [*place], holders=MIN_HOLDERS if drops_rare and len(place) >= MANY_TEXTS else 1
-        )
+        holders = policy.MIN_NGRAM_HOLDERS if drops_rare and len(place) >= policy.MANY_NGRAM_TEXTS else 1
+        self._tfidf, counted = count_ngrams([*place], holders=holders)
         self._encoder = encoder_for([*place])
         self._features = self._read(counted, [*place])
         self._counts, self._weights = self.count(), torch.empty(0)
@@ -160,13 +146,13 @@ class EncoderClassifier(LinearClassifier):
         weight = weigh_rewrite(epsilon, rows=rows, examples=known) if known else 1.0
         clear = math.inf if known else epsilon  # examples are original text
         rows = weight * rows + known
+        length, strength = choose_length(rows, clear), choose_strength(rows, clear)
         if noisy_labels:  # which call for the simplest classifier
-            length, strength = ENCODER_LENGTHS[1], NOISY_FACTOR * choose_strength(rows, STRENGTH_NATS)
-        else:
-            length, strength = choose_length(rows, clear), choose_strength(rows, clear)
+            length = policy.ENCODER_LENGTHS[1]
+            strength = policy.NOISY_FACTOR * choose_strength(rows, policy.STRENGTH_NATS)
         parts = [(train, weight / samples), (public, 1.0), (_list_names(names), weigh_name(clear))]
         super().__init__(parts, noisy_labels=noisy_labels, length=length, drops_rare=True)
-        strength *= 1 if self._encoder else NGRAM_FACTOR
+        strength *= 1 if self._encoder else policy.NGRAM_FACTOR
         self._weights = softmax_regression(self._features, self._counts, strength=strength)
 
 
@@ -207,12 +193,12 @@ class TfidfClassifier(LinearClassifier):
         """
         parts = self._folds()
         if not parts:
-            return STRENGTHS[-1]
-        best, found = STRENGTHS[0], self._read_held_out(parts, STRENGTHS[0], [None] * len(parts))
-        for strength in STRENGTHS[1:]:
+            return policy.STRENGTHS[-1]
+        best, found = policy.STRENGTHS[0], self._read_held_out(parts, policy.STRENGTHS[0], [None] * len(parts))
+        for strength in policy.STRENGTHS[1:]:
             tried = self._read_held_out(parts, strength, found.weights)
             likelier, hits_more = tried.likelihood > found.likelihood, tried.hits > found.hits + found.error
-            if not (likelier if strength <= STANDARD_STRENGTH else hits_more):
+            if not (likelier if strength <= policy.STANDARD_STRENGTH else hits_more):
                 break
             best, found = strength, tried
         self._start = torch.stack(found.weights).mean(dim=0)
@@ -272,7 +258,7 @@ def count_ngrams(texts: Sequence[str], *, holders: int = 1) -> tuple[Any, csr_ma
 
 def encoder_for(texts: Sequence[str]) -> SentenceEncoder | None:
     """Return the sentence encoder, or None if it knows too few words of the first texts."""
-    return SentenceEncoder.load() if reads_as_english(texts[:KNOWN_TEXTS]) else None
+    return SentenceEncoder.load() if reads_as_english(texts[: policy.KNOWN_TEXTS]) else None
 
 
 def _list_names(labels: Sequence[str]) -> Corpus:
@@ -285,4 +271,4 @@ def reads_as_english(texts: Sequence[str]) -> bool:
     """Return True if the sentence encoder knows most words of the texts."""
     encoder, words = SentenceEncoder.load(), re.findall(r"[^\W\d_]+", " ".join(texts))
     known = sum(map(encoder.knows, words))
-    return bool(known >= MIN_KNOWN_SHARE * len(words))
+    return bool(known >= policy.MIN_KNOWN_SHARE * len(words))

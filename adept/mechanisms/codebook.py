@@ -106,13 +106,17 @@ class Codebook(Mechanism):
             check_integer(1, SPHERE_DIMS[1] // 2, blocks=self.blocks)
         check_integer(0, 2**128 - 1, seed=self.seed)
 
+    def draws(self, dim: int) -> Layout:
+        """Return the size and the draw of each block; the budgets of all draws sum to epsilon."""
+        blocks = self.blocks or default_blocks(dim, epsilon=self.epsilon, size=self.size)
+        return cut(dim, epsilon=self.epsilon, size=self.size, blocks=blocks)
+
     def layout(self, dim: int) -> tuple[Block, ...]:
-        """Return the blocks, whose budgets sum to epsilon, in the order of their coordinates."""
-        return random_layout(dim, epsilon=self.epsilon, size=self.size, seed=self.seed, blocks=self.blocks)
+        """Return the blocks with their codewords, in the order of their coordinates."""
+        return tuple(Block(draw, random_codewords(part, draw.size, self.seed)) for part, draw in self.draws(dim))
 
     def selections(self, dim: int) -> tuple[Selection, ...]:
-        layout = random_cut(dim, epsilon=self.epsilon, size=self.size, blocks=self.blocks)
-        return tuple(draw for _, draw in layout)
+        return tuple(draw for _, draw in self.draws(dim))
 
     def privatize(self, latents: Tensor) -> Tensor:
         parts = self._parts(self.clip_to_units(latents))
@@ -150,7 +154,7 @@ class Codebook(Mechanism):
 
     def mean_cosine(self, dim: int) -> float:
         """Return the mean cosine between a latent of random direction and its release."""
-        return layout_cosine(tuple((block.dim, block.selection) for block in self.layout(dim)))
+        return layout_cosine(self.draws(dim))
 
     def expected_squared_error(self, dim: int) -> float:
         """Return the mean squared distance 2 C^2 (1 - ``mean_cosine``) of a random latent from its release."""
@@ -200,8 +204,8 @@ class LearnedCodebook(Codebook):
         top = self.top or policy.heavy_codewords(self.epsilon, self.count)
         return Selection(epsilon=self.epsilon, size=self.count, heavy_count=top)
 
-    def selections(self, dim: int) -> tuple[Selection, ...]:
-        return (self.selection,)
+    def draws(self, dim: int) -> Layout:
+        return ((dim, self.selection),)
 
     def layout(self, dim: int) -> tuple[Block, ...]:
         words = random_codewords(dim, self.count, self.seed) if self.codewords is None else self.codewords
@@ -250,18 +254,7 @@ def random_codewords(dim: int, size: int, seed: int) -> Tensor:
     return torch.from_numpy((np.round(unit / grid_step(1.0)) * grid_step(1.0)).astype(np.float32))
 
 
-@lru_cache(maxsize=16)
-def random_layout(dim: int, *, epsilon: float, size: int | None, seed: int, blocks: int | None) -> tuple[Block, ...]:
-    """Return the blocks of a random codebook; if an option is None, the module's rule sets it."""
-    layout = random_cut(dim, epsilon=epsilon, size=size, blocks=blocks)
-    return tuple(Block(draw, random_codewords(part, draw.size, seed)) for part, draw in layout)
-
-
-def random_cut(dim: int, *, epsilon: float, size: int | None, blocks: int | None) -> Layout:
-    """Return the blocks' draws without the codewords, which take long to draw."""
-    return cut(dim, epsilon=epsilon, size=size, blocks=blocks or default_blocks(dim, epsilon=epsilon, size=size))
-
-
+@lru_cache(maxsize=256)
 def default_blocks(dim: int, *, epsilon: float, size: int | None) -> int:
     """Return the number of blocks, a power of two, for which the expected cosine is largest."""
     best, best_cosine = 1, 0.0

@@ -105,6 +105,27 @@ PLAN_CURVES = {  # by command, and True after a rehearsal; curves.Curve has the 
     ("synthesize", False): ((-0.029, 0.478, 0.494), 0.77, 0.77),
     ("synthesize", True): ((-0.023, 0.274, 0.286), 0.49, 0.56),
 }
+# One classifier for every row
+ENCODER_LENGTHS = 1.0, 2.0  # least and largest length of the encoder's vector; the TF-IDF vector has length 1
+FEW_ROWS, CLEAR_NATS = 15.0, 8.0  # rows for each label up to which it is the largest; times CLEAR_NATS / epsilon below
+TEXT_STRENGTH, MAX_TEXT_STRENGTH = (
+    4.0,
+    0.3,
+)  # TEXT_STRENGTH / sqrt(rows for each label), at most MAX_TEXT_STRENGTH, times
+STRENGTH_NATS, STRENGTH_FACTORS = 4.0, (1 / 3, 3.0)  # epsilon / STRENGTH_NATS, within STRENGTH_FACTORS
+NGRAM_FACTOR, NOISY_FACTOR = 5.0, 1 / 3  # times as strong: if n-grams are read alone, and if labels are randomised
+KNOWN_TEXTS, MIN_KNOWN_SHARE = 1000, 0.75  # texts whose words are looked up; share of words that the encoder must know
+MANY_NGRAM_TEXTS, MIN_NGRAM_HOLDERS = 2000, 2  # among so many texts, this many must hold an n-gram
+NAME_NATS, NAME_WEIGHTS = 40.0, (3.0, 20.0)  # a name counts as NAME_NATS / epsilon records, within NAME_WEIGHTS
+REWRITE_NATS = 48.0  # beside examples, a rewrite counts as epsilon / REWRITE_NATS examples, at most 1
+REWRITES_PER_EXAMPLE = 0.25  # beside an example, rewrites count together as this times epsilon^2 examples at most
+# Strength
+STRENGTHS = 0.25, 0.5, 1.0, 2.0, 4.0, 16.0, 64.0  # to try (scikit-learn's C): a smaller one gives a simpler classifier
+STANDARD_STRENGTH = 4.0  # a larger strength must give more correct labels
+# Common labels
+COMMONNESS = 0.5, 0.55, 0.6, 0.65, 0.7, 0.75  # factors of the logarithm of a label's frequency to try
+NOISY_COMMONNESS = 0.4  # the factor for randomised labels
+# Rows that teach more than names
 WORTH_MARGIN = 0.03  # least difference to the best record-free row that is worth a release
 
 

@@ -10,7 +10,6 @@ import torch
 import travel
 
 from adept.data.corpus import Corpus
-from adept.evaluation import text_classifier
 from adept.evaluation.classifiers import evaluate
 from adept.evaluation.text_classifier import (
     EncoderClassifier,
@@ -19,6 +18,7 @@ from adept.evaluation.text_classifier import (
     weigh_name,
     weigh_rewrite,
 )
+from adept.mechanisms import policy
 
 LETTERS = str.maketrans("aeioubcdfghjklmnpqrstvwxyz", "eiouadgkplzcbfmxwhnjrtvqsy")
 
@@ -68,7 +68,7 @@ def test_randomised_labels_call_for_a_simpler_classifier(monkeypatch: pytest.Mon
     rng, names = random.Random(0), sorted(set(train.labels or []))
     noisy = Corpus(train.texts, [label if rng.random() < 0.2 else rng.choice(names) for label in train.labels or []])
     simple = evaluate(noisy, test, noisy_labels=True).accuracy.value
-    monkeypatch.setattr(text_classifier, "NOISY_FACTOR", 3.0)
+    monkeypatch.setattr(policy, "NOISY_FACTOR", 3.0)
     assert simple > evaluate(noisy, test, noisy_labels=True).accuracy.value + 0.03
 
 
@@ -103,7 +103,7 @@ def test_predictions_are_the_same_in_any_order_of_the_records() -> None:
 
 
 def test_n_grams_of_one_text_are_left_out_of_large_files(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(text_classifier, "MANY_TEXTS", 4)
+    monkeypatch.setattr(policy, "MANY_NGRAM_TEXTS", 4)
     train = Corpus(["play songs", "play music", "rain today", "rain tomorrow"], ["m", "m", "w", "w"])
     words = EncoderClassifier(train)._tfidf.get_feature_names_out().tolist()
     assert words == ["play", "rain"]

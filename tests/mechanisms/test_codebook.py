@@ -15,7 +15,6 @@ from scipy import stats
 
 from adept.errors import ConfigurationError
 from adept.mechanisms import Codebook, PrivUnit, random_bits
-from adept.mechanisms.codebook import random_layout
 
 P_LIMIT = 1e-10
 
@@ -24,7 +23,7 @@ class Overspending(Codebook):
     """The planted defect: ranks are drawn with a budget one larger than claimed."""
 
     def layout(self, dim: int):
-        return random_layout(dim, epsilon=self.epsilon + 1.0, size=self.size, seed=self.seed, blocks=self.blocks)
+        return Codebook(epsilon=self.epsilon + 1.0, size=self.size, seed=self.seed, blocks=self.blocks).layout(dim)
 
 
 def near_share_p_value(mechanism: Codebook, epsilon: float, record: torch.Tensor, trials: int) -> float:

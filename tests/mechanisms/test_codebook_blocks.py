@@ -23,7 +23,6 @@ from adept.mechanisms.codebook import (
     layout_cosine,
     mean_length,
     random_codewords,
-    random_layout,
 )
 from adept.mechanisms.privunit import optimal_cap
 from adept.mechanisms.selection import Selection
@@ -179,6 +178,6 @@ def test_the_rule_for_the_size_covers_a_cap_ten_times_within_its_limits() -> Non
 
 def test_more_blocks_than_pairs_of_coordinates_are_refused() -> None:
     with pytest.raises(ConfigurationError, match="blocks must be at most half of the 7 coordinates, got 4"):
-        random_layout(7, epsilon=8.0, size=None, seed=0, blocks=4)
+        Codebook(epsilon=8.0, blocks=4).layout(7)
     with pytest.raises(ConfigurationError, match="blocks must be at most half of the 3 coordinates, got 2"):
         cut(3, epsilon=8.0, size=None, blocks=2)
