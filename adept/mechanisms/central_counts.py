@@ -42,7 +42,7 @@ from adept.errors import ConfigurationError
 from adept.mechanisms.discrete_laplace import exact_laplace, smallest_scale
 from adept.mechanisms.guarantee import Guarantee, total, words
 from adept.mechanisms.policy import NUMBER_SHARE
-from adept.ranges import BUDGETS, check_between, check_integer
+from adept.ranges import BUDGETS, check_between, check_choice, check_integer
 
 ADD_OR_REMOVE, REPLACE = "add_or_remove", "replace"
 COUNTS_MOVED = {ADD_OR_REMOVE: 1, REPLACE: 2}  # number of counts that one vote can change by one
@@ -76,8 +76,7 @@ class Votes:
         check_between(*BUDGETS, epsilon=self.epsilon)
         check_integer(1, MAX_VOTES, votes_per_person=self.votes_per_person)
         check_integer(1, 2, rounds=self.rounds)
-        if self.neighbours not in COUNTS_MOVED:
-            raise ConfigurationError(f"neighbours must be one of {', '.join(COUNTS_MOVED)}, got {self.neighbours}")
+        check_choice(COUNTS_MOVED, neighbours=self.neighbours)
 
     @property
     def sensitivity(self) -> int:

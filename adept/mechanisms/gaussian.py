@@ -69,9 +69,8 @@ class Gaussian(Mechanism):
     def _scale(self, dim: int) -> float:
         if self.calibration == "analytic":
             return 2 * self.clip_norm * analytic_scale(self.epsilon, delta=self.delta)
-        return discrete_scale(self._distance(), dim=dim, epsilon=self.epsilon, delta=self.delta) * grid_step(
-            self.clip_norm
-        )
+        steps = discrete_scale(self._distance(), dim=dim, epsilon=self.epsilon, delta=self.delta)
+        return steps * grid_step(self.clip_norm)
 
     def _distance(self) -> float:
         """Return the l2 diameter of the ball in grid steps, which a float represents exactly."""
@@ -91,11 +90,7 @@ class Gaussian(Mechanism):
 
     def guarantee(self, dim: int) -> Guarantee:
         exact = self.calibration == "exact"
-        grade = (
-            ""
-            if exact
-            else " as far as the formula goes; the noise is computed in floating point, which no proof covers"
-        )
+        inexact = " as far as the formula goes; the noise is computed in floating point, which no proof covers"
         return Guarantee(
             claimed_epsilon=self.epsilon,
             epsilon=self.epsilon,
@@ -105,7 +100,7 @@ class Gaussian(Mechanism):
             sensitivity=2 * self.clip_norm,
             scale=self._scale(dim),
             text=f"The released latent is ({words(self.epsilon)}, {words(self.delta)})-LDP (approximate, l2 sensitivity) for any "
-            f"two records, and so is every text decoded from it{grade}.",
+            f"two records, and so is every text decoded from it{'' if exact else inexact}.",
         )
 
     def certificate(self, dim: int) -> list[Part] | None:

@@ -114,10 +114,8 @@ def fresh_uniform(*shape: int) -> Tensor:
 def fresh_gaussian(*shape: int) -> Tensor:
     """Return float64 standard normal numbers, computed from uniform numbers by inversion."""
     tail: Tensor = torch.special.ndtri(0.5 * fresh_uniform(*shape))
-    signs = torch.from_numpy((random_bits.source.words(math.prod(shape)) & np.uint64(1)).astype(np.float64)).reshape(
-        shape
-    )
-    return tail * (2 * signs - 1)
+    bits = (random_bits.source.words(math.prod(shape)) & np.uint64(1)).astype(np.float64)
+    return tail * (2 * torch.from_numpy(bits).reshape(shape) - 1)
 
 
 def fresh_directions(records: int, dim: int) -> Tensor:

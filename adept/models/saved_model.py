@@ -25,7 +25,7 @@ from adept.models.lstm_autoencoder import Adept, pad
 from adept.models.tokenizer import FIRST_LABEL, MAX_LABELS, UNKNOWN, Tokenizer, join_words
 from adept.models.topics import TopicEncoder
 from adept.models.untrusted_files import Shape, corrupt, read_json, read_tensors
-from adept.ranges import MAX_NUMBER, check_integer, is_moderate
+from adept.ranges import MAX_NUMBER, check_choice, check_integer, is_moderate
 from adept.torch_defaults import usual_torch
 
 if TYPE_CHECKING:
@@ -73,8 +73,7 @@ class Autoencoder(Adept):
         training_data: TrainingData | None = None,
         labels: int = 0,
     ) -> None:
-        if clip not in NORM_ORDER:
-            raise ConfigurationError(f"clip must be one of {', '.join(NORM_ORDER)}, got {clip}")
+        check_choice(NORM_ORDER, clip=clip)
         super().__init__(
             vocabulary_size=vocabulary_size, clip=clip, encoder=config.encoder != TOPICS, **config.network_sizes
         )
@@ -266,9 +265,6 @@ def _metadata(model: Autoencoder) -> str:
     if name in ENGLISH_DATA:
         fields["language"] = ["en"]
     return "\n".join(f"{field}: {json.dumps(value)}" for field, value in fields.items())
-
-
-MAX_CODEBOOKS, MAX_CODEWORDS = 20, 1 << 16
 
 
 def _build_model(description: dict[str, Any], path: Path) -> Autoencoder:

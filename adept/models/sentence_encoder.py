@@ -18,7 +18,7 @@ are single operations, which IEEE 754 defines bit for bit. QED. Inner products a
 
 import hashlib
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from functools import cache, cached_property
 from pathlib import Path
 
@@ -108,12 +108,10 @@ class SentenceEncoder:
 
     def sums(self, texts: Sequence[str]) -> NDArray[np.int64]:
         """Return the sums (N, d) of the vectors of all tokens of N texts."""
-        total = np.zeros((len(texts), self.dim), dtype=np.int64)
-        pieces = [text[:PIECE_LETTERS] for text in texts]
-        total += self._sum_pieces(pieces)
+        total = self._sum_pieces([text[:PIECE_LETTERS] for text in texts])
         for row, text in enumerate(texts):
-            for piece in _later_pieces(text):
-                total[row] += self._sum_pieces([piece])[0]
+            for start in range(PIECE_LETTERS, len(text), PIECE_LETTERS):
+                total[row] += self._sum_pieces([text[start : start + PIECE_LETTERS]])[0]
         return total
 
     def _sum_pieces(self, pieces: Sequence[str]) -> NDArray[np.int64]:
@@ -128,10 +126,6 @@ class SentenceEncoder:
             return [coding.ids for coding in self._tokenizer.encode_batch_fast(pieces, add_special_tokens=False)]
         except Exception:  # noqa: BLE001 - the Rust side raises bare Exception; a text at which it fails has no tokens
             return [[]] if len(pieces) == 1 else [ids for piece in pieces for ids in self._tokens([piece])]
-
-
-def _later_pieces(text: str) -> Iterator[str]:
-    return (text[start : start + PIECE_LETTERS] for start in range(PIECE_LETTERS, len(text), PIECE_LETTERS))
 
 
 def at_length(sums: NDArray[np.int64] | NDArray[np.float32]) -> Codes:

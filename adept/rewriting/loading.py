@@ -1,18 +1,20 @@
-"""Functions that load a rewriter's model, choose its mechanism, and refuse unsafe releases."""
+"""Functions that load a rewriter's model, choose its mechanism, refuse unsafe releases, and use the Hugging Face Hub."""
 
 import hashlib
 import math
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 from adept.errors import ConfigurationError, ModelError, ReleaseRefused, printable
 from adept.mechanisms import BY_NAME, Description, JointResponse, LearnedCodebook, LocalRandomizer, policy
 from adept.mechanisms.base import Kind
 from adept.mechanisms.guarantee import Guarantee
 from adept.models.config import TrainingData
-from adept.models.saved_model import CODEBOOKS, CONFIG, WEIGHTS, Autoencoder
+from adept.models.saved_model import CODEBOOKS, CONFIG, TAGS, WEIGHTS, Autoencoder, model_card
 from adept.models.sentences.sentence_files import DESCRIPTION, TABLES
 from adept.models.sentences.sentence_list import SentenceList
 from adept.models.tokenizer import Tokenizer
@@ -20,6 +22,8 @@ from adept.models.tokenizer import Tokenizer
 PACKAGED_MODEL = "utterances"  # the name of the model that comes with the package
 # The files of a model's directory on which a release depends; a statement holds their digests.
 MODEL_FILES = (CONFIG, WEIGHTS, CODEBOOKS, Tokenizer.FILE, Tokenizer.SYNONYMS, DESCRIPTION, TABLES)
+# Nothing else is fetched.
+HUB_FILES = ["config.json", "tokenizer.json", "synonyms.json", "codec.json", "README.md", "*.safetensors"]
 
 
 def check_release(
@@ -189,6 +193,51 @@ def load_model(directory: str | Path | None = None) -> tuple[Autoencoder, Tokeni
         raise ModelError(f"tokenizer.json in {directory} does not fit the model: restore the one it was trained with")
     model.files = _digests(directory)
     return model, tokenizer
+
+
+def fetch(name: str, **options: Any) -> tuple[Autoencoder, Tokenizer]:
+    """Download a model from the Hub, with options of ``snapshot_download``, and load it."""
+    import huggingface_hub  # slow to import
+
+    with _explain_errors(f"{printable(name)} is neither a model directory nor a model that the Hub gives"):
+        directory = huggingface_hub.snapshot_download(name, allow_patterns=HUB_FILES, **options)
+    return load_model(directory)
+
+
+def publish(model: Autoencoder, tokenizer: Tokenizer, name: str, *, accept_private_model: bool, **options: Any) -> str:
+    """Push a model to the Hub with the ``options`` of ``push_to_hub``; return the commit's URL.
+
+    Raises:
+        ReleaseRefused: the training text was not declared public, and ``accept_private_model`` is
+            False.
+        ModelError: the Hub cannot be reached, or refuses the model.
+    """
+    import huggingface_hub  # slow to import
+
+    class HubModel(huggingface_hub.ModelHubMixin, library_name="adept", tags=TAGS):
+        def _save_pretrained(self, save_directory: Path) -> None:
+            model.save_pretrained(save_directory)
+            tokenizer.save_pretrained(save_directory)
+
+        def generate_model_card(self, *_: Any, **metrics: float) -> huggingface_hub.ModelCard:
+            return huggingface_hub.ModelCard(model_card(model, metrics=metrics))
+
+    if not model.training_data.public and not accept_private_model:
+        raise ReleaseRefused(
+            "the model was trained on text that was not declared public, and can write that text: "
+            "publish one of public text, or add accept_private_model=True"
+        )
+    with _explain_errors(f"cannot publish {printable(name)} on the Hub"):
+        return str(HubModel().push_to_hub(name, **options))
+
+
+@contextmanager
+def _explain_errors(what: str) -> Iterator[None]:
+    """Turn any error of the Hub's library into a ModelError, whatever the class of the error is."""
+    try:
+        yield
+    except Exception as error:  # noqa: BLE001 - the Hub's library raises errors of many packages
+        raise ModelError(f"{what} ({type(error).__name__}): check the name, the network and your token") from None
 
 
 def _digests(directory: Path) -> dict[str, str]:

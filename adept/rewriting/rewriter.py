@@ -22,9 +22,8 @@ from adept.models.decoding import Pair, pool_size
 from adept.models.decoding_options import DecodingConfig
 from adept.models.saved_model import Autoencoder, model_card
 from adept.models.tokenizer import Tokenizer
-from adept.rewriting.alphabets import Alphabet, Codewords, Noise, Pairs, Sentences
-from adept.rewriting.cells import Cells
-from adept.rewriting.loading import check_release, fit, label_mechanism, load_model, public_sentences
+from adept.rewriting.alphabets import Alphabet, Cells, Codewords, Noise, Pairs, Sentences
+from adept.rewriting.loading import check_release, fetch, fit, label_mechanism, load_model, public_sentences, publish
 from adept.torch_defaults import usual_torch
 
 THREADS = Path("/proc/self/task")  # threads of this process, on Linux
@@ -139,8 +138,6 @@ class Rewriter:
         """
         hub = {name: options.pop(name) for name in HUB_OPTIONS if name in options}
         if HUB_NAME.fullmatch(str(directory)) and not Path(directory).exists():
-            from adept.rewriting.hub import fetch  # only now: the Hub's library takes long to import
-
             model, tokenizer = fetch(str(directory), **hub)
         else:
             model, tokenizer = load_model(directory)
@@ -266,9 +263,7 @@ class Rewriter:
         (Path(directory) / "README.md").write_text(model_card(self.model), "utf-8")
 
     def push_to_hub(self, name: str, *, accept_private_model: bool = False, **options: Any) -> str:
-        """Publish the model on the Hub as "owner/model" (``hub.publish``)."""
-        from adept.rewriting.hub import publish
-
+        """Publish the model on the Hub as "owner/model" (``loading.publish``)."""
         return publish(self.model, self.tokenizer, name, accept_private_model=accept_private_model, **options)
 
 

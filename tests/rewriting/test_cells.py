@@ -15,13 +15,13 @@ import torch
 
 from adept import audit
 from adept.errors import ConfigurationError, ModelError
-from adept.mechanisms import Description
+from adept.mechanisms import Description, policy
 from adept.mechanisms.random_draws import exponential_series
 from adept.models.sentences import nearest_text
 from adept.models.sentences.meanings import MEANING_LENGTH, meanings_of, words_of
 from adept.models.tokenizer import join_words
-from adept.rewriting import cells
-from adept.rewriting.cells import Cell, Cells, CellSearch, Group, LabelCells
+from adept.rewriting import alphabets as cells
+from adept.rewriting.alphabets import Cell, Cells, Group, LabelCells
 from adept.rewriting.loading import label_mechanism
 from adept.rewriting.rewriter import Rewriter
 
@@ -113,9 +113,9 @@ def test_the_heavy_sentences_are_the_nearest_of_the_cell(loaded: Loaded) -> None
         assert Counter(said[nearest]) == Counter(said[place])
 
 
-def by_definition(search: CellSearch, record: str, places: Any, count: int) -> list[int]:
+def by_definition(search: LabelCells, record: str, places: Any, count: int) -> list[int]:
     """Return the positions of the nearest texts: word by word, one text after the other; the first of ties."""
-    index, words, halves = search.index, words_of(record), cells.CELL_HALVES
+    index, words, halves = search.index, words_of(record), policy.CELL_HALVES
     weight = sum(index.weigh(word) for word in set(words)) * nearest_text.MISSING_COST
     own, meanings = meanings_of([record])[0].tolist(), [broad.meaning_of_words(index[place]) for place in places]
     mean = [round(Fraction(sum(column), len(meanings))) for column in zip(*meanings, strict=True)]
@@ -130,7 +130,7 @@ def by_definition(search: CellSearch, record: str, places: Any, count: int) -> l
     return sorted(np.lexsort((np.arange(len(places)), distances))[:count].tolist())
 
 
-def nearest(search: CellSearch, records: list[str], places: Any, count: int) -> list[list[int]]:
+def nearest(search: LabelCells, records: list[str], places: Any, count: int) -> list[list[int]]:
     """Return the positions of the nearest sentences, for records that all have the label of one cell."""
     found: list[list[int]] = search.nearest(records, [Group(places, range(len(records)))], count).tolist()
     return found
@@ -146,10 +146,10 @@ def test_the_nearest_sentences_of_a_cell_are_those_by_definition(
     loaded: Loaded, count: int, first: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """One record, all the same, and no known word; few heavy sentences are sought in a shortlist."""
-    search, places = CellSearch(loaded[0].sentences.index(), first=first), places_of(first)
+    search, places = LabelCells(loaded[0].sentences.index(), size=1, first=first), places_of(first)
     found = nearest(search, TEXTS, places, count)
     wanted = [by_definition(search, record, places, count) for record in TEXTS]
-    if count > cells.SHORTLIST_TEXTS // cells.SHORTLIST_SHARE:
+    if count > policy.SHORTLIST_TEXTS // policy.SHORTLIST_SHARE:
         assert found == wanted
     same = [len({*ours} & {*theirs}) / count for ours, theirs in zip(found, wanted, strict=True)]
     assert min(same[0], same[1], same[4]) >= 0.5
@@ -163,12 +163,12 @@ def test_meanings_count_beside_words_and_without_what_a_cell_has_in_common(
     loaded: Loaded, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Without either part (the planted defects) other sentences are nearest."""
-    search, places = CellSearch(loaded[0].sentences.index(), first=100), places_of(100)
+    search, places = LabelCells(loaded[0].sentences.index(), size=1, first=100), places_of(100)
     both = nearest(search, TEXTS, places, 17)
     monkeypatch.setattr(torch.Tensor, "round", lambda self: torch.zeros_like(self))  # the mean
     assert nearest(search, TEXTS, places, 17) != both
     monkeypatch.undo()
-    monkeypatch.setattr(cells, "CELL_HALVES", 0)
+    monkeypatch.setattr(policy, "CELL_HALVES", 0)
     assert nearest(search, TEXTS, places, 17) != both
 
 
@@ -179,9 +179,9 @@ def test_what_is_near_in_a_cell_depends_on_its_own_sentences_alone(
     """A record has the same heavy sentences whatever labels and records stand beside it, in small and in large cells."""
     monkeypatch.setattr(cells, "MAX_COMPARED", compared)
     index, places = loaded[0].sentences.index(), places_of(100)
-    found = nearest(CellSearch(index, first=100), TEXTS, places, 17)
-    assert nearest(CellSearch(index, first=37), TEXTS, places, 17) == found
-    search, later = CellSearch(index, first=100), places + (np.arange(300) >= 100).astype(np.int32)
+    found = nearest(LabelCells(index, size=1, first=100), TEXTS, places, 17)
+    assert nearest(LabelCells(index, size=1, first=37), TEXTS, places, 17) == found
+    search, later = LabelCells(index, size=1, first=100), places + (np.arange(300) >= 100).astype(np.int32)
     other = nearest(search, TEXTS, later, 17)
     assert other != found
     for rows in ([0, 2, 4], [4, 1]):
@@ -202,14 +202,14 @@ def test_many_sentences_are_searched_as_few_are(loaded: Loaded, monkeypatch: pyt
     """
     index, places = loaded[0].sentences.index(), np.arange(0, 1500, 3, dtype=np.int32)
     records = [text for text in TEXTS if text]
-    monkeypatch.setattr(cells, "MEANING_HALVES", (4, 4))
-    monkeypatch.setattr(cells, "CELL_HALVES", 4)
+    monkeypatch.setattr(policy, "MEANING_HALVES", (4, 4))
+    monkeypatch.setattr(policy, "CELL_HALVES", 4)
     monkeypatch.setattr(torch.Tensor, "round", lambda self: torch.zeros_like(self))  # the mean
-    few = np.array(nearest(CellSearch(index), records, places, 2))
+    few = np.array(nearest(LabelCells(index, size=1), records, places, 2))
     monkeypatch.setattr(cells, "MAX_COMPARED", 10)
-    many = np.array(nearest(CellSearch(index), records, places, 2))
+    many = np.array(nearest(LabelCells(index, size=1), records, places, 2))
     assert (few[:, 0] == many[:, 0]).mean() >= 0.75
-    lacking = nearest(CellSearch(index), records, np.arange(40, 43, dtype=np.int32), 3)
+    lacking = nearest(LabelCells(index, size=1), records, np.arange(40, 43, dtype=np.int32), 3)
     assert all(sorted(row) == [0, 1, 2] for row in lacking)
 
 

@@ -3,17 +3,17 @@
 from fnmatch import fnmatch
 from pathlib import Path
 
+import huggingface_hub
 import pytest
 import torch
 import yaml
-from huggingface_hub import hub_mixin
+from huggingface_hub import ModelHubMixin, hub_mixin
 
 from adept import Rewriter
 from adept.errors import ModelError, ReleaseRefused
 from adept.mechanisms import Codebook
 from adept.models.saved_model import model_card
-from adept.rewriting import hub
-from adept.rewriting.loading import load_model
+from adept.rewriting.loading import HUB_FILES, load_model
 
 OTHER_MODEL = "hf-internal-testing/tiny-random-bert"  # a small public model of another library
 TEXTS = ["show me flights to boston", "what does ap mean"]
@@ -39,7 +39,7 @@ def mocked_hub(tiny_run: Path, monkeypatch: pytest.MonkeyPatch) -> list[dict[str
         return str(tiny_run / "model")
 
     monkeypatch.setattr(hub_mixin, "hf_hub_download", one_file)
-    monkeypatch.setattr(hub, "snapshot_download", whole)
+    monkeypatch.setattr(huggingface_hub, "snapshot_download", whole)
     return calls
 
 
@@ -57,7 +57,7 @@ def test_a_model_of_the_hub_is_loaded_by_its_name_and_nothing_but_its_files_is_f
     loaded = Rewriter.from_pretrained("someone/model", mechanism=Codebook(epsilon=8.0), revision="v1", batch_size=7)
     assert torch.equal(loaded.encode(TEXTS), rewriter.encode(TEXTS))
     [call] = mocked_hub
-    assert (call["revision"], call["allow_patterns"]) == ("v1", hub.HUB_FILES)
+    assert (call["revision"], call["allow_patterns"]) == ("v1", HUB_FILES)
     assert loaded.batch_size == 7
 
 
@@ -85,7 +85,7 @@ def test_a_model_of_the_real_hub_that_is_none_of_ours_is_one_line_and_its_code_i
     assert str(caught.value).isprintable()
     fetched = {path.name for path in tmp_path.rglob("*") if path.parent.parent.name == "snapshots"}
     assert "config.json" in fetched
-    assert not [name for name in fetched if not any(fnmatch(name, pattern) for pattern in hub.HUB_FILES)]
+    assert not [name for name in fetched if not any(fnmatch(name, pattern) for pattern in HUB_FILES)]
 
 
 @pytest.mark.hub
@@ -98,11 +98,11 @@ def test_a_name_that_the_real_hub_lacks_is_one_line() -> None:
 def test_publishing_pushes_the_directory_with_its_card(rewriter: Rewriter, monkeypatch: pytest.MonkeyPatch) -> None:
     pushed: dict[str, object] = {}
 
-    def push(self: hub.HubModel, name: str, **options: object) -> str:
+    def push(self: ModelHubMixin, name: str, **options: object) -> str:
         pushed.update(options, name=name, card=str(self.generate_model_card()))
         return "https://hub/commit"
 
-    monkeypatch.setattr(hub.HubModel, "push_to_hub", push)
+    monkeypatch.setattr(ModelHubMixin, "push_to_hub", push)
     assert rewriter.push_to_hub("someone/model", private=True) == "https://hub/commit"
     assert (pushed["name"], pushed["private"]) == ("someone/model", True)
     assert "no local guarantee covers" in str(pushed["card"])
@@ -112,7 +112,7 @@ def test_a_model_of_private_text_is_not_published_by_accident(tiny_run: Path, mo
     model, tokenizer = load_model(tiny_run)
     model.training_data = type(model.training_data)("mine", False, 10)
     rewriter = Rewriter(model, tokenizer, mechanism=Codebook(epsilon=8.0), accept_private_model=True)
-    monkeypatch.setattr(hub.HubModel, "push_to_hub", lambda *_, **__: "done")
+    monkeypatch.setattr(ModelHubMixin, "push_to_hub", lambda *_, **__: "done")
     with pytest.raises(ReleaseRefused, match="accept_private_model"):
         rewriter.push_to_hub("someone/model")
     assert rewriter.push_to_hub("someone/model", accept_private_model=True) == "done"
@@ -129,10 +129,10 @@ def test_a_hub_that_cannot_be_reached_is_one_line(
     def fail(*_: object, **__: object) -> str:
         raise kind("no route\nto host")
 
-    monkeypatch.setattr(hub.HubModel, "push_to_hub", fail)
+    monkeypatch.setattr(ModelHubMixin, "push_to_hub", fail)
     with pytest.raises(ModelError, match="cannot publish"):
         rewriter.push_to_hub("someone/model")
-    monkeypatch.setattr(hub, "snapshot_download", fail)
+    monkeypatch.setattr(huggingface_hub, "snapshot_download", fail)
     with pytest.raises(ModelError, match=f"{kind.__name__}.*check the name, the network"):
         Rewriter.from_pretrained("someone/model", mechanism=Codebook(epsilon=8.0))
 

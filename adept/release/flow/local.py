@@ -47,7 +47,7 @@ from adept.release.records.inputs import Inputs
 from adept.release.statement import provenance
 from adept.release.statement.shuffled import check_shuffling, find_shuffled
 from adept.release.statement.statement import PrivacyStatement, shuffling_of
-from adept.rewriting.cells import Cells
+from adept.rewriting.alphabets import Cells
 from adept.rewriting.expectation import approval_examples
 from adept.rewriting.loading import best_exact, load_model
 from adept.rewriting.rewriter import Rewriter
