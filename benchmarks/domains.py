@@ -24,7 +24,7 @@ from statistics import fmean
 from adept import Rewriter
 from adept.data.corpus import Corpus, read_public_texts, thin_texts
 from adept.mechanisms import Description, LearnedCodebook
-from adept.rewriting.expectation import Expectation, expectation
+from adept.rewriting.expectation import MAX_PROBES, Expectation, expectation
 
 DOMAINS = {
     "health": {"medquad", "meqsum", "covid_faq", "vira"},
@@ -94,8 +94,7 @@ def measure(model_dir: str, directories: list[str], out: Path) -> None:
 
 def survives(rewriter: Rewriter, texts: list[str]) -> Expectation:
     """Return what rewrites keep of texts, in the mean over parts."""
-    most = rewriter.coding.probes
-    parts = [texts[start : start + most] for start in range(0, len(texts), most)]
+    parts = [texts[start : start + MAX_PROBES] for start in range(0, len(texts), MAX_PROBES)]
     found = [one for part in parts if (one := expectation(rewriter, Corpus(part)))]
 
     def mean(name: str) -> float:

@@ -157,7 +157,7 @@ def test_few_examples_and_names_bring_sentences_about_them_and_every_size_of_cod
     monkeypatch.setattr(examples, "MANY_EXAMPLES", 25)
     monkeypatch.setattr(examples, "FEW_PLACING", (1, 2000, 0.5))  # in a fraction of the time
     model, tokenizer = packaged
-    own = examples.own_texts(model)
+    own = model.public_texts
     said = own[5000:5020] + own[:10]
     few, words = examples.adapt(model, tokenizer, said[:12], source="a test")
     names, its_words = examples.adapt(model, tokenizer, said, source="a test", said=False)

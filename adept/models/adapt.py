@@ -82,17 +82,16 @@ def adapt(
         raise DataError(
             f"examples must hold at least {MIN_EXAMPLES} different texts, got {len(examples)}: write down more"
         )
-    own, rng, origin = own_texts(model), random.Random(seed), _origin(model.training_data, source, len(examples))
-    broad = model.sentences is not None and model.sentences.is_broad
+    sentences, rng, origin = own_list(model), random.Random(seed), _origin(model.training_data, source, len(examples))
+    own, broad = model.public_texts, sentences.is_broad
     few = broad and not (said and _show_a_domain(examples, tokenizer))
     weight, beside, chance = FEW_PLACING if few else MANY_PLACING
-    others: list[str] = []
-    listed = ListedTexts()
-    if model.sentences and broad:
+    others, listed = list[str](), ListedTexts()
+    if broad:
         if few and said:
-            examples = list(dict.fromkeys([*examples, *sentences_about(model.sentences, examples)]))
+            examples = list(dict.fromkeys([*examples, *sentences_about(sentences, examples)]))
         by_chance = round(chance * len(own))
-        near, far, listed = nearest_first(model.sentences, examples, most=len(own) - by_chance, besides=by_chance)
+        near, far, listed = nearest_first(sentences, examples, most=len(own) - by_chance, besides=by_chance)
         own, others = ([join_words(words) for words in some] for some in (near, far))
     held_out = set(rng.sample(examples, min(MAX_HELD_OUT_EXAMPLES, len(examples) // EXAMPLES_PER_HELD_OUT)))
     given = set(examples)
@@ -130,14 +129,15 @@ def _refit(
     return adapted, new_tokenizer
 
 
-def own_texts(model: Autoencoder) -> list[str]:
+def own_list(model: Autoencoder) -> SentenceList:
+    """Return the public sentences of a model that can be adapted; raise ModelError for any other model."""
     if model.config.encoder != TOPICS or model.labels:
         raise ModelError(
             "model_dir must hold a model with topics and without labels: train one with mechanism=learned_codebook"
         )
     if not (model.sentences and model.training_data.public):
         raise ModelError("model_dir must hold a model of public text: train one with training_data.public=true")
-    return model.public_texts
+    return model.sentences
 
 
 def _origin(data: TrainingData, source: str, examples: int) -> TrainingData:
@@ -248,7 +248,7 @@ def fine_tune(
     seed: int = 0,
 ) -> FitResult:
     """Train an adapted model's decoder in place, on the examples and on the model's public texts."""
-    own, held_out = own_texts(model), set(model.sentences.held_out if model.sentences else ())
+    held_out, own = set(own_list(model).held_out), model.public_texts
     examples = Corpus([text for text in examples.texts if tuple(words_of(text)) not in held_out])
     weight, beside, _ = MANY_PLACING
     texts = Corpus([*examples.texts * weight, *random.Random(seed).sample(own, min(beside, len(own)))])

@@ -29,10 +29,11 @@ mention this.
 from abc import ABC, abstractmethod
 from collections import OrderedDict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import partial
 from itertools import chain, islice
 from threading import Lock
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -45,7 +46,7 @@ from adept.data.text_arguments import text_list
 from adept.errors import ConfigurationError, ModelError
 from adept.mechanisms import Description, JointResponse, LearnedCodebook, LocalRandomizer, Selection, policy
 from adept.models.codebooks import encode_public
-from adept.models.decoding import Pair, Pools, PublicTexts, decode_best, pool_size
+from adept.models.decoding import Pair, Pools, PublicTexts, decode_best
 from adept.models.decoding_options import DecodingConfig
 from adept.models.names import words_of_name
 from adept.models.saved_model import Autoencoder
@@ -75,31 +76,21 @@ Whole = NDArray[np.int64]
 Labels = Sequence[str | None] | None
 
 
+@dataclass(eq=False)
 class Latents:
-    """A model's latents: texts are encoded into them, and written from released ones.
+    """A model's latents: texts are encoded into them, and written from released ones."""
 
-    Attributes:
-        labels: the labels that a text can come with.
-        most: the largest number of different public texts that are written from one latent; None
-            if there is no limit.
-    """
+    model: Autoencoder
+    tokenizer: Tokenizer
+    decoding: DecodingConfig
+    batch_size: int
+    most: int | None = None  # different public texts at most that are written from one latent; None: no limit
+    reads_labels: ClassVar[bool] = False  # a release depends on the latent alone
 
-    reads_labels = False  # a release depends on the latent alone
-    probes = 100  # public texts that an estimate rests on
-
-    def __init__(
-        self,
-        model: Autoencoder,
-        tokenizer: Tokenizer,
-        decoding: DecodingConfig,
-        batch_size: int,
-        *,
-        most: int | None = None,
-    ) -> None:
-        self.model, self.tokenizer, self.decoding, self.batch_size = model, tokenizer, decoding, batch_size
-        self.labels: Sequence[str] = tokenizer.labels
-        self.pools, self.most = Pools(decoding.pool or 0), most
-        if decoding.strategy == "nearest" and not model.public_texts:
+    def __post_init__(self) -> None:
+        self.labels: Sequence[str] = self.tokenizer.labels  # that a text can come with
+        self.pools = Pools(self.decoding.pool or 0)
+        if self.decoding.strategy == "nearest" and not self.model.public_texts:
             raise ModelError(
                 "the model holds no public texts to write: set decoding.strategy=sample, or train on public text"
             )
@@ -138,12 +129,11 @@ class Latents:
         return list(zip(self.tokenizer.decode(rows), labels, strict=True))
 
 
+@dataclass(eq=False)
 class Noise(Latents):
     """A model's latents, each of which is released with noise of a mechanism."""
 
-    def __init__(self, *parts: Any, mechanism: LocalRandomizer) -> None:
-        super().__init__(*parts)
-        self.mechanism = mechanism
+    mechanism: LocalRandomizer = field(kw_only=True)
 
     def draw(self, latents: Tensor, labels: Labels = None) -> Tensor:
         """Release latents (B, n)."""
@@ -158,13 +148,11 @@ class Alphabet(ABC):
         selection: the draw of an index of this list.
         reads_labels: True if the heavy indices depend on the record's label.
         labels: the labels that a text can come with.
-        probes: number of public texts that an estimate rests on.
     """
 
     selection: Selection
     reads_labels: bool = False
     labels: Sequence[str] = ()
-    probes: int = 100
 
     @abstractmethod
     def heavy(self, texts: Sequence[str], labels: Labels = None) -> Tensor:
@@ -201,10 +189,10 @@ class Alphabet(ABC):
 class Codewords(Alphabet):
     """The codewords of a model's codebook, and the texts that the model writes from them."""
 
-    def __init__(self, model: Autoencoder, *parts: Any, mechanism: LearnedCodebook) -> None:
+    def __init__(self, latents: Latents, mechanism: LearnedCodebook) -> None:
+        self.latents, self.labels = latents, latents.labels
         self.mechanism, self.selection = mechanism, mechanism.selection
-        self.latents = Latents(model, *parts, most=pool_size(mechanism.count))
-        self.labels = self.latents.labels
+        model = latents.model
         self._like = torch.empty(0, model.config.latent_dim, device=next(model.parameters()).device)
 
     def check_labels(self, labels: Sequence[str | None]) -> None:
@@ -239,8 +227,7 @@ class Pairs(Alphabet):
     reads_labels = True
 
     def __init__(self, entries: Alphabet, joint: JointResponse) -> None:
-        self.entries, self.labels, self.probes = entries, joint.labels, entries.probes
-        self.selection = joint.selection
+        self.entries, self.labels, self.selection = entries, joint.labels, joint.selection
 
     def check_labels(self, labels: Sequence[str | None]) -> None:
         known = set(self.labels)

@@ -31,7 +31,7 @@ from adept.rewriting.loading import best_exact, is_packaged, packaged_directory
 from adept.rewriting.rewriter import Rewriter
 
 TOPIC_CODEWORDS = 32  # that tell topics apart, if the model has so few
-MIN_TEXTS = 8  # of an estimate
+MIN_TEXTS, MAX_PROBES = 8, 100  # public texts that an estimate rests on
 LABELLED = ("copy", "joint_response")  # treatments of labels whose rewrites teach a classifier
 UNSEEN_FILE = "unseen.json"
 FIRST_TEXTS = 1000  # texts of a file that are looked at for warnings
@@ -151,10 +151,10 @@ def enough_lines(writer: Rewriter) -> list[str]:
 
 def enough_epsilon(writer: Rewriter) -> int | None:
     """Return the epsilon above which sentences stay the same; None without a list, or if labels choose them."""
-    mechanism, alphabet = writer.mechanism, writer.alphabet
-    if not isinstance(mechanism, Description) or not isinstance(alphabet, Alphabet) or mechanism.by_label:
+    mechanism = writer.mechanism
+    if not isinstance(mechanism, Description) or mechanism.by_label or mechanism.heavy > 1:
         return None
-    return policy.enough(alphabet.selection.size) if mechanism.heavy == 1 else None
+    return policy.enough((writer.joint or mechanism).selection.size)
 
 
 def floor_lines(writer: Rewriter) -> list[str]:
@@ -188,7 +188,7 @@ def choose_probes(rewriter: Rewriter, public: Corpus | None = None) -> Corpus:
     """
     model = rewriter.model
     given = public or Corpus(model.held_out_texts)
-    probes = given.take(range(min(len(given), rewriter.alphabet.probes)))
+    probes = given.take(range(min(len(given), MAX_PROBES)))
     if len(probes) < MIN_TEXTS or model.labels:
         return Corpus([])
     if rewriter.joint:  # the distribution of a released text does not depend on the label
@@ -213,15 +213,14 @@ def expectation(rewriter: Rewriter, public: Corpus | None = None) -> Expectation
     written, others = (
         [text for text, _ in rewriter.rewrite_pairs(some, probes.labels)] for some in (texts, [*texts[1:], texts[0]])
     )
+    equal = (text.lower().split() == own.lower().split() for text, own in zip(texts, written, strict=True))
     return Expectation(
         texts=len(texts),
         topic=_same_topic(rewriter, texts, written),
         topic_of_others=_same_topic(rewriter, texts, others),
         words=mean_word_f1(texts, written),
         words_of_others=mean_word_f1(texts, others),
-        exact=fmean(
-            record.lower().split() == rewrite.lower().split() for record, rewrite in zip(texts, written, strict=True)
-        ),
+        exact=fmean(equal),
     )
 
 

@@ -22,7 +22,7 @@ from adept.models.decoding import Pair, pool_size
 from adept.models.decoding_options import DecodingConfig
 from adept.models.saved_model import Autoencoder, model_card
 from adept.models.tokenizer import Tokenizer
-from adept.rewriting.alphabets import Alphabet, Cells, Codewords, Noise, Pairs, Sentences
+from adept.rewriting.alphabets import Alphabet, Cells, Codewords, Latents, Noise, Pairs, Sentences
 from adept.rewriting.loading import check_release, fetch, fit, label_mechanism, load_model, public_sentences, publish
 from adept.torch_defaults import usual_torch
 
@@ -226,7 +226,7 @@ class Rewriter:
             case Description():
                 entries: Alphabet = Sentences(public_sentences(self.model), mechanism.selection)
             case LearnedCodebook():
-                entries = Codewords(*parts, mechanism=mechanism)
+                entries = Codewords(Latents(*parts, most=pool_size(mechanism.count)), mechanism)
             case _:
                 return Noise(*parts, mechanism=mechanism)
         return Pairs(entries, self.joint) if self.joint else entries

@@ -46,7 +46,10 @@ def test_a_cell_has_exactly_k_different_sentences_whatever_the_products_are(
     """The first n, and of the later ones those with the largest products; of equal ones, the first."""
     size = data.draw(st.integers(1, len(products)))
     first = data.draw(st.integers(0, size))
-    table: Any = SimpleNamespace(compare_all=lambda meanings: np.array([products] * len(meanings), dtype=np.int16))
+    table: Any = SimpleNamespace(
+        compare_all=lambda meanings: np.array([products] * len(meanings), dtype=np.int16),
+        meanings=lambda numbers: np.zeros((len(numbers), 1), dtype=np.int8),
+    )
     cell = LabelCells(table, size=size, first=first).of(["airfare"])["airfare"]
     assert len(set(cell.tolist())) == len(cell) == size
     assert cell.tolist() == cell_by_definition(products, size=size, first=first)
