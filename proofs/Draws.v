@@ -114,7 +114,7 @@ Fixpoint read_again (rounds : list Z) (refused : Z -> bool) (words : list Z) : r
   | n, _ :: rounds => fresh <- read_words n ;; read_again rounds refused (refill refused words fresh)
   end.
 
-(** [random_bits.below_each]: n numbers below the bound. *)
+(** [random_draws.below_each]: n numbers below the bound. *)
 Definition below_each (bits bound : Z) (n : nat) : reading (list Z) :=
   if bound =? 1 then done (repeat 0 n) else
   let least := 2 ^ bits mod bound in

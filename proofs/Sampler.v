@@ -1,6 +1,6 @@
 (** * The sampler: words from a tape, with rejection
 
-    [below], [below_each] of random_bits.py, [exact_ranks] of random_draws.py.
+    [below], [below_each] and [exact_ranks] of random_draws.py.
       A tape is a list of words that the operating system delivers, each
     of 2^b equally likely ones. All tapes of d words are equally likely too; so a number of tapes, divided by 2^(b d), is a
     probability. The theorems count tapes. *)

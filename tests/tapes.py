@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from adept.mechanisms import discrete_laplace, random_bits
+from adept.mechanisms import discrete_laplace, random_draws
 
 MOST = 1 << 12  # possibilities of one draw
 
@@ -70,11 +70,11 @@ class Tape:
 @contextmanager
 def reading(tape: Tape) -> Iterator[None]:
     """Let every sampler read this tape."""
-    kept, random_bits.source = random_bits.source, tape
+    kept, random_draws.source = random_draws.source, tape
     try:
         yield
     finally:
-        random_bits.source = kept
+        random_draws.source = kept
 
 
 def replacing(**parts: Callable[[Tape], Any]) -> Callable[[Tape], AbstractContextManager[None]]:

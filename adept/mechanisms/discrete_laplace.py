@@ -28,7 +28,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from adept.errors import ConfigurationError
-from adept.mechanisms.random_bits import below_each
+from adept.mechanisms.random_draws import below_each
 
 SCALE_BITS = 24  # significant bits of a scale, which is less than 2^-22 above the exact quotient
 MAX_MAGNITUDE, MAX_SCALE = 1 << 62, 1 << 58

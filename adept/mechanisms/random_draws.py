@@ -1,10 +1,28 @@
-"""Random draws: noise, ranks and indices, for releases and for seeded simulations.
+r"""Random draws from the operating system's bits: integers, orders, noise, ranks and indices; and seeded simulations.
 
-The first word of a function's name says which of three kinds of random numbers the function
-returns.
+Every exact sampler reads its bits from `source`, which has no seed. Tests replace `source` by a finite
+tape of bits.
+
+*Counting lemma.* Each word consists of b random bits, so all 2^b words are equally likely.
+
+1. `below` draws words of b bits, with the smallest b for which m <= 2^b, and returns the first that is
+   less than m. So each number below m has probability 1/m. More than d words are drawn with probability
+   (1 - m/2^b)^d < 2^-d.
+2. `below_each` draws words until one is at least r = 2^b mod m, and returns it modulo m. The accepted
+   words are consecutive, and their number is a multiple of m, so all remainders are equally likely.
+3. *Weights*: {0, .., W-1} with W = t A + (k - t) B is divided into t intervals of length A and k - t of
+   length B. A uniform number below W lies in each with a probability proportional to its length
+   (`exact_ranks`).
+4. `shuffle` gives the last place to each of the n items with probability 1/n, the last place but one to
+   each remaining item with probability 1/(n-1), and so on: n! equally likely orders.
+
+Checked proof of 1 to 3: ``proofs/Sampler.v``, ``ranks_have_their_weights``,
+``remainders_are_uniform``.
+
+*Other draws*: the first word of a function's name says which of three kinds of random numbers it returns.
 
 - ``exact_``: integers without any rounding error, computed from random bits that have no seed. An
-  exact release may use only functions whose names begin with ``exact_``.
+  exact release may use only these functions, and the four above.
 - ``fresh_``: floating-point numbers computed from random bytes of the operating system, with
   rounding errors that no proof covers.
 - ``simulated_``: ordinary floating-point numbers from a seeded generator, which give no privacy
@@ -12,22 +30,66 @@ returns.
 """
 
 import math
+import os
+import secrets
 from fractions import Fraction
 from functools import cache, lru_cache
+from typing import Any
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
 from opendp.domains import atom_domain, vector_domain
 from opendp.measurements import make_gaussian
 from opendp.metrics import l2_distance
 from opendp.mod import Measurement, enable_features
 from torch import Tensor
 
-from adept.mechanisms import random_bits
-
 enable_features("contrib")  # these modules and not OpenDP's prelude, which imports scikit-learn and pandas
 
 ODDS_BITS = 64
+
+
+class OperatingSystem:
+    """A source of random bits from the operating system, which no seed, fork or generator state repeats."""
+
+    width = 64  # bits of a word
+
+    def bits(self, count: int) -> int:
+        """Return an integer that consists of ``count`` fresh random bits."""
+        return secrets.randbits(count)
+
+    def words(self, count: int) -> NDArray[np.uint64]:
+        """Return ``count`` words of 64 fresh random bits each."""
+        return np.frombuffer(bytearray(os.urandom(8 * count)), dtype=np.uint64)
+
+
+source = OperatingSystem()
+
+
+def below(bound: int) -> int:
+    """Draw one integer uniformly from {0, .., bound-1}."""
+    bits = (bound - 1).bit_length()
+    while (draw := source.bits(bits)) >= bound:
+        pass
+    return draw
+
+
+def below_each(bound: int, count: int) -> NDArray[np.int64]:
+    """Draw ``count`` integers uniformly and independently from {0, .., bound-1}, bound <= 2^63."""
+    if bound == 1:
+        return np.zeros(count, dtype=np.int64)
+    words, least = source.words(count), np.uint64((1 << source.width) % bound)
+    while len(again := np.flatnonzero(words < least)):
+        words[again] = source.words(len(again))
+    return (words % np.uint64(bound)).astype(np.int64)
+
+
+def shuffle(items: list[Any]) -> None:
+    """Put a list into a uniformly random order, in place (Fisher and Yates 1938)."""
+    for last in range(len(items) - 1, 0, -1):
+        place = below(last + 1)
+        items[last], items[place] = items[place], items[last]
 
 
 @cache
@@ -76,19 +138,19 @@ def exact_ranks(records: int, *, near: int, far: int, odds: tuple[int, int]) -> 
 
     Each of the first ``near`` ranks has the weight A, and each other rank the weight B, where (A, B) =
     ``odds``. So an output's probabilities under two records differ by a factor of at most A/B, exactly (the
-    counting lemma of `adept.mechanisms.random_bits`).
+    counting lemma of the module).
     """
     heavy, light = odds
     border = near * heavy
     total = border + far * light
-    draws = (random_bits.below(total) for _ in range(records))
+    draws = (below(total) for _ in range(records))
     return [draw // heavy if draw < border else near + (draw - border) // light for draw in draws]
 
 
 def exact_bernoulli(records: int, *, probability: float) -> Tensor:
     """Return booleans (records,), each of which is True with exactly the given probability."""
     ratio = Fraction(probability)
-    draws = (random_bits.below(ratio.denominator) < ratio.numerator for _ in range(records))
+    draws = (below(ratio.denominator) < ratio.numerator for _ in range(records))
     return torch.tensor(list(draws), dtype=torch.bool)
 
 
@@ -101,20 +163,20 @@ def fresh_uniform(*shape: int) -> Tensor:
     size = math.prod(shape)
     exponents, open_ends = np.zeros(size, dtype=np.int64), np.arange(size)
     while len(open_ends):
-        words = random_bits.source.words(len(open_ends))
+        words = source.words(len(open_ends))
         # frexp(w) = (m, e) with 2^(e-1) <= w < 2^e for w > 0: a word of 32 random bits has 32 - e
         # leading zeros.
         zeros = np.where(words > 0, 32 - np.frexp((words >> np.uint64(32)).astype(np.float64))[1], 32)
         exponents[open_ends] += zeros
         open_ends = open_ends[(zeros == 32) & (exponents[open_ends] < 960)]
-    mantissas = (random_bits.source.words(size) >> np.uint64(12)).astype(np.float64) * 2.0**-53 + 0.5  # [1/2, 1)
+    mantissas = (source.words(size) >> np.uint64(12)).astype(np.float64) * 2.0**-53 + 0.5  # [1/2, 1)
     return torch.from_numpy(np.ldexp(mantissas, -exponents)).reshape(shape)
 
 
 def fresh_gaussian(*shape: int) -> Tensor:
     """Return float64 standard normal numbers, computed from uniform numbers by inversion."""
     tail: Tensor = torch.special.ndtri(0.5 * fresh_uniform(*shape))
-    bits = (random_bits.source.words(math.prod(shape)) & np.uint64(1)).astype(np.float64)
+    bits = (source.words(math.prod(shape)) & np.uint64(1)).astype(np.float64)
     return tail * (2 * torch.from_numpy(bits).reshape(shape) - 1)
 
 

@@ -157,11 +157,11 @@ GAUSSIAN = (
 )
 
 TARGETS = {
-    "random_bits.below": tests("test_random_bits", "test_an_integer_below_a_bound_is_uniform"),
-    "random_bits.below_each": tests(
+    "random_draws.below": tests("test_random_bits", "test_an_integer_below_a_bound_is_uniform"),
+    "random_draws.below_each": tests(
         "test_random_bits", "test_each_of_several_integers_is_uniform_and_independent_of_the_others"
     ),
-    "random_bits.shuffle": tests("test_random_bits", "test_every_order_is_equally_likely"),
+    "random_draws.shuffle": tests("test_random_bits", "test_every_order_is_equally_likely"),
     "random_draws.exact_ranks": tests("test_random_bits", "test_ranks_have_their_weights"),
     "random_draws.exact_bernoulli": tests("test_random_bits", "test_a_bernoulli_draw_has_its_probability"),
     "random_draws.exact_odds": ODDS,

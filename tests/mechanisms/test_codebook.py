@@ -14,7 +14,7 @@ import torch
 from scipy import stats
 
 from adept.errors import ConfigurationError
-from adept.mechanisms import Codebook, PrivUnit, random_bits
+from adept.mechanisms import Codebook, PrivUnit, random_draws
 
 P_LIMIT = 1e-10
 
@@ -68,7 +68,7 @@ def test_two_records_probabilities_differ_by_exactly_the_odds(monkeypatch: pytes
     counts = []
     for x in (record, -record):
         draws = itertools.count()
-        monkeypatch.setattr(random_bits, "below", lambda limit, draws=draws: next(draws))
+        monkeypatch.setattr(random_draws, "below", lambda limit, draws=draws: next(draws))
         counts.append(Counter(tuple(word.tolist()) for word in mechanism.privatize(x.expand(total, -1))))
     first, second = counts
     assert sum(first.values()) == sum(second.values()) == total

@@ -16,7 +16,7 @@ from scipy import stats
 
 from adept.errors import ConfigurationError
 from adept.mechanisms import discrete_laplace as sampler
-from adept.mechanisms import random_bits
+from adept.mechanisms import random_draws
 
 P_LIMIT, DRAWS = 1e-10, 100_000
 RNG = np.random.default_rng(1)  # of defects that are planted
@@ -94,9 +94,9 @@ def test_a_decay_has_the_probability_exp_of_minus_the_fraction(numerator: int, t
 def test_integers_below_a_bound_are_uniform_where_a_remainder_is_not(monkeypatch: pytest.MonkeyPatch) -> None:
     """Of 64-bit words, remainders by 3 * 2^61 are in its lower two thirds with probability 3/4."""
     bound = 3 << 61
-    share = float((random_bits.below_each(bound, DRAWS) < 1 << 62).mean())
+    share = float((random_draws.below_each(bound, DRAWS) < 1 << 62).mean())
     assert stats.binomtest(round(share * DRAWS), DRAWS, 2 / 3).pvalue > P_LIMIT
-    naive = float((random_bits.source.words(DRAWS) % np.uint64(bound) < 1 << 62).mean())
+    naive = float((random_draws.source.words(DRAWS) % np.uint64(bound) < 1 << 62).mean())
     assert stats.binomtest(round(naive * DRAWS), DRAWS, 2 / 3).pvalue < P_LIMIT
 
 

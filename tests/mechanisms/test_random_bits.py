@@ -21,7 +21,7 @@ from adept.mechanisms import (
     LearnedCodebook,
     RandomizedResponse,
     discrete_laplace,
-    random_bits,
+    random_draws,
 )
 from adept.mechanisms.random_draws import exact_bernoulli, exact_ranks
 
@@ -30,7 +30,7 @@ WEIGHTS = [(5, 2), (3, 1), (2, 2), (7, 3)]
 
 @pytest.mark.parametrize("bound", range(1, 18))
 def test_an_integer_below_a_bound_is_uniform(bound: int) -> None:
-    found = outcomes(lambda: random_bits.below(bound), least=2**-9)
+    found = outcomes(lambda: random_draws.below(bound), least=2**-9)
     assert found.given_an_end() == dict.fromkeys(range(bound), Fraction(1, bound))
     assert found.rest < 2**-2
 
@@ -39,7 +39,9 @@ def test_an_integer_below_a_bound_is_uniform(bound: int) -> None:
 def test_each_of_several_integers_is_uniform_and_independent_of_the_others(width: int) -> None:
     """Words of few bits: the rejected ones are as many as 2^b leaves of a multiple of the bound."""
     for bound in range(1, (1 << width) + 1):
-        found = outcomes(lambda bound=bound: tuple(random_bits.below_each(bound, 2).tolist()), least=2**-7, width=width)
+        found = outcomes(
+            lambda bound=bound: tuple(random_draws.below_each(bound, 2).tolist()), least=2**-7, width=width
+        )
         pairs = itertools.product(range(bound), repeat=2)
         assert found.given_an_end() == dict.fromkeys(pairs, Fraction(1, bound**2))
 
@@ -48,7 +50,7 @@ def test_each_of_several_integers_is_uniform_and_independent_of_the_others(width
 def test_every_order_is_equally_likely(count: int) -> None:
     def order() -> tuple[int, ...]:
         items = list(range(count))
-        random_bits.shuffle(items)
+        random_draws.shuffle(items)
         return tuple(items)
 
     found = outcomes(order, least=2**-11)

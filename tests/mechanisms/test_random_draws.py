@@ -16,7 +16,7 @@ import pytest
 import torch
 from scipy import stats
 
-from adept.mechanisms import random_bits, random_draws
+from adept.mechanisms import random_draws
 from adept.mechanisms.discrete_laplace import exact_laplace
 
 P_LIMIT = 1e-10
@@ -91,7 +91,7 @@ def test_every_rank_has_exactly_its_weight(monkeypatch: pytest.MonkeyPatch) -> N
         limits.add(limit)
         return next(draws)
 
-    monkeypatch.setattr(random_bits, "below", every_draw)
+    monkeypatch.setattr(random_draws, "below", every_draw)
     counts = Counter(random_draws.exact_ranks(29, near=3, far=4, odds=(7, 2)))
     assert limits == {29}
     assert counts == {0: 7, 1: 7, 2: 7, 3: 2, 4: 2, 5: 2, 6: 2}
@@ -99,7 +99,7 @@ def test_every_rank_has_exactly_its_weight(monkeypatch: pytest.MonkeyPatch) -> N
 
 def test_a_bernoulli_draw_is_the_exact_rational_that_its_float_is(monkeypatch: pytest.MonkeyPatch) -> None:
     draws = itertools.count()
-    monkeypatch.setattr(random_bits, "below", lambda limit: next(draws) % limit)
+    monkeypatch.setattr(random_draws, "below", lambda limit: next(draws) % limit)
     assert int(random_draws.exact_bernoulli(16, probability=0.3125).sum()) == 5
     assert int(random_draws.exact_bernoulli(16, probability=0.0).sum()) == 0
 
@@ -113,7 +113,7 @@ def test_fresh_uniform_stays_inside_the_open_interval_at_both_ends(
     byte: bytes, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A uniform 0 or 1 would become an infinite Gaussian or an infinite radius."""
-    monkeypatch.setattr(random_bits.os, "urandom", lambda count: byte * count)
+    monkeypatch.setattr(random_draws.os, "urandom", lambda count: byte * count)
     assert 0 < float(random_draws.fresh_uniform(1)) < 1
     assert random_draws.fresh_gaussian(1).isfinite().all()
 
@@ -187,7 +187,7 @@ def test_fresh_uniforms_reach_as_deep_as_their_distribution_says(monkeypatch: py
         zeros -= 1
         return bytes(size) if zeros >= 0 else last[:size].ljust(size, b"\0")
 
-    monkeypatch.setattr(random_bits.os, "urandom", given)
+    monkeypatch.setattr(random_draws.os, "urandom", given)
     assert 2.0**-202 < float(random_draws.fresh_uniform(1)) < 2.0**-198
 
 

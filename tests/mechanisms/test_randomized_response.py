@@ -16,7 +16,7 @@ import torch
 from scipy import stats
 
 from adept.errors import ConfigurationError
-from adept.mechanisms import RandomizedResponse, ScalarLaplace, random_bits
+from adept.mechanisms import RandomizedResponse, ScalarLaplace, random_draws
 from adept.mechanisms.selection import exponential_choice
 
 P_LIMIT = 1e-10
@@ -57,7 +57,7 @@ def test_any_two_labels_probabilities_differ_by_exactly_the_odds(monkeypatch: py
     counts = {}
     for label in mechanism.labels:
         draws = itertools.count()
-        monkeypatch.setattr(random_bits, "below", lambda limit, draws=draws: next(draws))
+        monkeypatch.setattr(random_draws, "below", lambda limit, draws=draws: next(draws))
         counts[label] = Counter(mechanism.privatize([label] * (heavy + light)))
     assert counts == {"no": {"no": 4, "yes": 1}, "yes": {"no": 1, "yes": 4}}
 

@@ -28,7 +28,7 @@ from adept.mechanisms import (
     Selection,
     clip_to_grid,
     discrete_laplace,
-    random_bits,
+    random_draws,
 )
 from adept.rewriting.alphabets import Alphabet, Pairs
 from adept.synthesis.tally import NO_TEXT, Tally
@@ -63,11 +63,11 @@ class Tape:
 def reading(tape: Tape) -> Iterator[None]:
     """Let every sampler read this tape."""
     tape.read = 0
-    kept, random_bits.source = random_bits.source, tape  # type: ignore[assignment]
+    kept, random_draws.source = random_draws.source, tape  # type: ignore[assignment]
     try:
         yield
     finally:
-        random_bits.source = kept
+        random_draws.source = kept
 
 
 def shown(values: Iterable[int]) -> str:
@@ -247,7 +247,7 @@ def test_numbers_below_a_bound_are_drawn_alike(driver: Path) -> None:
                 tape = Tape(random_words(draw, bits, 3 * times + 60, edges), bits)
                 yield (
                     question("each", [bits, bound, times]),
-                    lambda bound=bound, times=times: random_bits.below_each(bound, times).tolist(),  # type: ignore[misc]
+                    lambda bound=bound, times=times: random_draws.below_each(bound, times).tolist(),  # type: ignore[misc]
                     tape,
                 )
 
@@ -262,7 +262,7 @@ def test_one_number_below_a_bound_is_drawn_alike(driver: Path) -> None:
         tapes += [(bound, random_words(draw, bits, 3, [0, bound - 1, bound])) for _ in range(DRAWS // 39 + 1)]
     found = answers(driver, (f"below {bound:b} {shown(words)}" for bound, words in tapes))
     for (bound, words), said in zip(tapes, found, strict=True):
-        case = ("", lambda bound=bound: [random_bits.below(bound)], Tape(words, (bound - 1).bit_length()))
+        case = ("", lambda bound=bound: [random_draws.below(bound)], Tape(words, (bound - 1).bit_length()))
         assert answer(case) == said  # type: ignore[arg-type]
 
 

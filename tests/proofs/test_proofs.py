@@ -40,7 +40,7 @@ def test_docstrings_name_theorems_that_are_there() -> None:
     known = {(file, name) for name, file in check.theorems().items()}
     assert [pair for pairs in found.values() for pair in pairs if pair not in known] == []
     assert set(found) >= {
-        "verify", "central_counts", "codebook", "discrete_laplace", "guarantee", "laplace", "random_bits",
+        "verify", "central_counts", "codebook", "discrete_laplace", "guarantee", "laplace",
         "random_draws", "randomized_response", "selection", "shuffling",
     }  # fmt: skip
 

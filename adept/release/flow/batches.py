@@ -16,7 +16,7 @@ import torch
 from torch import Tensor
 
 from adept.data.formats import PlacedRecord, Record
-from adept.mechanisms.random_bits import shuffle
+from adept.mechanisms.random_draws import shuffle
 from adept.release.flow.journal import Entry
 from adept.release.records.columns import ReleaseOptions, split_response
 from adept.rewriting.rewriter import Rewriter

@@ -14,7 +14,7 @@ import pytest
 from adept import rewrite_frame
 from adept.data.corpus import Corpus
 from adept.errors import ConfigurationError
-from adept.mechanisms import Description, JointResponse, random_bits
+from adept.mechanisms import Description, JointResponse, random_draws
 from adept.mechanisms.base import MechanismChoice
 from adept.release.flow import local as local_release
 from adept.release.flow.local import open_release, release_file
@@ -233,14 +233,14 @@ def test_off_and_a_budget_that_takes_all_sentences_are_the_release_without_names
 
 def test_off_draws_the_same_bits(loaded: Any, given: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """With the same bits in place of the system's, a release without names is that of the mechanism alone."""
-    monkeypatch.setattr(random_bits, "source", Counted())
+    monkeypatch.setattr(random_draws, "source", Counted())
     _, rows = released(given, label_codewords="off", epsilon=10.0)
-    monkeypatch.setattr(random_bits, "source", Counted())
+    monkeypatch.setattr(random_draws, "source", Counted())
     rewriter, _ = open_release(ReleaseRequest(epsilon=10.0))
     assert rewriter.rewrite([TEXTS[n % 4] for n in range(60)]) == [row["text"] for row in rows]
 
 
-class Counted(random_bits.OperatingSystem):
+class Counted(random_draws.OperatingSystem):
     """The same bits in every run."""
 
     def __init__(self) -> None:
