@@ -61,7 +61,7 @@ ADVICE = (
     "if nobody needs rows one by one, use synthesize at 1 to 2"
 )
 
-QUESTION = f"an attacker picks the right one of {CANDIDATES:,} candidates in"  # answered by ``odds.risk``
+QUESTION = f"an attacker picks the right one of {CANDIDATES:,} candidates in"  # answered by ``guarantee.risk``
 SHARE_HEADINGS = ("topic kept (by chance)", "words kept (by chance)", "word for word")
 
 
