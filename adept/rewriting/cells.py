@@ -61,7 +61,7 @@ from adept.models.sentences.nearest_text import BATCH_RECORDS, MAX_DISTANCES, Se
 from adept.models.sentences.sentence_list import SentenceList
 from adept.rewriting.alphabets import Alphabet, Labels
 
-BATCH_NAMES = 16  # whose products with all sentences are computed together
+BATCH_NAMES = 8  # whose products with all sentences are computed together
 MAX_COMPARED = 1 << 14  # sentences of a cell that are all compared with a record
 MAX_PLACES = 1 << 25  # of sentences, in all cells that are kept: 128 MiB
 NO_NAME = "?"  # a label without a word, whose cell holds the first sentences
