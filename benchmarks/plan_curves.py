@@ -29,7 +29,8 @@ from adept.mechanisms import LearnedCodebook
 from adept.mechanisms.central_counts import ADD_OR_REMOVE, Votes
 from adept.mechanisms.curves import (
     ENOUGH_TEXTS,
-    REHEARSED_EPSILON,
+    REHEARSED,
+    USUAL_EPSILON,
     REWRITE,
     SYNTHESIZE,
     Known,
@@ -206,14 +207,13 @@ class Table:
     def __init__(self, points: list[Point], command: str, *, rehearsed: bool) -> None:
         rows = [row for row in pair(points, rehearsed=rehearsed) if row[1]["command"] == command]
         self.known, self.points = [known for known, _ in rows], [point for _, point in rows]
-        sizes = [(point["epsilon"], point["each"] * point["labels"]) for point in self.points]
         self.features = np.array(
             [
-                read_features(command, known, epsilon=epsilon, rows=rows)
-                for known, (epsilon, rows) in zip(self.known, sizes, strict=True)
+                read_features(command, known, epsilon=point["epsilon"], rows=point["each"] * point["labels"])
+                for known, point in rows
             ]
         )
-        self.starts = np.array([start_odds(known) for known in self.known])
+        self.starts = np.array([start_odds(command, known, epsilon=point["epsilon"]) for known, point in rows])
         self.odds = np.array([log_odds(point["accuracy"]) for point in self.points]) - self.starts
         self.corpora = np.array([point["corpus"] for point in self.points])
 
@@ -266,18 +266,20 @@ class Table:
 
 def pair(points: list[Point], *, rehearsed: bool) -> Iterator[tuple[Known, Point]]:
     """Yield what may be known before each release: without public texts, or after rehearsals with fewer rows."""
-    cuts: dict[str, dict[int, Point]] = {}
+    cuts: dict[str, dict[int, dict[float, Point]]] = {}
     for point in points:
-        if (point["command"], point["epsilon"]) == (REWRITE, REHEARSED_EPSILON):
-            cuts.setdefault(point["cut"], {})[point["each"]] = point
+        if point["command"] == REWRITE and point["each"] in EXAMPLES_PER_LABEL:
+            cuts.setdefault(point["cut"], {}).setdefault(point["each"], {})[point["epsilon"]] = point
     for point in points:
         names = 1 / point["labels"] if point["names"] is None else point["names"]
         if not rehearsed:
             yield Known(point["labels"], names), point
             continue
         for each, tried in cuts[point["cut"]].items():
-            if each < point["each"] and each in EXAMPLES_PER_LABEL:
-                known = Rehearsal(tried["accuracy"], tried["original"], each, point["test"])
+            if each < point["each"] and set(REHEARSED) <= set(tried):
+                released = sorted(tried[epsilon]["accuracy"] for epsilon in REHEARSED)
+                by_epsilon = dict(zip(REHEARSED, released, strict=True))
+                known = Rehearsal(by_epsilon, tried[USUAL_EPSILON]["original"], each, point["test"])
                 yield Known(point["labels"], names, 0, known), point
 
 

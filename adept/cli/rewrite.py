@@ -62,7 +62,7 @@ def run(config: RewriteConfig, inputs: Inputs, public: Corpus | None) -> Privacy
     columns = next(iter(first), {})
     labelled = has_labels(config, columns)
     writer = choose_writer(rewriter, options, has_labels=labelled)
-    lines = [*expected_lines(rewriter, public, labelled=labelled, writer=writer), *_column_lines(config, first)]
+    lines = [*expected_lines(writer, public, labelled=labelled), *_column_lines(config, first)]
     private = foreign_lines(rewriter, first_texts(iter(first), config.text_column))
     notes: list[CheckedRecords] = []
 

@@ -1,8 +1,8 @@
 """Curves that say how accurate a classifier is expected to be that learns from one release.
 
 No private record is read. A curve knows the command, its epsilon, the numbers of rows and labels, and what was
-measured on public texts: how often the nearest label name is right, a classifier of public examples, and a
-classifier of their rewrites at epsilon REHEARSED_EPSILON (a *rehearsal*). Its weights (``policy.PLAN_CURVES``)
+measured on public texts: how often the nearest label name is right, a classifier of public examples, and
+classifiers of their rewrites at each epsilon of REHEARSED (a *rehearsal*). Its weights (``policy.PLAN_CURVES``)
 are a linear regression of the log odds of the classifier "text" over those of the rehearsal or, without one,
 of the nearest name. They were fitted to releases of cut corpora (``benchmarks/plan_curves.py``;
 ``docs/studies.md``, "Rows that teach more than names"). The range around a curve is meant to hold eight of ten
@@ -11,6 +11,7 @@ single releases: it comes from the errors on corpora that the regression had not
 
 import math
 import operator
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -24,7 +25,8 @@ from adept.mechanisms.policy import (
 )
 
 REWRITE, SYNTHESIZE = "rewrite", "synthesize"
-REHEARSED_EPSILON = 8.0
+REHEARSED = (4.0, 8.0, 12.0, 16.0)  # in nats
+USUAL_EPSILON = 8.0  # to which other budgets are compared
 ENOUGH_TEXTS = 4  # texts of each label to learn from in a rehearsal, below which it says less
 LEAST_SHARE = 0.01  # least accuracy, and least distance from 1, whose log odds are taken
 MAX_MEASURED_LABELS, MAX_MEASURED_ROWS = 79, 150  # of the cut corpora; rows for each label
@@ -43,16 +45,18 @@ class Range(NamedTuple):
 class Rehearsal:
     """Accuracies that were measured on public texts, with so many rows of each label to learn from."""
 
-    released: float  # of a classifier of rewrites at REHEARSED_EPSILON
+    released: Mapping[float, float]  # of classifiers of rewrites, by an epsilon of REHEARSED
     original: float  # of a classifier of the texts themselves
     rows: float  # of each label
-    texts: int  # on which both were measured
+    texts: int  # on which all were measured
 
-    @property
-    def odds(self) -> tuple[float, float]:
-        """Log odds of both accuracies, of which none can be told from one that differs by half a text."""
-        half = 0.5 / (self.texts + 1)
-        released, original = (half + share * (1 - 2 * half) for share in (self.released, self.original))
+    def odds(self, epsilon: float) -> tuple[float, float]:
+        """Return the log odds of the accuracies of rewrites at the nearest measured epsilon, and of the texts themselves.
+
+        None can be told from that of an accuracy which differs by half a text.
+        """
+        half, near = 0.5 / (self.texts + 1), min(self.released, key=lambda known: abs(math.log(known / epsilon)))
+        released, original = (half + share * (1 - 2 * half) for share in (self.released[near], self.original))
         return log_odds(released), log_odds(original)
 
 
@@ -96,9 +100,10 @@ def expect_accuracy(command: str, known: Known, *, epsilon: float, rows: float) 
     """
     curve, tried = Curve(*PLAN_CURVES[command, known.rehearsal is not None]), known.rehearsal
     features = read_features(command, known, epsilon=epsilon, rows=rows)
-    middle = start_odds(known) + sum(map(operator.mul, curve.weights, features))
+    start = start_odds(command, known, epsilon=epsilon)
+    middle = start + sum(map(operator.mul, curve.weights, features))
     own = curve.few_deviation if tried and tried.rows < ENOUGH_TEXTS else curve.deviation
-    error = math.hypot(own, _measuring_error(known))
+    error = math.hypot(own, _measuring_error(known, start))
     measured = known.rehearsal or known.names_texts
     doubt = error if measured else own  # of names: the free row has it, too
     low, high = (to_share(middle + sign * RANGE_DEVIATIONS * error) for sign in (-1, 1))
@@ -106,9 +111,14 @@ def expect_accuracy(command: str, known: Known, *, epsilon: float, rows: float) 
     return Range(low, to_share(middle), high, to_share(middle - caution * doubt))
 
 
-def start_odds(known: Known) -> float:
-    """Return the log odds from which a curve starts: those of the rehearsal or, without one, of the nearest name."""
-    return known.rehearsal.odds[0] if known.rehearsal else known.names_odds
+def start_odds(command: str, known: Known, *, epsilon: float) -> float:
+    """Return the log odds from which a curve starts: those of the rehearsal or, without one, of the nearest name.
+
+    The rehearsal for ``synthesize``, which has other budgets, is that at USUAL_EPSILON.
+    """
+    if known.rehearsal is None:
+        return known.names_odds
+    return known.rehearsal.odds(epsilon if command == REWRITE else USUAL_EPSILON)[0]
 
 
 def read_features(command: str, known: Known, *, epsilon: float, rows: float) -> tuple[float, ...]:
@@ -117,25 +127,23 @@ def read_features(command: str, known: Known, *, epsilon: float, rows: float) ->
     After a rehearsal, rows count as a multiple of its rows. For ``rewrite``, a curve also weighs how far a classifier
     of the texts themselves is ahead of one of their rewrites, and how far the nearest name is behind.
     """
-    each, budget = math.log(rows / known.labels), math.log(epsilon / REHEARSED_EPSILON)
+    each, budget = math.log(rows / known.labels), math.log(epsilon / USUAL_EPSILON)
     if (tried := known.rehearsal) is None:
         return 1.0, each, budget
-    more, (released, original) = each - math.log(tried.rows), tried.odds
+    more = each - math.log(tried.rows)
     if command == SYNTHESIZE:
         return 1.0, more, budget
+    released, original = tried.odds(epsilon)
     ahead, behind = max(0.0, original - released), max(0.0, released - known.names_odds)
-    return more, budget, more * budget, ahead, ahead * more, ahead * budget, behind, behind * budget
+    return more, more * budget, ahead, ahead * more, behind
 
 
-def _measuring_error(known: Known) -> float:
-    """Return the deviation, in log odds, that comes from measuring on few public texts or on none."""
+def _measuring_error(known: Known, odds: float) -> float:
+    """Return the deviation of measured log odds that comes from few public texts or from none."""
     if known.rehearsal is None and known.names is None:
         return TYPICAL_NAMES_ERROR
     texts = known.rehearsal.texts if known.rehearsal else known.names_texts
-    if not texts:
-        return 0.0
-    odds = start_odds(known)
-    return (math.exp(odds / 2) + math.exp(-odds / 2)) / math.sqrt(texts)  # 1 / sqrt(n p (1 - p))
+    return (math.exp(odds / 2) + math.exp(-odds / 2)) / math.sqrt(texts) if texts else 0.0  # 1 / sqrt(n p (1 - p))
 
 
 def expected_names(labels: int) -> float:

@@ -65,7 +65,6 @@ class SentenceEncoder:
         tokenizer.no_padding()
         tokenizer.no_truncation()
         self._tokenizer, self.vectors = tokenizer, vectors
-        self._table = torch.from_numpy(vectors.astype(np.float32))
 
     @classmethod
     @cache
@@ -118,7 +117,9 @@ class SentenceEncoder:
         rows = self._tokens([piece.encode("utf-8", "replace").decode("utf-8") for piece in pieces])  # no surrogates
         ends = torch.tensor([0, *map(len, rows)]).cumsum(0)
         tokens = torch.tensor([token for row in rows for token in row], dtype=torch.int64)
-        sums = torch.nn.functional.embedding_bag(tokens, self._table, ends[:-1], mode="sum")
+        different, tokens = torch.unique(tokens, return_inverse=True)  # a table of all tokens in floats takes 30 MB
+        table = torch.from_numpy(self.vectors[different.numpy()]).float()
+        sums = torch.nn.functional.embedding_bag(tokens, table, ends[:-1], mode="sum")
         return np.asarray(sums.numpy().astype(np.int64))
 
     def _tokens(self, pieces: Sequence[str]) -> list[list[int]]:

@@ -18,7 +18,7 @@ from adept.evaluation.text_classifier import reads_as_english
 from adept.mechanisms.curves import (
     MAX_MEASURED_LABELS,
     MAX_MEASURED_ROWS,
-    REHEARSED_EPSILON,
+    REHEARSED,
     REWRITE,
     SYNTHESIZE,
     Known,
@@ -179,13 +179,17 @@ def rehearse(
     original = public.measure(public.read) if len(labels) <= MAX_REHEARSED_LABELS else None
     if original is None:
         return None
-    mechanism = best_exact(model[0], epsilon=REHEARSED_EPSILON)(epsilon=REHEARSED_EPSILON)
-    writer = Rewriter(*model, mechanism=mechanism).by_label(about, label_set=labels)
-    found = []
-    for _ in range(REHEARSALS if len(public.read) < MANY_TEXTS else 1):
-        texts = [text for text, _ in writer.rewrite_pairs(public.read.texts, public.read.labels)]
-        found.append(public.measure(Corpus(texts, public.read.labels), epsilon=REHEARSED_EPSILON) or 0.0)
-    return Rehearsal(fmean(found), original, public.rows, len(public.judged))
+    count = REHEARSALS if len(public.read) < MANY_TEXTS else 1
+
+    def release(epsilon: float) -> float:
+        mechanism = best_exact(model[0], epsilon=epsilon)(epsilon=epsilon)
+        writer = Rewriter(*model, mechanism=mechanism).by_label(about, label_set=labels)
+        released = (writer.rewrite_pairs(public.read.texts, public.read.labels) for _ in range(count))
+        texts = ([text for text, _ in pairs] for pairs in released)
+        return fmean(public.measure(Corpus(some, public.read.labels), epsilon=epsilon) or 0.0 for some in texts)
+
+    released = sorted(map(release, REHEARSED))  # what a smaller budget reaches by chance, a larger one reaches, too
+    return Rehearsal(dict(zip(REHEARSED, released, strict=True)), original, public.rows, len(public.judged))
 
 
 def _label_notes(labels: Sequence[str], about: Mapping[str, Sequence[str]]) -> list[str]:

@@ -64,7 +64,7 @@ from adept.models.sentences.sentence_list import SentenceList
 from adept.models.tokenizer import Tokenizer
 
 _ENCODED: WeakKeyDictionary[Autoencoder, PublicTexts] = WeakKeyDictionary()  # public texts of each model, encoded once
-BATCH_NAMES = 16  # whose products with all sentences are computed together
+BATCH_NAMES = 8  # whose products with all sentences are computed together
 MAX_COMPARED = 1 << 14  # sentences of a cell that are all compared with a record
 MAX_PLACES = 1 << 25  # of sentences, in all cells that are kept: 128 MiB
 NO_NAME = "?"  # a label without a word, whose cell holds the first sentences

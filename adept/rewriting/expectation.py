@@ -43,8 +43,8 @@ BY_LABEL = (
     "with certainty (label_codewords=off avoids that)"
 )
 NO_LABEL_SET = (
-    "the estimates are for label_codewords=off, because only the input names the labels: label_set=[A,B] or label_set=@FILE "
-    "gives the right ones"
+    "no estimate of what a rewrite keeps, because only the input names the labels: label_set=[A,B] or label_set=@FILE gives one, "
+    "if the names are public"
 )
 NO_ESTIMATE = "no estimate is possible: add expect=FILE public=true with a file of public texts"
 PLAN = (
@@ -94,34 +94,32 @@ class Expectation:
         ]
 
 
-def expected_lines(
-    rewriter: Rewriter, public: Corpus | None = None, *, labelled: bool = False, writer: Rewriter | None = None
-) -> list[str]:
+def expected_lines(rewriter: Rewriter, public: Corpus | None = None, *, labelled: bool = False) -> list[str]:
     """Return sentences on what a release keeps of a text, and on what it teaches a classifier.
 
     Args:
+        rewriter: the rewriter that will make the release.
         public: texts for the estimate; if None, texts held out from the model's training.
         labelled: if True, each rewrite has a label, which was copied or released with the text.
-        writer: the rewriter by label (``Rewriter.by_label``) that will make the release, if labels
-            are copied.
     """
-    writer = writer or rewriter
-    measured = writer if _knows_labels(writer, public) else rewriter  # which needs labels, and none may be public
-    expected = expectation(measured, public)
-    lines = expected.lines if expected else [] if rewriter.model.labels else [NO_ESTIMATE]
-    promised = rewriter.guarantee
-    epsilon = promised.claimed_epsilon if promised.holds is None else promised.epsilon
-    budget = f"at epsilon {words(epsilon)} " if expected else ""
-    unread = unseen_line(measured) if is_packaged(rewriter.model.files) and public is None else None
+    cells = rewriter.alphabet if isinstance(rewriter.alphabet, Cells) else None
+    known = not cells or cells.public_labels or (public and public.labels)
     return [
-        *by_label_lines(writer, public)[: None if expected else 1],
-        *(f"{budget}{line}" for line in lines[:1]),
-        *lines[1:],
-        *([unread] if unread else []),
-        *adaptation_lines(writer),
-        *enough_lines(writer),
-        *(floor_lines(writer) if labelled else []),
+        *([BY_LABEL] if cells else []),
+        *(_estimate(rewriter, public) if known else [NO_LABEL_SET]),
+        *adaptation_lines(rewriter),
+        *enough_lines(rewriter),
+        *(floor_lines(rewriter) if labelled else []),
     ]
+
+
+def _estimate(rewriter: Rewriter, public: Corpus | None) -> list[str]:
+    if (expected := expectation(rewriter, public)) is None:
+        return [] if rewriter.model.labels else [NO_ESTIMATE]
+    promised, lines = rewriter.guarantee, expected.lines
+    epsilon = promised.claimed_epsilon if promised.holds is None else promised.epsilon
+    unread = unseen_line(rewriter) if is_packaged(rewriter.model.files) and public is None else None
+    return [f"at epsilon {words(epsilon)} {lines[0]}", *lines[1:], *([unread] if unread else [])]
 
 
 def adaptation_lines(writer: Rewriter) -> list[str]:
@@ -166,18 +164,6 @@ def floor_lines(writer: Rewriter) -> list[str]:
         f"a classifier of the model's {examples} labelled examples alone can be better than one of the rewrites: "
         "adept evaluate train=[OUTPUT,EXAMPLES] test=FILE says what the rewrites add"
     ]
-
-
-def by_label_lines(writer: Rewriter, public: Corpus | None) -> list[str]:
-    """Return sentences on how a release by label uses labels; [] for any other release."""
-    if not isinstance(writer.alphabet, Cells):
-        return []
-    return [BY_LABEL, *([] if _knows_labels(writer, public) else [NO_LABEL_SET])]
-
-
-def _knows_labels(writer: Rewriter, public: Corpus | None) -> bool:
-    needed = isinstance(writer.alphabet, Cells) and not writer.alphabet.public_labels
-    return not needed or bool(public and public.labels)
 
 
 def choose_probes(rewriter: Rewriter, public: Corpus | None = None) -> Corpus:

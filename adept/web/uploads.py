@@ -118,7 +118,7 @@ class Files:
             "records": statement.records,
             "epsilon": words(statement.epsilon),
             "statement": statement.text,
-            "expected": expected_lines(rewriter, labelled=statement.labels in LABELLED, writer=writer),
+            "expected": expected_lines(writer, labelled=statement.labels in LABELLED),
         }
 
     def release(self, dropped: Dropped, choices: Choices) -> None:

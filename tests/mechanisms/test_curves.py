@@ -18,7 +18,8 @@ from adept.mechanisms.curves import (
 )
 from adept.mechanisms.policy import PLAN_CURVES
 
-DESK = Rehearsal(released=0.66, original=0.76, rows=8, texts=48)
+RELEASED = {4.0: 0.6, 8.0: 0.66, 12.0: 0.7, 16.0: 0.72}
+DESK = Rehearsal(released=RELEASED, original=0.76, rows=8, texts=48)
 COMMANDS = pytest.mark.parametrize("command", [REWRITE, SYNTHESIZE])
 KNOWLEDGE = pytest.mark.parametrize("known", [Known(6, 0.62), Known(6, 0.62, 48, DESK), Known(77, 0.6)])
 
@@ -44,12 +45,20 @@ def test_ranges_are_widest_where_nothing_was_measured_and_narrow_with_more_publi
         return high - low
 
     blind, measured = width(Known(6)), width(Known(6, expected_names(6)))
-    few, many = (width(Known(6, 0.62, texts, Rehearsal(0.66, 0.76, 8, texts))) for texts in (20, 5000))
+    few, many = (width(Known(6, 0.62, texts, Rehearsal(RELEASED, 0.76, 8, texts))) for texts in (20, 5000))
     assert blind > measured
     assert few > many
     assert many < measured
     measured_curve = Curve(*PLAN_CURVES[command, True])
     assert measured_curve.few_deviation > measured_curve.deviation
+
+
+def test_a_budget_is_expected_to_be_worth_what_its_own_rehearsal_was() -> None:
+    low, high = (Known(6, 0.3, 480, Rehearsal(RELEASED | {12.0: share}, 0.76, 8, 480)) for share in (0.5, 0.7))
+    for epsilon, differs in ((8.0, False), (12.0, True), (13.0, True), (15.0, False)):
+        expected = [expect_accuracy(REWRITE, known, epsilon=epsilon, rows=48).middle for known in (low, high)]
+        assert (expected[0] < expected[1] - 0.1) == differs
+        assert (expected[0] == expected[1]) != differs
 
 
 @COMMANDS

@@ -8,7 +8,7 @@ import pytest
 from adept.data.corpus import Corpus
 from adept.evaluation.free_rows import PublicTexts
 from adept.mechanisms import curves
-from adept.mechanisms.curves import REWRITE, Range, Rehearsal
+from adept.mechanisms.curves import REHEARSED, REWRITE, Range, Rehearsal
 from adept.mechanisms.policy import WORTH_MARGIN
 from adept.report import plan as plans
 from adept.report.plan import NOT_WORTH, TOO_CLOSE, WORTH, Plan, judge, make_plan, rehearse
@@ -33,7 +33,7 @@ def expected(monkeypatch: pytest.MonkeyPatch) -> dict[str, float]:
 
     for module in (plans, curves):
         monkeypatch.setattr(module, "expect_accuracy", expect)
-    monkeypatch.setattr(plans, "rehearse", lambda *_: Rehearsal(0.5, 0.5, 3, 6))
+    monkeypatch.setattr(plans, "rehearse", lambda *_: Rehearsal({8.0: 0.5}, 0.5, 3, 6))
     return settings
 
 
@@ -97,5 +97,7 @@ def test_a_rehearsal_measures_rewrites_of_the_public_texts(topic_run: Path, monk
         assert found is not None
         assert found.original == 1.0
         assert found.rows == 6
-        assert found.released == pytest.approx(released, abs=0.35 if released < 1 else 0)
+        assert list(found.released) == [*REHEARSED]
+        assert [*found.released.values()] == pytest.approx([released] * 4, abs=0.35 if released < 1 else 0)
+        assert sorted(found.released.values()) == [*found.released.values()]
     assert rehearse(loaded, LABELS, PublicTexts(Corpus(["a", "b"], LABELS), None), {}) is None

@@ -41,7 +41,7 @@ MEANING_LENGTH = LENGTH  # of a meaning and of a centre
 MAX_WORD_SUM = (1 << 24) // MAX_WORDS
 MAX_RECORD_LETTERS = 100 * MAX_WORDS  # letters of a record that are split into words
 BATCH_TEXTS, BATCH_ROWS = 1 << 11, 1 << 9  # words, and texts, whose sums are computed together, near the processor
-BATCH_PRODUCTS = 1 << 14  # texts whose products are computed together
+BATCH_PRODUCTS = 1 << 12  # texts whose products are computed together
 
 PUNCTUATION_MARKS = re.compile(f"({PUNCTUATION})")
 
@@ -167,9 +167,13 @@ def meanings_of_table(words: Sequence[str], table: sparse.csr_array) -> Codes:
     return found
 
 
-def multiply_all(asked: Codes, meanings: Codes) -> NDArray[np.float32]:
-    parts = np.array_split(meanings, max(1, len(meanings) // BATCH_PRODUCTS))
-    return np.concatenate([asked.astype(np.float32) @ part.astype(np.float32).T for part in parts], axis=1)
+def multiply_all(asked: Codes, meanings: Codes, *, dtype: type[np.number[Any]] = np.float32) -> NDArray[Any]:
+    """Return the inner products (L, N) of meanings (L, d) and (N, d), whole numbers of the type ``dtype``."""
+    rows, found = asked.astype(np.float32), np.empty((len(asked), len(meanings)), dtype=dtype)
+    for begin in range(0, len(meanings), BATCH_PRODUCTS):
+        part = meanings[begin : begin + BATCH_PRODUCTS].astype(np.float32)
+        found[:, begin : begin + BATCH_PRODUCTS] = rows @ part.T
+    return found
 
 
 def words_of(text: str) -> Words:

@@ -55,13 +55,13 @@ from adept.models.sentences.meanings import (
 GROUP_TEXTS, JOINED_GROUP_TEXTS = 768, 1024  # at most, when a group is made and when others have joined it
 MAX_UNGROUPED = 1 << 15  # texts that are all compared
 KMEANS_ROUNDS = 8
-CENTRE_BATCH = 1 << 13  # texts whose centres are looked for together
+CENTRE_BATCH = 1 << 11  # texts whose centres are looked for together
 PLACE_UNIT = 1 << 21  # texts at most, which loading a list checks
 ORDERED_TEXTS = 1024  # at the beginning of the order
 TRIED_TEXTS, TARGET_TEXTS = 128, 1000  # candidates for each place there, and texts to be near to
 MAX_DISTANCES = 1 << 20  # that are computed together, if records are compared with all texts
 BATCH_RECORDS = 256  # records whose products are computed together
-SORTED_COLUMNS = 32  # numbers of all meanings that are sorted together
+SORTED_COLUMNS = 16  # numbers of all meanings that are sorted together
 SILENT_MARKS = frozenset(',;:!?()[]."')  # tokens of a text that are no words
 
 Places = NDArray[np.integer[Any]]
@@ -88,12 +88,11 @@ class SentenceIndex:
         self._columns, self._table = tabulate(texts, more)
         self._weights = np.array([self.weigh(word) for word in self._columns] or [0], dtype=np.int32)
         self._halves = MEANING_HALVES[len(texts) + len(self.more) >= MANY_TEXTS]
+        counted = np.array([word not in SILENT_MARKS for word in self._columns] or [False], dtype=np.int8)
+        self._lengths = self._table @ counted  # of at most MAX_WORDS words, which 8 bits hold
+        self._of_words = self._table @ (ADDED_COST * self._weights)
         table = meanings_of_table([*self._columns], self._table)
         self.file = InvertedFile(table, join_groups(table, self.more.groups))
-        self._lengths = self._table @ np.array(
-            [word not in SILENT_MARKS for word in self._columns] or [False], dtype=np.int64
-        )
-        self._of_words = self._table @ (ADDED_COST * self._weights)
 
     def __getitem__(self, number: int) -> Sequence[str]:
         return self.texts[number] if number < len(self.texts) else self.more[number - len(self.texts)]
@@ -137,8 +136,7 @@ class SentenceIndex:
 
     def compare_all(self, meanings: Codes) -> NDArray[np.int16]:
         """Return the inner products (L, N) of meanings (L, d) with the meanings of all N texts."""
-        products = multiply_all(meanings, self.file.table.numpy()).astype(np.int16)
-        return products[:, self.file.slots]
+        return np.asarray(multiply_all(meanings, self.file.table.numpy(), dtype=np.int16)[:, self.file.slots])
 
     def measure(
         self, records: Sequence[Sequence[str]], numbers: NDArray[np.int64], apart: NDArray[np.int64], *, most: int

@@ -9,6 +9,7 @@ are those of a lexicon, which the sentence encoder replaced.
 
 import hashlib
 import json
+import sys
 from collections import Counter
 from itertools import chain
 from pathlib import Path
@@ -89,7 +90,7 @@ def load_sentences(directory: Path) -> SentenceList:
         raise corrupt(directory / TABLES, f"the table {LISTED} holds too many texts")
     return SentenceList(
         WordWeights(Counter(stored["holders"]), stored["texts"]),
-        [tuple(text.split(" ")) for text in stored["utterances"]],
+        [tuple(map(sys.intern, text.split(" "))) for text in stored["utterances"]],
         [tuple(text.split(" ")) for text in stored["held_out"]],
         listed if is_broad else ListedTexts(),  # those of format 1 were written by its language model
         is_broad,
