@@ -14,7 +14,7 @@ from adept.cli.rewrite import (
     tell_curator,
     wrap_statement,
 )
-from adept.data.labels import read_label_set
+from adept.data.corpus import read_label_set
 from adept.errors import ConfigurationError
 from adept.mechanisms.central_counts import ADD_OR_REMOVE
 from adept.mechanisms.guarantee import words

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from adept.data.corpus import Corpus, join
-from adept.data.text_arguments import separate_characters, text_list
+from adept.data.texts import separate_characters, text_list
 from adept.errors import DataError, printable
 from adept.evaluation.metrics import ConfidenceInterval, Hits, accuracy, bootstrap, codes, macro_f1
 from adept.evaluation.ngrams import count_ngrams

@@ -11,7 +11,7 @@ from typing import ClassVar
 import numpy as np
 import torch
 
-from adept.data.text_arguments import text_list
+from adept.data.texts import text_list
 from adept.mechanisms.guarantee import Guarantee, share, words
 from adept.mechanisms.randomized_response import RandomizedResponse, exponential_choice
 from adept.models.decoding import writable

@@ -34,7 +34,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from adept.data.corpus import Corpus
-from adept.data.text_arguments import text_list
+from adept.data.texts import text_list
 from adept.errors import ConfigurationError, ModelError
 from adept.mechanisms import Description, Selection
 from adept.mechanisms.policy import (

@@ -18,8 +18,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from adept.data.labels import label_set_of
-from adept.data.text_arguments import plain_text, text_list, value_list
+from adept.data.texts import label_set_of, plain_text, text_list, value_list
 from adept.errors import ConfigurationError, ModelError
 from adept.mechanisms.central_counts import ADD_OR_REMOVE, Counts, Votes
 from adept.mechanisms.guarantee import Guarantee

@@ -20,7 +20,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from adept.data.text_arguments import plain_text
+from adept.data.texts import plain_text
 from adept.mechanisms.central_counts import Counts
 
 NO_TEXT, OUTSIDE = -1, -2  # in the place of a vote: the reason why there is none

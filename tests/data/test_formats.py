@@ -16,12 +16,11 @@ import pyarrow
 import pytest
 from pyarrow import feather, ipc, parquet
 
-from adept.data.column_names import RequiredColumns
 from adept.data.corpus import read_corpus
 from adept.data.csv_files import DELIMITERS
 from adept.data.formats import COMPRESSIONS, ENDINGS, FORMATS, file_format, say_unread
 from adept.data.reading import READING_EXCEPTIONS, ReadingOptions, declared_columns, mismatch, read_records
-from adept.data.text_arguments import text_list
+from adept.data.texts import RequiredColumns, text_list
 from adept.data.writing import record_writer, written_format
 from adept.errors import ConfigurationError, DataError
 

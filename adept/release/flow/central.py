@@ -36,7 +36,7 @@ from typing import Any
 import numpy as np
 
 from adept.data.formats import STANDARD_STREAM, Record, file_format
-from adept.data.text_arguments import cell_text
+from adept.data.texts import cell_text
 from adept.data.writing import written_format
 from adept.errors import ConfigurationError, DataError
 from adept.mechanisms.central_counts import Counts

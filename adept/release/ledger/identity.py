@@ -29,7 +29,7 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
-from adept.data.text_arguments import plain_text
+from adept.data.texts import plain_text
 from adept.data.writing import new_private_file, user_directory
 from adept.errors import ConfigurationError, DataError
 from adept.synthesis.tally import person_name

@@ -26,13 +26,23 @@ from typing import Any
 import pyarrow
 from pyarrow import types
 
-from adept.data.arrow_types import SeenValues, UnfitValues, fits, read_schema
-from adept.data.column_names import RequiredColumns, missing_column
-from adept.data.corpus import Corpus, find_label_column, text_of
+from adept.data.arrow_files import SeenValues, UnfitValues, bare_type, can_hold, fits, long_indices
+from adept.data.corpus import Corpus
 from adept.data.formats import PlacedRecord, Record
 from adept.data.json_files import NOT_JSON
-from adept.data.labels import INTEGER, USUAL_LABEL_COLUMN, is_missing, label_of, label_set_of, refuse_late_label
-from adept.data.parquet_files import bare_type, can_hold, long_indices
+from adept.data.reading import read_schema
+from adept.data.texts import (
+    INTEGER,
+    USUAL_LABEL_COLUMN,
+    RequiredColumns,
+    find_label_column,
+    is_missing,
+    label_of,
+    label_set_of,
+    missing_column,
+    refuse_late_label,
+    text_of,
+)
 from adept.data.writing import check_value
 from adept.errors import ConfigurationError, DataError
 from adept.mechanisms import JointResponse, RandomizedResponse

@@ -13,7 +13,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from pyarrow import parquet
 
-from adept.data.arrow_types import fits
+from adept.data.arrow_files import fits
 from adept.data.reading import ReadingOptions, read_records
 from adept.data.writing import record_writer
 from adept.errors import AdeptError, ConfigurationError, DataError
@@ -125,7 +125,7 @@ def test_no_metadata_category_or_index_of_the_input_reaches_the_output(tmp_path:
     inputs = Inputs.of(str(tmp_path / "in.parquet"), ReadingOptions())
     kept = decide_kept(inputs, options, "parquet", next(inputs.records()))
     target = io.BytesIO()
-    from adept.data.parquet_files import write_parquet
+    from adept.data.arrow_files import write_parquet
 
     with write_parquet(target, ["c", "d", "e"], kept.types) as write:
         write([{name: record.cell(name) for name in ("c", "d", "e")} for record in inputs.records()])  # type: ignore[attr-defined]
