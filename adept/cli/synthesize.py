@@ -26,7 +26,7 @@ from adept.release.records.inputs import Inputs
 from adept.release.statement.statement import CentralStatement
 from adept.rewriting.expectation import PLAN, first_texts
 from adept.rewriting.loading import is_packaged
-from adept.synthesis.prior import spell_label_set
+from adept.synthesis.labels import spell_label_set
 from adept.synthesis.synthesizer import Synthesizer, share_standing_out
 
 

@@ -1,6 +1,6 @@
 """Synthetic records for a whole collection of records, written from noisy counts.
 
-Every record votes for a *cell*, a pair of a codeword and a label (``adept.synthesis.vote_cells``).
+Every record votes for a *cell*, a pair of a codeword and a label (``adept.synthesis.votes``).
 Exact noise is added to the number of votes for each cell. The noisy counts determine how often each
 public text is written, and with which label. If no option gives the number of codewords, there is a
 first round of votes, in which all records vote for the same cell. The noisy number of these votes
@@ -28,10 +28,18 @@ from adept.models.saved_model import Autoencoder
 from adept.models.tokenizer import Tokenizer
 from adept.ranges import check_integer
 from adept.rewriting.loading import check_release, load_model
-from adept.synthesis.labels import Estimate, estimate
-from adept.synthesis.prior import choose_texts, score_labels, spell_label_set
-from adept.synthesis.tally import NO_TEXT, OUTSIDE, Tally
-from adept.synthesis.vote_cells import MAX_CELLS, PublicCells, PublicTexts, WritableTexts, choose_size, largest_size
+from adept.synthesis.labels import Estimate, choose_texts, estimate, score_labels, spell_label_set
+from adept.synthesis.votes import (
+    MAX_CELLS,
+    NO_TEXT,
+    OUTSIDE,
+    PublicCells,
+    PublicTexts,
+    Tally,
+    WritableTexts,
+    choose_size,
+    largest_size,
+)
 from adept.torch_defaults import usual_torch
 
 MAX_ROWS = 10**8
@@ -47,7 +55,7 @@ class Synthesizer:
         label_set: two or more public labels. If ``label_set`` is empty, synthetic records have no
             labels. Labels that were collected from private records are not public.
         cells: the number K of codewords; if None, a first round of votes decides this number
-            (``adept.synthesis.vote_cells.choose_size``).
+            (``adept.synthesis.votes.choose_size``).
         texts: public texts from which the texts of synthetic records are chosen; if None, these
             public texts come from the model.
         accept_private_model: True to use a model even if its training text is not declared public.

@@ -32,7 +32,7 @@ from mechanisms.mutated import EQUIVALENT, TARGETS  # noqa: E402
 TIMES, LEAST_SECONDS = 10, 5.0
 """A mutant hangs where a test computes TIMES as long as with the function itself, measured in this run, and LEAST_SECONDS."""
 ROOMS = {
-    "tally": "synthesis",
+    "votes": "synthesis",
     "test_tally": "synthesis",
     "test_verify": "release.statement",
 }  # others are of the mechanisms

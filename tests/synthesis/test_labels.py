@@ -7,7 +7,7 @@ import pytest
 
 from adept.mechanisms.policy import STRENGTH
 from adept.synthesis.labels import _strength, estimate, expected_counts
-from adept.synthesis.vote_cells import GRID, WritableTexts
+from adept.synthesis.votes import GRID, WritableTexts
 
 COUNTS = np.arange(20_000.0)
 

@@ -15,10 +15,9 @@ from adept.models.sentences import sentence_list
 from adept.models.sentences.meanings import ListedTexts
 from adept.models.sentences.sentence_list import SentenceList
 from adept.models.tokenizer import Tokenizer, join_words
-from adept.synthesis import prior
-from adept.synthesis.prior import choose_texts, draw_by_names
-from adept.synthesis.tally import Tally
-from adept.synthesis.vote_cells import GRID
+from adept.synthesis import labels
+from adept.synthesis.labels import choose_texts, draw_by_names
+from adept.synthesis.votes import GRID, Tally
 
 NAMES = ["cheapest_airfare", "GroundTransportation", "X17"]
 CODES = ["0", "17", "X17"]
@@ -38,7 +37,7 @@ def broad(loaded: Loaded) -> Iterator[Loaded]:
 @pytest.fixture(scope="module", autouse=True)
 def few_added() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(prior, "MAX_ADDED_TEXTS", 300)
+        patch.setattr(labels, "MAX_ADDED_TEXTS", 300)
         yield
 
 
@@ -104,7 +103,7 @@ def test_names_are_read_with_a_broad_model_and_few_labels_alone(
     if reason == "no broad model":
         monkeypatch.setattr(broad[0].sentences, "is_broad", False)
     if reason == "too many labels":
-        monkeypatch.setattr(prior, "MAX_NAMED_LABELS", 2)
+        monkeypatch.setattr(labels, "MAX_NAMED_LABELS", 2)
     synthesizer = Synthesizer(*broad, votes=Votes(epsilon=1.0), label_set=NAMES, cells=16, texts=own)
     assert synthesizer.cells.texts == list(dict.fromkeys(broad[0].public_texts))
     assert (synthesizer.writable.scores == 0).all()
@@ -167,7 +166,7 @@ def test_a_label_that_is_a_code_is_written_where_its_counts_are(broad: Loaded) -
 
 
 def test_more_texts_than_there_are_sentences_are_all_of_them(broad: Loaded, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(prior, "MAX_ADDED_TEXTS", 10**6)
+    monkeypatch.setattr(labels, "MAX_ADDED_TEXTS", 10**6)
     sentences, synthesizer = broad[0].sentences, build(broad, NAMES)
     assert sentences is not None
     assert set(choose_texts(sentences, [("airfare",)]).texts) == set(synthesizer.cells.texts)

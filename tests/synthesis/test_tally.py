@@ -6,7 +6,7 @@ from collections.abc import Sequence
 import numpy as np
 import pytest
 
-from adept.synthesis.tally import NO_TEXT, OUTSIDE, Tally, person_name
+from adept.synthesis.votes import NO_TEXT, OUTSIDE, Tally, person_name
 
 Row = tuple[int, object]
 

@@ -9,8 +9,8 @@ from adept.data.corpus import Corpus
 from adept.mechanisms import Votes
 from adept.models.saved_model import Autoencoder
 from adept.models.tokenizer import Tokenizer
-from adept.synthesis import vote_cells
-from adept.synthesis.vote_cells import (
+from adept.synthesis import votes
+from adept.synthesis.votes import (
     GRID,
     MANY_CODEWORDS,
     MAX_CELLS,
@@ -108,8 +108,8 @@ def test_many_codewords_are_found_in_groups_of_texts(
     loaded: Loaded, public: PublicCells, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Exactly as many as asked for, and nearer to their texts than codewords that are texts by chance."""
-    monkeypatch.setattr(vote_cells, "MAX_KMEANS_PRODUCTS", 0)
-    monkeypatch.setattr(vote_cells, "KMEANS_GROUPS", 8)
+    monkeypatch.setattr(votes, "MAX_KMEANS_PRODUCTS", 0)
+    monkeypatch.setattr(votes, "KMEANS_GROUPS", 8)
     grouped = public.choose_codewords(60)
     assert grouped.size == len(np.unique(grouped.codewords, axis=0)) == 60
     assert np.bincount(grouped.places).min() > 0  # a codeword without a text would be a wasted one
@@ -123,18 +123,18 @@ def test_many_codewords_are_found_in_groups_of_texts(
 
 def test_few_codewords_are_never_found_in_groups(public: PublicCells, monkeypatch: pytest.MonkeyPatch) -> None:
     """With more groups than codewords, most groups would have none."""
-    monkeypatch.setattr(vote_cells, "MAX_KMEANS_PRODUCTS", 0)
+    monkeypatch.setattr(votes, "MAX_KMEANS_PRODUCTS", 0)
     assert (public.choose_codewords(24).codewords == public.codewords).all()
 
 
 def test_each_text_can_be_a_codeword(public: PublicCells, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(vote_cells, "MAX_KMEANS_PRODUCTS", 0)
-    monkeypatch.setattr(vote_cells, "KMEANS_GROUPS", 8)
+    monkeypatch.setattr(votes, "MAX_KMEANS_PRODUCTS", 0)
+    monkeypatch.setattr(votes, "KMEANS_GROUPS", 8)
     every = public.choose_codewords(len(public.texts))
     assert np.abs(every.features - every.codewords[every.places]).max() <= 1  # a codeword is scaled and rounded again
 
 
 def test_groups_get_codewords_by_their_weight_and_no_more_than_they_have_texts() -> None:
     groups, weights = np.array([2, 0, 0, 0, 0, 1, 2], dtype=np.int32), np.array([0.1, 4.0, 4.0, 4.0, 4.0, 100.0, 0.1])
-    assert vote_cells._seats(groups, weights, 4) == [3, 1, 0]
-    assert vote_cells._seats(groups, weights, 7) == [4, 1, 2]
+    assert votes._seats(groups, weights, 4) == [3, 1, 0]
+    assert votes._seats(groups, weights, 7) == [4, 1, 2]

@@ -8,8 +8,7 @@ import torch
 
 from adept.mechanisms import Description, LearnedCodebook
 from adept.rewriting.rewriter import Rewriter
-from adept.web.reader import DRAWS, PEOPLE, Reader, crowd_of, guesses, worst_pair
-from adept.web.sentences import STOPS, Release, Sentences
+from adept.web.sentences import DRAWS, PEOPLE, STOPS, Reader, Release, Sentences, crowd_of, guesses, worst_pair
 
 TEXT = "can you move my dentist appointment to friday"
 

@@ -49,7 +49,7 @@ from adept.mechanisms import JointResponse, RandomizedResponse
 from adept.release.options import FileOptions
 from adept.release.records.inputs import Inputs
 from adept.rewriting.expectation import FIRST_TEXTS
-from adept.synthesis.tally import person_name
+from adept.synthesis.votes import person_name
 
 UNFIT_ADVICE = "leave it out of keep_columns, or write jsonl"
 RANDOMISED_TREATMENTS = ("randomized_response", "joint_response")  # treatments that randomise labels

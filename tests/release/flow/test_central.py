@@ -34,7 +34,7 @@ from adept.release.statement import verify as verify_statement
 from adept.release.statement.statement import CentralStatement
 from adept.release.statement.verify import Refused, statement_sha256
 from adept.rewriting.loading import load_model
-from adept.synthesis import vote_cells
+from adept.synthesis import votes
 from adept.synthesis.synthesizer import Synthesizer, choose_rows
 
 KEY = b"k" * 32
@@ -518,8 +518,8 @@ def test_counts_of_other_codewords_are_not_continued(
         patch.setattr(Synthesizer, "write", raises)
         with pytest.raises(RuntimeError):
             released(two_rounds, given, out, options=PERSONS)
-    centres = vote_cells._centres
-    monkeypatch.setattr(vote_cells, "_centres", lambda *given: -centres(*given))
+    centres = votes._centres
+    monkeypatch.setattr(votes, "_centres", lambda *given: -centres(*given))
     again = Synthesizer(two_rounds.model, two_rounds.tokenizer, votes=two_rounds.votes, label_set=LABELS)
     with pytest.raises(DataError, match="the codewords are not those of the counts drawn before"):
         released(again, given, out, options=PERSONS, resume=True)
