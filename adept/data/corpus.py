@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from adept.data.formats import ENDINGS, MAX_UNREAD, SPLIT_NAMES, SPLITS, find_splits, say_unread
+from adept.data.formats import ENDINGS, MAX_UNREAD, SPLIT_NAMES, SPLITS, Record, find_splits, say_unread
 from adept.data.reading import ReadingOptions, read_records
 from adept.data.texts import (
     MissingColumn,
@@ -124,10 +124,14 @@ def read_corpus(
     """Read texts, labels and slots (as ``read_records``); the default column of labels is "intent"."""
     named = [("label_column", label_column)] if labelled and label_column else []
     required = RequiredColumns((("text_column", text_column), *named))
+    return _corpus_of(read_records(location, options=options, required=required), text_column, label_column, labelled)
+
+
+def _corpus_of(records: Iterable[Record], text_column: str, label_column: str | None, labelled: bool = True) -> Corpus:
     texts: list[str] = []
     labels: list[str] = []
     tags: list[object] = []
-    for number, record in enumerate(read_records(location, options=options, required=required), start=1):
+    for number, record in enumerate(records, start=1):
         if number == 1:
             label_column = find_label_column(record, label_column) if labelled else None
         texts.append(text_of(record, text_column, number=number))
@@ -334,15 +338,8 @@ def _load_hub(config: DataConfig) -> dict[str, Corpus]:
             f"cannot load {config.hub} from the Hugging Face Hub ({type(error).__name__}): "
             "give data.path=DIR with train.jsonl, validation.jsonl and test.jsonl"
         ) from error
-    return {SPLIT_NAMES[split]: _hub_split(rows, config) for split, rows in loaded.items() if split in SPLIT_NAMES}
-
-
-def _hub_split(rows: Any, config: DataConfig) -> Corpus:
-    texts = list(rows["text"])
-    tags = rows[SLOTS_COLUMN] if SLOTS_COLUMN in rows.column_names else [None] * len(texts)
-    column = config.hub_label_column
-    labels = [label_of({column: label}, column, number=i) for i, label in enumerate(rows[column], start=1)]
-    return Corpus(texts, labels, find_slots(texts, tags))
+    found = {SPLIT_NAMES[split]: rows for split, rows in loaded.items() if split in SPLIT_NAMES}
+    return {split: _corpus_of(rows, "text", config.hub_label_column) for split, rows in found.items()}
 
 
 def _load_air_travel(config: DataConfig) -> dict[str, Corpus]:
@@ -353,10 +350,8 @@ def _load_air_travel(config: DataConfig) -> dict[str, Corpus]:
         raise ConfigurationError(
             f"data.sizes must be three sizes (train, validation, test), at most {most}, got {list(config.sizes)}"
         )
-    first = {split: rows[split][:size] for split, size in zip(SPLITS, config.sizes, strict=True)}
-    return {
-        split: Corpus([row["text"] for row in part], [row["intent"] for row in part]) for split, part in first.items()
-    }
+    sized = zip(SPLITS, config.sizes, strict=True)
+    return {split: _corpus_of(rows[split][:size], "text", "intent") for split, size in sized}
 
 
 def read_label_descriptions(location: str | None) -> dict[str, tuple[str, ...]]:

@@ -47,8 +47,7 @@ UNSPACED = (
     "[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff"
     "\u3000-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\uff00-\uffef\U00020000-\U0003ffff]"
 )
-LIST_ADVICE = "give a list, an array or a column"
-ARRAY_TYPES, SCALAR_TYPES = [("numpy", "ndarray")], [("numpy", "generic")]
+SCALAR_TYPES = [("numpy", "generic")]
 COLUMN_TYPES: dict[tuple[str, str], Callable[[Any], Iterable[Any]]] = {
     ("pandas", "Series"): lambda column: column.tolist(),
     ("pandas", "Index"): lambda column: column.tolist(),
@@ -99,15 +98,20 @@ class RequiredColumns:
         """
         for option, column in self.columns:
             if column not in names:
-                advice, near = _advice(names, column, option, central=self.central, header=header)
-                listed = _usual_clause(names) if self.central else _clause(names, public=not header)
-                raise MissingColumn(f"no column named {column!r} in {location}{listed}: {advice}", column, near)
+                raise missing_column(names, column, option, place=location, header=header, central=self.central)
 
 
-def missing_column(names: Sequence[str], column: str, option: str, *, number: int) -> MissingColumn:
-    """Return an error which says that the record ``number`` lacks the column ``column``."""
-    advice, near = _advice(names, column, option)
-    return MissingColumn(f"no column named {column!r} in record {number}{_clause(names)}: {advice}", column, near)
+def missing_column(
+    names: Sequence[str], column: str, option: str, *, place: str, header: bool | None = None, central: bool = False
+) -> MissingColumn:
+    """Return an error which says that a column is missing at a place, such as "record 3" or a file.
+
+    ``header`` is True if the names come from the first line of a csv file, False if they come from
+    the schema of a file, and None if they come from a record.
+    """
+    advice, near = _advice(names, column, option, central=central, header=bool(header))
+    listed = _clause(names, public=header is False, central=central)
+    return MissingColumn(f"no column named {column!r} in {place}{listed}: {advice}", column, near)
 
 
 def list_names(names: Iterable[object]) -> str:
@@ -121,7 +125,10 @@ def _listed(names: Sequence[object], *, public: bool = False) -> tuple[list[str]
     return listed[:MAX_NAMES], len(names) - len(listed[:MAX_NAMES])
 
 
-def _clause(names: Sequence[str], *, public: bool = False) -> str:
+def _clause(names: Sequence[str], *, public: bool, central: bool) -> str:
+    if central:
+        known = [repr(name) for name in ALL_USUAL_NAMES if name in names]
+        return f"; usual names among its columns are {', '.join(known)}" if known else ""
     listed, others = _listed(names, public=public)
     if not listed:
         return f"; none of its {others} columns looks like a name" if others else "; there are no columns"
@@ -129,14 +136,7 @@ def _clause(names: Sequence[str], *, public: bool = False) -> str:
     return f"; the column{'s are' if len(names) > 1 else ' is'} {', '.join(listed)}{more}"
 
 
-def _usual_clause(names: Sequence[str]) -> str:
-    known = [repr(name) for name in ALL_USUAL_NAMES if name in names]
-    return f"; usual names among its columns are {', '.join(known)}" if known else ""
-
-
-def _advice(
-    names: Sequence[str], column: str, option: str, *, central: bool = False, header: bool = False
-) -> tuple[str, str | None]:
+def _advice(names: Sequence[str], column: str, option: str, *, central: bool, header: bool) -> tuple[str, str | None]:
     """Return advice to set ``option`` to a column whose name is common or resembles ``column``, and its name."""
     others = {name for other, usual in USUAL_NAMES.items() if other != option for name in usual}
     candidates = [name for name in names if (name in ALL_USUAL_NAMES if central else COLUMN_NAME.fullmatch(name))]
@@ -208,8 +208,13 @@ def instance_of(value: object, kinds: Iterable[tuple[str, str]]) -> tuple[str, s
 def _elements(values: object, name: str, wanted: str = "a list of strings") -> list[Any]:
     if isinstance(values, list | tuple):
         return list(values)
-    if instance_of(values, ARRAY_TYPES):
-        return _of_array(values, name)
+    if instance_of(values, [("numpy", "ndarray")]):
+        flat: Any = values
+        if flat.ndim != 1 and flat.shape[1:] != (1,):
+            raise DataError(
+                f"{name} must be one column, got an array of shape {flat.shape}: choose the column with the texts"
+            )
+        return list(flat.reshape(-1).tolist())
     if kind := instance_of(values, FRAME_TYPES):
         names, column = FRAME_TYPES[kind](values)
         if len(names) != 1:
@@ -224,24 +229,13 @@ def _elements(values: object, name: str, wanted: str = "a list of strings") -> l
     if isinstance(values, Sequence) and not isinstance(values, bytes | bytearray | memoryview | range):
         return list(values)
     # The texts of a generator could not all be checked before the first text is released.
-    raise DataError(f"{name} must be {wanted}, got {_kind(values)}: {LIST_ADVICE}")
-
-
-def _of_array(values: Any, name: str) -> list[Any]:
-    if values.ndim == 2 and values.shape[1] == 1:
-        values = values[:, 0]
-    if values.ndim != 1:
-        raise DataError(
-            f"{name} must be one column, got an array of shape {values.shape}: choose the column with the texts"
-        )
-    return list(values.tolist())
+    raise DataError(f"{name} must be {wanted}, got {_kind(values)}: give a list, an array or a column")
 
 
 def _plain(value: Any) -> Any:
     if isinstance(value, str):
         return str.__str__(value)
-    if instance_of(value, SCALAR_TYPES):
-        value = value.item()
+    value = value.item() if instance_of(value, SCALAR_TYPES) else value
     return None if is_null(value) else value
 
 
@@ -309,7 +303,7 @@ def _is_whole(number: Any) -> bool:
 def text_of(record: Mapping[str, Any], column: str, *, number: int) -> str:
     """Return the text in a record's ``column`` (``cell_text``); raise DataError if there is none."""
     if column not in record:
-        raise missing_column(list(record), column, "text_column", number=number)
+        raise missing_column(list(record), column, "text_column", place=f"record {number}")
     if (text := cell_text(record[column])) is None:
         raise DataError(
             f"column {column!r} must hold strings, got {type(record[column]).__name__} in record {number}: leave such "
@@ -335,7 +329,7 @@ def find_label_column(record: Mapping[str, Any], label_column: str | None) -> st
 def label_of(record: Mapping[str, Any], column: str, *, number: int) -> str:
     """Return the label of a record as text; raise DataError if the record has no label."""
     if column not in record and number == 1:
-        raise missing_column(list(record), column, "label_column", number=number)
+        raise missing_column(list(record), column, "label_column", place=f"record {number}")
     value = record.get(column)
     if (label := plain_text(value)) is not None:
         return label

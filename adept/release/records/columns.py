@@ -197,7 +197,7 @@ class CheckedRecords:
         if len(self.first_texts) < FIRST_TEXTS:
             self.first_texts.append(text)
         if missing := [column for column in self._options.keep_columns if column not in record]:
-            raise missing_column(list(record), missing[0], "keep_columns", number=number)
+            raise missing_column(list(record), missing[0], "keep_columns", place=f"record {number}")
         self._kept.check(record, number)
         if self._label_column is None:
             if not self._drops_labels:
