@@ -174,7 +174,7 @@ CELLS = [f'"row {place}"' for place in range(6)]
 
 
 @pytest.mark.parametrize("open_one", ['{"text": "row 2}', '{"text": ["row 2"', '"', "[", "{"])
-def test_what_an_element_does_not_close_costs_later_elements_of_an_array_and_no_line_of_jsonl(
+def test_what_an_element_does_not_close_costs_later_elements_and_no_line_of_jsonl(
     open_one: str, tmp_path: Path
 ) -> None:
     rows = [*OBJECTS[:2], open_one, *OBJECTS[3:]]

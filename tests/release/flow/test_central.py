@@ -648,7 +648,7 @@ def test_a_ledger_refuses_by_what_it_lists_and_never_by_a_row(
         assert [entry.counted for entry in ledger.entries()] == [2, 2]
 
 
-def test_two_ledgers_that_differ_in_one_row_of_a_central_release_answer_every_later_command_alike(
+def test_ledgers_that_differ_in_one_row_of_a_central_release_answer_alike(
     adept_here: Run, topic_run: Path, synthesizer: Synthesizer, tmp_path: Path
 ) -> None:
     """Byte for byte: local runs of the row and of another, limits, another central run, and the list."""
