@@ -60,6 +60,7 @@ LISTS: dict[Callable[[Any], bool], Callable[[Any, Any], Any]] = {
 }
 MAX_KEYS = 1000  # of a column's objects; more are data, and no names of fields
 LARGEST_EXACT = 2**53
+KINDS = {bool: "booleans", int: "whole numbers", float: "fractions", str: "text", list: "lists", dict: "objects"}
 
 
 def read_parquet(
@@ -351,46 +352,31 @@ class SeenValues:
     """The kinds of the values in a column, in a column's lists, or under a key of its objects."""
 
     def __init__(self) -> None:
-        self.count, self.nulls = 0, 0
+        self.count, self.nulls, self.low, self.high = 0, 0, 0, 0
         self.kinds: set[str] = set()
-        self.low, self.high, self.exact = 0, 0, True
         self.items: SeenValues | None = None
         self.keys: dict[str, SeenValues] = {}
-        self.objects = 0
 
     def add(self, value: Any) -> None:
         """Add the kind of a value, and the kinds of the values inside it."""
         self.count += 1
-        match value:
-            case None:
-                self.nulls += 1
-            case bool():
-                self.kinds.add("booleans")
-            case int():
-                self.kinds.add("whole numbers")
-                self.low, self.high = min(self.low, value), max(self.high, value)
-                self.exact = self.exact and -LARGEST_EXACT <= value <= LARGEST_EXACT
-            case float():
-                self.kinds.add("fractions")
-            case str():
-                self.kinds.add("text")
-            case list():
-                self.kinds.add("lists")
-                self.items = self.items or SeenValues()
-                for item in value:
-                    self.items.add(item)
-            case dict():
-                self._add_object(value)
-            case _:
-                raise UnfitValues(f"values of type {type(value).__name__}")
-
-    def _add_object(self, value: dict[str, Any]) -> None:
-        self.kinds.add("objects")
-        self.objects += 1
-        for key, part in value.items():
-            self.keys.setdefault(key, SeenValues()).add(part)
-        if len(self.keys) > MAX_KEYS:
-            raise UnfitValues(f"objects with more than {MAX_KEYS:,} different keys")
+        if value is None:
+            self.nulls += 1
+            return
+        if type(value) not in KINDS:
+            raise UnfitValues(f"values of type {type(value).__name__}")
+        self.kinds.add(KINDS[type(value)])
+        if type(value) is int:
+            self.low, self.high = min(self.low, value), max(self.high, value)
+        elif type(value) is list:
+            self.items = self.items or SeenValues()
+            for item in value:
+                self.items.add(item)
+        elif type(value) is dict:
+            for key, part in value.items():
+                self.keys.setdefault(key, SeenValues()).add(part)
+            if len(self.keys) > MAX_KEYS:
+                raise UnfitValues(f"objects with more than {MAX_KEYS:,} different keys")
 
     def arrow_type(self) -> pyarrow.DataType:
         """Return an Arrow type that fits all added values; raise UnfitValues if there is none."""
@@ -403,7 +389,7 @@ class SeenValues:
                 return self._whole_type()
             case ["fractions"]:
                 return pyarrow.float64()
-            case ["fractions", "whole numbers"] if self.exact:
+            case ["fractions", "whole numbers"] if self.low >= -LARGEST_EXACT and self.high <= LARGEST_EXACT:
                 return pyarrow.float64()
             case ["fractions", "whole numbers"]:
                 raise UnfitValues("fractions beside whole numbers beyond 2^53, which no column holds exactly")
@@ -425,7 +411,7 @@ class SeenValues:
         if not self.keys:
             raise UnfitValues("objects without keys")
         for key, shape in self.keys.items():
-            if shape.nulls and shape.count < self.objects:
+            if shape.nulls and shape.count < self.count - self.nulls:
                 raise UnfitValues("objects of which one has a key with null and another lacks that key")
             yield pyarrow.field(key, shape.arrow_type())
 
