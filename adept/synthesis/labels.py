@@ -54,7 +54,7 @@ from adept.models.names import compare_names, words_of_name
 from adept.models.sentences.meanings import MEANING_LENGTH
 from adept.models.sentences.sentence_list import SentenceList
 from adept.models.tokenizer import join_words
-from adept.synthesis.votes import GRID, PublicCells, PublicTexts, WritableTexts
+from adept.synthesis.votes import GRID, PublicCells, WeightedTexts
 
 MAX_NAMED_LABELS = 512  # with more labels, names are not read, because the regression has a column for each label
 MAX_SCORES = 1 << 26  # largest number of texts times labels for a model of texts, which takes 3 GB and minutes
@@ -75,7 +75,7 @@ def spell_label_set(sentences: SentenceList | None, labels: Sequence[str | None]
     return [words_of_name(label or "") for label in labels]
 
 
-def choose_texts(sentences: SentenceList, spelled: Sequence[tuple[str, ...]]) -> PublicTexts:
+def choose_texts(sentences: SentenceList, spelled: Sequence[tuple[str, ...]]) -> WeightedTexts:
     """Return all utterances of a list, and others, the likelier the commoner they are expected to be in the file."""
     density, own = _read_density(sentences, spelled), len(sentences.utterances)
     drawn = _spread(density, MAX_ADDED_TEXTS)
@@ -86,7 +86,7 @@ def choose_texts(sentences: SentenceList, spelled: Sequence[tuple[str, ...]]) ->
         first.setdefault(join_words(sentences[place]), place)
     places = np.array([*first.values()], dtype=np.int64)
     chances = 1 - (1 - drawn[places]) * (1 - own / len(density))
-    return PublicTexts([*first], density[places] * len(density), chances)
+    return WeightedTexts([*first], density[places] * len(density), chances)
 
 
 def _read_density(sentences: SentenceList, spelled: Sequence[tuple[str, ...]]) -> Numbers:
@@ -148,17 +148,20 @@ class Estimate:
     total: float  # the noisy number of all votes, but at least 0
 
 
-def estimate(released: NDArray[np.int64], writable: WritableTexts, *, decay: float) -> Estimate:
-    """Estimate each text's label and number of records from noisy counts (K, L); noise x has odds ``decay^|x|``."""
-    counts, places = released.astype(np.float64), writable.places
-    shares = np.bincount(places, weights=writable.shares, minlength=len(counts))
+def estimate(released: NDArray[np.int64], cells: PublicCells, scores: Scores, *, decay: float) -> Estimate:
+    """Estimate each text's label and number of records from noisy counts (K, L); noise x has odds ``decay^|x|``.
+
+    ``scores`` are those of ``score_labels``.
+    """
+    counts, places, share = released.astype(np.float64), cells.places, cells.public.shares
+    shares = np.bincount(places, weights=share, minlength=len(counts))
     total = max(counts.sum(), 0.0)
     weights = _weights(counts, shares / shares.sum(), total=max(total, 1.0), variance=2 * decay / (1 - decay) ** 2)
-    each = weights[places] * writable.shares / shares[places]
+    each = weights[places] * share / shares[places]
     explained = 1 < counts.shape[1] <= MAX_SCORES // len(each)
     if not explained:
         return Estimate(each, counts.argmax(axis=1)[places], total)
-    labels, votes = _labels(counts, each, writable, decay)
+    labels, votes = _labels(counts, each, cells, scores, decay)
     return Estimate(votes[np.arange(len(each)), labels], labels, total)
 
 
@@ -171,16 +174,16 @@ def _weights(counts: Numbers, shares: Numbers, *, total: float, variance: float)
 
 
 def _labels(
-    counts: Numbers, weights: Numbers, writable: WritableTexts, decay: float
+    counts: Numbers, weights: Numbers, cells: PublicCells, scores: Scores, decay: float
 ) -> tuple[NDArray[np.int64], Numbers]:
     """Return the label (n,) of each text, and each text's expected votes (n, L) for all labels."""
-    features = Features.of(torch.from_numpy(writable.features / GRID), known=torch.from_numpy(writable.scores))
+    features = Features.of(torch.from_numpy(cells.features / GRID), known=torch.from_numpy(scores))
     slopes = torch.zeros(features.width + 1, counts.shape[1])
     slopes[-1] = torch.from_numpy(np.maximum(counts.sum(axis=0), 0.0) + 0.5).log()
     strength = _strength(counts, decay)
     for _ in range(EM_STEPS):
         probabilities = features.scores(slopes).softmax(dim=1).double().numpy()
-        votes = _share_out(counts, weights[:, None] * probabilities, writable.places, decay)
+        votes = _share_out(counts, weights[:, None] * probabilities, cells.places, decay)
         slopes = softmax_regression(
             features, torch.from_numpy(votes).float(), strength=strength, start=slopes, steps=REGRESSION_STEPS
         )

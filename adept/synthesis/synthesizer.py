@@ -28,15 +28,14 @@ from adept.models.saved_model import Autoencoder
 from adept.models.tokenizer import Tokenizer
 from adept.ranges import check_integer
 from adept.rewriting.loading import check_release, load_model
-from adept.synthesis.labels import Estimate, choose_texts, estimate, score_labels, spell_label_set
+from adept.synthesis.labels import Estimate, Scores, choose_texts, estimate, score_labels, spell_label_set
 from adept.synthesis.votes import (
     MAX_CELLS,
     NO_TEXT,
     OUTSIDE,
     PublicCells,
-    PublicTexts,
     Tally,
-    WritableTexts,
+    WeightedTexts,
     choose_size,
     largest_size,
 )
@@ -99,13 +98,13 @@ class Synthesizer:
         self._chosen: dict[int, PublicCells] = {}
         self._places = {label: place for place, label in enumerate(self.labels)}
 
-    def _choose_texts(self, texts: Sequence[str] | None) -> PublicTexts:
+    def _choose_texts(self, texts: Sequence[str] | None) -> WeightedTexts:
         if self.model.sentences and any(self._spelled):
             return choose_texts(self.model.sentences, self._spelled)
         written = list(dict.fromkeys(self.model.public_texts if texts is None else text_list(texts)))
         if not written:
             raise ModelError("the model holds no public texts to write: train one on public text, or give texts=")
-        return PublicTexts.alike(written)
+        return WeightedTexts.alike(written)
 
     @classmethod
     def from_pretrained(
@@ -227,18 +226,18 @@ class Synthesizer:
         return bool(released.max() >= self.least_standing_out)
 
     @cached_property
-    def writable(self) -> WritableTexts:
-        """The public texts with their codewords, and with log odds of labels (``score_labels``)."""
-        return self.cells.writable(score_labels(self.cells, self._spelled))
+    def scores(self) -> Scores:
+        """The log odds of the labels of each public text (``score_labels``)."""
+        return score_labels(self.cells, self._spelled)
 
     def write(self, released: Counts, *, rows: int | None = None) -> Iterator[Pair]:
         """Return ``rows`` synthetic records from noisy counts (K, L) alone; None stands for ``choose_rows``."""
         if rows is not None:
             check_integer(0, MAX_ROWS, rows=rows)
-        found = estimate(released, self.writable, decay=self._decay)
+        found = estimate(released, self.cells, self.scores, decay=self._decay)
         count = choose_rows(found.total, labelled=len(self.labels) > 1) if rows is None else rows
         texts, labels = self.cells.texts, self.labels
-        return ((texts[place], labels[found.labels[place]]) for place in _apportion(found, self.writable.places, count))
+        return ((texts[place], labels[found.labels[place]]) for place in _apportion(found, self.cells.places, count))
 
 
 def choose_rows(total: float, *, labelled: bool) -> int:

@@ -71,7 +71,7 @@ DIGEST_BYTES = 16
 
 
 @dataclass(frozen=True)
-class PublicTexts:
+class WeightedTexts:
     """Public texts for synthetic records, chosen from public sentences before records are read."""
 
     texts: list[str]  # all different (n,)
@@ -79,7 +79,7 @@ class PublicTexts:
     chances: NDArray[np.float64]  # probability with which each text was chosen from all sentences (n,)
 
     @classmethod
-    def alike(cls, texts: Sequence[str]) -> "PublicTexts":
+    def alike(cls, texts: Sequence[str]) -> "WeightedTexts":
         """Return the given texts as public texts that are expected to be equally common."""
         return cls(list(texts), np.ones(len(texts)), np.ones(len(texts)))
 
@@ -89,16 +89,6 @@ class PublicTexts:
         return self.density / self.chances
 
 
-@dataclass(frozen=True)
-class WritableTexts:
-    """The n public texts that synthetic records may repeat, with numbers for the estimates."""
-
-    features: Features  # (n, d)
-    places: Places  # index of each text's codeword (n,)
-    shares: NDArray[np.float64]  # expected share of each text among the records, up to a factor (n,)
-    scores: NDArray[np.float32]  # log odds of labels, in nats (n, L), or the same for all texts (1, L)
-
-
 class PublicCells:
     """Public texts with features (n, d), and the codewords (K, d) that are chosen for them.
 
@@ -106,7 +96,7 @@ class PublicCells:
     codewords; ``choose_codewords`` returns a copy with codewords.
     """
 
-    def __init__(self, model: Autoencoder, tokenizer: Tokenizer, public: PublicTexts) -> None:
+    def __init__(self, model: Autoencoder, tokenizer: Tokenizer, public: WeightedTexts) -> None:
         self._tokenizer, self._model = tokenizer, model
         self.public, self.texts = public, public.texts
         self.features = np.concatenate([self.of(part) for part in _batches(self.texts)])
@@ -122,9 +112,6 @@ class PublicCells:
     @property
     def size(self) -> int:
         return len(self.codewords)
-
-    def writable(self, scores: NDArray[np.float32]) -> WritableTexts:
-        return WritableTexts(self.features, self.places, self.public.shares, scores)
 
     def vote(self, texts: Sequence[str]) -> Places:
         """Return the index (N,) of the codeword nearest to each text, from this text alone."""

@@ -18,7 +18,7 @@ from adept.synthesis.votes import (
     MAX_COMPARISONS,
     MIN_CODEWORDS,
     PublicCells,
-    PublicTexts,
+    WeightedTexts,
     choose_size,
     largest_size,
 )
@@ -28,7 +28,7 @@ Loaded = tuple[Autoencoder, Tokenizer]
 
 @pytest.fixture(scope="module")
 def public(loaded: Loaded, travel: dict[str, Corpus]) -> PublicCells:
-    return PublicCells(*loaded, PublicTexts.alike(sorted(set(travel["train"].texts)))).choose_codewords(24)
+    return PublicCells(*loaded, WeightedTexts.alike(sorted(set(travel["train"].texts)))).choose_codewords(24)
 
 
 def test_a_vote_depends_on_its_own_record_alone(public: PublicCells, travel: dict[str, Corpus]) -> None:
@@ -49,7 +49,7 @@ def test_features_are_whole_numbers_of_which_every_product_is_exact(public: Publ
 
 
 def test_the_same_public_text_makes_the_same_cells(loaded: Loaded, public: PublicCells) -> None:
-    again = PublicCells(*loaded, PublicTexts.alike(public.texts)).choose_codewords(24)
+    again = PublicCells(*loaded, WeightedTexts.alike(public.texts)).choose_codewords(24)
     assert (again.codewords == public.codewords).all()
     assert (again.places == public.places).all()
 
@@ -57,10 +57,10 @@ def test_the_same_public_text_makes_the_same_cells(loaded: Loaded, public: Publi
 def test_codewords_lie_where_texts_are_expected(loaded: Loaded, public: PublicCells) -> None:
     """The first half of the texts, in alphabetical order, are a hundred times as common as the others."""
     expected = np.where(np.arange(len(public.texts)) < len(public.texts) // 2, 100.0, 1.0)
-    placed = PublicCells(*loaded, PublicTexts(public.texts, expected, np.ones(len(expected)))).choose_codewords(24)
+    placed = PublicCells(*loaded, WeightedTexts(public.texts, expected, np.ones(len(expected)))).choose_codewords(24)
     lost = [((cells.features - cells.codewords[cells.places]) ** 2).sum(axis=1) for cells in (placed, public)]
     assert lost[0] @ expected < lost[1] @ expected
-    assert placed.writable(np.zeros((1, 2), np.float32)).shares.tolist() == expected.tolist()
+    assert placed.public.shares.tolist() == expected.tolist()
 
 
 def test_no_texts_are_no_votes(public: PublicCells) -> None:
