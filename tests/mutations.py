@@ -23,7 +23,7 @@ from pathlib import Path
 import pyarrow
 from pyarrow import parquet
 
-from adept.data.arrow_types import SeenValues, UnfitValues
+from adept.data.arrow_files import SeenValues, UnfitValues
 from adept.data.formats import FORMATS, Record, file_format
 from adept.data.reading import read_records
 from adept.data.writing import record_writer

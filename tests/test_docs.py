@@ -382,7 +382,7 @@ def test_the_docs_build_without_a_warning(tmp_path: Path) -> None:
     assert "privatize" in (tmp_path / "api" / "mechanisms.html").read_text("utf-8")
 
 
-def test_every_tuned_number_and_paper_proof_stands_under_the_title_that_the_code_names() -> None:
+def test_tuned_numbers_and_paper_proofs_stand_under_the_titles_that_the_code_names() -> None:
     pages = "".join(page.read_text("utf-8") for page in sorted((ROOT / "docs").rglob("*.md")))
     sources = {path.name: path.read_text("utf-8") for path in sorted((ROOT / "adept").rglob("*.py"))}
     decisions = re.findall(r"^# (.+)$", sources["policy.py"], re.MULTILINE)

@@ -8,7 +8,9 @@ import pytest
 
 ROOT = Path(__file__).parent.parent
 MODULES = sorted((ROOT / "adept").rglob("*.py"))
+TESTS = sorted((ROOT / "tests").rglob("test_*.py"))
 LINES, FUNCTION_LINES, PARAMETERS, CONTRACT_LINES, FLOORS = 600, 45, 9, 20, 8
+TEST_NAME_LETTERS = 80
 
 
 def functions(path: Path) -> list[ast.FunctionDef]:
@@ -36,6 +38,12 @@ def test_no_module_and_no_function_is_long(path: Path) -> None:
     long = [f.name for f in functions(path) if code_lines(f) > FUNCTION_LINES]
     many = [f.name for f in functions(path) if parameters(f) > PARAMETERS and not f.name.startswith("_")]
     assert (long, many) == ([], [])
+
+
+def test_names_of_tests_are_sentences_of_at_most_80_letters() -> None:
+    names = [function.name for path in TESTS for function in functions(path) if function.name.startswith("test_")]
+    assert len(names) > 1000
+    assert [name for name in names if len(name) > TEST_NAME_LETTERS] == []
 
 
 def test_what_would_be_too_much_is_seen(tmp_path: Path) -> None:

@@ -150,7 +150,7 @@ def test_a_strangers_file_is_rewritten_by_one_command(tmp_path: Path, adept_here
 
 
 @pytest.mark.slow
-def test_few_examples_and_names_bring_sentences_about_them_and_every_size_of_codebook(
+def test_few_examples_and_names_bring_sentences_about_them_and_all_codebooks(
     packaged: tuple[Autoencoder, Tokenizer], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Codewords are the examples, what the model holds about them, and what is near; many examples are enough by themselves."""
@@ -234,7 +234,7 @@ def test_how_many_descriptions_are_used_at_a_budget(packaged: tuple[Autoencoder,
         Rewriter(model, tokenizer, mechanism=Description(epsilon=16.0, size=500_000))
 
 
-def test_an_audit_of_the_model_and_of_a_comparison_judges_the_descriptions_that_are_released(
+def test_audits_of_the_model_and_of_a_comparison_judge_the_released_descriptions(
     packaged: tuple[Autoencoder, Tokenizer], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """At this budget 86 of all sentences are a record's own, where the mechanism alone has one of 2,447 numbers."""

@@ -35,7 +35,7 @@ from scipy.special import logit
 from adept.attacks.attack_game import AttackGame, AttackRow
 from adept.attacks.success_bounds import Rate, membership_auc, membership_power
 from adept.audit.stats.confidence_bounds import Floats
-from adept.data.text_arguments import text_list
+from adept.data.texts import text_list
 from adept.errors import DataError
 from adept.synthesis.neighbouring_files import NeighbouringFiles
 

@@ -31,7 +31,7 @@ from adept.attacks.attack_game import AttackGame, AttackRow, GivenAway
 from adept.attacks.likelihood import Candidates, guess, read_candidates
 from adept.attacks.success_bounds import best_success
 from adept.data.corpus import Corpus
-from adept.data.text_arguments import text_list
+from adept.data.texts import text_list
 from adept.errors import DataError
 from adept.mechanisms import Codebook
 from adept.mechanisms.guarantee import good_enough

@@ -7,8 +7,7 @@ from typing import Any
 
 from adept.cli.config import AUTO, EXAMPLES, NAMES, AdaptConfig
 from adept.cli.console import show, warn, write_json
-from adept.data.corpus import Corpus, read_corpus
-from adept.data.labels import read_label_set
+from adept.data.corpus import Corpus, read_corpus, read_label_set
 from adept.data.writing import new_directory
 from adept.errors import ConfigurationError, DataError, ModelError
 from adept.evaluation.classifiers import list_few

@@ -6,9 +6,9 @@ from typing import Any, ClassVar
 from adept.cli.help import REQUIRED
 from adept.comparison.config import CompareConfig, FigureConfig
 from adept.data.corpus import Columns, DataConfig
-from adept.data.labels import USUAL_LABEL_COLUMN
-from adept.data.locations import SPLITS
+from adept.data.formats import SPLITS
 from adept.data.reading import ReadingOptions
+from adept.data.texts import USUAL_LABEL_COLUMN
 from adept.errors import ConfigurationError
 from adept.models.config import (
     BATCH_SIZE,

@@ -36,7 +36,7 @@ from adept.cli.help import (
     is_foreign,
 )
 from adept.cli.process import interrupt_on_signals, show_lines
-from adept.data.labels import FROM_FILE
+from adept.data.corpus import FROM_FILE
 from adept.errors import ConfigurationError, printable
 from adept.mechanisms import BY_NAME
 from adept.mechanisms.base import MechanismChoice

@@ -26,9 +26,9 @@ def main(config: PlayConfig) -> None:
         import uvicorn
 
         from adept.rewriting.loading import load_model
+        from adept.web.files import Files
         from adept.web.sentences import Sentences
         from adept.web.server import Play
-        from adept.web.uploads import Files
     except ModuleNotFoundError as error:
         raise ConfigurationError(f"adept play needs {error.name}: pip install 'adept-dp[web]'") from None
     if config.host not in ("127.0.0.1", "localhost", "::1") and not config.token:

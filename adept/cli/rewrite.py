@@ -11,11 +11,10 @@ from pathlib import Path
 from adept.cli.config import RewriteConfig, SynthesizeConfig
 from adept.cli.console import progress, warn
 from adept.cli.process import Interruptible, show_lines
-from adept.data.column_names import list_names
-from adept.data.corpus import Corpus, find_label_column, read_corpus
+from adept.data.corpus import Corpus, read_corpus, read_label_set
 from adept.data.formats import STANDARD_STREAM, Record
-from adept.data.labels import USUAL_LABEL_COLUMN, read_label_set
 from adept.data.reading import read_records
+from adept.data.texts import USUAL_LABEL_COLUMN, find_label_column, list_names
 from adept.errors import ConfigurationError, DataError
 from adept.mechanisms.guarantee import MAX_STATED_EPSILON, odds_change, words
 from adept.release.flow.local import choose_writer, open_release, prepare_file, release_file

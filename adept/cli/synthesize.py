@@ -14,7 +14,7 @@ from adept.cli.rewrite import (
     tell_curator,
     wrap_statement,
 )
-from adept.data.labels import read_label_set
+from adept.data.corpus import read_label_set
 from adept.errors import ConfigurationError
 from adept.mechanisms.central_counts import ADD_OR_REMOVE
 from adept.mechanisms.guarantee import odds_change, words
@@ -25,7 +25,7 @@ from adept.release.records.inputs import Inputs
 from adept.release.statement.statement import CentralStatement
 from adept.rewriting.expectation import PLAN, first_texts
 from adept.rewriting.loading import is_packaged
-from adept.synthesis.prior import spell_label_set
+from adept.synthesis.labels import spell_label_set
 from adept.synthesis.synthesizer import Synthesizer, share_standing_out
 
 

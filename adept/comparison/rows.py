@@ -36,7 +36,7 @@ from adept.rewriting.alternatives import (
     public_logits,
 )
 from adept.rewriting.expectation import enough_epsilon
-from adept.synthesis.prior import draw_by_names
+from adept.synthesis.labels import draw_by_names
 from adept.synthesis.synthesizer import Synthesizer, choose_rows
 
 Columns = dict[str, Any]  # of a row: the budget spent on its texts

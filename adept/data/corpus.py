@@ -12,14 +12,22 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from adept.data.column_names import MissingColumn, RequiredColumns, folded, missing_column
-from adept.data.formats import ENDINGS, MAX_UNREAD, Record, say_unread
-from adept.data.labels import USUAL_LABEL_COLUMN, label_of, refuse_late_label
-from adept.data.locations import SPLIT_NAMES, SPLITS, find_splits
+from adept.data.formats import ENDINGS, MAX_UNREAD, SPLIT_NAMES, SPLITS, Record, find_splits, say_unread
 from adept.data.reading import ReadingOptions, read_records
-from adept.data.text_arguments import cell_text, text_list
+from adept.data.texts import (
+    MissingColumn,
+    RequiredColumns,
+    find_label_column,
+    label_of,
+    label_set_of,
+    plain_text,
+    refuse_late_label,
+    text_list,
+    text_of,
+)
 from adept.errors import ConfigurationError, DataError
 
+FROM_FILE = "@"  # before the name of a file with a label on each line
 AIR_TRAVEL = Path(__file__).with_name("air_travel.jsonl.gz")
 SLOTS_COLUMN = "slots"  # of tags in the IOB scheme, one for each word (Ramshaw and Marcus 1995)
 HELD_OUT = 2_000  # texts of broad public text that nothing is learned from
@@ -105,32 +113,6 @@ class DataConfig:
             raise ConfigurationError(f"data.most must be at least 1, got {self.most}")
 
 
-def text_of(record: Record, column: str, *, number: int) -> str:
-    """Return the text in a record's ``column`` (``cell_text``); raise DataError if there is none."""
-    if column not in record:
-        raise missing_column(list(record), column, "text_column", number=number)
-    if (text := cell_text(record[column])) is None:
-        raise DataError(
-            f"column {column!r} must hold strings, got {type(record[column]).__name__} in record {number}: leave such "
-            "records out, or make them strings"
-        )
-    return text
-
-
-def find_label_column(record: Record, label_column: str | None) -> str | None:
-    """Return ``label_column``; if it is None, return "intent" if the record has it, else None.
-
-    If no column is called "intent", a column whose name differs only in case or spaces is returned.
-    If ``record`` is the first of several, pass the others to ``refuse_late_label`` after None.
-    """
-    if label_column or USUAL_LABEL_COLUMN in record:
-        return label_column or USUAL_LABEL_COLUMN
-    near = [name for name in record if isinstance(name, str) and folded(name) == USUAL_LABEL_COLUMN]
-    if len(near) > 1:
-        raise DataError(f"columns {near[0]!r} and {near[1]!r} both look like labels: add label_column={near[0]}")
-    return near[0] if near else None
-
-
 def read_corpus(
     location: str | Sequence[str],
     *,
@@ -142,10 +124,14 @@ def read_corpus(
     """Read texts, labels and slots (as ``read_records``); the default column of labels is "intent"."""
     named = [("label_column", label_column)] if labelled and label_column else []
     required = RequiredColumns((("text_column", text_column), *named))
+    return _corpus_of(read_records(location, options=options, required=required), text_column, label_column, labelled)
+
+
+def _corpus_of(records: Iterable[Record], text_column: str, label_column: str | None, labelled: bool = True) -> Corpus:
     texts: list[str] = []
     labels: list[str] = []
     tags: list[object] = []
-    for number, record in enumerate(read_records(location, options=options, required=required), start=1):
+    for number, record in enumerate(records, start=1):
         if number == 1:
             label_column = find_label_column(record, label_column) if labelled else None
         texts.append(text_of(record, text_column, number=number))
@@ -352,15 +338,8 @@ def _load_hub(config: DataConfig) -> dict[str, Corpus]:
             f"cannot load {config.hub} from the Hugging Face Hub ({type(error).__name__}): "
             "give data.path=DIR with train.jsonl, validation.jsonl and test.jsonl"
         ) from error
-    return {SPLIT_NAMES[split]: _hub_split(rows, config) for split, rows in loaded.items() if split in SPLIT_NAMES}
-
-
-def _hub_split(rows: Any, config: DataConfig) -> Corpus:
-    texts = list(rows["text"])
-    tags = rows[SLOTS_COLUMN] if SLOTS_COLUMN in rows.column_names else [None] * len(texts)
-    column = config.hub_label_column
-    labels = [label_of({column: label}, column, number=i) for i, label in enumerate(rows[column], start=1)]
-    return Corpus(texts, labels, find_slots(texts, tags))
+    found = {SPLIT_NAMES[split]: rows for split, rows in loaded.items() if split in SPLIT_NAMES}
+    return {split: _corpus_of(rows, "text", config.hub_label_column) for split, rows in found.items()}
 
 
 def _load_air_travel(config: DataConfig) -> dict[str, Corpus]:
@@ -371,7 +350,37 @@ def _load_air_travel(config: DataConfig) -> dict[str, Corpus]:
         raise ConfigurationError(
             f"data.sizes must be three sizes (train, validation, test), at most {most}, got {list(config.sizes)}"
         )
-    first = {split: rows[split][:size] for split, size in zip(SPLITS, config.sizes, strict=True)}
-    return {
-        split: Corpus([row["text"] for row in part], [row["intent"] for row in part]) for split, part in first.items()
-    }
+    sized = zip(SPLITS, config.sizes, strict=True)
+    return {split: _corpus_of(rows[split][:size], "text", "intent") for split, size in sized}
+
+
+def read_label_descriptions(location: str | None) -> dict[str, tuple[str, ...]]:
+    """Read public sentences that describe labels; return the sentences for each label.
+
+    Each line of the file holds a label and one or more sentences, separated by tabs. If
+    ``location`` is None, there are no sentences.
+    """
+    found: dict[str, tuple[str, ...]] = {}
+    options = ReadingOptions(format="txt")
+    for number, record in enumerate(read_records(location, options=options) if location else (), start=1):
+        first, *rest = str(record["text"]).split("\t")
+        label, sentences = plain_text(first), tuple(part.strip() for part in rest if part.strip())
+        if label is None or not sentences:
+            raise ConfigurationError(
+                f"label_descriptions must hold a label, a tab and a sentence in each line, got something else in line {number} of "
+                f"{location}: correct it"
+            )
+        found[label] = (*found.get(label, ()), *sentences)
+    return found
+
+
+def read_label_set(given: Sequence[str] | None) -> tuple[str, ...]:
+    """Return a public label set; a single entry ``@FILE`` stands for the labels in FILE's lines."""
+    labels = list(given or [])
+    if len(labels) != 1 or not str(labels[0]).startswith(FROM_FILE):
+        return label_set_of(labels)
+    location = os.path.expanduser(str(labels[0]).removeprefix(FROM_FILE))  # noqa: PTH111 - Path raises without a home
+    lines = [record["text"] for record in read_records(location, options=ReadingOptions(format="txt"))]
+    if not (found := label_set_of(lines, file=location)):
+        raise ConfigurationError(f"label_set must hold labels, got none in {location}: write one on each line")
+    return found

@@ -1,17 +1,25 @@
-"""Formats of data files: their names, the rules that they have in common, and the format txt.
+"""Names and formats of data files, the rules that the formats have in common, and the format txt.
+
+A user names a file, a directory, a pattern, or the splits of a data set.
 
 A central release computes one result from all records. In a central release, only a file's name and
 ``ReadingOptions`` determine compression, format, delimiter and header. If the content of a file
 determined the format, one record (the first row) could change how all other rows are read.
 """
 
+import glob
 import logging
+import os
+import re
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import IO, Any
 
+from adept.data.texts import list_names
 from adept.errors import DataError
 
 Record = dict[str, Any]
@@ -35,6 +43,22 @@ MAX_UNREAD = 10  # names that a line lists
 MAX_CHARACTERS = 2**24  # of a row
 TOO_LONG = f"more than {MAX_CHARACTERS:,} characters"
 BYTE_ORDER_MARK = "\ufeff"  # dropped at the beginning of every row, so that the rule reads one row alone
+SPLITS = ("train", "validation", "test")
+SPLIT_NAMES = {  # as data sets on the Hub call their splits
+    **dict.fromkeys(("train", "training"), "train"),
+    **dict.fromkeys(("validation", "val", "valid", "dev"), "validation"),
+    **dict.fromkeys(("test", "testing", "eval", "evaluation"), "test"),
+}
+SPLIT_FILE = (
+    re.compile(  # such as train.csv, train-00000-of-00002.parquet and train_part1.jsonl.gz, and the folder train
+        r"([a-z]+)(?P<part>[-_.]?(?:part|shard)?[-_.]?\d+(?P<of>-of-\d+)?(?:-[0-9a-f]{16})?)?(?P<rest>(?:\.[a-z]\w*)*)",
+        re.IGNORECASE,
+    )
+)
+SHARD = re.compile(r"-\d+-of-0*(\d+)(?:-[0-9a-f]{16})?(?=\.)")  # of the names of a data set's parts on the Hub
+SIDECARS = re.compile(
+    r"[._].*|dataset_infos?\.json|dataset_dict\.json|state\.json|.*\.md|(README|LICENSE)(\..*)?", re.IGNORECASE
+)
 
 
 @cache
@@ -70,14 +94,14 @@ class PlacedRecord(Record):
 
     def cell(self, column: str) -> "ArrowValue":
         """Return the value in a column as an ArrowValue, without a conversion to Python."""
-        return ArrowValue(self.batch.column(column), self.index)
+        return ArrowValue(self.batch.column(column).slice(self.index, 1))
 
 
+@dataclass(frozen=True)
 class ArrowValue:
-    """One value of an Arrow array: the array, and the index of the value in it."""
+    """One value of an Arrow array, as an array of this value alone."""
 
-    def __init__(self, array: Any, index: int) -> None:
-        self.array, self.index = array, index
+    array: Any
 
 
 class UnreadableValue:
@@ -186,3 +210,89 @@ def read_txt(stream: IO[str], *, tolerant: bool = False) -> Iterator[Record]:
 def write_txt(stream: IO[str], columns: Sequence[str], types: Any = None) -> Iterator[Write]:
     """Yield a function that writes the first column of each record on a line of its own."""
     yield lambda records: stream.writelines(f"{record[columns[0]]}\n" for record in records)
+
+
+# --- Places of files
+
+
+def data_files(location: str, given: str | None) -> tuple[list[str], str | None]:
+    """Return the files at a location (as for ``read_records``), and their format, if known."""
+    if location != STANDARD_STREAM and not os.path.exists(location) and glob.has_magic(location):  # noqa: PTH110
+        return _matching(location), given
+    if location == STANDARD_STREAM or not os.path.isdir(location):  # noqa: PTH112 - Path.is_dir raises for a long name
+        return [location], given
+    given = given or format_of_name(location.rstrip("/"))
+    return part_files(location, given), given
+
+
+def part_files(directory: str, given: str | None = None) -> list[str]:
+    """Return the data files in a directory, sorted by name, and log the names of the others.
+
+    SIDECARS are left out and not named. If the format is ``given``, all other files hold data.
+    """
+    try:
+        found = sorted(path for path in Path(directory).iterdir() if not SIDECARS.fullmatch(path.name))
+    except OSError as error:
+        raise DataError(f"cannot read {directory}: {error.strerror}") from None
+    files, folders = [path for path in found if not path.is_dir()], [path.name for path in found if path.is_dir()]
+    if folders:
+        raise DataError(
+            f"{directory} holds directories ({list_names(folders)}), which are not read: name one of them, or the "
+            "files by a pattern such as '*/*'"
+        )
+    parts = [path for path in files if given or tells_format(path.name)]
+    if not parts:
+        raise DataError(f"{directory} is a directory without data files: name another one, or add format=")
+    check_shards(parts)
+    say_unread(directory, tuple(path.name for path in files if path not in parts))
+    return list(map(str, parts))
+
+
+def check_shards(paths: Sequence[Path]) -> None:
+    """Raise DataError if files are called ``-of-00002`` and others of the two are missing."""
+    counts = Counter((SHARD.sub("", path.name), int(found[1])) for path in paths if (found := SHARD.search(path.name)))
+    for (name, most), count in counts.items():
+        if count != most:
+            raise DataError(
+                f"{paths[0].parent} holds {count} of the {most} parts of {name}: add the others, or remove the surplus"
+            )
+
+
+def _matching(pattern: str) -> list[str]:
+    names = [Path(name) for name in glob.glob(pattern, recursive=True)]  # noqa: PTH207
+    files = [str(name) for name in names if name.is_file() and not SIDECARS.fullmatch(name.name)]
+    folders = [str(name) for name in names if name.is_dir() and tells_format(str(name))]
+    parts = [part for name in folders for part in part_files(name, format_of_name(name))]
+    found = sorted({*files, *parts})
+    if not found:
+        raise DataError(f"cannot read {pattern}: no file has such a name")
+    places: dict[tuple[int, int], str] = {}
+    for location in found:
+        state = Path(location).stat()
+        first = places.setdefault((state.st_dev, state.st_ino), location)
+        if first != location:
+            raise DataError(f"{first} and {location} are one file, which would be read twice: leave one out")
+    return found
+
+
+def find_splits(directory: Path, given: str | None) -> tuple[dict[str, list[Path]], list[str]]:
+    """Return a folder, a file or the parts of a file for each split, and the names of all others.
+
+    The format of the files is ``given``, or their names show it.
+    """
+    found: dict[str, dict[str, list[Path]]] = {}
+    unread = []
+    for path in sorted(directory.iterdir()):
+        name = SPLIT_FILE.fullmatch(path.name)
+        if name and name[1].lower() in SPLIT_NAMES and (path.is_dir() or given or tells_format(path.name)):
+            pattern = f"{name[1]}{'-*' if name['part'] else ''}{name['of'] or ''}{name['rest']}{'/' * path.is_dir()}"
+            found.setdefault(SPLIT_NAMES[name[1].lower()], {}).setdefault(pattern, []).append(path)
+        elif not SIDECARS.fullmatch(path.name):
+            unread.append(path.name)
+    for split, (pattern, *others) in found.items():
+        if others:
+            raise DataError(
+                f"{directory} has {len(others) + 1} files for the split {split!r}, {pattern} and {others[0]}: keep one"
+            )
+        check_shards(found[split][pattern])
+    return {split: paths for split in SPLITS for paths in found.get(split, {}).values()}, unread

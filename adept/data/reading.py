@@ -22,6 +22,7 @@ import bz2
 import errno
 import gzip
 import io
+import json
 import lzma
 import os
 import re
@@ -29,9 +30,9 @@ import zlib
 from collections.abc import Callable, Collection, Generator, Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any
 
-from adept.data.column_names import RequiredColumns
 from adept.data.csv_files import DELIMITERS, read_csv
 from adept.data.formats import (
     COMPRESSED_ADVICE,
@@ -43,12 +44,13 @@ from adept.data.formats import (
     Record,
     UnfitFile,
     compression_of,
+    data_files,
     ending_of,
     file_format,
     read_txt,
 )
 from adept.data.json_files import read_json, read_jsonl
-from adept.data.locations import data_files
+from adept.data.texts import RequiredColumns
 from adept.errors import ConfigurationError, DataError
 from adept.ranges import check_choice
 
@@ -115,7 +117,7 @@ class ReadingOptions:
 
 
 def _read_parquet(stream: Any, **options: Any) -> Iterator[Record]:
-    from adept.data.parquet_files import read_parquet  # slow to import
+    from adept.data.arrow_files import read_parquet  # slow to import
 
     return read_parquet(stream, **options)
 
@@ -133,6 +135,7 @@ def read_records(
     location: str | Sequence[str],
     *,
     options: ReadingOptions | None = None,
+    sizes: Sequence[int] | None = None,
     tolerant: bool = False,
     columns: Collection[str] | None = None,
     required: RequiredColumns | None = None,
@@ -142,10 +145,12 @@ def read_records(
     A location is a file, ``-`` (standard input), a directory or a pattern such as ``*.csv``.
 
     Every line of a txt file, even an empty one, is a record ``{"text": line}``. Blank lines of
-    jsonl and csv files are skipped.
+    jsonl and csv files are skipped. If there are several files, a csv file among them may be empty
+    and have no header.
 
     Args:
         options: how to read the file; None to choose the format by the file's name alone.
+        sizes: the least size of each file in bytes; reading fails if a file is smaller.
         tolerant: if True, damaged records and an empty file raise no error.
         columns: the columns to read from a Parquet file; None for all columns.
         required: columns that the header of a csv file or the schema of a Parquet file must name.
@@ -156,25 +161,7 @@ def read_records(
     """
     options = options or ReadingOptions()
     parts, kind = data_files(location, options.format) if isinstance(location, str) else (location, options.format)
-    options = replace(options, format=kind)
-    yield from read_files(parts, options=options, tolerant=tolerant, columns=columns, required=required)
-
-
-def read_files(
-    parts: Sequence[str],
-    *,
-    options: ReadingOptions,
-    sizes: Sequence[int] | None = None,
-    tolerant: bool = False,
-    columns: Collection[str] | None = None,
-    required: RequiredColumns | None = None,
-) -> Iterator[Record]:
-    """Yield the records of several files, one file after the other, as ``read_records`` does.
-
-    If there are several files, a csv file among them may be empty and have no header. ``sizes`` may
-    hold the least size of each file in bytes; reading fails if a file is smaller.
-    """
-    number = 0
+    options, number = replace(options, format=kind), 0
     for part, least in zip(parts, sizes or [0] * len(parts), strict=True):
         number += yield from _file_records(part, options, least, tolerant, columns, required, len(parts) > 1)
     if number == 0 and not tolerant:
@@ -220,10 +207,31 @@ def _csv_options(location: str, options: ReadingOptions) -> dict[str, Any]:
 
 def parquet_types(location: str) -> dict[str, Any]:
     """Return the Arrow types of a parquet file's columns; raise DataError for any other file."""
-    from adept.data.parquet_files import file_types
+    from adept.data.arrow_files import file_types
 
     with _data_errors(location, lambda: 0), open_input(location, kind="parquet") as stream:
         return file_types(stream)
+
+
+def read_schema(location: str) -> dict[str, Any]:
+    """Read the Arrow type of each column from a parquet or Arrow file, or a JSON file of type names."""
+    import pyarrow  # slow to import
+
+    if ENDINGS.get(ending_of(location)) == "parquet":
+        return parquet_types(location)
+    try:
+        content = json.loads(Path(location).read_text("utf-8-sig"))
+    except (OSError, ValueError, RecursionError):
+        raise DataError(
+            f'cannot read schema {location}: give a parquet file, or JSON such as {{"score": "float64"}}'
+        ) from None
+    try:
+        return {str(column): pyarrow.type_for_alias(name) for column, name in content.items()}
+    except (AttributeError, TypeError, ValueError):
+        raise ConfigurationError(
+            f"schema {location} must be a JSON object of columns and Arrow types (int64, float64, bool, string): for lists and "
+            "objects give a parquet file with such columns"
+        ) from None
 
 
 def declared_columns(location: str, options: ReadingOptions) -> list[str] | None:

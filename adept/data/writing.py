@@ -34,7 +34,7 @@ NO_LINKS = (errno.EPERM, errno.EOPNOTSUPP, errno.ENOSYS, errno.EXDEV, errno.EMLI
 
 
 def _write_parquet(*arguments: Any) -> AbstractContextManager[Write]:
-    from adept.data.parquet_files import write_parquet  # slow to import
+    from adept.data.arrow_files import write_parquet  # slow to import
 
     return write_parquet(*arguments)
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from adept.data.corpus import Corpus, join
-from adept.data.text_arguments import text_list
+from adept.data.texts import text_list
 from adept.errors import DataError, printable
 from adept.evaluation.metrics import ConfidenceInterval, Hits, accuracy, bootstrap, codes, macro_f1
 from adept.evaluation.text_classifier import EncoderClassifier, TfidfClassifier

@@ -10,7 +10,7 @@ from torch import Tensor, nn
 from torch.utils.data import DataLoader
 
 from adept.data.corpus import Corpus
-from adept.data.text_arguments import text_list
+from adept.data.texts import text_list
 from adept.models.config import TrainerConfig
 from adept.models.lightning import length_batches
 from adept.models.lstm_autoencoder import pad

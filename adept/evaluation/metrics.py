@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from adept.data.corpus import Corpus
-from adept.data.text_arguments import text_list
+from adept.data.texts import text_list
 from adept.models.saved_model import mean_word_f1
 
 Labels = NDArray[np.int64]

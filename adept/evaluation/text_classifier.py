@@ -25,7 +25,7 @@ from scipy.sparse import csr_matrix
 from torch import Tensor
 
 from adept.data.corpus import Corpus
-from adept.data.text_arguments import separate_characters, text_list
+from adept.data.texts import separate_characters, text_list
 from adept.errors import DataError
 from adept.evaluation.label_names import spell_names
 from adept.evaluation.softmax_regression import Features, best_labels, commonness, softmax_regression

@@ -28,7 +28,7 @@ import torch
 from numpy.typing import NDArray
 from safetensors.numpy import load_file
 
-from adept.data.text_arguments import text_list
+from adept.data.texts import text_list
 from adept.errors import ModelError
 
 PACKAGED_ENCODER = Path(__file__).parents[1] / "pretrained" / "encoder"

@@ -17,7 +17,7 @@ import tokenizers
 from tokenizers import Regex, decoders, models, normalizers, pre_tokenizers, trainers
 
 from adept.data.corpus import Corpus
-from adept.data.text_arguments import UNSPACED, plain_text, separate_characters, text_list
+from adept.data.texts import UNSPACED, plain_text, separate_characters, text_list
 from adept.errors import ConfigurationError
 from adept.models.config import MAX_VOCABULARY, TokenizerConfig
 from adept.models.sentence_encoder import synonyms_of

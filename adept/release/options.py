@@ -3,8 +3,8 @@
 from dataclasses import dataclass, field
 from typing import Any
 
-from adept.data.column_names import RequiredColumns
 from adept.data.corpus import Columns
+from adept.data.texts import RequiredColumns
 from adept.errors import ConfigurationError
 from adept.models.config import BATCH_SIZE
 from adept.models.decoding_options import DecodingConfig

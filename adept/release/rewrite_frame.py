@@ -15,12 +15,9 @@ from typing import Any, TypeVar, cast
 import numpy as np
 import pyarrow as pa
 
-from adept.data.arrow_rows import copy_column
-from adept.data.column_names import list_names
+from adept.data.arrow_files import copy_column, plain_values
 from adept.data.formats import STANDARD_STREAM, PlacedRecord, Record
-from adept.data.labels import USUAL_LABEL_COLUMN, label_set_of
-from adept.data.parquet_files import plain_values
-from adept.data.text_arguments import instance_of, text_list, value_list
+from adept.data.texts import USUAL_LABEL_COLUMN, instance_of, label_set_of, list_names, text_list, value_list
 from adept.errors import ConfigurationError, DataError
 from adept.mechanisms import BY_NAME
 from adept.mechanisms.base import MechanismChoice
@@ -69,7 +66,7 @@ def rewrite_frame(
     records from the ledger. QED.
 
     *Claim*: the result holds no value of a record that was left out. *Proof*. Texts and labels are
-    new objects. Kept columns are copied row by row (``adept.data.arrow_rows`` for Arrow), and the
+    new objects. Kept columns are copied row by row (``adept.data.arrow_files`` for Arrow), and the
     new table gets neither index, attributes nor metadata of the old one. Only names of columns and
     of fields, which are the type of a table, are kept. QED.
 

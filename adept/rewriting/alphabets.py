@@ -42,7 +42,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from adept.data.corpus import Corpus
-from adept.data.text_arguments import text_list
+from adept.data.texts import text_list
 from adept.errors import ConfigurationError, ModelError
 from adept.mechanisms import Description, JointResponse, LearnedCodebook, LocalRandomizer, Selection, policy
 from adept.models.codebooks import encode_public

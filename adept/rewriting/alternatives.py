@@ -12,7 +12,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from adept.data.text_arguments import text_list
+from adept.data.texts import text_list
 from adept.mechanisms.guarantee import Guarantee, share, words
 from adept.mechanisms.selection import Selection, exponential_choice
 from adept.models.decoding import writable

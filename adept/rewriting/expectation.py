@@ -20,7 +20,7 @@ import torch
 
 from adept.data.corpus import Corpus
 from adept.data.formats import Record
-from adept.data.text_arguments import text_list
+from adept.data.texts import text_list
 from adept.mechanisms import Description, policy
 from adept.mechanisms.guarantee import CANDIDATES, Guarantee, words
 from adept.models.codebooks import encode_public

@@ -13,7 +13,7 @@ from typing import Any, Self
 import torch
 from torch import Tensor
 
-from adept.data.text_arguments import plain_text, text_list, value_list
+from adept.data.texts import plain_text, text_list, value_list
 from adept.errors import ConfigurationError
 from adept.mechanisms import Description, JointResponse, LearnedCodebook, LocalRandomizer
 from adept.mechanisms.guarantee import Guarantee
@@ -151,7 +151,7 @@ class Rewriter:
     def rewrite(self, texts: Any, *, samples: int = 1) -> list[str]:
         """Release every text once, and write ``samples`` texts from each release, in the order of releases.
 
-        The texts are a list, array or column of strings (``adept.data.text_arguments``), all checked
+        The texts are a list, array or column of strings (``adept.data.texts``), all checked
         first.
         """
         return [text for text, _ in self.rewrite_pairs(texts, samples=samples)]

@@ -1,23 +1,37 @@
-r"""Estimate, from noisy counts, how many records resemble each public text, and the text's label.
+r"""Names and labels of public texts: what label names say beforehand, and what noisy counts say afterwards.
 
-A *codeword* is the centre of a group of similar public texts, and a *cell* is a pair of a codeword and a
-label (``adept.synthesis.vote_cells``). Only the noisy numbers of votes for the cells are known.
+The names of labels, such as "card_payment_failed" or "PlayMusic", say in words what the records with
+these labels are about. So each public sentence s gets a prior probability of being the text of a record
+with label c, proportional to ``exp(TILT * cos(c, s))``, where ``cos(c, s)`` is a cosine of name and
+sentence. If the name has no word with a meaning, all sentences have the same probability.
 
-One model of the public texts explains all counts: a text with features z has the label c with probability
-``p(c|z) = softmax(W z + s)_c``, where the scores s come from the names of the labels
-(``adept.synthesis.prior``). The *weight* of a text is the estimated number of records that resemble it: an
-average, by empirical Bayes, of its codeword's noisy counts and of its expected share. W is fitted by
-expectation maximisation; with few records per label, labels depend more on the scores than on the counts.
-A text gets the label with the largest ``log p(c|z) - log(p(c)) / 4``, where ``p(c)`` is the weighted mean
-of ``p(c|z)``. With more than MAX_SCORES pairs of a text and a label, a text gets the label with the
-largest noisy count for its codeword. ``docs/design/synthesis.md``, "From counts to labels", has the
-details.
+*Texts and codewords*: the *density* of a sentence says how common it is expected to be in the file. It is
+the mean of the prior probabilities for all labels, mixed with a uniform distribution. Sentences chosen by
+their density are added to the model's utterances, and *codewords*, the centres of groups of similar public
+texts, are placed where the density is high (``adept.synthesis.votes``). The cosine is that of *meanings*.
+``score_labels`` computes log odds of the labels of each text, with the cosine of features.
+
+*Claim*: the use of names costs no privacy budget. *Reason*: label set and model are fixed before any
+record is read, and so are the density, the codewords for each number of codewords, and the rule that
+sends a record to a cell (``docs/proofs.md``, "Names of labels in synthetic text"). The claim does not
+cover a label set that was collected from private records.
+
+*Estimates*: only the noisy numbers of votes for the cells, which are pairs of a codeword and a label, are
+known. One model of the public texts explains all of them: a text with features z has the label c with
+probability ``p(c|z) = softmax(W z + s)_c``, where the scores s come from ``score_labels``. The *weight* of
+a text is the estimated number of records that resemble it: an average, by empirical Bayes, of its
+codeword's noisy counts and of its expected share. W is fitted by expectation maximisation; with few
+records per label, labels depend more on the scores than on the counts. A text gets the label with the
+largest ``log p(c|z) - log(p(c)) / 4``, where ``p(c)`` is the weighted mean of ``p(c|z)``. With more than
+MAX_SCORES pairs of a text and a label, a text gets the label with the largest noisy count for its
+codeword. ``docs/design/synthesis.md``, "From counts to labels", has the details.
 
 *Claim*: these estimates cost no privacy budget. *Proof*: they are computed from the released counts, from
 public texts and from public knowledge about these texts, without random numbers. QED.
 """
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -25,14 +39,104 @@ import torch
 from numpy.typing import NDArray
 
 from adept.evaluation.softmax_regression import Features, softmax_regression
-from adept.mechanisms.policy import DISCOUNT, EM_STEPS, FULL_RECORDS, REGRESSION_STEPS, STRENGTH
-from adept.synthesis.vote_cells import GRID, WritableTexts
+from adept.mechanisms.policy import (
+    DISCOUNT,
+    EM_STEPS,
+    EVEN_SHARE,
+    FULL_RECORDS,
+    MAX_ADDED_TEXTS,
+    NAMED_SENTENCES,
+    REGRESSION_STEPS,
+    STRENGTH,
+    TILT,
+)
+from adept.models.names import compare_names, words_of_name
+from adept.models.sentences.meanings import MEANING_LENGTH
+from adept.models.sentences.sentence_list import SentenceList
+from adept.models.tokenizer import join_words
+from adept.synthesis.votes import GRID, PublicCells, WeightedTexts
 
+MAX_NAMED_LABELS = 512  # with more labels, names are not read, because the regression has a column for each label
 MAX_SCORES = 1 << 26  # largest number of texts times labels for a model of texts, which takes 3 GB and minutes
 MIN_WEIGHT = 1e-3  # of a codeword, in shares of the mean weight; a weight of 0 would never be corrected
 MIN_GAP = 1e-6  # a ratio that is nearer to 1 than this counts as 1
 
 Numbers = NDArray[np.float64]
+Scores = NDArray[np.float32]
+
+
+# --- Names of labels, before any record is read
+
+
+def spell_label_set(sentences: SentenceList | None, labels: Sequence[str | None]) -> list[tuple[str, ...]]:
+    """Return the words of each label's name; none without broad text, or with more than MAX_NAMED_LABELS labels."""
+    if sentences is None or not sentences.is_broad or len(labels) > MAX_NAMED_LABELS:
+        return [()] * len(labels)
+    return [words_of_name(label or "") for label in labels]
+
+
+def choose_texts(sentences: SentenceList, spelled: Sequence[tuple[str, ...]]) -> WeightedTexts:
+    """Return all utterances of a list, and others, the likelier the commoner they are expected to be in the file."""
+    density, own = _read_density(sentences, spelled), len(sentences.utterances)
+    drawn = _spread(density, MAX_ADDED_TEXTS)
+    taken = np.diff(np.floor(np.cumsum(drawn) + 0.5), prepend=0.0) > 0
+    taken[:own] = True
+    first: dict[str, int] = {}
+    for place in np.flatnonzero(taken).tolist():
+        first.setdefault(join_words(sentences[place]), place)
+    places = np.array([*first.values()], dtype=np.int64)
+    chances = 1 - (1 - drawn[places]) * (1 - own / len(density))
+    return WeightedTexts([*first], density[places] * len(density), chances)
+
+
+def _read_density(sentences: SentenceList, spelled: Sequence[tuple[str, ...]]) -> Numbers:
+    size, named = len(sentences), 0
+    total = np.zeros(size)
+    for _, products in compare_names(sentences, spelled):
+        law = np.exp(TILT * (products.astype(np.float64) / MEANING_LENGTH**2 - 1))
+        total, named = total + law / law.sum(), named + 1
+    nameless = (len(spelled) - named) / size
+    return np.asarray((1 - EVEN_SHARE) * (total + nameless) / len(spelled) + EVEN_SHARE / size)
+
+
+def _spread(density: Numbers, count: int) -> Numbers:
+    """Return the probability (N,) of choosing each sentence: proportional to density, at most 1."""
+    factor, chances = float(count), np.minimum(1.0, count * density)
+    while count < len(density) and chances.sum() < count - 0.5:
+        factor *= count / chances.sum()
+        chances = np.minimum(1.0, factor * density)
+    return chances if count < len(density) else np.ones(len(density))
+
+
+def score_labels(cells: PublicCells, spelled: Sequence[tuple[str, ...]]) -> Scores:
+    """Return the log odds (n, L) of L labels for each of n texts, computed from the labels' names.
+
+    Labels count as equally common. A name without a known word has log odds of zero; without any such name,
+    the result is (1, L). Probabilities are normalised over all sentences for each label: a text that was
+    chosen with probability p stands for 1 / p sentences.
+    """
+    if not any(spelled):
+        return np.zeros((1, len(spelled)), dtype=np.float32)
+    names = cells.of([" ".join(words) for words in spelled])
+    scores = TILT * (cells.features @ names.T / GRID**2 - 1)
+    stands_for = 1 / cells.public.chances
+    scores -= np.log(stands_for @ np.exp(scores) / stands_for.sum())
+    scores[:, [not words for words in spelled]] = 0.0
+    return np.asarray(scores, dtype=np.float32)
+
+
+def draw_by_names(sentences: SentenceList, labels: Sequence[str], *, seed: int) -> list[str]:
+    """Draw a sentence for each label, of the NAMED_SENTENCES nearest to its name, or of all without a known word."""
+    generator, names = np.random.default_rng(seed), list(dict.fromkeys(labels))
+    wanted = np.array([names.index(label) for label in labels])
+    places = generator.integers(len(sentences), size=len(labels))
+    for label, products in compare_names(sentences, [*map(words_of_name, names)]):
+        own = np.flatnonzero(wanted == label)
+        places[own] = generator.choice(np.argsort(-products, kind="stable")[:NAMED_SENTENCES], size=len(own))
+    return [join_words(sentences[place]) for place in places.tolist()]
+
+
+# --- Noisy counts, after all records were counted
 
 
 @dataclass(frozen=True)
@@ -44,17 +148,20 @@ class Estimate:
     total: float  # the noisy number of all votes, but at least 0
 
 
-def estimate(released: NDArray[np.int64], writable: WritableTexts, *, decay: float) -> Estimate:
-    """Estimate each text's label and number of records from noisy counts (K, L); noise x has odds ``decay^|x|``."""
-    counts, places = released.astype(np.float64), writable.places
-    shares = np.bincount(places, weights=writable.shares, minlength=len(counts))
+def estimate(released: NDArray[np.int64], cells: PublicCells, scores: Scores, *, decay: float) -> Estimate:
+    """Estimate each text's label and number of records from noisy counts (K, L); noise x has odds ``decay^|x|``.
+
+    ``scores`` are those of ``score_labels``.
+    """
+    counts, places, share = released.astype(np.float64), cells.places, cells.public.shares
+    shares = np.bincount(places, weights=share, minlength=len(counts))
     total = max(counts.sum(), 0.0)
     weights = _weights(counts, shares / shares.sum(), total=max(total, 1.0), variance=2 * decay / (1 - decay) ** 2)
-    each = weights[places] * writable.shares / shares[places]
+    each = weights[places] * share / shares[places]
     explained = 1 < counts.shape[1] <= MAX_SCORES // len(each)
     if not explained:
         return Estimate(each, counts.argmax(axis=1)[places], total)
-    labels, votes = _labels(counts, each, writable, decay)
+    labels, votes = _labels(counts, each, cells, scores, decay)
     return Estimate(votes[np.arange(len(each)), labels], labels, total)
 
 
@@ -67,16 +174,16 @@ def _weights(counts: Numbers, shares: Numbers, *, total: float, variance: float)
 
 
 def _labels(
-    counts: Numbers, weights: Numbers, writable: WritableTexts, decay: float
+    counts: Numbers, weights: Numbers, cells: PublicCells, scores: Scores, decay: float
 ) -> tuple[NDArray[np.int64], Numbers]:
     """Return the label (n,) of each text, and each text's expected votes (n, L) for all labels."""
-    features = Features.of(torch.from_numpy(writable.features / GRID), known=torch.from_numpy(writable.scores))
+    features = Features.of(torch.from_numpy(cells.features / GRID), known=torch.from_numpy(scores))
     slopes = torch.zeros(features.width + 1, counts.shape[1])
     slopes[-1] = torch.from_numpy(np.maximum(counts.sum(axis=0), 0.0) + 0.5).log()
     strength = _strength(counts, decay)
     for _ in range(EM_STEPS):
         probabilities = features.scores(slopes).softmax(dim=1).double().numpy()
-        votes = _share_out(counts, weights[:, None] * probabilities, writable.places, decay)
+        votes = _share_out(counts, weights[:, None] * probabilities, cells.places, decay)
         slopes = softmax_regression(
             features, torch.from_numpy(votes).float(), strength=strength, start=slopes, steps=REGRESSION_STEPS
         )

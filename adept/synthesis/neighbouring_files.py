@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from adept.data.formats import Record
 from adept.mechanisms.central_counts import REPLACE
 from adept.synthesis.synthesizer import Synthesizer
-from adept.synthesis.tally import Tally
+from adept.synthesis.votes import Tally
 
 LABEL_SET, MOST_CODEWORDS = ("one", "other"), 8  # few, so that a difference in one of them shows
 BASE_ROWS, EXCESS_ROWS = 3, 5  # rows of other people; a person's rows beyond those that are counted

@@ -1,6 +1,6 @@
 """Synthetic records for a whole collection of records, written from noisy counts.
 
-Every record votes for a *cell*, a pair of a codeword and a label (``adept.synthesis.vote_cells``).
+Every record votes for a *cell*, a pair of a codeword and a label (``adept.synthesis.votes``).
 Exact noise is added to the number of votes for each cell. The noisy counts determine how often each
 public text is written, and with which label. If no option gives the number of codewords, there is a
 first round of votes, in which all records vote for the same cell. The noisy number of these votes
@@ -18,8 +18,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from adept.data.labels import label_set_of
-from adept.data.text_arguments import plain_text, text_list, value_list
+from adept.data.texts import label_set_of, plain_text, text_list, value_list
 from adept.errors import ConfigurationError, ModelError
 from adept.mechanisms.central_counts import ADD_OR_REMOVE, Counts, Votes
 from adept.mechanisms.guarantee import Guarantee
@@ -29,10 +28,17 @@ from adept.models.saved_model import Autoencoder
 from adept.models.tokenizer import Tokenizer
 from adept.ranges import check_integer
 from adept.rewriting.loading import check_release, load_model
-from adept.synthesis.labels import Estimate, estimate
-from adept.synthesis.prior import choose_texts, score_labels, spell_label_set
-from adept.synthesis.tally import NO_TEXT, OUTSIDE, Tally
-from adept.synthesis.vote_cells import MAX_CELLS, PublicCells, PublicTexts, WritableTexts, choose_size, largest_size
+from adept.synthesis.labels import Estimate, Scores, choose_texts, estimate, score_labels, spell_label_set
+from adept.synthesis.votes import (
+    MAX_CELLS,
+    NO_TEXT,
+    OUTSIDE,
+    PublicCells,
+    Tally,
+    WeightedTexts,
+    choose_size,
+    largest_size,
+)
 from adept.torch_defaults import usual_torch
 
 MAX_ROWS = 10**8
@@ -48,7 +54,7 @@ class Synthesizer:
         label_set: two or more public labels. If ``label_set`` is empty, synthetic records have no
             labels. Labels that were collected from private records are not public.
         cells: the number K of codewords; if None, a first round of votes decides this number
-            (``adept.synthesis.vote_cells.choose_size``).
+            (``adept.synthesis.votes.choose_size``).
         texts: public texts from which the texts of synthetic records are chosen; if None, these
             public texts come from the model.
         accept_private_model: True to use a model even if its training text is not declared public.
@@ -92,13 +98,13 @@ class Synthesizer:
         self._chosen: dict[int, PublicCells] = {}
         self._places = {label: place for place, label in enumerate(self.labels)}
 
-    def _choose_texts(self, texts: Sequence[str] | None) -> PublicTexts:
+    def _choose_texts(self, texts: Sequence[str] | None) -> WeightedTexts:
         if self.model.sentences and any(self._spelled):
             return choose_texts(self.model.sentences, self._spelled)
         written = list(dict.fromkeys(self.model.public_texts if texts is None else text_list(texts)))
         if not written:
             raise ModelError("the model holds no public texts to write: train one on public text, or give texts=")
-        return PublicTexts.alike(written)
+        return WeightedTexts.alike(written)
 
     @classmethod
     def from_pretrained(
@@ -220,18 +226,18 @@ class Synthesizer:
         return bool(released.max() >= self.least_standing_out)
 
     @cached_property
-    def writable(self) -> WritableTexts:
-        """The public texts with their codewords, and with log odds of labels (``score_labels``)."""
-        return self.cells.writable(score_labels(self.cells, self._spelled))
+    def scores(self) -> Scores:
+        """The log odds of the labels of each public text (``score_labels``)."""
+        return score_labels(self.cells, self._spelled)
 
     def write(self, released: Counts, *, rows: int | None = None) -> Iterator[Pair]:
         """Return ``rows`` synthetic records from noisy counts (K, L) alone; None stands for ``choose_rows``."""
         if rows is not None:
             check_integer(0, MAX_ROWS, rows=rows)
-        found = estimate(released, self.writable, decay=self._decay)
+        found = estimate(released, self.cells, self.scores, decay=self._decay)
         count = choose_rows(found.total, labelled=len(self.labels) > 1) if rows is None else rows
         texts, labels = self.cells.texts, self.labels
-        return ((texts[place], labels[found.labels[place]]) for place in _apportion(found, self.writable.places, count))
+        return ((texts[place], labels[found.labels[place]]) for place in _apportion(found, self.cells.places, count))
 
 
 def choose_rows(total: float, *, labelled: bool) -> int:

@@ -1,26 +1,48 @@
-"""Releases of a sentence that the user types on the page, and the beliefs of a reader.
+r"""The belief of a reader that you wrote the sentence from which a release was made.
 
-Each change on the page causes a new release with fresh noise. Typed sentences are never stored.
-``adept.web.reader`` explains the reader and the crowd.
+A *release* is the randomised output of a mechanism for one sentence. The *crowd* consists of N
+people, you among them. Each person has one of N sentences: yours or one of N - 1 public sentences.
+The *belief* is the probability, for the reader, that the release was made from your sentence. The
+reader knows the crowd, the model and the mechanism, and sees the release z. A text that is written
+from the release cannot reveal more than the release itself.
+
+*Before* the release, all sentences are equally likely, so the belief is 1 / N. *At most*: if the
+mechanism is eps-LDP, the likelihoods p(z|x) of two sentences x differ at most by the factor e^eps.
+In this case, Bayes' rule gives an upper bound on the belief after the release:
+
+    P(you | z) = p(z|you) / (p(z|you) + sum over the others of p(z|x)) <= e^eps / (e^eps + N - 1),
+
+since p(z|x) >= e^-eps * p(z|you) for the sentence x of each of the N - 1 others. If eps is the
+epsilon of a false claim, a belief may exceed this bound. *After* the release, the belief is
+P(you|z), computed with the exact likelihoods p(z|x) of the mechanism (`adept.attacks.likelihood`).
+
+``Sentences`` makes the releases of the sentence that the user types on the page. Each change on the
+page causes a new release with fresh noise. Typed sentences are never stored.
 """
 
 import contextlib
+import math
 import threading
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import torch
 from torch import Tensor
 
-from adept.errors import ConfigurationError
-from adept.mechanisms import BY_NAME
-from adept.mechanisms.guarantee import Guarantee, json_number, risk, words
+from adept.attacks.likelihood import Candidates, read_candidates
+from adept.errors import ConfigurationError, ModelError
+from adept.mechanisms import BY_NAME, OriginalLaplace
+from adept.mechanisms.guarantee import Guarantee, good_enough, json_number, risk, words
 from adept.models.saved_model import Autoencoder
-from adept.models.tokenizer import Tokenizer
+from adept.models.tokenizer import Tokenizer, join_words
 from adept.rewriting.expectation import QUESTION, SHARE_HEADINGS, preview_budgets
 from adept.rewriting.loading import best_exact
 from adept.rewriting.rewriter import Rewriter
-from adept.web.reader import PEOPLE, Reader, View, bound, crowd_of, guesses
 
+PEOPLE = 1_000
+DRAWS = 100  # of the worst pair
+BATCH_PEOPLE = 50  # people whose sentences are read at once
 # fmt: off
 STOPS = (0.5, 1.0, 1.5, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0, 9.0, 10.0, 12.0, 14.0, 16.0, 18.0, 20.0, 24.0, 28.0, 32.0, 36.0, 40.0)
 # fmt: on
@@ -36,6 +58,104 @@ COMPARED = {
     "l1": "ADePT in a smaller space",
     "l2_norm": "noise alike in all directions",
 }
+
+
+@dataclass(frozen=True)
+class View:
+    """The beliefs of a reader who saw one release."""
+
+    people: int  # N, you among them
+    claimed: float  # the largest belief that the mechanism's claim allows
+    bound: float  # the largest belief that is possible
+    after: float  # the belief that it was you, after this release
+    likelier: int  # number of the others who are more likely than you
+    others: list[tuple[str, float]]  # the likeliest, with the belief in each
+
+
+def crowd_of(model: Autoencoder) -> list[str]:
+    """Return N - 1 distinct public sentences of a model; raise ModelError if it has fewer."""
+    texts = list(dict.fromkeys(join_words(words) for words in model.sentences.utterances)) if model.sentences else []
+    if len(texts) < PEOPLE - 1:
+        raise ModelError(
+            f"the model must hold at least {PEOPLE - 1} public sentences, got {len(texts)}: leave model_dir out"
+        )
+    step = len(texts) // (PEOPLE - 1)
+    return texts[::step][: PEOPLE - 1]
+
+
+class Reader:
+    """A reader of one mechanism's releases, who knows the sentences of the crowd.
+
+    If the event ``ended`` is set, the reader stops encoding these sentences.
+    """
+
+    def __init__(self, rewriter: Rewriter, crowd: Sequence[str], ended: threading.Event) -> None:
+        self._rewriter, self._crowd, self._ended = rewriter, crowd, ended
+        self._others: Candidates | None = None
+        self._reading = threading.Lock()
+
+    @property
+    def ready(self) -> bool:
+        """True once the sentences of the crowd are encoded."""
+        return self._others is not None
+
+    def prepare(self) -> Candidates:
+        """Return the crowd's encoded sentences; raise ConfigurationError if the server stops."""
+        with self._reading:
+            if self._others is None:
+                encoded = torch.cat([self._encode(begin) for begin in range(0, len(self._crowd), BATCH_PEOPLE)])
+                self._others = read_candidates(self._rewriter.mechanism, encoded)
+            return self._others
+
+    def _encode(self, begin: int) -> Tensor:
+        if self._ended.is_set():
+            raise ConfigurationError("the page has ended: start adept play again")
+        return self._rewriter.encode(self._crowd[begin : begin + BATCH_PEOPLE])
+
+    def view(self, encoded: Tensor, released: Tensor) -> View:
+        """Return a reader's beliefs if your sentence ``encoded`` was released as ``released``."""
+        crowd = read_candidates(self._rewriter.mechanism, encoded).before(self.prepare())
+        beliefs = torch.softmax(crowd.log_likelihood(released)[0].double(), dim=0)
+        after, rest = float(beliefs[0]), beliefs[1:]
+        likeliest = torch.topk(rest, 7)
+        guarantee = self._rewriter.guarantee
+        return View(
+            people=PEOPLE,
+            claimed=bound(guarantee.claimed_epsilon),
+            bound=bound(guarantee.epsilon),
+            after=after,
+            likelier=int((rest > after).sum()),
+            others=[(self._crowd[int(place)], float(belief)) for belief, place in zip(*likeliest, strict=True)],
+        )
+
+
+def worst_pair(*, epsilon: float, dim: int) -> list[float]:
+    r"""Return the log-odds of 100 releases by ADePT as published, for its worst pair of latents.
+
+    Let c = C / sqrt(n). The two latents are (c, ..., c) and (-c, ..., -c), both of l2 norm C. The
+    log-odds of a release z are the logarithm of the ratio of its likelihoods under the two latents.
+    The log-odds can reach ``eps * sqrt(n)``, although the claim of eps promises at most eps.
+    """
+    mechanism = OriginalLaplace(epsilon=epsilon)
+    corner = torch.full((1, dim), mechanism.clip_norm / math.sqrt(dim), dtype=torch.float64)
+    inputs = mechanism.project(corner).expand(DRAWS, dim)
+    released = mechanism.privatize(inputs)
+    scale = mechanism.guarantee(dim).scale or math.inf
+    odds: list[float] = (((released + inputs).abs() - (released - inputs).abs()).sum(dim=1) / scale).tolist()
+    return odds
+
+
+def bound(epsilon: float) -> float:
+    """Return a reader's largest belief that you wrote the sentence, in a crowd of PEOPLE people."""
+    return good_enough(1 / PEOPLE, epsilon=epsilon)
+
+
+def guesses(probability: float) -> str:
+    """Return a probability of correct guesses, rounded up, as a text like "N guesses in M"."""
+    if probability > 0.5:
+        most = 100 if probability <= 0.99 else 1000
+        return f"{math.ceil(most * probability):,} guesses in {most:,}"
+    return f"1 guess in {math.floor(1 / probability):,}"
 
 
 @dataclass(frozen=True)

@@ -35,15 +35,13 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from adept.errors import AdeptError, ConfigurationError
 from adept.rewriting.expectation import ADVICE
-from adept.web import earlier_results
-from adept.web.reader import PEOPLE, worst_pair
-from adept.web.sentences import DEFAULT, MAX_SENTENCE_CHARACTERS, OURS, STOPS, Release, Sentences
-from adept.web.uploads import MAX_UPLOAD_BYTES, Choices, Dropped, Files
+from adept.web.files import MAX_UPLOAD_BYTES, Choices, Dropped, Files, earlier_results, read_earlier
+from adept.web.sentences import DEFAULT, MAX_SENTENCE_CHARACTERS, OURS, PEOPLE, STOPS, Release, Sentences, worst_pair
 
 PROOFS = {
     "ours": ("adept.mechanisms.selection",),
     "original": ("adept.mechanisms.laplace",),
-    "reader": ("adept.web.reader", "adept.attacks.success_bounds"),
+    "reader": ("adept.web.sentences", "adept.attacks.success_bounds"),
     "shuffled": ("adept.mechanisms.shuffling",),
     "central": ("adept.mechanisms.central_counts",),
 }
@@ -113,7 +111,7 @@ class Play:
         page = self._templates.get_template("page.html.jinja")
         shown = {"mechanisms": self.sentences.mechanisms, "ours": OURS, "people": PEOPLE, "advice": ADVICE}
         shown |= {"stops": STOPS, "default": STOPS.index(DEFAULT), "longest": MAX_SENTENCE_CHARACTERS}
-        return HTMLResponse(page.render(shown, runs=earlier_results.runs(self.runs), ledger=self.files.ledger))
+        return HTMLResponse(page.render(shown, runs=earlier_results(self.runs), ledger=self.files.ledger))
 
     async def proof(self, request: Request) -> Response:
         """Answer with a mechanism's claims and proofs, which are the docstrings of its modules."""
@@ -189,7 +187,7 @@ class Play:
 
     async def earlier(self, request: Request, part: Literal["page", "picture"]) -> Response:
         """Answer with the page or figure of an earlier result; its scripts cannot run."""
-        content = await to_thread.run_sync(earlier_results.read, self.runs, request.path_params["name"], part)
+        content = await to_thread.run_sync(read_earlier, self.runs, request.path_params["name"], part)
         kind = "text/html" if part == "page" else "image/svg+xml"
         return Response(content, media_type=kind, headers={"Content-Security-Policy": SANDBOXED})
 

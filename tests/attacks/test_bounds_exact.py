@@ -50,7 +50,7 @@ def test_the_best_success_against_descriptions_is_the_enumerated_one(
 
 
 @pytest.mark.parametrize("epsilon", EPSILONS)
-def test_the_best_success_against_several_descriptions_of_a_record_is_the_enumerated_one(epsilon: float) -> None:
+def test_the_best_success_against_several_descriptions_is_the_enumerated_one(epsilon: float) -> None:
     """Its likelihoods too: of each number under each record, up to a constant."""
     numbers = [[0, 1, 2], [2, 1, 5], [7, 3, 2], [0, 4, 6]]
     candidates = read_candidates(Description(epsilon=epsilon, size=9, top=3), torch.tensor(numbers))

@@ -157,7 +157,7 @@ def test_what_has_no_known_distribution_is_refused() -> None:
     assert best_success(read_candidates(L1Laplace(epsilon=1.0), LATENTS), FLAT, EVERY) is None
 
 
-def test_candidates_are_gathered_with_their_frequencies_and_what_is_good_enough_for_them() -> None:
+def test_candidates_are_gathered_with_frequencies_and_good_enough_guesses() -> None:
     found = gather_candidates(["a b", "c", "a b", "b a"], [["a", "b"], [], ["a", "b"], ["b", "a"]])
     assert (found.texts, found.prior.tolist()) == (["a b", "c", "b a"], [0.5, 0.25, 0.25])
     assert found.classes is not None

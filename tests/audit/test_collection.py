@@ -119,7 +119,7 @@ def test_no_violation_is_found_in_a_sound_mechanism_of_anyones(release: Any, few
     assert next(check for check in result.checks if check.name == "event").verdict is Verdict.PASSED
 
 
-def test_no_violation_is_found_in_a_past_or_at_a_large_dimension_of_a_sound_mechanism() -> None:
+def test_no_violation_is_found_in_a_past_or_a_large_dimension_of_a_sound_mechanism() -> None:
     checks, options = (
         {"copy with a past", "event, dimension 1024"},
         {"dim": 64, "trials": 1_000, "confidence": 1 - 1e-9},

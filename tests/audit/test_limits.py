@@ -22,7 +22,7 @@ def test_a_claim_beyond_all_trials_is_said_to_be_one() -> None:
     assert "for any number of trials" in not_looked_at([], trials=100, claimed=60.0, alpha=ALPHA)[0]
 
 
-def test_the_trials_of_a_total_failure_are_those_of_right_guesses_without_a_wrong_one() -> None:
+def test_the_trials_of_a_total_failure_are_right_guesses_without_a_wrong_one() -> None:
     """By hand: 530 right guesses at epsilon 4 and seven games, of 1.7 rounds a trial, one in fifty right."""
     expected = -math.log(ALPHA / 7) / math.log1p(math.exp(-4)) / (1.7 * 0.02)
     assert failure_trials(0.02, claimed=4.0, alpha=ALPHA) == pytest.approx(expected)

@@ -95,7 +95,7 @@ def test_a_release_under_other_names_is_evaluated_without_naming_them(
         ({}, 1),
     ],
 )
-def test_a_column_called_sample_is_the_users_unless_the_statement_says_that_we_wrote_it(
+def test_a_column_called_sample_is_the_users_unless_the_statement_says_otherwise(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, statement: dict[str, object] | None, samples: int
 ) -> None:
     rows = [{"text": f"play song {i // 2}", "intent": i // 2 % 3, "sample": i % 2} for i in range(40)]
@@ -198,7 +198,7 @@ OPTIONS = ["train", "test", "reference", "examples"]
 
 @pytest.mark.parametrize("odd", OPTIONS)
 @pytest.mark.parametrize("kind", ["text", "intent", "named"])
-def test_a_column_that_one_file_lacks_is_named_with_this_file_and_the_advice_suits_the_others(
+def test_a_column_that_one_file_lacks_is_named_with_advice_that_suits_the_others(
     tmp_path: Path, odd: str, kind: str
 ) -> None:
     names = dict.fromkeys(OPTIONS, ("text", "intent"))

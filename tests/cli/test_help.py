@@ -134,7 +134,7 @@ def test_help_lists_every_option_with_its_default_and_how_the_command_is_called(
         assert f"\n{star} {found.name}={shown}" in text
 
 
-def test_help_names_the_groups_that_concern_a_command_and_the_options_of_a_chosen_mechanism() -> None:
+def test_help_names_a_commands_groups_and_the_options_of_a_chosen_mechanism() -> None:
     assert groups("rewrite") == {"mechanism": None}
     assert "experiment=" not in help_text("rewrite", "", [])
     assert names("experiment", "train") == ["atis_l1", "atis_original", "atis_sqrt_n", "large", "utterances"]

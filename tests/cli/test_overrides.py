@@ -77,7 +77,7 @@ def test_standard_streams_carry_records_and_nothing_else(adept: Run, tiny_l1_run
     assert json.loads((tmp_path / "s.json").read_text())["records"] == 2
 
 
-def test_a_failure_half_way_leaves_whole_rows_on_standard_output_and_a_journal_to_continue(
+def test_a_failure_half_way_leaves_whole_rows_on_standard_output_and_a_journal(
     adept: Run, tiny_l1_run: Path, tmp_path: Path
 ) -> None:
     done = adept(

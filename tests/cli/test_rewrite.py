@@ -302,7 +302,7 @@ def test_a_dry_run_finds_a_label_that_is_not_public(
     assert adept_here(*[part.replace("other]", "intent_1]") for part in command]).returncode == 0
 
 
-def test_the_ledger_by_default_says_how_often_rows_were_released_and_refuses_by_a_limit_alone(
+def test_the_default_ledger_counts_releases_of_rows_and_refuses_by_a_limit_alone(
     adept_here: Run, tiny_l1_run: Path, tmp_path: Path
 ) -> None:
     given = lines(tmp_path / "in.jsonl", 7)

@@ -57,7 +57,7 @@ def test_what_is_audited_is_the_symbol_where_labels_are_part_of_it(
     assert not found.violated
 
 
-def test_the_audited_claim_is_that_of_the_text_where_labels_have_a_budget_of_their_own(
+def test_the_audited_claim_is_the_texts_if_labels_have_a_budget_of_their_own(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     claims: list[float] = []

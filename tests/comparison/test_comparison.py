@@ -255,7 +255,7 @@ def test_labels_are_drawn_once_before_several_processes_read_them(
         compared(asked)
 
 
-def test_labelled_examples_of_an_adapted_model_train_a_reference_row_without_a_record(
+def test_labelled_examples_of_an_adapted_model_train_a_row_without_a_record(
     topic_run: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """No record has these labels, so a row that learned from a record would be accurate sometimes."""
@@ -472,7 +472,7 @@ def test_splits_that_do_not_fit_are_refused_before_a_directory_is_made(
     assert not (tmp_path / "run").exists()
 
 
-def test_a_comparison_counts_records_whose_labels_training_lacks_and_texts_that_it_holds(tmp_path: Path) -> None:
+def test_a_comparison_counts_labels_that_training_lacks_and_texts_that_it_holds(tmp_path: Path) -> None:
     test = "text,intent\nrain,weather\nWake  me,alarm\nsing,music\n"
     for name, content in (("train", SPLIT), ("validation", SPLIT), ("test", test)):
         (tmp_path / f"{name}.csv").write_text(content)

@@ -86,7 +86,7 @@ def shouted(texts: list[str]) -> WrittenTexts:
     return WrittenTexts([f"{text.upper()}." for text in texts for _ in range(2)], ["a"] * 2 * len(texts), {})
 
 
-def test_what_the_model_was_trained_on_is_withheld_and_nothing_is_compared_with_the_records(
+def test_training_text_is_withheld_and_nothing_is_compared_with_the_records(
     finished: CompareConfig, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Were matches with the rewritten records marked, the page would tell what the release hides."""

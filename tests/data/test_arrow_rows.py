@@ -10,7 +10,7 @@ import pyarrow as pa
 import pytest
 from pyarrow import parquet
 
-from adept.data.arrow_rows import copy_column
+from adept.data.arrow_files import copy_column
 
 SECRET = "xylophone-xyloph"  # 16 characters
 WORDS = [SECRET, "a", None, "b"]

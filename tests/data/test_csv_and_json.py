@@ -147,7 +147,7 @@ def test_a_byte_order_mark_is_dropped_where_any_row_begins(tmp_path: Path, name:
     assert len(plain) == 2
 
 
-def test_bytes_that_are_no_utf_8_do_not_merge_with_the_next_row_wherever_a_buffer_ends(tmp_path: Path) -> None:
+def test_bytes_that_are_no_utf_8_never_merge_with_the_next_row(tmp_path: Path) -> None:
     row = b"a\xf0\x9f\x98\n"
     for name in ("a.txt", "a.csv"):
         header = b"text\n" if name == "a.csv" else b""

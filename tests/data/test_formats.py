@@ -16,12 +16,11 @@ import pyarrow
 import pytest
 from pyarrow import feather, ipc, parquet
 
-from adept.data.column_names import RequiredColumns
 from adept.data.corpus import read_corpus
 from adept.data.csv_files import DELIMITERS
 from adept.data.formats import COMPRESSIONS, ENDINGS, FORMATS, file_format, say_unread
 from adept.data.reading import READING_EXCEPTIONS, ReadingOptions, declared_columns, mismatch, read_records
-from adept.data.text_arguments import text_list
+from adept.data.texts import RequiredColumns, text_list
 from adept.data.writing import record_writer, written_format
 from adept.errors import ConfigurationError, DataError
 
@@ -175,7 +174,7 @@ CELLS = [f'"row {place}"' for place in range(6)]
 
 
 @pytest.mark.parametrize("open_one", ['{"text": "row 2}', '{"text": ["row 2"', '"', "[", "{"])
-def test_what_an_element_does_not_close_costs_later_elements_of_an_array_and_no_line_of_jsonl(
+def test_what_an_element_does_not_close_costs_later_elements_and_no_line_of_jsonl(
     open_one: str, tmp_path: Path
 ) -> None:
     rows = [*OBJECTS[:2], open_one, *OBJECTS[3:]]

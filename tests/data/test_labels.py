@@ -9,9 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from adept.data.corpus import read_corpus
-from adept.data.labels import label_of, label_set_of, read_label_set
-from adept.data.text_arguments import plain_text
+from adept.data.corpus import read_corpus, read_label_set
+from adept.data.texts import label_of, label_set_of, plain_text
 from adept.errors import AdeptError, ConfigurationError, DataError
 
 VALUES = st.one_of(

@@ -17,8 +17,7 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from adept.data.column_names import list_names
-from adept.data.text_arguments import cell_text, plain_text, text_list, value_list
+from adept.data.texts import cell_text, list_names, plain_text, text_list, value_list
 from adept.errors import DataError
 
 TEXTS = ["play jazz", "stop"]

@@ -154,7 +154,7 @@ def test_labels_that_training_lacks_are_named_and_counted() -> None:
     assert len(note) < 200
 
 
-def test_texts_of_the_test_that_training_holds_are_counted_without_regard_to_case_and_spaces() -> None:
+def test_test_texts_that_training_holds_are_counted_whatever_their_case_and_spaces() -> None:
     train = Corpus(["Play  a song", "straße", "rain"], ["m", "s", "w"])
     test = Corpus(["play a Song ", "STRASSE", "play a song", "snow"], ["m", "s", "m", "w"])
     [note] = check_files_fit({"a": train}, test, name="b")

@@ -159,7 +159,7 @@ def test_a_copy_keeps_all_of_its_own_record_and_little_of_another() -> None:
     assert found["words_other"] == pytest.approx(shared / 3)
 
 
-def test_text_that_says_the_same_of_every_record_keeps_no_more_of_its_own_than_of_another() -> None:
+def test_text_that_says_the_same_of_every_record_keeps_nothing_of_its_own() -> None:
     found = measured(["Fly to OSLO"] * 3)
     assert (found["slots"], found["slots_other"]) == (0.5, 0.5)
     assert (found["exact"], found["exact_other"]) == (pytest.approx(1 / 3), pytest.approx(1 / 3))

@@ -42,7 +42,7 @@ def test_blocks_side_by_side_have_the_weights_of_one_matrix() -> None:
     assert features.scores(ours).argmax(dim=1).tolist() == theirs.predict(rows).tolist()
 
 
-def test_a_label_is_recognised_though_noise_makes_its_word_commoner_with_a_commoner_label() -> None:
+def test_a_label_is_recognised_though_its_word_is_commoner_with_a_commoner_label() -> None:
     """One record in ten says b, and .4 of the words are drawn again: b is said twice as often by the nine in ten who say a."""
     counts = torch.tensor([[0.9 * 0.8, 0.1 * 0.2], [0.9 * 0.2, 0.1 * 0.8], [0.9, 0.1]]) * 1000
     features = Features.of(torch.tensor([[1.0, 0.0], [0.0, 1.0], [0.0, 0.0]]))
@@ -53,7 +53,7 @@ def test_a_label_is_recognised_though_noise_makes_its_word_commoner_with_a_commo
         assert best_labels(features, weights, common).tolist() == [0, 1, 0]  # what says nothing has the commonest label
 
 
-def test_labels_are_called_as_often_as_they_occur_where_a_share_between_half_and_three_quarters_does_that() -> None:
+def test_labels_are_called_as_often_as_they_occur_if_a_share_of_the_prior_does_that() -> None:
     """Ten rows whose evidence for the label of one record in ten grows: the last one must have it, and at 3/4 no other has."""
     rows = torch.arange(10.0)[:, None]
     counts = torch.tensor([[0.9, 0.1]]).repeat(10, 1) * 100

@@ -2,13 +2,14 @@
 
 A mutant is one function with one small change: another comparison, a constant or a sum off by one, a quotient as a float, swapped
 bounds or weights, a rounding the other way, a clip left out. All changes that ``variants`` knows are made at every place of the
-functions in `mechanisms.mutated`. A mutant is *found* if a test of its target fails, raises, or does not come to an end.
+functions in `mechanisms.mutated`. A mutant is *found* if a test that calls its function fails, raises, or does not come to an end.
 
 ``python tests/mechanisms/mutants.py [FUNCTION ...]`` prints the list as Markdown.
 """
 
 import ast
 import copy
+import cProfile
 import importlib
 import inspect
 import itertools
@@ -27,40 +28,33 @@ import pytest
 ROOT = Path(__file__).parents[2]
 sys.path.append(str(ROOT / "tests"))  # as pytest has it
 from hanging import Hung, limited  # noqa: E402
-from mechanisms.mutated import EQUIVALENT, TARGETS  # noqa: E402
+from mechanisms.mutated import EQUIVALENT, MUTATED  # noqa: E402
 
 TIMES, LEAST_SECONDS = 10, 5.0
 """A mutant hangs where a test computes TIMES as long as with the function itself, measured in this run, and LEAST_SECONDS."""
-ROOMS = {
-    "tally": "synthesis",
-    "test_tally": "synthesis",
-    "test_verify": "release.statement",
-}  # others are of the mechanisms
 Test = Callable[..., None]
 
 
 @dataclass(frozen=True)
 class Target:
-    """One function, and the tests that prove it.
-
-    Attributes:
-        path: "module.function" or "module.Class.function".
-        tests: the quickest first.
-    """
+    """One function, "module:qualname"."""
 
     path: str
-    tests: tuple[str, ...]
 
     @property
     def module(self) -> Any:
         """Module of the function."""
-        name = self.path.split(".")[0]
-        return importlib.import_module(f"adept.{ROOMS.get(name, 'mechanisms')}.{name}")
+        return importlib.import_module(f"adept.{self.path.partition(':')[0]}")
 
     @property
     def names(self) -> list[str]:
         """Name of the function's class, if it has one, and its own."""
-        return self.path.split(".")[1:]
+        return self.path.partition(":")[2].split(".")
+
+    @property
+    def reasons(self) -> dict[str, str]:
+        """By the change: why a mutant of the function does the same as the function."""
+        return EQUIVALENT.get(self.path, {})
 
     @property
     def function(self) -> Any:
@@ -91,9 +85,19 @@ class Mutant:
     tree: ast.FunctionDef
 
     @property
+    def change(self) -> str:
+        """The expression before and after the change."""
+        return f"{self.before} -> {self.after}{f' ({self.again + 1})' if self.again else ''}"
+
+    @property
     def name(self) -> str:
         """The function and the change."""
-        return f"{self.target.path}: {self.before} -> {self.after}{f' ({self.again + 1})' if self.again else ''}"
+        return f"{self.target.path}: {self.change}"
+
+    @property
+    def same(self) -> str | None:
+        """The reason why the mutant does the same as the function; None for any other mutant."""
+        return self.target.reasons.get(self.change)
 
 
 COMPARISONS = {ast.Lt: ast.LtE, ast.LtE: ast.Lt, ast.Gt: ast.GtE, ast.GtE: ast.Gt, ast.Eq: ast.NotEq, ast.NotEq: ast.Eq}
@@ -236,49 +240,65 @@ def _forget() -> None:
 
 
 def finder(mutant: Mutant) -> str | None:
-    """Return the first test that finds a mutant; None where it is like the function itself."""
-    bounds = [(name, max(LEAST_SECONDS, TIMES * seconds(name))) for name in mutant.target.tests]
+    """Return the name of the first test that finds a mutant; None where it is like the function itself."""
+    calling = tests_of(mutant.target)
     with planted(mutant):
-        return next((name for name, bound in bounds if not passes(name, bound)), None)
+        return next((test.__name__ for seconds, test in calling if not passes(test, seconds)), None)
 
 
-def passes(name: str, bound: float) -> bool:
-    """Return True if a test passes with each of its parameters, and computes for less than ``bound`` seconds."""
+@cache
+def tests_of(target: Target) -> list[tuple[float, Test]]:
+    """Return the tests that are marked for a function and call it, the quickest first, with their seconds."""
+    marked = [measured(test) for test in marked_tests(target.path.partition(":")[0])]
+    found = [(seconds, test) for seconds, test, called in marked if target.function.__code__ in called]
+    return sorted(found, key=lambda pair: pair[0])
+
+
+@cache
+def marked_tests(module: str) -> list[Test]:
+    """Return the tests with the mark ``mutants`` for a module."""
+    paths = [path for path in (ROOT / "tests").rglob("test_*.py") if f'"{module}"' in path.read_text("utf-8")]
+    files = [".".join(path.relative_to(ROOT / "tests").with_suffix("").parts) for path in sorted(paths)]
+    tests = [value for file in files for value in vars(importlib.import_module(file)).values()]
+    return [test for test in tests if any(mark.name == "mutants" and module in mark.args for mark in marks(test))]
+
+
+def marks(test: Any) -> list[Any]:
+    """Return pytest's marks of a test; none for any other value."""
+    found = getattr(test, "pytestmark", [])
+    return found if isinstance(found, list) else []
+
+
+@cache
+def measured(test: Test) -> tuple[float, Test, set[Any]]:
+    """Run a test once; return how many seconds it computes, the test, and the code that it calls."""
+    _forget()
+    begin, profile = time.process_time(), cProfile.Profile(builtins=False)
+    profile.runcall(run, test)
+    return time.process_time() - begin, test, {entry.code for entry in profile.getstats()}
+
+
+def passes(test: Test, seconds: float) -> bool:
+    """Return True if a test passes with each of its parameters, and computes not much longer than ``seconds``."""
     try:
-        with limited(bound):
-            run(name)
+        with limited(max(LEAST_SECONDS, TIMES * seconds)):
+            run(test)
     except (Exception, pytest.fail.Exception, Hung):  # noqa: BLE001 - whatever a mutant does is found
         return False
     return True
 
 
-@cache
-def seconds(name: str) -> float:
-    """Return how long a test computes with the function itself, which must pass it."""
-    begin = time.process_time()
-    run(name)
-    return time.process_time() - begin
-
-
-def run(name: str) -> None:
+def run(test: Test) -> None:
     """Run a test with each of its parameters."""
-    function = test(name)
-    for given in cases(function):
-        with fixtures(function, given) as arguments:
-            function(**arguments)
-
-
-def test(name: str) -> Test:
-    """A test by its name."""
-    module, function = name.split(".")
-    found: Test = getattr(importlib.import_module(f"{ROOMS.get(module, 'mechanisms')}.{module}"), function)
-    return found
+    for given in cases(test):
+        with fixtures(test, given) as arguments:
+            test(**arguments)
 
 
 def cases(function: Test) -> Iterator[dict[str, Any]]:
     """Yield the arguments that the marks of a test give to it."""
     axes = []
-    for mark in getattr(function, "pytestmark", []):
+    for mark in marks(function):
         if mark.name == "parametrize":
             names = mark.args[0].split(",") if isinstance(mark.args[0], str) else list(mark.args[0])
             rows = [values if len(names) > 1 else (values,) for values in mark.args[1]]
@@ -304,18 +324,18 @@ def lines(target: Target) -> list[str]:
     rows = [f"### `{target.path}`", "", "| change | outcome |", "|---|---|"]
     for mutant in mutants_of(target):
         found = finder(mutant)
-        if (found is None) != (mutant.name in EQUIVALENT):
+        if (found is None) != (mutant.same is not None):
             sys.exit(
                 f"{mutant.name}: found by {found or 'no test'}, which EQUIVALENT in mechanisms/mutated.py contradicts"
             )
         change = f"`{mutant.before}` to `{mutant.after}`".replace("|", "\\|")
-        rows.append(f"| {change} | {found or f'*the same*: {EQUIVALENT[mutant.name]}'} |")
+        rows.append(f"| {change} | {found or f'*the same*: {mutant.same}'} |")
     return rows
 
 
 def targets() -> list[Target]:
     """Return all functions that are changed."""
-    return [Target(path, tests) for path, tests in TARGETS.items()]
+    return [Target(f"{module}:{name}") for module, names in MUTATED.items() for name in names.split()]
 
 
 def main(paths: list[str]) -> None:

@@ -82,7 +82,7 @@ def test_a_simulation_repeats_under_its_seed_and_keeps_dtype_and_shape(
 
 
 @pytest.mark.parametrize("name", [name for name in ON_LATENTS if name != "random"])
-def test_gradients_reach_the_latents_through_a_simulation_and_never_through_a_release(name: str, unit_rows) -> None:
+def test_gradients_reach_latents_through_a_simulation_and_never_through_a_release(name: str, unit_rows) -> None:
     latents = unit_rows(6, 8).requires_grad_()
     weights = torch.randn(6, 8, dtype=torch.float64, generator=torch.Generator().manual_seed(1))
     (gradient,) = torch.autograd.grad(
@@ -93,6 +93,7 @@ def test_gradients_reach_the_latents_through_a_simulation_and_never_through_a_re
     assert not make(name).privatize(latents).requires_grad
 
 
+@pytest.mark.mutants("mechanisms.clip_to_grid", "mechanisms.laplace")
 @pytest.mark.parametrize("name", PRIVATE)
 def test_the_guarantee_repeats_the_claim_and_only_false_claims_fail_to_hold(name: str) -> None:
     guarantee = make(name, clip_norm=0.7).guarantee(16)

@@ -16,7 +16,7 @@ from scipy import stats
 
 from adept.errors import ConfigurationError
 from adept.mechanisms import BY_NAME, Votes, central_counts
-from adept.synthesis.tally import Tally
+from adept.synthesis.votes import Tally
 
 P_LIMIT, DRAWS, NUMBERS = 1e-10, 200_000, 8_000
 RELATIONS = ("add_or_remove", "replace")
@@ -39,6 +39,7 @@ def largest_distance(relation: str, *, most: int) -> int:
     return found
 
 
+@pytest.mark.mutants("mechanisms.central_counts")
 @pytest.mark.parametrize("relation", RELATIONS)
 @pytest.mark.parametrize("most", [1, 2, 3])
 def test_the_sensitivity_is_the_distance_of_the_worst_neighbours(relation: str, most: int) -> None:
@@ -74,6 +75,7 @@ def test_one_row_of_a_person_moves_two_counts_at_most_and_one_that_is_replaced_f
     assert mechanism.record_epsilon(4) == 2 * mechanism.record_epsilon(2)
 
 
+@pytest.mark.mutants("mechanisms.central_counts")
 @pytest.mark.parametrize("epsilon", [1e-3, 0.1, 0.5, 1.0, math.pi, 600.0])
 @pytest.mark.parametrize("relation", RELATIONS)
 def test_the_scale_spends_the_budget_and_no_more(epsilon: float, relation: str) -> None:
@@ -82,6 +84,7 @@ def test_the_scale_spends_the_budget_and_no_more(epsilon: float, relation: str) 
     assert Fraction(epsilon) * (1 - Fraction(1, 2**22)) <= spent <= Fraction(epsilon)
 
 
+@pytest.mark.mutants("mechanisms.central_counts")
 @pytest.mark.parametrize("relation", RELATIONS)
 def test_every_cell_has_the_noise_of_the_scale_voted_for_or_not(relation: str) -> None:
     mechanism = Votes(epsilon=1.0, neighbours=relation)
@@ -132,6 +135,7 @@ def parts_of(votes: Votes) -> tuple[Fraction, Fraction]:
     return votes.number_epsilon, votes.counts_epsilon
 
 
+@pytest.mark.mutants("mechanisms.central_counts")
 @pytest.mark.parametrize("relation", RELATIONS)
 def test_the_number_of_all_votes_has_the_noise_of_its_own_scale(relation: str) -> None:
     votes = Votes(epsilon=64.0, neighbours=relation, rounds=2)  # of which the number has 2
@@ -144,6 +148,7 @@ def test_the_number_of_all_votes_has_the_noise_of_its_own_scale(relation: str) -
     assert stats.chi2.sf(statistic, len(pairs) - 1) > P_LIMIT
 
 
+@pytest.mark.mutants("mechanisms.central_counts")
 @pytest.mark.parametrize("epsilon", [1e-3, 0.1, 0.7, 1.0, math.pi, 600.0])
 @pytest.mark.parametrize("relation", RELATIONS)
 def test_the_budgets_of_two_rounds_add_up_exactly(epsilon: float, relation: str) -> None:
@@ -177,6 +182,7 @@ def largest_loss(votes: Votes, pairs: list[tuple[np.ndarray, np.ndarray]], *, by
     return found
 
 
+@pytest.mark.mutants("mechanisms.central_counts")
 @pytest.mark.parametrize("relation", RELATIONS)
 def test_two_rounds_lose_no_more_than_the_budget_and_defects_do(relation: str) -> None:
     votes = Votes(epsilon=1.5, neighbours=relation, votes_per_person=2, rounds=2)
@@ -194,6 +200,7 @@ def test_a_release_has_the_variance_of_the_discrete_laplace_distribution() -> No
     assert np.mean(noise.astype(float) ** 2) == pytest.approx(2 * a / (1 - a) ** 2, rel=0.05)  # 10 standard errors
 
 
+@pytest.mark.mutants("mechanisms.central_counts")
 def test_parts_are_joined_in_the_shape_that_was_given(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(central_counts, "NOISE_BATCH", 7)
     counts = np.arange(1, 61, dtype=np.int64).reshape(5, 12) * 1000
@@ -202,6 +209,7 @@ def test_parts_are_joined_in_the_shape_that_was_given(monkeypatch: pytest.Monkey
     assert np.abs(released - counts).max() < 10
 
 
+@pytest.mark.mutants("mechanisms.central_counts")
 @pytest.mark.parametrize(
     "counts", [np.array([3, -1]), np.array([0, 2**40 + 1]), np.array([0.5]), np.array([1], dtype=np.int32)]
 )

@@ -41,6 +41,7 @@ def test_a_projected_row_meets_its_norm_bound_in_exact_fractions(
     assert all(exact_norm_to_the_p(row, NORM_ORDER[clip]) <= bound for row in projected)
 
 
+@pytest.mark.mutants("mechanisms.clip_to_grid")
 @pytest.mark.parametrize(("clip", "direction"), [("l1", (1.0, 1.0, 1.0)), ("l2", (1.0, 2.0, 2.0))])
 def test_rows_that_rounding_lifts_over_the_bound_lose_a_step(clip: str, direction: tuple[float, ...]) -> None:
     """The radius is one spacing below a norm that grid points attain, and float clipping rounds some rows up to it.
@@ -82,6 +83,7 @@ def test_any_floats_whatsoever_land_on_the_grid_inside_the_set(values: list[floa
     )
 
 
+@pytest.mark.mutants("mechanisms.clip_to_grid")
 @pytest.mark.parametrize("clip", ["l1", "l2", "sphere"])
 @pytest.mark.parametrize("length", [1e-300, 0.1, 3.0, 1e300])
 def test_a_clipped_row_has_its_direction_and_at_most_the_norm_of_the_clip(clip: str, length: float) -> None:
@@ -94,6 +96,7 @@ def test_a_clipped_row_has_its_direction_and_at_most_the_norm_of_the_clip(clip: 
     assert torch.allclose(norm, torch.ones_like(norm)) if outside else torch.equal(clipped, row)
 
 
+@pytest.mark.mutants("mechanisms.clip_to_grid")
 @pytest.mark.parametrize("clip", ["l1", "l2", "sphere"])
 def test_rows_are_clipped_alike_in_a_tensor_of_any_shape(clip: str) -> None:
     rows = torch.randn(2, 3, 4, generator=torch.Generator().manual_seed(0))
@@ -101,6 +104,7 @@ def test_rows_are_clipped_alike_in_a_tensor_of_any_shape(clip: str) -> None:
     assert torch.equal(clip_latents(rows, clip=clip, clip_norm=0.7), flat.reshape(2, 3, 4))
 
 
+@pytest.mark.mutants("mechanisms.clip_to_grid")
 def test_the_zero_row_stands_for_the_first_axis_of_a_sphere_and_has_a_gradient() -> None:
     row = torch.zeros(1, 3, requires_grad=True)
     clipped = clip_latents(row, clip="sphere", clip_norm=0.5)
@@ -110,6 +114,7 @@ def test_the_zero_row_stands_for_the_first_axis_of_a_sphere_and_has_a_gradient()
     assert row.grad.isfinite().all()
 
 
+@pytest.mark.mutants("mechanisms.clip_to_grid")
 def test_the_largest_norm_is_rounded_down_where_a_float_would_round_it_up() -> None:
     """Floats r whose square is below an integer, and as a float equal to it."""
     squares = range(2**41 + 1, 2**41 + 100)
@@ -118,6 +123,7 @@ def test_the_largest_norm_is_rounded_down_where_a_float_would_round_it_up() -> N
     assert all(grid_radius(math.sqrt(square) * 2.0**-20, clip="l2") == square - 1 for square in above)
 
 
+@pytest.mark.mutants("mechanisms.clip_to_grid")
 @pytest.mark.parametrize("clip", ["l1", "l2", "sphere"])
 def test_a_row_is_projected_without_a_look_at_the_others(clip: str, adversarial: Adversarial) -> None:
     latents = adversarial(torch.float64, 0.7)[:80]
@@ -125,23 +131,27 @@ def test_a_row_is_projected_without_a_look_at_the_others(clip: str, adversarial:
     assert torch.equal(together, torch.cat([to_grid(row, clip=clip, clip_norm=0.7) for row in latents.split(1)]))
 
 
+@pytest.mark.mutants("mechanisms.clip_to_grid")
 @pytest.mark.parametrize("clip", ["l1", "l2", "sphere"])
 def test_a_row_on_the_border_stays_there(clip: str) -> None:
     row = torch.tensor([[-1.0, 0.0]], dtype=torch.float64)
     assert to_grid(row, clip=clip, clip_norm=1.0).tolist() == [[-(2**20), 0]]
 
 
+@pytest.mark.mutants("mechanisms.clip_to_grid")
 def test_what_lies_between_two_points_of_the_grid_goes_toward_zero() -> None:
     inside = torch.tensor([[0.9, -0.9, 0.1, 7.5]], dtype=torch.float64) * grid_step(1.0)
     assert to_grid(inside, clip="l2", clip_norm=1.0).tolist() == [[0, 0, 0, 7]]
 
 
+@pytest.mark.mutants("mechanisms.clip_to_grid")
 @pytest.mark.parametrize("radius", RADII)
 def test_the_grid_step_is_a_power_of_two_that_resolves_a_millionth_of_the_radius(radius: float) -> None:
     assert math.frexp(grid_step(radius))[0] == 0.5
     assert 2**20 <= radius / grid_step(radius) < 2**21
 
 
+@pytest.mark.mutants("mechanisms.clip_to_grid")
 @pytest.mark.parametrize("clip", ["l1", "l2", "sphere"])
 def test_projection_moves_a_point_of_the_set_by_at_most_a_few_steps(clip: str, unit_rows) -> None:
     rows = clip_latents(unit_rows(50, 16), clip=clip, clip_norm=0.7)

@@ -135,7 +135,7 @@ def test_broken_rows_stand_for_the_first_axis() -> None:
     assert float(released[0, 0]) > 0.9
 
 
-def test_a_simulation_has_the_cosine_of_a_release_and_its_gradient_is_straight_through(unit_rows) -> None:
+def test_a_simulation_has_a_releases_cosine_and_a_straight_through_gradient(unit_rows) -> None:
     mechanism, latents = Codebook(epsilon=8.0), unit_rows(20_000, 16).requires_grad_()
     simulated = mechanism.simulate(latents, torch.Generator().manual_seed(0))
     cosines = (simulated * latents).sum(dim=1).detach()

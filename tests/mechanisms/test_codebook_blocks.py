@@ -30,6 +30,7 @@ from adept.mechanisms.selection import Selection
 LAYOUTS = [(2, 600.0), (16, 8.0), (33, 1.3), (33, 40.0), (64, 8.0), (64, 16.0), (64, 100.0), (7, 1 / 3), (1000, 30.0)]
 
 
+@pytest.mark.mutants("mechanisms.codebook")
 @pytest.mark.parametrize(("dim", "epsilon"), LAYOUTS)
 @pytest.mark.parametrize("blocks", [None, 1, 3])
 def test_block_budgets_sum_to_epsilon_exactly_and_every_odds_stay_below_them(
@@ -58,6 +59,7 @@ TRICKY = {
 }
 
 
+@pytest.mark.mutants("mechanisms.codebook")
 @pytest.mark.parametrize("codewords", TRICKY)
 @pytest.mark.parametrize("top", [1, 4, 10])
 def test_a_ranking_returns_t_different_codewords_whatever_the_record(codewords: str, top: int, unit_rows) -> None:
@@ -67,6 +69,7 @@ def test_a_ranking_returns_t_different_codewords_whatever_the_record(codewords: 
     assert block.selection.check(block.nearest(records)).shape == (7, top)
 
 
+@pytest.mark.mutants("mechanisms.codebook")
 def test_the_nearest_codewords_have_the_largest_dot_products(unit_rows) -> None:
     block = Block(Selection(epsilon=1.0, size=500, heavy_count=20), random_codewords(8, 500, 1))
     records = unit_rows(30, 8, torch.float32)
@@ -84,6 +87,7 @@ def test_a_ranking_that_repeats_a_member_is_caught(monkeypatch: pytest.MonkeyPat
         mechanism.privatize(torch.ones(1, 3))
 
 
+@pytest.mark.mutants("mechanisms.codebook")
 def test_ranking_in_chunks_changes_nothing(monkeypatch: pytest.MonkeyPatch, unit_rows) -> None:
     block = Block(Selection(epsilon=1.0, size=500, heavy_count=20), random_codewords(8, 500, 1))
     records = unit_rows(30, 8, torch.float32)
@@ -107,6 +111,7 @@ def test_the_number_of_records_changes_no_ranking_of_nearly_equal_codewords(dim:
     assert (block.nearest(latents[order]) == together[order]).all()
 
 
+@pytest.mark.mutants("mechanisms.codebook")
 def test_every_product_has_as_many_rows(monkeypatch: pytest.MonkeyPatch, unit_rows) -> None:
     """So a record's scores are rounded alike in any batch."""
     block, rows = Block(Selection(epsilon=1.0, size=500, heavy_count=20), random_codewords(8, 500, 1)), set[int]()
@@ -176,6 +181,7 @@ def test_the_rule_for_the_size_covers_a_cap_ten_times_within_its_limits() -> Non
     assert block_draw(64, epsilon=Fraction(16)).heavy_count == 1
 
 
+@pytest.mark.mutants("mechanisms.codebook")
 def test_more_blocks_than_pairs_of_coordinates_are_refused() -> None:
     with pytest.raises(ConfigurationError, match="blocks must be at most half of the 7 coordinates, got 4"):
         Codebook(epsilon=8.0, blocks=4).layout(7)

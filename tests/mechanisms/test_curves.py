@@ -38,7 +38,7 @@ def test_more_rows_and_larger_budgets_are_never_expected_to_be_worth_less(comman
 
 
 @COMMANDS
-def test_ranges_are_widest_where_nothing_was_measured_and_narrow_with_more_public_texts(command: str) -> None:
+def test_ranges_are_widest_without_measurements_and_narrow_with_public_texts(command: str) -> None:
     def width(known: Known) -> float:
         low, middle, high, cautious = expect_accuracy(command, known, epsilon=4.0, rows=120)
         assert low <= cautious < middle < high  # both are nine of ten releases where names are certain
@@ -82,7 +82,7 @@ def test_log_odds_and_shares_are_inverse_and_extremes_stay_finite() -> None:
     assert to_share(log_odds(0.0)) > 0
 
 
-def test_where_nothing_was_measured_a_release_must_be_worth_it_even_if_it_turns_out_low() -> None:
+def test_without_measurements_a_release_must_be_worth_it_at_its_lowest() -> None:
     known = Known(6), Known(6, expected_names(6)), Known(6, expected_names(6), names_texts=500)
     guessed, meaningless, measured = (expect_accuracy(REWRITE, one, epsilon=8.0, rows=120) for one in known)
     assert guessed.middle == pytest.approx(measured.middle)

@@ -42,6 +42,7 @@ def draws(scale: float, count: int = DRAWS) -> np.ndarray:
     return sampler.exact_laplace(torch.zeros(count, dtype=torch.int64), scale=scale).numpy()
 
 
+@pytest.mark.mutants("mechanisms.discrete_laplace")
 @pytest.mark.parametrize("scale", [0.25, 1.0, 2.0, 3.75, 7 / 64, 1000.0, 2.0**21 + 0.5, 2.0**40])
 def test_the_noise_has_the_discrete_laplace_distribution_and_no_other(scale: float) -> None:
     sample = draws(scale)
@@ -100,6 +101,7 @@ def test_integers_below_a_bound_are_uniform_where_a_remainder_is_not(monkeypatch
     assert stats.binomtest(round(naive * DRAWS), DRAWS, 2 / 3).pvalue < P_LIMIT
 
 
+@pytest.mark.mutants("mechanisms.discrete_laplace")
 def test_noise_that_does_not_fit_goes_to_the_end_of_the_range(monkeypatch: pytest.MonkeyPatch) -> None:
     """A sum at the end of the range does not tell the value: all values give the same."""
     monkeypatch.setattr(sampler, "_wholes", lambda count: np.full(count, 1 << 40))
@@ -111,6 +113,7 @@ def test_noise_that_does_not_fit_goes_to_the_end_of_the_range(monkeypatch: pytes
     assert ends == {2**61}
 
 
+@pytest.mark.mutants("mechanisms.discrete_laplace")
 @pytest.mark.parametrize("sensitivity", [1, 3, 2**21, 12_345_677])
 @pytest.mark.parametrize("epsilon", [1e-9, 0.1, 1 / 3, 8.0, 600.0, 1e9, 1e300])
 def test_the_smallest_scale_is_private_and_the_smallest_of_its_bits(sensitivity: int, epsilon: float) -> None:
@@ -121,16 +124,19 @@ def test_the_smallest_scale_is_private_and_the_smallest_of_its_bits(sensitivity:
     sampler.exact_laplace(torch.zeros(1, dtype=torch.int64), scale=scale)
 
 
+@pytest.mark.mutants("mechanisms.discrete_laplace")
 @pytest.mark.parametrize("scale", [1 / 3, 0.0, -1.0, 2.0**60])
 def test_a_scale_of_too_many_bits_is_refused(scale: float) -> None:
     with pytest.raises(ConfigurationError, match="scale must have"):
         sampler.exact_laplace(torch.zeros(1, dtype=torch.int64), scale=scale)
 
 
+@pytest.mark.mutants("mechanisms.discrete_laplace")
 def test_the_largest_scale_is_taken() -> None:
     assert sampler.smallest_scale(2**21, epsilon=2.0**-37) == 2**58
 
 
+@pytest.mark.mutants("mechanisms.discrete_laplace")
 def test_an_epsilon_too_small_for_the_noise_is_refused() -> None:
     with pytest.raises(ConfigurationError, match="epsilon must be large enough"):
         sampler.smallest_scale(2**21, epsilon=1e-310)

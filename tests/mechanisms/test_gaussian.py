@@ -27,6 +27,7 @@ def precise_delta(scale: float, epsilon: float) -> mpmath.mpf:
     return mpmath.ncdf(half - epsilon * scale) - mpmath.exp(epsilon) * mpmath.ncdf(-half - epsilon * scale)
 
 
+@pytest.mark.mutants("mechanisms.gaussian")
 @pytest.mark.parametrize("epsilon", EPSILONS)
 @pytest.mark.parametrize("delta", DELTAS)
 def test_the_analytic_scale_is_private_and_tight_in_sixty_digits(epsilon: float, delta: float) -> None:
@@ -53,6 +54,7 @@ def test_the_exact_calibration_costs_less_than_a_millionth(dim: int, epsilon: fl
     assert 1 - 1e-12 <= exact / analytic < 1 + 1e-6
 
 
+@pytest.mark.mutants("mechanisms.gaussian")
 @pytest.mark.parametrize("dim", [1, 32, 10_000])
 @pytest.mark.parametrize("epsilon", [1e-3, 1.0, 8.0, 600.0])
 @pytest.mark.parametrize("delta", [0.5, 1e-6, 1e-100])
@@ -92,6 +94,7 @@ def slack(scale: float, distance: float) -> float:
     return 4 / (8 * scale**2) + reach**2 / (8 * scale**4)
 
 
+@pytest.mark.mutants("mechanisms.gaussian")
 @pytest.mark.parametrize(
     ("scale", "shift", "epsilon"), [case for case in COARSE if slack(case[0], math.hypot(*case[1])) < case[2]]
 )
@@ -101,6 +104,7 @@ def test_the_discrete_bound_lies_above_the_truth(scale: float, shift: tuple[int,
     assert true_discrete_delta(scale, shift, epsilon) <= math.exp(bound) + TAIL
 
 
+@pytest.mark.mutants("mechanisms.gaussian")
 @pytest.mark.parametrize(
     ("scale", "distance", "dim", "epsilon"), [(2.0, 1.0, 1, 9.0), (5.0, 7.0, 3, 4.0), (20.0, 3.0, 2, 1.0)]
 )
@@ -136,6 +140,7 @@ def test_the_discrete_gaussian_can_exceed_the_continuous_delta() -> None:
     assert max(excess) > 1.01
 
 
+@pytest.mark.mutants("mechanisms.gaussian")
 def test_the_comparison_of_the_mean_squared_errors_at_epsilon_eight() -> None:
     """1.306 for both calibrations where OpenDP's conversion from zCDP certifies epsilon 8 at 1.38 at best."""
     assert Gaussian(epsilon=8.0).guarantee(64).scale == pytest.approx(1.30587, abs=1e-5)

@@ -24,6 +24,7 @@ def scale_p_value(noise: torch.Tensor, scale: float) -> float:
     return 2 * min(stats.chi2.cdf(statistic, freedom), stats.chi2.sf(statistic, freedom))
 
 
+@pytest.mark.mutants("mechanisms.clip_to_grid", "mechanisms.laplace")
 @pytest.mark.parametrize("variant", VARIANTS)
 @pytest.mark.parametrize("dim", [16, 32, 64, 128, 256])
 @pytest.mark.parametrize("epsilon", [1.0, 128.0])
@@ -56,6 +57,7 @@ def test_noise_is_laplace_and_independent_of_coordinates_and_input(unit_rows) ->
     assert float(pairs.abs().max()) * 4000**0.5 < 8
 
 
+@pytest.mark.mutants("mechanisms.clip_to_grid", "mechanisms.laplace")
 @pytest.mark.parametrize("variant", [L1Laplace, SqrtNLaplace])
 @pytest.mark.parametrize("radius", [1e-6, 0.1, 0.7, 1.0, math.pi, 1e6])
 @pytest.mark.parametrize("epsilon", [1e-3, 1 / 3, 8.0, 600.0])
@@ -71,6 +73,7 @@ def test_the_budget_holds_in_exact_rationals(variant, radius: float, epsilon: fl
         assert float(2 * largest / scale) > 0.999 * epsilon
 
 
+@pytest.mark.mutants("mechanisms.clip_to_grid", "mechanisms.laplace")
 @pytest.mark.parametrize("dim", [2, 16, 64, 256])
 def test_originals_claim_is_false_and_the_diagonal_pair_shows_it(dim: int) -> None:
     guarantee = OriginalLaplace(epsilon=4.0, clip_norm=0.7).guarantee(dim)
@@ -87,6 +90,7 @@ def test_originals_claim_is_false_and_the_diagonal_pair_shows_it(dim: int) -> No
     assert rounded.guarantee(dim).epsilon >= 3.0 * math.sqrt(dim)
 
 
+@pytest.mark.mutants("mechanisms.clip_to_grid", "mechanisms.laplace")
 def test_originals_claim_holds_in_one_dimension() -> None:
     assert OriginalLaplace(epsilon=4.0).guarantee(1).holds
     assert OriginalLaplace(epsilon=4.0).guarantee(1).epsilon == 4.0
@@ -129,6 +133,7 @@ def test_the_integer_diameter_of_the_l2_ball_bounds_every_pair(dim: int, norm: i
     assert largest == math.isqrt(dim * norm) or math.isqrt(norm // dim) ** 2 * dim != norm
 
 
+@pytest.mark.mutants("mechanisms.clip_to_grid", "mechanisms.laplace")
 def test_the_originals_true_epsilon_is_never_below_the_exact_ratio() -> None:
     for clip_norm in (1.0, 0.7, 3.3, 123.456, 1e-6):
         for dim in (2, 3, 32, 10_000):

@@ -48,6 +48,7 @@ def test_the_size_beside_labels_tells_most_where_texts_determine_labels(epsilon:
     assert policy.best_size_beside_labels(600.0, labels) == policy.MAX_LIST
 
 
+@pytest.mark.mutants("mechanisms.policy")
 @pytest.mark.parametrize("epsilon", [2.0, 10.0, 12.0, 14.0, 16.0, 600.0])
 def test_as_many_sentences_are_heavy_as_give_one_of_them_the_odds(epsilon: float) -> None:
     heavy = policy.heavy_sentences(epsilon, 300_000)
@@ -57,6 +58,7 @@ def test_as_many_sentences_are_heavy_as_give_one_of_them_the_odds(epsilon: float
     assert odds < one_more * (1 + 1e-9)
 
 
+@pytest.mark.mutants("mechanisms.policy")
 @pytest.mark.parametrize(
     ("epsilon", "size", "top"),
     [(2.0, 8192, 1252), (4.0, 8192, 289), (8.0, 8192, 11), (10.0, 16_384, 4), (12.0, 32_768, 2), (16.0, 131_072, 1)],

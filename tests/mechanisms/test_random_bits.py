@@ -28,6 +28,7 @@ from adept.mechanisms.random_draws import exact_bernoulli, exact_ranks
 WEIGHTS = [(5, 2), (3, 1), (2, 2), (7, 3)]
 
 
+@pytest.mark.mutants("mechanisms.random_bits")
 @pytest.mark.parametrize("bound", range(1, 18))
 def test_an_integer_below_a_bound_is_uniform(bound: int) -> None:
     found = outcomes(lambda: random_draws.below(bound), least=2**-9)
@@ -35,6 +36,7 @@ def test_an_integer_below_a_bound_is_uniform(bound: int) -> None:
     assert found.rest < 2**-2
 
 
+@pytest.mark.mutants("mechanisms.random_bits")
 @pytest.mark.parametrize("width", [1, 3])
 def test_each_of_several_integers_is_uniform_and_independent_of_the_others(width: int) -> None:
     """Words of few bits: the rejected ones are as many as 2^b leaves of a multiple of the bound."""
@@ -46,6 +48,7 @@ def test_each_of_several_integers_is_uniform_and_independent_of_the_others(width
         assert found.given_an_end() == dict.fromkeys(pairs, Fraction(1, bound**2))
 
 
+@pytest.mark.mutants("mechanisms.random_bits")
 @pytest.mark.parametrize("count", range(5))
 def test_every_order_is_equally_likely(count: int) -> None:
     def order() -> tuple[int, ...]:
@@ -64,6 +67,7 @@ def distribution(size: int, heavy: set[Any], odds: tuple[int, int], alphabet: li
     return {outcome: Fraction(odds[outcome not in heavy], total) for outcome in alphabet}
 
 
+@pytest.mark.mutants("mechanisms.random_draws")
 @pytest.mark.parametrize("odds", WEIGHTS)
 @pytest.mark.parametrize(("near", "far"), [(1, 1), (1, 4), (3, 2), (4, 1)])
 def test_ranks_have_their_weights(near: int, far: int, odds: tuple[int, int]) -> None:
@@ -72,6 +76,7 @@ def test_ranks_have_their_weights(near: int, far: int, odds: tuple[int, int]) ->
     assert found.given_an_end() == distribution(near + far, set(range(near)), odds, list(range(near + far)))
 
 
+@pytest.mark.mutants("mechanisms.random_draws")
 @pytest.mark.parametrize("probability", [0.0, 0.25, 0.8125, 1.0])
 def test_a_bernoulli_draw_has_its_probability(probability: float) -> None:
     found = outcomes(lambda: bool(exact_bernoulli(1, probability=probability)), least=2**-8)
@@ -86,6 +91,7 @@ def small_odds(monkeypatch: pytest.MonkeyPatch) -> tuple[int, int]:
     return 5, 2
 
 
+@pytest.mark.mutants("mechanisms.randomized_response", "mechanisms.selection")
 @pytest.mark.parametrize("true", range(4))
 def test_k_ary_response_has_its_distribution(true: int, small_odds: tuple[int, int]) -> None:
     described = outcomes(lambda: Description(epsilon=1.0, size=4).privatize([true])[0], least=2**-8)
@@ -111,6 +117,7 @@ def test_a_codebook_has_its_distribution(top: int, small_odds: tuple[int, int]) 
         assert outcomes(released, least=2**-4).given_an_end() == distribution(5, near, small_odds, list(range(5)))
 
 
+@pytest.mark.mutants("mechanisms.joint_response")
 @pytest.mark.parametrize("number", range(3))
 @pytest.mark.parametrize("label", ["a", "b"])
 def test_a_joint_response_has_its_distribution(number: int, label: str, small_odds: tuple[int, int]) -> None:
@@ -124,6 +131,7 @@ def integers(tape: Tape) -> Callable[[int, int], np.ndarray]:
     return tape.below_each
 
 
+@pytest.mark.mutants("mechanisms.discrete_laplace")
 @pytest.mark.parametrize(("numerator", "t"), [(0, 1), (1, 1), (1, 2), (2, 2), (1, 3), (4, 5)])
 def test_a_decay_has_the_probability_of_its_exponential(numerator: int, t: int) -> None:
     """P(true) = exp(-u / t), with a tolerance of what is left after so many trials."""
@@ -138,6 +146,7 @@ def test_a_decay_has_the_probability_of_its_exponential(numerator: int, t: int) 
     assert found.rest < 0.02
 
 
+@pytest.mark.mutants("mechanisms.discrete_laplace")
 def test_decays_of_several_numbers_are_independent_of_each_other() -> None:
     """Two at a time: the pair's distribution is the product, for numerators that stop at different trials."""
     found = outcomes(
@@ -174,6 +183,7 @@ def spare(extra: int) -> Callable[[Tape], Callable[[int], int]]:
     return lambda tape: lambda count: count + extra
 
 
+@pytest.mark.mutants("mechanisms.discrete_laplace")
 @pytest.mark.parametrize("extra", [0, 1, 3])
 def test_runs_of_successes_are_geometric(extra: int) -> None:
     """P(v) = c^v (1 - c) for a coin of chance c, also of two runs at once."""
@@ -185,6 +195,7 @@ def test_runs_of_successes_are_geometric(extra: int) -> None:
     assert max(one.rest, two.rest) < 0.02
 
 
+@pytest.mark.mutants("mechanisms.discrete_laplace")
 @pytest.mark.parametrize("extra", [0, 1])
 @pytest.mark.parametrize(("t", "shift"), [(1, 0), (2, 0), (3, 1), (4, 2), (2, 3)])
 def test_a_magnitude_is_a_part_and_wholes_rounded_down(t: int, shift: int, extra: int) -> None:
@@ -199,6 +210,7 @@ def test_a_magnitude_is_a_part_and_wholes_rounded_down(t: int, shift: int, extra
     assert found.rest < 0.25
 
 
+@pytest.mark.mutants("mechanisms.discrete_laplace")
 def test_a_sign_counts_zero_once() -> None:
     """P(z) proportional to P(|z|), zero counted half of the time; of two numbers at once each has this distribution."""
     distribution = {

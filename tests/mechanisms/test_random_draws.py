@@ -49,6 +49,7 @@ def test_exact_gaussian_has_the_discrete_gaussian_distribution(planted: float, r
     assert (integer_distribution_p_value(sample, lambda z: math.exp(-(z**2) / 8.0)) < P_LIMIT) == rejected
 
 
+@pytest.mark.mutants("mechanisms.discrete_laplace")
 @pytest.mark.parametrize("sampler", [exact_laplace, random_draws.exact_gaussian])
 def test_exact_samplers_keep_the_shape_and_add_to_the_values(sampler) -> None:
     values = torch.tensor([[5, -(2**21), 0]])
@@ -56,6 +57,7 @@ def test_exact_samplers_keep_the_shape_and_add_to_the_values(sampler) -> None:
     assert sampler(torch.empty(0, 3, dtype=torch.int64), scale=1.0).shape == (0, 3)
 
 
+@pytest.mark.mutants("mechanisms.discrete_laplace")
 @pytest.mark.parametrize("sampler", [exact_laplace, random_draws.exact_gaussian])
 def test_exact_samplers_saturate_instead_of_wrapping_around(sampler) -> None:
     """A wrapped sum would turn the largest latent into the smallest one; saturation is post-processing."""
@@ -66,6 +68,7 @@ def test_exact_samplers_saturate_instead_of_wrapping_around(sampler) -> None:
 BUDGETS = [Fraction(e) for e in (0, 1e-300, 1e-9, 1e-3, 0.1, 1.0, 2.5, 8.0, 64.0, 600.0)]
 
 
+@pytest.mark.mutants("mechanisms.random_draws")
 @pytest.mark.parametrize("epsilon", [*BUDGETS, Fraction(8) / 3, Fraction(600) * 7 / 33])
 def test_odds_never_exceed_exp_epsilon_and_come_within_two_to_the_minus_sixty(epsilon: Fraction) -> None:
     heavy, light = random_draws.exact_odds(epsilon)

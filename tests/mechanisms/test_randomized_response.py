@@ -68,6 +68,7 @@ def test_every_wrong_label_is_reached_from_every_true_one(monkeypatch: pytest.Mo
     assert all(set(mechanism.privatize([label] * 4)) == set(INTENTS) for label in INTENTS)
 
 
+@pytest.mark.mutants("mechanisms.randomized_response")
 @pytest.mark.parametrize("epsilon", [1e-3, 1 / 3, 1.0, 8.0, 600.0])
 @pytest.mark.parametrize("size", [2, 3, 26])
 def test_the_probability_of_keeping_is_rounded_down_and_the_budget_holds_exactly(epsilon: float, size: int) -> None:
@@ -81,7 +82,8 @@ def test_the_probability_of_keeping_is_rounded_down_and_the_budget_holds_exactly
         assert mpmath.mpf(keep.numerator) / keep.denominator <= bound / (bound + size - 1)
 
 
-def test_the_lectures_theta_is_eps_plus_one_over_eps_plus_two_and_spends_the_logarithm() -> None:
+@pytest.mark.mutants("mechanisms.randomized_response")
+def test_the_lectures_theta_is_that_of_its_formula_and_spends_the_logarithm() -> None:
     mechanism = RandomizedResponse(epsilon=3.0, labels=("no", "yes"), theta="lecture")
     assert mechanism.keep_probability == Fraction(4, 5)
     guarantee = mechanism.guarantee()
@@ -91,6 +93,7 @@ def test_the_lectures_theta_is_eps_plus_one_over_eps_plus_two_and_spends_the_log
     assert "only ln(1 + 3)" in guarantee.text
 
 
+@pytest.mark.mutants("mechanisms.randomized_response")
 @pytest.mark.parametrize("epsilon", [1e-3, 0.1, 1 / 3, 3.0, 600.0])
 def test_the_lectures_stated_budget_covers_its_odds_in_sixty_digits(epsilon: float) -> None:
     mechanism = RandomizedResponse(epsilon=epsilon, labels=("no", "yes"), theta="lecture")
@@ -126,6 +129,7 @@ def test_without_debiasing_the_frequency_is_wrong() -> None:
     assert released.count("airfare") / 20_000 < 0.5
 
 
+@pytest.mark.mutants("mechanisms.randomized_response")
 def test_an_unknown_label_is_refused_without_repeating_it() -> None:
     mechanism = RandomizedResponse(epsilon=1.0, labels=INTENTS)
     generator = torch.Generator().manual_seed(0)
@@ -202,6 +206,7 @@ def test_the_lectures_number_of_skipped_classes_is_released_with_sensitivity_15(
     assert stats.chisquare([*cells, 20_000 - sum(cells)], [*sizes, 20_000 - sum(sizes)]).pvalue > P_LIMIT
 
 
+@pytest.mark.mutants("mechanisms.randomized_response")
 def test_a_number_is_clamped_into_its_range_before_its_noise() -> None:
     """At epsilon 600 on eight steps noise is other than zero once in e^75 releases."""
     mechanism = ScalarLaplace(epsilon=600.0, lower=-3, upper=5)
@@ -265,7 +270,7 @@ def test_choices_have_the_stated_distribution() -> None:
     assert stats.chisquare(counts.numpy(), (ROWS * weights / weights.sum()).numpy()).pvalue > 1e-9
 
 
-def test_scores_outside_their_range_count_as_its_ends_so_that_no_record_gets_more_than_epsilon() -> None:
+def test_scores_outside_their_range_count_as_its_ends() -> None:
     """Without the cut the first record would choose its thing always: e^25 to one."""
     wild = torch.tensor([[50.0, -math.inf, math.nan]], dtype=torch.float64).expand(ROWS, -1)
     share = float((exponential_choice(wild, epsilon=1.0) == 0).double().mean())

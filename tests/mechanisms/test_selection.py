@@ -37,6 +37,7 @@ def p_value(selection: Selection, heavy: Sequence[int]) -> float:
     return float(stats.chisquare([counts[i] for i in indices], [TRIALS * float(stated[i]) for i in indices]).pvalue)
 
 
+@pytest.mark.mutants("mechanisms.selection")
 @pytest.mark.parametrize("heavy", [[0], [1, 4, 8], [8, 0, 3]])
 def test_releases_have_the_distribution_of_the_proof(heavy: list[int]) -> None:
     assert p_value(Selection(epsilon=2.0, size=9, heavy_count=len(heavy)), heavy) > P_LIMIT
@@ -46,6 +47,7 @@ def test_a_fallback_that_can_return_a_heavy_index_is_detected() -> None:
     assert p_value(Forgetful(epsilon=2.0, size=7), [3]) < P_LIMIT
 
 
+@pytest.mark.mutants("mechanisms.selection")
 @pytest.mark.parametrize(("size", "top"), RANKED)
 def test_every_index_has_exactly_one_rank_and_heavy_ones_come_first(size: int, top: int) -> None:
     """The bijection of the proof: with t and W alike for every record, the odds bound every ratio."""
@@ -57,6 +59,7 @@ def test_every_index_has_exactly_one_rank_and_heavy_ones_come_first(size: int, t
         assert placed[top:] == sorted(set(range(size)) - set(heavy))
 
 
+@pytest.mark.mutants("mechanisms.selection")
 @pytest.mark.parametrize(("size", "top"), RANKED)
 def test_probabilities_of_two_records_differ_by_the_odds_at_most(size: int, top: int) -> None:
     selection = Selection(epsilon=2.0, size=size, heavy_count=top)
@@ -77,6 +80,7 @@ def test_odds_never_exceed_the_budget_and_waste_nothing(epsilon: float) -> None:
         assert 1 - mpmath.mpf(2) ** -50 < ratio <= 1
 
 
+@pytest.mark.mutants("mechanisms.selection")
 def test_weights_above_the_budget_are_refused() -> None:
     assert Selection(epsilon=math.log(3) * (1 + 1e-12), size=2, weights=(3, 1)).odds == (3, 1)
     heavy, light = Selection(epsilon=2.0, size=9).odds
@@ -102,6 +106,7 @@ def test_a_field_out_of_range_is_refused(fields: dict[str, float]) -> None:
         Selection(**({"epsilon": 1.0, "size": 9} | fields))
 
 
+@pytest.mark.mutants("mechanisms.selection")
 @pytest.mark.parametrize(
     "own",
     [
@@ -123,6 +128,7 @@ def test_other_than_t_different_indices_are_refused_without_being_told(own: obje
         Selection(epsilon=1.0, size=9, heavy_count=3).draw([[2, 1, 0], own])
 
 
+@pytest.mark.mutants("mechanisms.selection")
 @pytest.mark.parametrize(
     "own", [[[2, 1, 0], [0, 1, 1]], [[2, 1, 0], [7, 8, 9]], [[2, 1, 0], [3, -1, 4]]], ids=["twice", "large", "small"]
 )
@@ -164,6 +170,7 @@ def test_a_simulated_draw_is_seeded_and_has_the_same_distribution() -> None:
     assert stats.chisquare(seen, [TRIALS * float(stated[index]) for index in range(9)]).pvalue > P_LIMIT
 
 
+@pytest.mark.mutants("mechanisms.selection")
 @pytest.mark.parametrize(("size", "top", "labels"), [(2, 1, 2), (5, 1, 3), (6, 2, 3), (4, 3, 2)])
 def test_what_each_half_of_a_pair_tells_is_the_worst_ratio_of_its_marginal(size: int, top: int, labels: int) -> None:
     pairs = Selection(epsilon=2.0, size=size * labels, heavy_count=top)
@@ -181,6 +188,7 @@ def test_what_each_half_of_a_pair_tells_is_the_worst_ratio_of_its_marginal(size:
         assert stated < 2.0
 
 
+@pytest.mark.mutants("mechanisms.selection")
 @pytest.mark.parametrize("epsilon", [1e-3, 1.0, 64.0, 600.0])
 @pytest.mark.parametrize("labels", [2, 1000])
 @pytest.mark.parametrize(("size", "top"), [(2, 1), (2**40, 1), (64, 63), (1024, 500)])

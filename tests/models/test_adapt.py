@@ -86,7 +86,7 @@ def test_few_examples_share_their_codewords_with_texts_near_to_them_and_with_oth
     assert 80 < int((likeness[places < 1024] > 0.9999).sum()) < 170  # an eighth, by chance
 
 
-def test_behind_the_examples_stand_public_texts_that_are_near_to_them_and_unlike_each_other() -> None:
+def test_behind_the_examples_stand_public_texts_near_to_them_and_unlike_each_other() -> None:
     """Of a text and its double one is taken, and those that are farther away come later, until the codebook is full."""
     generator = torch.Generator().manual_seed(0)
     examples = torch.eye(16)[:9]
@@ -116,7 +116,7 @@ def test_the_decoder_reads_the_new_topics_as_it_read_the_old_ones(public: Loaded
     assert near < 0.5 * far, (near, far)
 
 
-def test_the_result_is_as_public_as_the_model_was_and_says_where_its_examples_come_from(
+def test_the_result_is_as_public_as_the_model_and_says_where_examples_come_from(
     public: Loaded, adapted: Loaded
 ) -> None:
     data = adapted[0].training_data

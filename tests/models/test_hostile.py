@@ -79,9 +79,7 @@ def test_no_record_can_make_an_encoder_fail(tiny_run: Path, monkeypatch: pytest.
     assert tokenizer.encode(texts, max_length=20) == expected
 
 
-def test_a_tokenizer_that_cannot_write_unknown_words_is_refused_before_any_record_is_read(
-    tiny_run: Path, tmp_path: Path
-) -> None:
+def test_a_tokenizer_that_cannot_write_unknown_words_is_refused_at_once(tiny_run: Path, tmp_path: Path) -> None:
     target = tmp_path / "model"
     mutate(tiny_run / "model", target, 5)  # the bytes of some file; restored below
     for file in (tiny_run / "model").iterdir():

@@ -220,7 +220,7 @@ def test_two_codebooks_that_are_one_tensor_are_saved(tmp_path: Path) -> None:
     assert torch.equal(held["512"], words)
 
 
-def test_layers_are_saved_and_a_single_one_is_described_as_earlier_versions_described_it(tmp_path: Path) -> None:
+def test_layers_are_saved_and_a_single_one_is_described_as_in_earlier_versions(tmp_path: Path) -> None:
     for layers in (1, 2):
         model = Autoencoder(
             ModelConfig(

@@ -233,7 +233,7 @@ def test_information_is_how_much_more_often_two_words_meet_than_chance_would_hav
     assert found == pytest.approx(np.maximum(expected, 0))
 
 
-def test_words_that_keep_the_same_company_have_the_same_vector_though_they_never_meet() -> None:
+def test_words_with_the_same_neighbours_have_the_same_vector_though_they_never_meet() -> None:
     rows = [[verb, thing] for verb in (0, 1) for thing in (2, 3, 4)] + [[5, 6], [6, 7], [7, 5]]
     vectors = cooccurrence_vectors(rows, words=8, seed=0)
     assert vectors[0] @ vectors[1] == pytest.approx(1.0)

@@ -489,7 +489,7 @@ def test_lightning_asks_for_a_new_order_each_epoch(tmp_path: Path, monkeypatch: 
     assert sorted(set(seen)) == [0, 1, 2]
 
 
-def test_the_learning_rate_falls_linearly_also_when_a_run_is_resumed_with_more_epochs(
+def test_the_learning_rate_falls_linearly_also_if_a_run_resumes_with_more_epochs(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     rates: list[float] = []
@@ -537,9 +537,7 @@ def test_auto_content_is_for_learned_codebooks(kind: type[Mechanism], expected: 
 
 
 @pytest.mark.parametrize("public", [True, False])
-def test_a_model_for_l1_has_neither_codec_nor_codebooks_and_estimates_from_public_text_alone(
-    tmp_path: Path, public: bool
-) -> None:
+def test_a_model_for_l1_has_no_codec_or_codebooks_and_estimates_from_public_text(tmp_path: Path, public: bool) -> None:
     config = tiny_config(tmp_path / "run", clip="l1", epochs=1)
     config.training_data.public = public
     train.run(config)

@@ -31,7 +31,7 @@ from adept.mechanisms import (
     random_draws,
 )
 from adept.rewriting.alphabets import Alphabet, Pairs
-from adept.synthesis.tally import NO_TEXT, Tally
+from adept.synthesis.votes import NO_TEXT, Tally
 
 DRAWS = 1_000_000
 SINGLE_NOISE = 20_000  # draws of noise for one value each

@@ -96,7 +96,7 @@ def test_the_only_column_of_a_table_holds_the_texts(kind: Any, tmp_path: Path, t
 
 
 @pytest.mark.parametrize("kind", TABLES)
-def test_kept_columns_stand_beside_their_records_where_those_of_a_person_are_left_out(
+def test_kept_columns_stand_beside_their_records_if_some_records_are_left_out(
     kind: Any, tmp_path: Path, tiny_run: Path
 ) -> None:
     persons = {"person": "customer", "max_records_per_person": 1, "excess": "drop"}
@@ -220,7 +220,7 @@ def test_a_column_of_numbers_is_rewritten_as_their_digits(kind: Any, tmp_path: P
     assert column(found, "category") == ["true", "false"]
 
 
-def test_the_statement_overwrites_nothing_and_must_be_writable_before_anything_is_drawn(
+def test_the_statement_overwrites_nothing_and_is_writable_before_a_draw(
     tmp_path: Path, tiny_run: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(rewrite_frame, "_draw_rows", lambda *_: pytest.fail("drawn"))

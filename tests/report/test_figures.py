@@ -151,7 +151,7 @@ def headline_axis(rows: list[ResultRow], monkeypatch: pytest.MonkeyPatch) -> Any
     return axes[0]
 
 
-def test_the_headline_shows_the_variants_over_the_claimed_epsilon_and_what_the_original_truly_spends(
+def test_the_headline_shows_the_variants_and_what_the_original_truly_spends(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     axis = headline_axis(make_mixed(), monkeypatch)
@@ -165,7 +165,7 @@ def test_the_headline_shows_the_variants_over_the_claimed_epsilon_and_what_the_o
     assert len(axis.containers) == len(drawn), "each curve has error bars"
 
 
-def test_the_headline_names_the_variants_and_the_best_others_and_no_name_lies_over_another() -> None:
+def test_the_headline_names_variants_and_the_best_others_without_an_overlap() -> None:
     more = [
         made(name, 0.62 + place / 100, epsilon)
         for place, name in enumerate(("l1", "codebook", "privunit"))
@@ -195,7 +195,7 @@ def test_without_variants_the_best_four_are_shown_descriptions_among_them() -> N
     assert [curve.mechanism for curve in curves.choose_curves(table([*rows, *written]).curves)] == list(names[:4])
 
 
-def test_the_level_of_random_is_that_of_the_best_model_and_names_are_shown_if_they_are_above_it() -> None:
+def test_the_level_of_random_is_the_best_models_and_higher_names_are_shown() -> None:
     named = replace(BASE, mechanism="names", accuracy=0.5)
     assert curves.choose_levels(table([*make_mixed(), named]).texts) == {
         "none": pytest.approx(0.9),
@@ -205,7 +205,7 @@ def test_the_level_of_random_is_that_of_the_best_model_and_names_are_shown_if_th
     assert curves.choose_levels(table([*make_mixed(), named]).texts)["names"] == pytest.approx(0.65)
 
 
-def test_a_comparison_without_sound_mechanisms_shows_the_original_and_one_without_any_has_levels_alone() -> None:
+def test_without_sound_mechanisms_the_original_is_shown_and_without_any_only_levels() -> None:
     rows = [row for row in make_rows() if row.mechanism != "sqrt_n"]
     assert [curve.mechanism for curve in curves.choose_curves(table(rows).curves)] == ["original"]
     rows = [row for row in rows if row.mechanism != "original"]

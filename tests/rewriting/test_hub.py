@@ -51,7 +51,7 @@ def test_a_saved_rewriter_comes_back_whole(rewriter: Rewriter, tmp_path: Path) -
     assert (tmp_path / "saved" / "README.md").read_text("utf-8").startswith("---\n")
 
 
-def test_a_model_of_the_hub_is_loaded_by_its_name_and_nothing_but_its_files_is_fetched(
+def test_a_model_of_the_hub_is_loaded_by_its_name_and_only_its_files_are_fetched(
     rewriter: Rewriter, mocked_hub: list[dict[str, object]]
 ) -> None:
     loaded = Rewriter.from_pretrained("someone/model", mechanism=Codebook(epsilon=8.0), revision="v1", batch_size=7)
@@ -79,7 +79,7 @@ def test_a_name_that_leads_nowhere_is_one_line(mocked_hub: list[dict[str, object
 
 @pytest.mark.hub
 @pytest.mark.usefixtures("reachable_hub")
-def test_a_model_of_the_real_hub_that_is_none_of_ours_is_one_line_and_its_code_is_not_fetched(tmp_path: Path) -> None:
+def test_a_foreign_model_of_the_real_hub_is_one_line_and_no_code_is_fetched(tmp_path: Path) -> None:
     with pytest.raises(ModelError, match=r"config\.json is corrupt") as caught:
         Rewriter.from_pretrained(OTHER_MODEL, mechanism=Codebook(epsilon=8.0), cache_dir=tmp_path)
     assert str(caught.value).isprintable()

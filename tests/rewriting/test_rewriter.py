@@ -288,7 +288,7 @@ def topics_run(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return Path(config.output_dir)
 
 
-def test_where_latents_are_topics_the_candidate_kept_is_about_what_the_latent_is_about(topics_run: Path) -> None:
+def test_if_latents_are_topics_the_kept_candidate_is_about_the_latents_subject(topics_run: Path) -> None:
     """Of twenty candidates the one kept is nearer to the released latent, by its own topics, than a single sample is."""
     plain, chosen = (
         Rewriter.from_pretrained(

@@ -125,7 +125,7 @@ def test_values_out_of_range_are_refused_by_name(call: object, message: str) -> 
         call()  # type: ignore[operator]
 
 
-def test_no_bound_is_below_what_is_reached_without_a_release_and_none_falls_with_epsilon() -> None:
+def test_no_bound_is_below_success_without_a_release_and_none_falls_with_epsilon() -> None:
     rows = limits.run()
     assert all(row.value >= row.without_release - 1e-12 for row in rows)
     for key in {(row.limit, row.setting) for row in rows}:

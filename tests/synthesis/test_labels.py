@@ -1,13 +1,14 @@
 """Claims about the mean of a count: it is that of the sum over all counts, for any noise, mean and released number."""
 
 import itertools
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
 from adept.mechanisms.policy import STRENGTH
 from adept.synthesis.labels import _strength, estimate, expected_counts
-from adept.synthesis.vote_cells import GRID, WritableTexts
+from adept.synthesis.votes import GRID, WeightedTexts
 
 COUNTS = np.arange(20_000.0)
 
@@ -50,8 +51,9 @@ def test_few_records_of_a_label_and_much_noise_make_the_regression_simpler() -> 
 def test_a_text_is_written_as_often_as_it_got_votes_for_its_own_label() -> None:
     """Two texts share a codeword, and names say which label each has: the counts say how often it is written."""
     scores = np.array([[9.0, -9.0], [-9.0, 9.0]], dtype=np.float32)
-    texts = WritableTexts(GRID * np.eye(2), np.zeros(2, np.int64), np.ones(2), scores)
-    found = estimate(np.array([[30, 10]]), texts, decay=1e-6)
+    public = WeightedTexts.alike(["a", "b"])
+    cells = SimpleNamespace(features=GRID * np.eye(2), places=np.zeros(2, np.int64), public=public)
+    found = estimate(np.array([[30, 10]]), cells, scores, decay=1e-6)  # type: ignore[arg-type]
     assert found.labels.tolist() == [0, 1]
     assert found.weights == pytest.approx([30.0, 10.0], rel=0.01)
     assert found.total == 40.0

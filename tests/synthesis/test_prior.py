@@ -15,10 +15,9 @@ from adept.models.sentences import sentence_list
 from adept.models.sentences.meanings import ListedTexts
 from adept.models.sentences.sentence_list import SentenceList
 from adept.models.tokenizer import Tokenizer, join_words
-from adept.synthesis import prior
-from adept.synthesis.prior import choose_texts, draw_by_names
-from adept.synthesis.tally import Tally
-from adept.synthesis.vote_cells import GRID
+from adept.synthesis import labels
+from adept.synthesis.labels import choose_texts, draw_by_names
+from adept.synthesis.votes import GRID, Tally
 
 NAMES = ["cheapest_airfare", "GroundTransportation", "X17"]
 CODES = ["0", "17", "X17"]
@@ -38,7 +37,7 @@ def broad(loaded: Loaded) -> Iterator[Loaded]:
 @pytest.fixture(scope="module", autouse=True)
 def few_added() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(prior, "MAX_ADDED_TEXTS", 300)
+        patch.setattr(labels, "MAX_ADDED_TEXTS", 300)
         yield
 
 
@@ -54,7 +53,7 @@ def build(broad: Loaded, names: list[str], epsilon: float = 1.0) -> Synthesizer:
 
 def test_scores_rise_with_the_cosine_to_the_name_and_are_zero_for_codes(broad: Loaded) -> None:
     synthesizer = build(broad, NAMES)
-    cells, scores = synthesizer.cells, synthesizer.writable.scores
+    cells, scores = synthesizer.cells, synthesizer.scores
     for label, name in enumerate(["cheapest airfare", "ground transportation"]):
         rise = scores[:, label] - TILT * (cells.features / GRID) @ (cells.of([name])[0] / GRID)
         assert np.ptp(rise) < 1e-4
@@ -74,7 +73,7 @@ def test_sentences_about_the_names_can_be_written_beside_the_own_texts(broad: Lo
     added = [text for text in texts[len(own) :] if "airfare" in text or "transportation" in text]
     likely = len(added) / (len(texts) - len(own))
     assert likely > 1.2 * np.mean(["airfare" in text or "transportation" in text for text in said])
-    assert (synthesizer.writable.shares > 0).all()
+    assert (synthesizer.cells.public.shares > 0).all()
 
 
 def test_texts_stand_for_as_many_sentences_as_they_have_chances(broad: Loaded) -> None:
@@ -92,8 +91,8 @@ def test_codes_change_nothing(broad: Loaded) -> None:
     )
     assert coded.cells.texts == list(dict.fromkeys(broad[0].public_texts))
     assert np.array_equal(coded.cells.codewords, plain.cells.codewords)
-    assert (coded.writable.scores == 0).all()
-    assert (coded.writable.shares == 1).all()
+    assert (coded.scores == 0).all()
+    assert (coded.cells.public.shares == 1).all()
 
 
 @pytest.mark.parametrize("reason", ["texts of one's own", "no broad model", "too many labels"])
@@ -104,10 +103,10 @@ def test_names_are_read_with_a_broad_model_and_few_labels_alone(
     if reason == "no broad model":
         monkeypatch.setattr(broad[0].sentences, "is_broad", False)
     if reason == "too many labels":
-        monkeypatch.setattr(prior, "MAX_NAMED_LABELS", 2)
+        monkeypatch.setattr(labels, "MAX_NAMED_LABELS", 2)
     synthesizer = Synthesizer(*broad, votes=Votes(epsilon=1.0), label_set=NAMES, cells=16, texts=own)
     assert synthesizer.cells.texts == list(dict.fromkeys(broad[0].public_texts))
-    assert (synthesizer.writable.scores == 0).all()
+    assert (synthesizer.scores == 0).all()
 
 
 def test_cells_are_the_same_whatever_file_is_counted(broad: Loaded, travel: dict[str, Corpus]) -> None:
@@ -151,7 +150,7 @@ def test_names_move_codewords_and_no_guarantee(broad: Loaded) -> None:
 
 def test_labels_with_the_same_words_are_told_apart_by_their_counts(broad: Loaded) -> None:
     synthesizer = build(broad, ["cheapest_airfare", "CheapestAirfare"])
-    assert np.array_equal(*synthesizer.writable.scores.T)
+    assert np.array_equal(*synthesizer.scores.T)
     counts = np.zeros((16, 2), dtype=np.int64)
     counts[:8, 0] = counts[8:, 1] = 200
     written = {label for _, label in synthesizer.write(counts)}
@@ -167,7 +166,7 @@ def test_a_label_that_is_a_code_is_written_where_its_counts_are(broad: Loaded) -
 
 
 def test_more_texts_than_there_are_sentences_are_all_of_them(broad: Loaded, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(prior, "MAX_ADDED_TEXTS", 10**6)
+    monkeypatch.setattr(labels, "MAX_ADDED_TEXTS", 10**6)
     sentences, synthesizer = broad[0].sentences, build(broad, NAMES)
     assert sentences is not None
     assert set(choose_texts(sentences, [("airfare",)]).texts) == set(synthesizer.cells.texts)
@@ -194,6 +193,6 @@ def _count(synthesizer: Synthesizer, texts: list[str], *, leave_out: int | None 
 
 def _public_bytes(synthesizer: Synthesizer) -> bytes:
     """Return everything that is fixed before a record is read, to the last bit."""
-    cells, writable = synthesizer.cells, synthesizer.writable
-    arrays = (cells.codewords, cells.features, cells.places, writable.shares, writable.scores)
+    cells = synthesizer.cells
+    arrays = (cells.codewords, cells.features, cells.places, cells.public.shares, synthesizer.scores)
     return b"".join([*(array.tobytes() for array in arrays), "\n".join(cells.texts).encode()])

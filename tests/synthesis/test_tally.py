@@ -6,7 +6,7 @@ from collections.abc import Sequence
 import numpy as np
 import pytest
 
-from adept.synthesis.tally import NO_TEXT, OUTSIDE, Tally, person_name
+from adept.synthesis.votes import NO_TEXT, OUTSIDE, Tally, person_name
 
 Row = tuple[int, object]
 
@@ -20,6 +20,7 @@ def counted(rows: Sequence[Row], *, most: int, at_once: int = 3) -> np.ndarray:
     return tally.counts
 
 
+@pytest.mark.mutants("synthesis.votes")
 @pytest.mark.parametrize("most", [1, 2, 4])
 def test_a_person_moves_the_counts_by_at_most_m_whatever_the_others_do(most: int) -> None:
     draw = random.Random(most)
@@ -36,11 +37,13 @@ def test_a_person_moves_the_counts_by_at_most_m_whatever_the_others_do(most: int
     assert largest == most
 
 
+@pytest.mark.mutants("synthesis.votes")
 def test_batches_change_nothing() -> None:
     rows = [(number % 5, number % 3) for number in range(40)]
     assert (counted(rows, most=4, at_once=1) == counted(rows, most=4, at_once=40)).all()
 
 
+@pytest.mark.mutants("synthesis.votes")
 def test_a_person_has_one_name_however_it_is_written() -> None:
     assert person_name(" Ann ") == person_name("Ann") == person_name("\uff21nn")
     assert person_name(7) == person_name("7")
@@ -48,6 +51,7 @@ def test_a_person_has_one_name_however_it_is_written() -> None:
         assert person_name(nobody) is None
 
 
+@pytest.mark.mutants("synthesis.votes")
 def test_what_has_no_vote_is_noted_and_changes_no_count() -> None:
     tally = Tally(3, votes_per_person=1)
     tally.add([0, NO_TEXT, OUTSIDE, 1, 1, 2], ["a", "b", "c", "a", None, "d"])
@@ -56,12 +60,14 @@ def test_what_has_no_vote_is_noted_and_changes_no_count() -> None:
     assert (notes.rows, notes.no_text, notes.outside, notes.excess, notes.nobody) == (6, 1, 1, 1, 1)
 
 
+@pytest.mark.mutants("synthesis.votes")
 def test_a_row_without_a_vote_uses_up_none_of_its_person() -> None:
     tally = Tally(3, votes_per_person=1)
     tally.add([OUTSIDE, 2], ["a", "a"])
     assert tally.counts.tolist() == [0, 0, 1]
 
 
+@pytest.mark.mutants("synthesis.votes")
 def test_without_persons_every_row_counts() -> None:
     tally = Tally(2)
     tally.add([1, 1, 1])

@@ -9,8 +9,8 @@ from adept.data.corpus import Corpus
 from adept.mechanisms import Votes
 from adept.models.saved_model import Autoencoder
 from adept.models.tokenizer import Tokenizer
-from adept.synthesis import vote_cells
-from adept.synthesis.vote_cells import (
+from adept.synthesis import votes
+from adept.synthesis.votes import (
     GRID,
     MANY_CODEWORDS,
     MAX_CELLS,
@@ -18,7 +18,7 @@ from adept.synthesis.vote_cells import (
     MAX_COMPARISONS,
     MIN_CODEWORDS,
     PublicCells,
-    PublicTexts,
+    WeightedTexts,
     choose_size,
     largest_size,
 )
@@ -28,7 +28,7 @@ Loaded = tuple[Autoencoder, Tokenizer]
 
 @pytest.fixture(scope="module")
 def public(loaded: Loaded, travel: dict[str, Corpus]) -> PublicCells:
-    return PublicCells(*loaded, PublicTexts.alike(sorted(set(travel["train"].texts)))).choose_codewords(24)
+    return PublicCells(*loaded, WeightedTexts.alike(sorted(set(travel["train"].texts)))).choose_codewords(24)
 
 
 def test_a_vote_depends_on_its_own_record_alone(public: PublicCells, travel: dict[str, Corpus]) -> None:
@@ -49,7 +49,7 @@ def test_features_are_whole_numbers_of_which_every_product_is_exact(public: Publ
 
 
 def test_the_same_public_text_makes_the_same_cells(loaded: Loaded, public: PublicCells) -> None:
-    again = PublicCells(*loaded, PublicTexts.alike(public.texts)).choose_codewords(24)
+    again = PublicCells(*loaded, WeightedTexts.alike(public.texts)).choose_codewords(24)
     assert (again.codewords == public.codewords).all()
     assert (again.places == public.places).all()
 
@@ -57,10 +57,10 @@ def test_the_same_public_text_makes_the_same_cells(loaded: Loaded, public: Publi
 def test_codewords_lie_where_texts_are_expected(loaded: Loaded, public: PublicCells) -> None:
     """The first half of the texts, in alphabetical order, are a hundred times as common as the others."""
     expected = np.where(np.arange(len(public.texts)) < len(public.texts) // 2, 100.0, 1.0)
-    placed = PublicCells(*loaded, PublicTexts(public.texts, expected, np.ones(len(expected)))).choose_codewords(24)
+    placed = PublicCells(*loaded, WeightedTexts(public.texts, expected, np.ones(len(expected)))).choose_codewords(24)
     lost = [((cells.features - cells.codewords[cells.places]) ** 2).sum(axis=1) for cells in (placed, public)]
     assert lost[0] @ expected < lost[1] @ expected
-    assert placed.writable(np.zeros((1, 2), np.float32)).shares.tolist() == expected.tolist()
+    assert placed.public.shares.tolist() == expected.tolist()
 
 
 def test_no_texts_are_no_votes(public: PublicCells) -> None:
@@ -108,8 +108,8 @@ def test_many_codewords_are_found_in_groups_of_texts(
     loaded: Loaded, public: PublicCells, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Exactly as many as asked for, and nearer to their texts than codewords that are texts by chance."""
-    monkeypatch.setattr(vote_cells, "MAX_KMEANS_PRODUCTS", 0)
-    monkeypatch.setattr(vote_cells, "KMEANS_GROUPS", 8)
+    monkeypatch.setattr(votes, "MAX_KMEANS_PRODUCTS", 0)
+    monkeypatch.setattr(votes, "KMEANS_GROUPS", 8)
     grouped = public.choose_codewords(60)
     assert grouped.size == len(np.unique(grouped.codewords, axis=0)) == 60
     assert np.bincount(grouped.places).min() > 0  # a codeword without a text would be a wasted one
@@ -123,18 +123,18 @@ def test_many_codewords_are_found_in_groups_of_texts(
 
 def test_few_codewords_are_never_found_in_groups(public: PublicCells, monkeypatch: pytest.MonkeyPatch) -> None:
     """With more groups than codewords, most groups would have none."""
-    monkeypatch.setattr(vote_cells, "MAX_KMEANS_PRODUCTS", 0)
+    monkeypatch.setattr(votes, "MAX_KMEANS_PRODUCTS", 0)
     assert (public.choose_codewords(24).codewords == public.codewords).all()
 
 
 def test_each_text_can_be_a_codeword(public: PublicCells, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(vote_cells, "MAX_KMEANS_PRODUCTS", 0)
-    monkeypatch.setattr(vote_cells, "KMEANS_GROUPS", 8)
+    monkeypatch.setattr(votes, "MAX_KMEANS_PRODUCTS", 0)
+    monkeypatch.setattr(votes, "KMEANS_GROUPS", 8)
     every = public.choose_codewords(len(public.texts))
     assert np.abs(every.features - every.codewords[every.places]).max() <= 1  # a codeword is scaled and rounded again
 
 
 def test_groups_get_codewords_by_their_weight_and_no_more_than_they_have_texts() -> None:
     groups, weights = np.array([2, 0, 0, 0, 0, 1, 2], dtype=np.int32), np.array([0.1, 4.0, 4.0, 4.0, 4.0, 100.0, 0.1])
-    assert vote_cells._seats(groups, weights, 4) == [3, 1, 0]
-    assert vote_cells._seats(groups, weights, 7) == [4, 1, 2]
+    assert votes._seats(groups, weights, 4) == [3, 1, 0]
+    assert votes._seats(groups, weights, 7) == [4, 1, 2]

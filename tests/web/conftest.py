@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 
 from adept.rewriting.loading import load_model
+from adept.web.files import Files
 from adept.web.sentences import Sentences
 from adept.web.server import Play
-from adept.web.uploads import Files
 
 
 @pytest.fixture(scope="session")

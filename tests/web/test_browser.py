@@ -19,7 +19,7 @@ from axe_playwright_python.sync_playwright import Axe  # noqa: E402
 from playwright.sync_api import Browser, Page, expect, sync_playwright  # noqa: E402
 
 from adept.attacks.likelihood import Candidates  # noqa: E402
-from adept.web.reader import Reader  # noqa: E402
+from adept.web.sentences import Reader  # noqa: E402
 from adept.web.server import Play  # noqa: E402
 
 FLAGS = [

@@ -8,8 +8,7 @@ import torch
 
 from adept.mechanisms import Description, LearnedCodebook
 from adept.rewriting.rewriter import Rewriter
-from adept.web.reader import DRAWS, PEOPLE, Reader, crowd_of, guesses, worst_pair
-from adept.web.sentences import STOPS, Release, Sentences
+from adept.web.sentences import DRAWS, PEOPLE, STOPS, Reader, Release, Sentences, crowd_of, guesses, worst_pair
 
 TEXT = "can you move my dentist appointment to friday"
 
@@ -52,7 +51,7 @@ def test_a_description_that_came_out_true_is_believed_up_to_the_bound(sentences:
     assert max(view.after for view in views) == pytest.approx(views[0].bound, rel=1e-6)
 
 
-def test_releases_of_the_worst_pair_cross_the_published_claim_and_not_the_true_epsilon() -> None:
+def test_releases_of_the_worst_pair_cross_the_claim_and_not_the_true_epsilon() -> None:
     """At n = 64 and eps = 4 one release stays below 4 with a chance of .22, so 90 of 100 do with one below 1e-40."""
     odds = worst_pair(epsilon=4.0, dim=64)
     assert len(odds) == DRAWS

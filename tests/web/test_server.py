@@ -9,9 +9,9 @@ from hanging import wait_until
 from starlette.testclient import TestClient
 
 from adept.errors import DataError
+from adept.web.files import MAX_UPLOAD_BYTES
 from adept.web.sentences import MAX_SENTENCE_CHARACTERS
 from adept.web.server import Play
-from adept.web.uploads import MAX_UPLOAD_BYTES
 
 SECRET = "zebra7 crosses the quantum river"
 HOME = "http://127.0.0.1:8000"

@@ -23,7 +23,7 @@ import numpy as np
 import scipy.sparse as sparse
 from numpy.typing import NDArray
 
-from adept.data.text_arguments import separate_characters
+from adept.data.texts import separate_characters
 from adept.errors import ModelError
 from adept.models.sentence_encoder import LENGTH, Codes, SentenceEncoder, at_length
 from adept.models.tokenizer import PUNCTUATION

@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from adept.data.text_arguments import text_list
+from adept.data.texts import text_list
 from adept.errors import ConfigurationError, ModelError
 from adept.models.sentence_encoder import Codes
 from adept.models.sentences.meanings import (

@@ -1,14 +1,14 @@
 """The release of a file as synthetic records, written from noisy counts.
 
 The *curator* is the person who holds the file and runs this program. Each row of the file *votes*
-for one *cell*, a public pair of codeword and label (``adept.synthesis.vote_cells``). Synthetic
+for one *cell*, a public pair of codeword and label (``adept.synthesis.votes``). Synthetic
 records are written from the noisy numbers of votes for the cells. The guarantee is *central*: it
 requires trust in the curator.
 
 *Claim*: output, statement, standard output and exit status are epsilon-DP for adding, removing or
 replacing a person's rows (``adept.mechanisms.central_counts``), however often a run is killed and
 resumed. *Proof*. (1) A release depends on the rows only through their counted votes, and the proof
-of ``adept.synthesis.tally`` bounds the effect of a person on the counts. No content of a
+of ``adept.synthesis.votes`` bounds the effect of a person on the counts. No content of a
 row raises an error: a damaged row has no vote, and a file may be empty. The ledger may refuse a
 release because of other releases, but never because of a row. (2) A release draws the noisy number
 of votes, by which the codewords are chosen, and then the noisy counts. If an option gives the
@@ -36,7 +36,7 @@ from typing import Any
 import numpy as np
 
 from adept.data.formats import STANDARD_STREAM, Record, file_format
-from adept.data.text_arguments import cell_text
+from adept.data.texts import cell_text
 from adept.data.writing import written_format
 from adept.errors import ConfigurationError, DataError
 from adept.mechanisms.central_counts import Counts
@@ -53,7 +53,7 @@ from adept.release.statement.provenance import now
 from adept.release.statement.statement import CentralStatement
 from adept.rewriting.expectation import APPROVAL_EXAMPLES, short_texts
 from adept.synthesis.synthesizer import MAX_ROWS, Synthesizer
-from adept.synthesis.tally import Tally
+from adept.synthesis.votes import Tally
 
 BATCH_ROWS = 4096  # records that are read, and rows that are written, together
 

@@ -13,8 +13,9 @@ from functools import cached_property, partial
 from itertools import chain, islice
 from typing import Any
 
+from adept.data.corpus import read_label_descriptions
 from adept.data.formats import Record
-from adept.data.labels import label_set_of, read_label_descriptions
+from adept.data.texts import label_set_of
 from adept.data.writing import written_format
 from adept.errors import ConfigurationError, DataError, ReleaseRefused
 from adept.mechanisms import JointResponse, LocalRandomizer, RandomizedResponse

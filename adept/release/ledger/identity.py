@@ -29,10 +29,10 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
-from adept.data.text_arguments import plain_text
+from adept.data.texts import plain_text
 from adept.data.writing import new_private_file, user_directory
 from adept.errors import ConfigurationError, DataError
-from adept.synthesis.tally import person_name
+from adept.synthesis.votes import person_name
 
 KEY_BYTES = 32
 DIGEST_BYTES = 16

@@ -26,20 +26,30 @@ from typing import Any
 import pyarrow
 from pyarrow import types
 
-from adept.data.arrow_types import SeenValues, UnfitValues, fits, read_schema
-from adept.data.column_names import RequiredColumns, missing_column
-from adept.data.corpus import Corpus, find_label_column, text_of
+from adept.data.arrow_files import SeenValues, UnfitValues, bare_type, can_hold, fits, long_indices
+from adept.data.corpus import Corpus
 from adept.data.formats import PlacedRecord, Record
 from adept.data.json_files import NOT_JSON
-from adept.data.labels import INTEGER, USUAL_LABEL_COLUMN, is_missing, label_of, label_set_of, refuse_late_label
-from adept.data.parquet_files import bare_type, can_hold, long_indices
+from adept.data.reading import read_schema
+from adept.data.texts import (
+    INTEGER,
+    USUAL_LABEL_COLUMN,
+    RequiredColumns,
+    find_label_column,
+    is_missing,
+    label_of,
+    label_set_of,
+    missing_column,
+    refuse_late_label,
+    text_of,
+)
 from adept.data.writing import check_value
 from adept.errors import ConfigurationError, DataError
 from adept.mechanisms import JointResponse, RandomizedResponse
 from adept.release.options import FileOptions
 from adept.release.records.inputs import Inputs
 from adept.rewriting.expectation import FIRST_TEXTS
-from adept.synthesis.tally import person_name
+from adept.synthesis.votes import person_name
 
 UNFIT_ADVICE = "leave it out of keep_columns, or write jsonl"
 RANDOMISED_TREATMENTS = ("randomized_response", "joint_response")  # treatments that randomise labels
@@ -187,7 +197,7 @@ class CheckedRecords:
         if len(self.first_texts) < FIRST_TEXTS:
             self.first_texts.append(text)
         if missing := [column for column in self._options.keep_columns if column not in record]:
-            raise missing_column(list(record), missing[0], "keep_columns", number=number)
+            raise missing_column(list(record), missing[0], "keep_columns", place=f"record {number}")
         self._kept.check(record, number)
         if self._label_column is None:
             if not self._drops_labels:

@@ -7,17 +7,10 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from adept.data.column_names import RequiredColumns
-from adept.data.formats import PlacedRecord, Record, compression_of, file_format
-from adept.data.locations import data_files
-from adept.data.parquet_files import bare_type, long_indices
-from adept.data.reading import (
-    ReadingOptions,
-    declared_columns,
-    mismatch,
-    parquet_types,
-    read_files,
-)
+from adept.data.arrow_files import bare_type, long_indices
+from adept.data.formats import PlacedRecord, Record, compression_of, data_files, file_format
+from adept.data.reading import ReadingOptions, declared_columns, mismatch, parquet_types, read_records
+from adept.data.texts import RequiredColumns
 from adept.errors import DataError
 
 
@@ -58,7 +51,7 @@ class Inputs:
         """Return the records of all files; refuse a file that got shorter since the run began."""
         options: dict[str, Any] = {"options": self.options, "sizes": self.sizes, "tolerant": tolerant}
         wanted = None if columns is None else (*columns, *self.also)
-        return read_files(self.locations, columns=wanted, required=required, **options)
+        return read_records(self.locations, columns=wanted, required=required, **options)
 
     def first_records(self, most: int) -> list[Record]:
         """Return the first ``most`` records, or [] if the input can be read only once."""

@@ -34,7 +34,7 @@ from adept.release.statement import verify as verify_statement
 from adept.release.statement.statement import CentralStatement
 from adept.release.statement.verify import Refused, statement_sha256
 from adept.rewriting.loading import load_model
-from adept.synthesis import vote_cells
+from adept.synthesis import votes
 from adept.synthesis.synthesizer import Synthesizer, choose_rows
 
 KEY = b"k" * 32
@@ -518,8 +518,8 @@ def test_counts_of_other_codewords_are_not_continued(
         patch.setattr(Synthesizer, "write", raises)
         with pytest.raises(RuntimeError):
             released(two_rounds, given, out, options=PERSONS)
-    centres = vote_cells._centres
-    monkeypatch.setattr(vote_cells, "_centres", lambda *given: -centres(*given))
+    centres = votes._centres
+    monkeypatch.setattr(votes, "_centres", lambda *given: -centres(*given))
     again = Synthesizer(two_rounds.model, two_rounds.tokenizer, votes=two_rounds.votes, label_set=LABELS)
     with pytest.raises(DataError, match="the codewords are not those of the counts drawn before"):
         released(again, given, out, options=PERSONS, resume=True)
@@ -648,7 +648,7 @@ def test_a_ledger_refuses_by_what_it_lists_and_never_by_a_row(
         assert [entry.counted for entry in ledger.entries()] == [2, 2]
 
 
-def test_two_ledgers_that_differ_in_one_row_of_a_central_release_answer_every_later_command_alike(
+def test_ledgers_that_differ_in_one_row_of_a_central_release_answer_alike(
     adept_here: Run, topic_run: Path, synthesizer: Synthesizer, tmp_path: Path
 ) -> None:
     """Byte for byte: local runs of the row and of another, limits, another central run, and the list."""

@@ -78,7 +78,7 @@ def test_copied_labels_choose_the_codewords_and_the_statement_says_what_that_cos
     assert lines[0] == "The numbers imply epsilon 4.0 and delta 0.0 for 'any two records with the same label'."
 
 
-def test_a_page_for_approval_shows_public_sentences_without_a_label_unless_one_is_given(
+def test_a_page_for_approval_shows_public_sentences_with_given_labels_alone(
     loaded: Any, given: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(type(loaded[0]), "held_out_texts", property(lambda model: TEXTS * 3))
@@ -133,16 +133,14 @@ def test_an_estimate_is_by_label_if_the_labels_are_public_without_the_records(
         assert {label for _, label in found} <= ({"X17"} if public == "expect" else set(broad.NAMES))
 
 
-def test_labels_that_only_the_records_tell_have_no_estimate_by_label_and_a_line_says_so(
-    loaded: Any, asked: Asked
-) -> None:
+def test_labels_that_only_records_tell_have_no_estimate_and_a_line_says_so(loaded: Any, asked: Asked) -> None:
     rewriter, _ = open_release(ReleaseRequest(epsilon=4.0))
     lines = expected_lines(rewriter.by_label())
     assert lines[:2] == [BY_LABEL, NO_LABEL_SET]
     assert not asked
 
 
-def test_an_example_on_the_page_for_approval_has_the_label_of_its_source_and_none_is_guessed(
+def test_an_example_on_the_page_for_approval_has_its_sources_label_and_no_guess(
     loaded: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A text about a taxi is near the name GroundTransportation, but nobody said that it has this label."""
@@ -369,7 +367,7 @@ def test_descriptions_that_nothing_reads_are_refused(loaded: Any, given: Path) -
             open_release(ReleaseRequest(epsilon=4.0, label_descriptions="labels.tsv", **options))
 
 
-def test_labelled_examples_of_a_model_place_codewords_unless_descriptions_say_otherwise(
+def test_labelled_examples_place_codewords_unless_descriptions_say_otherwise(
     loaded: Any, given: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(loaded[0], "label_examples", {"X17": ["is there a taxi"], "GroundTransportation": ["taxi"]})

@@ -15,8 +15,8 @@ import pytest
 from pyarrow import parquet
 
 from adept.data.formats import Record
-from adept.data.labels import label_set_of
 from adept.data.reading import read_records
+from adept.data.texts import label_set_of
 from adept.errors import ConfigurationError, DataError, ReleaseRefused
 from adept.mechanisms import JointResponse, LearnedCodebook, RandomizedResponse, SqrtNLaplace, Votes
 from adept.release.flow.central import TallyNotes, prepare_synthesis

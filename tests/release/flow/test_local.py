@@ -553,7 +553,7 @@ def joint_rewriter(tiny_run: Path) -> Rewriter:
 JOINT_RESPONSE = ReleaseOptions(labels="joint_response")
 
 
-def test_labels_that_are_one_symbol_with_the_text_are_private_and_the_statement_says_of_what(
+def test_labels_that_are_one_symbol_with_the_text_are_private_as_the_statement_says(
     joint_rewriter: Rewriter, labelled_file: Path, tmp_path: Path
 ) -> None:
     options, out = replace(JOINT_RESPONSE, samples=3), tmp_path / "out.jsonl"
@@ -575,9 +575,7 @@ def test_labels_that_are_one_symbol_with_the_text_are_private_and_the_statement_
     assert "As a pair they are 4-LDP (pure)" in statement.text
 
 
-def test_a_joint_label_follows_the_distribution_of_its_symbol_and_no_text_is_read_behind_it(
-    joint_rewriter: Rewriter, tmp_path: Path
-) -> None:
+def test_a_joint_label_follows_the_distribution_of_its_symbol_alone(joint_rewriter: Rewriter, tmp_path: Path) -> None:
     # 3,000 labels kept with the stated probability: beyond .06 is 6.5 standard errors, below 1e-10.
     given = [{"text": f"fare {i % 7}", "intent": PAIRS[i % 3]} for i in range(3000)]
     (tmp_path / "in.jsonl").write_text("".join(json.dumps(row) + "\n" for row in given))

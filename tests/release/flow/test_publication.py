@@ -333,7 +333,7 @@ def test_an_input_that_becomes_shorter_while_it_is_read_is_noticed(
 
 
 @pytest.mark.parametrize("statement", ["out.jsonl.partial", "out.jsonl.journal", "in.jsonl", "ledger.db", "out.jsonl"])
-def test_a_statement_that_would_take_another_files_place_is_refused_before_anything_is_drawn(
+def test_a_statement_in_another_files_place_is_refused_before_a_draw(
     rewriter: Rewriter, given: Path, tmp_path: Path, statement: str
 ) -> None:
     with closing(Ledger(str(tmp_path / "ledger.db"), key=KEY)) as ledger:

@@ -162,7 +162,7 @@ def dying(count: list[int], step: Callable[..., object]) -> Callable[..., object
 STEPS = [(os, "fsync"), (os, "link"), (Path, "unlink"), (Journal, "_write")]
 
 
-def test_a_kill_before_any_step_on_the_disk_loses_nothing_and_leaves_nothing_that_looks_finished(
+def test_a_kill_before_any_step_loses_nothing_and_leaves_nothing_that_looks_finished(
     sampler: Rewriter, tmp_path: Path
 ) -> None:
     """The n-th step that synchronises, links, unlinks or writes the journal is where the process dies, for every n."""
@@ -283,7 +283,7 @@ def test_leftovers_are_named_all_at_once_with_what_a_second_run_would_be(sampler
         ("key", "the key of its digests"),
     ],
 )
-def test_another_input_other_options_another_model_or_key_are_refused_and_the_journal_is_kept(
+def test_another_input_option_model_or_key_is_refused_and_the_journal_is_kept(
     sampler: Rewriter, tiny_l1_run: Path, tmp_path: Path, change: str, message: str
 ) -> None:
     target = interrupted(sampler, tmp_path)
@@ -319,7 +319,7 @@ def test_another_input_other_options_another_model_or_key_are_refused_and_the_jo
     assert [row["id"] for row in rows(target)] == list(range(12))
 
 
-def test_another_budget_of_labels_is_another_release_where_both_keep_nearly_every_label(
+def test_another_budget_of_labels_is_another_release_if_both_keep_most_labels(
     sampler: Rewriter, tmp_path: Path
 ) -> None:
     """Otherwise labels of epsilon 100 would stand under a statement of 40: as floats their keep probabilities are both 1."""
@@ -470,9 +470,7 @@ def test_no_room_is_one_line_and_what_was_drawn_is_continued(sampler: Rewriter, 
     assert [row["text"] for row in rows(target)][: len(held)] == held
 
 
-def test_a_name_that_is_taken_at_the_end_is_left_alone_and_nothing_that_was_drawn_is_lost(
-    sampler: Rewriter, tmp_path: Path
-) -> None:
+def test_a_name_that_is_taken_at_the_end_is_left_alone_and_no_draw_is_lost(sampler: Rewriter, tmp_path: Path) -> None:
     given, target = records_file(tmp_path / "in.jsonl", 12), tmp_path / "out.jsonl"
     with pytest.raises(DataError, match="appeared during the run"):
         release_file(

@@ -123,7 +123,7 @@ def test_sums_are_exact_and_rounded_up(rewriter: Rewriter, tmp_path: Path) -> No
         assert (summed.rows, summed.equal) == (10, 1)
 
 
-def test_the_ledger_is_its_owners_alone_and_holds_no_row_and_no_digest_that_a_guess_would_give(
+def test_the_ledger_is_its_owners_alone_and_holds_no_row_and_no_guessable_digest(
     rewriter: Rewriter, tmp_path: Path
 ) -> None:
     released(rewriter, tmp_path, range(3), "first")
@@ -216,7 +216,7 @@ def test_a_full_disk_under_the_ledger_strands_no_claims(rewriter: Rewriter, tmp_
     assert filled >= 2
 
 
-def test_claims_that_a_full_disk_keeps_after_a_mistake_are_given_back_by_the_next_run(
+def test_claims_that_a_full_disk_keeps_are_given_back_by_the_next_run(
     rewriter: Rewriter, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Nothing was released, and a repaired file, which has other rows, is."""

@@ -94,7 +94,7 @@ def test_a_refused_run_leaves_no_byte_in_the_ledger(path: str) -> None:
         (True, "replace", 2, 1),
     ],
 )
-def test_a_central_release_counts_as_often_as_replacing_a_record_or_a_person_needs_it(
+def test_a_central_release_counts_as_often_as_its_neighbours_need_it(
     path: str, persons: bool, neighbours: str, per_row: int, per_person: int | None
 ) -> None:
     with closing(Ledger(path, key=KEY)) as ledger:
@@ -200,7 +200,7 @@ def test_a_first_release_that_is_given_up_fixes_no_columns(path: str) -> None:
         ledger.identity(text_column="text", person_column=None)
 
 
-def test_records_are_identified_by_text_and_person_where_the_first_release_names_persons(path: str) -> None:
+def test_records_are_identified_by_text_and_person_if_the_first_release_has_persons(path: str) -> None:
     with closing(Ledger(path, key=KEY)) as ledger:
         release(ledger, "first", local(1.0, persons=True), rows("yes", user="ann"))
         release(ledger, "second", local(1.0, persons=True), rows("yes", user="bob"))
@@ -311,7 +311,7 @@ def test_a_run_that_was_killed_counts_as_spent(path: str) -> None:
         release(ledger, "killed", local(8.0), rows("a"))  # its resumption
 
 
-def test_records_that_a_stream_repeats_are_refused_before_they_are_drawn_where_their_person_passes_the_limit(
+def test_records_of_a_stream_that_pass_their_persons_limit_are_refused_before_a_draw(
     path: str,
 ) -> None:
     with closing(Ledger(path, key=KEY, limit=4.0)) as ledger:
@@ -444,7 +444,7 @@ def test_a_ledger_by_default_that_another_run_holds_ends_no_release(
     assert len(told) == 1
 
 
-def test_a_ledger_by_default_that_is_lost_midway_ends_no_release_unless_it_has_a_limit(
+def test_a_default_ledger_that_is_lost_midway_ends_only_releases_with_a_limit(
     told: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def full(self: Ledger) -> None:

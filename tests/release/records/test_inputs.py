@@ -90,7 +90,7 @@ def files_without_a_column(directory: Path) -> dict[str, list[str]]:
 
 
 @pytest.mark.parametrize("dry", [False, True])
-def test_a_central_release_is_refused_before_a_draw_where_public_facts_name_no_such_column(
+def test_a_central_release_without_a_named_column_is_refused_before_a_draw(
     adept_here: Run, topic_run: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, dry: bool
 ) -> None:
     monkeypatch.chdir(tmp_path)
@@ -126,7 +126,7 @@ def test_a_pipe_whose_header_lacks_a_column_is_refused_before_the_ledger_is_told
         assert not ledger.entries()
 
 
-def test_a_dry_run_tells_the_curator_of_files_that_are_something_else_than_their_names(
+def test_a_dry_run_tells_the_curator_of_files_that_are_not_what_their_names_say(
     adept_here: Run, topic_run: Path, tmp_path: Path
 ) -> None:
     line = b'{"text": "a fare"}\n'
@@ -150,7 +150,7 @@ def test_options_of_csv_are_refused_for_other_files(adept_here: Run, topic_run: 
         assert "delimiter must be left out for jsonl" in done.stderr
 
 
-def test_evaluation_reads_the_output_and_a_test_file_without_a_header_with_the_same_options(tmp_path: Path) -> None:
+def test_evaluation_reads_output_and_test_file_without_a_header_alike(tmp_path: Path) -> None:
     train = placed(tmp_path / "out.csv", b"text;intent\n" + b"a fare;fare\na flight;flight\n" * 20)
     test = placed(tmp_path / "test.csv", b"fare;a fare\nflight;a flight\n" * 5)
     options = {"delimiter": "semicolon", "columns": ["intent", "text"]}

@@ -13,7 +13,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from pyarrow import parquet
 
-from adept.data.arrow_types import fits
+from adept.data.arrow_files import fits
 from adept.data.reading import ReadingOptions, read_records
 from adept.data.writing import record_writer
 from adept.errors import AdeptError, ConfigurationError, DataError
@@ -125,7 +125,7 @@ def test_no_metadata_category_or_index_of_the_input_reaches_the_output(tmp_path:
     inputs = Inputs.of(str(tmp_path / "in.parquet"), ReadingOptions())
     kept = decide_kept(inputs, options, "parquet", next(inputs.records()))
     target = io.BytesIO()
-    from adept.data.parquet_files import write_parquet
+    from adept.data.arrow_files import write_parquet
 
     with write_parquet(target, ["c", "d", "e"], kept.types) as write:
         write([{name: record.cell(name) for name in ("c", "d", "e")} for record in inputs.records()])  # type: ignore[attr-defined]
@@ -405,7 +405,7 @@ def test_labels_are_whole_numbers_only_if_all_schemas_say_so(tmp_path: Path, kin
         (pa.int64(), ("1", "other"), False),
     ],
 )
-def test_labels_are_whole_numbers_only_if_every_public_label_is_the_digits_of_one_that_fits(
+def test_labels_are_whole_numbers_only_if_every_public_label_is_one_that_fits(
     tmp_path: Path, kind: Any, drawn: tuple[str, ...], written: bool
 ) -> None:
     assert label_type(tmp_path / "parts", [kind], drawn) == (kind if written else None)
@@ -426,9 +426,7 @@ def test_a_value_that_would_change_does_not_fit(value: Any, kind: Any) -> None:
     assert not fits(value, kind)
 
 
-def test_whole_labels_of_parquet_are_written_back_as_whole_numbers_beside_kept_columns(
-    rewriter: Rewriter, tmp_path: Path
-) -> None:
+def test_whole_labels_of_parquet_stay_whole_numbers_beside_kept_columns(rewriter: Rewriter, tmp_path: Path) -> None:
     labels = pa.array([1, 0, 2] * 30, pa.int16())
     table = pa.table({"text": ["show flights"] * 90, "intent": labels, "c": COLUMNS["nanoseconds"][:90]})
     parquet.write_table(table, tmp_path / "in.parquet")
@@ -449,7 +447,7 @@ def test_a_value_is_named_by_the_number_of_its_record_when_others_are_dropped(
         release_file(rewriter, str(tmp_path / "in.jsonl"), str(tmp_path / "o.jsonl"), options=options)
 
 
-def test_objects_of_many_shapes_are_kept_and_their_fields_stand_in_the_order_of_the_file(tmp_path: Path) -> None:
+def test_objects_of_many_shapes_are_kept_with_their_fields_in_the_files_order(tmp_path: Path) -> None:
     """Every subset of eleven keys is a shape of its own, beside whole numbers that need 64 bits without a sign."""
     keys = [f"k{bit}" for bit in (7, 2, 9, 0, 5, 10, 1, 8, 3, 6, 4)]
     objects = [{key: 2**63 + 5 for bit, key in enumerate(keys) if number >> bit & 1} for number in range(1, 2048)]

@@ -180,7 +180,7 @@ def test_without_shuffling_nothing_central_is_said(rewriter: Rewriter, numbered:
     assert "shuffle" not in statement.text
 
 
-def test_the_smallest_label_decides_where_labels_are_copied_and_both_budgets_where_they_are_randomised() -> None:
+def test_the_smallest_copied_label_decides_and_both_budgets_of_random_ones() -> None:
     copied, dropped = ReleaseOptions(shuffled_records=9_000), ReleaseOptions(shuffled_records=9_000, labels="drop")
     response = RandomizedResponse(epsilon=1.0, labels=("fare", "flight"))
     randomised = replace(dropped, labels="randomized_response", label_response=response)

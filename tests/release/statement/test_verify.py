@@ -86,6 +86,13 @@ def mechanism(name: str, **options: Any) -> LocalRandomizer:
     return BY_NAME[name](**{"epsilon": 8.0} | options)
 
 
+@pytest.mark.mutants(
+    "mechanisms.clip_to_grid",
+    "mechanisms.gaussian",
+    "mechanisms.guarantee",
+    "mechanisms.laplace",
+    "mechanisms.random_draws",
+)
 @pytest.mark.parametrize("name", EXACT)
 @pytest.mark.parametrize("epsilon", [1e-3, 1.0, 8.0, 600.0])
 def test_every_exact_mechanism_is_certified_at_every_budget(name: str, epsilon: float, tmp_path: Path) -> None:
@@ -98,6 +105,7 @@ def test_every_exact_mechanism_is_certified_at_every_budget(name: str, epsilon: 
 FILES = [("out.txt", "output"), ("model/model.safetensors", "model")]
 
 
+@pytest.mark.mutants("mechanisms.guarantee")
 @pytest.mark.parametrize(("size", "top", "odds"), [(2, 1, (1, 1)), (4, 1, (2, 1)), (5, 2, (5, 2)), (6, 2, (5, 2))])
 def test_the_bits_of_a_word_are_the_fewest_that_hold_the_weights(size: int, top: int, odds: tuple[int, int]) -> None:
     total = top * odds[0] + (size - top) * odds[1]
@@ -118,6 +126,9 @@ def test_descriptions_of_any_number_are_certified(bits: int, tmp_path: Path) -> 
         check(written(statement(Description(epsilon=epsilon, size=2**bits - (bits > 1), top=1 + (bits > 1))), tmp_path))
 
 
+@pytest.mark.mutants(
+    "mechanisms.guarantee", "mechanisms.joint_response", "mechanisms.random_draws", "mechanisms.randomized_response"
+)
 @pytest.mark.parametrize("epsilon", [0.01, 2.0, 64.0])
 @pytest.mark.parametrize("text", ["learned_codebook", "description"])
 def test_randomised_labels_are_certified_beside_the_text_and_with_it(text: str, epsilon: float, tmp_path: Path) -> None:

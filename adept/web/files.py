@@ -1,9 +1,11 @@
-"""Files that a user drops on the page, and their release, which works as in ``adept rewrite``.
+"""Files of the page: those that a user drops on it, with their release, and results of earlier commands.
 
-Each file lies in a folder that only this user can read. The file is removed when the user removes
-it on the page, when the server ends, or when a new file is dropped more than an hour later.
+The release of a dropped file works as in ``adept rewrite``. The file lies in a folder that only this
+user can read. It is removed when the user removes it on the page, when the server ends, or when a
+new file is dropped more than an hour later.
 """
 
+import json
 import secrets
 import shutil
 import tempfile
@@ -12,7 +14,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from itertools import islice
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from adept.data.csv_files import DELIMITERS
 from adept.data.formats import Record
@@ -34,6 +36,15 @@ SAMPLE_RECORDS = 200  # records that show the columns, and whether a column look
 MAX_OFFERED_LABELS = 50  # different values of a column that is offered as labels
 
 Choices = dict[str, Any]  # options of ``adept rewrite``, under their names
+REPORT_FILE = "report.html"
+MAX_RUNS = 50
+# By a field that only this kind has
+RESULT_KINDS = {"certified_epsilon": "audit", "attack": "attack", "study": "study"}
+RESULT_TABLES = {
+    "audit": ("checks", ("name", "kind", "verdict", "evidence")),
+    "attack": ("rows", ("attack", "knows", "success", "words")),
+}
+IN_SENTENCE = {"sentence", "violated", "judged", "outcome", "refutes_claim", "beyond_bound"}
 
 
 @dataclass
@@ -162,3 +173,73 @@ def _delimiter(file: Path) -> str | None:
 def _few_values(records: list[Record], column: str) -> bool:
     values = {str(record.get(column)) for record in records}
     return column != "text" and len(values) <= min(MAX_OFFERED_LABELS, max(2, len(records) // 2))
+
+
+# --- Results of earlier commands, which are shown unchanged
+
+
+@dataclass(frozen=True)
+class EarlierResult:
+    """The result of one earlier command, read from its output directory."""
+
+    name: str
+    kind: str
+    page: Path | None = None
+    picture: Path | None = None
+    sentence: str = ""
+    wrong: bool = False  # a claim was found to be false
+    rows: tuple[tuple[str, str], ...] = ()  # names and values
+    headings: tuple[str, ...] = ()
+    table: tuple[list[str], ...] = ()  # checks of an audit, those that failed first, or rows of an attack
+
+
+def earlier_results(directory: Path) -> list[EarlierResult]:
+    """Return the newest results in a directory, at most ``MAX_RUNS``, with the newest one first."""
+    found = [path for name in (REPORT_FILE, "result.json") for path in directory.glob(f"*/{name}") if path.is_file()]
+    found.sort(key=lambda path: path.stat().st_mtime, reverse=True)
+    return [run for path in found[:MAX_RUNS] if (run := _earlier(path)) is not None]
+
+
+def read_earlier(directory: Path, name: str, part: Literal["page", "picture"]) -> bytes:
+    """Return the page or the figure of a result; raise DataError if no result has this name."""
+    for run in earlier_results(directory):
+        path: Path | None = getattr(run, part)
+        if run.name == name and path is not None:
+            return path.read_bytes()
+    raise DataError("there is no such result: reload the page")
+
+
+def _earlier(path: Path) -> EarlierResult | None:
+    name = path.parent.name
+    if path.name == REPORT_FILE:
+        return EarlierResult(name, "comparison", page=path)
+    try:
+        result = json.loads(path.read_text("utf-8"))
+    except (OSError, ValueError, RecursionError):
+        return None
+    if not isinstance(result, dict):
+        return None
+    kind = next((kind for field, kind in RESULT_KINDS.items() if field in result), "result")
+    listed, headings = RESULT_TABLES.get(kind, ("", ()))
+    kinds = result.get("kinds") if kind == "audit" else None
+    outcomes = tuple((name, str(outcome)) for name, outcome in kinds.items()) if isinstance(kinds, dict) else ()
+    shown = [key for key, value in result.items() if isinstance(value, str | int | float) and key not in IN_SENTENCE]
+    return EarlierResult(
+        name,
+        kind,
+        picture=next(iter(sorted(path.parent.glob("*.svg"))), None),
+        sentence=str(result.get("sentence", "")),
+        wrong=any(result.get(field) is True for field in ("violated", "refutes_claim", "beyond_bound")),
+        rows=(*outcomes, *((key, _short(result[key])) for key in shown)),
+        headings=headings,
+        table=tuple(sorted(_table(result.get(listed), headings), key=lambda row: "failed" not in row)),
+    )
+
+
+def _table(rows: Any, headings: tuple[str, ...]) -> list[list[str]]:
+    found = [row for row in rows if isinstance(row, dict)] if isinstance(rows, list) else []
+    return [[_short(row.get(heading, "")) for heading in headings] for row in found]
+
+
+def _short(value: Any) -> str:
+    return f"{value:.4g}" if isinstance(value, float) else str(value)

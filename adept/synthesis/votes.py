@@ -1,9 +1,10 @@
-r"""Cells, which are pairs of a codeword and a label, and the rule that sends each record to a cell.
+r"""Votes of records for cells: the cells, the vote of each record, and the count of the votes.
 
-The *features* of a text are two vectors of norm 1 side by side: its latent, and its vector from the
-sentence encoder (``adept.models.sentence_encoder``). *Codewords* are centres that k-means finds for the features of
-public texts, each weighted by how common it is expected to be in the file. For many codewords, k-means
-first divides the texts into groups. A record votes for its label and the codeword nearest to its text.
+A *cell* is a pair of a codeword and a label. The *features* of a text are two vectors of norm 1 side by
+side: its latent, and its vector from the sentence encoder (``adept.models.sentence_encoder``). *Codewords*
+are centres that k-means finds for the features of public texts, each weighted by how common it is expected
+to be in the file. For many codewords, k-means first divides the texts into groups. A record votes for its
+label and the codeword nearest to its text.
 
 *Cells depend on records only through the noisy number of all votes*. Public texts and weights depend only
 on the model and on options, and k-means has a fixed seed. The number of codewords is an option, or
@@ -14,9 +15,23 @@ bit of a latent depends on its text alone (``adept.models.lstm_autoencoder``), a
 encoder's vector. Rounding errors of a matrix product could depend on its number of rows. So features
 and codewords are whole numbers of steps of 1 / GRID, held in floats. Every partial sum of their products
 stays below ``2 * GRID^2 < 2^53``, which floats hold exactly in any order.
+
+*Claim*: adding or removing all rows of one person changes the counts by at most m in l1 norm. *Proof*: the
+vote of a row is a function of that row. The first m votes of each person are counted; from one row to the
+next, the program remembers only how many of each person it has counted. So other people's votes are
+counted as before, and at most m of this person's each add one to one count. QED. If no persons are given,
+each row counts as the row of a different person.
+Checked proof: ``proofs/DrawProofs.v``, ``a_person_among_others_moves_m``.
+
+A *person* is a value in the column that names persons, read as text (``plain_text``), normalised (NFKC),
+and stripped of spaces: a function of the row alone. A vote of a row that names no person is not counted;
+otherwise one person could have any number of votes. The count never raises an error.
 """
 
+import hashlib
 import math
+import unicodedata
+from collections import Counter
 from collections.abc import Sequence
 from copy import copy
 from dataclasses import dataclass
@@ -26,7 +41,8 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from adept.mechanisms.central_counts import Votes
+from adept.data.texts import plain_text
+from adept.mechanisms.central_counts import Counts, Votes
 from adept.mechanisms.policy import (
     CODEWORDS_PER_VOTE,
     LABEL_POWER,
@@ -50,10 +66,12 @@ BATCH_TEXTS, BATCH_PRODUCTS = 4096, 1 << 24
 
 Features = NDArray[np.float64]
 Places = NDArray[np.int64]
+NO_TEXT, OUTSIDE = -1, -2  # in the place of a vote: the reason why there is none
+DIGEST_BYTES = 16
 
 
 @dataclass(frozen=True)
-class PublicTexts:
+class WeightedTexts:
     """Public texts for synthetic records, chosen from public sentences before records are read."""
 
     texts: list[str]  # all different (n,)
@@ -61,7 +79,7 @@ class PublicTexts:
     chances: NDArray[np.float64]  # probability with which each text was chosen from all sentences (n,)
 
     @classmethod
-    def alike(cls, texts: Sequence[str]) -> "PublicTexts":
+    def alike(cls, texts: Sequence[str]) -> "WeightedTexts":
         """Return the given texts as public texts that are expected to be equally common."""
         return cls(list(texts), np.ones(len(texts)), np.ones(len(texts)))
 
@@ -71,16 +89,6 @@ class PublicTexts:
         return self.density / self.chances
 
 
-@dataclass(frozen=True)
-class WritableTexts:
-    """The n public texts that synthetic records may repeat, with numbers for the estimates."""
-
-    features: Features  # (n, d)
-    places: Places  # index of each text's codeword (n,)
-    shares: NDArray[np.float64]  # expected share of each text among the records, up to a factor (n,)
-    scores: NDArray[np.float32]  # log odds of labels, in nats (n, L), or the same for all texts (1, L)
-
-
 class PublicCells:
     """Public texts with features (n, d), and the codewords (K, d) that are chosen for them.
 
@@ -88,7 +96,7 @@ class PublicCells:
     codewords; ``choose_codewords`` returns a copy with codewords.
     """
 
-    def __init__(self, model: Autoencoder, tokenizer: Tokenizer, public: PublicTexts) -> None:
+    def __init__(self, model: Autoencoder, tokenizer: Tokenizer, public: WeightedTexts) -> None:
         self._tokenizer, self._model = tokenizer, model
         self.public, self.texts = public, public.texts
         self.features = np.concatenate([self.of(part) for part in _batches(self.texts)])
@@ -104,9 +112,6 @@ class PublicCells:
     @property
     def size(self) -> int:
         return len(self.codewords)
-
-    def writable(self, scores: NDArray[np.float32]) -> WritableTexts:
-        return WritableTexts(self.features, self.places, self.public.shares, scores)
 
     def vote(self, texts: Sequence[str]) -> Places:
         """Return the index (N,) of the codeword nearest to each text, from this text alone."""
@@ -180,3 +185,55 @@ def _seats(groups: NDArray[np.int32], weights: NDArray[np.float64], size: int) -
 
 def _unit(rows: Features) -> Features:
     return np.asarray(rows / np.maximum(np.linalg.norm(rows, axis=1, keepdims=True), 1e-9))
+
+
+# --- The count
+
+
+@dataclass
+class Notes:
+    """Notes for the curator only: exact numbers of rows, which are not part of the release."""
+
+    rows: int = 0
+    no_text: int = 0
+    outside: int = 0  # rows whose label is not in the public label set
+    nobody: int = 0  # rows that name no person
+    excess: int = 0  # rows beyond the votes that are counted for their person
+
+
+class Tally:
+    """Counts (M,) of votes for M cells, at most m votes per person, and notes for the curator."""
+
+    def __init__(self, cells: int, *, votes_per_person: int = 1) -> None:
+        self.counts: Counts = np.zeros(cells, dtype=np.int64)
+        self.notes = Notes()
+        self._most, self._had = votes_per_person, Counter[bytes]()
+
+    def add(self, votes: Sequence[int], persons: Sequence[object] | None = None) -> None:
+        """Add the votes of rows: indices of cells, NO_TEXT or OUTSIDE. Without ``persons``, all votes are counted."""
+        self.notes.rows += len(votes)
+        self.notes.no_text += sum(vote == NO_TEXT for vote in votes)
+        self.notes.outside += sum(vote == OUTSIDE for vote in votes)
+        cast = [(row, vote) for row, vote in enumerate(votes) if vote >= 0]
+        if persons is not None:
+            cast = [(row, vote) for row, vote in cast if self._may_vote(persons[row])]
+        np.add.at(self.counts, np.array([vote for _, vote in cast], dtype=np.int64), 1)
+
+    def _may_vote(self, person: object) -> bool:
+        name = person_name(person)
+        if name is None:
+            self.notes.nobody += 1
+            return False
+        digest = hashlib.blake2b(name.encode("utf-8", "surrogatepass"), digest_size=DIGEST_BYTES).digest()
+        if self._had[digest] >= self._most:
+            self.notes.excess += 1
+            return False
+        self._had[digest] += 1
+        return True
+
+
+def person_name(person: object) -> str | None:
+    """Return a person's normalised name; None if ``person`` is neither text nor a whole number."""
+    name = None if isinstance(person, bool | np.bool_) else plain_text(person)
+    # Compatible letters can spell "1.0" too, so the rule is applied after they are normalised.
+    return plain_text(unicodedata.normalize("NFKC", name)) if name else None
