@@ -22,7 +22,7 @@ from adept.mechanisms.odds import odds_change
 from adept.mechanisms.policy import ROWS_PER_RECORD
 from adept.release.flow.central import TallyNotes, check_label_set, prepare_synthesis, synthesize_file
 from adept.release.ledger.default import find_key
-from adept.release.records.inputs import Inputs
+from adept.release.records import Inputs
 from adept.release.statement.statement import CentralStatement
 from adept.rewriting.expectation import PLAN, first_texts
 from adept.rewriting.loading import is_packaged

@@ -24,13 +24,11 @@ from adept.data.text_arguments import instance_of, text_list, value_list
 from adept.errors import ConfigurationError, DataError
 from adept.mechanisms import BY_NAME
 from adept.mechanisms.base import MechanismChoice
-from adept.release.flow.local import LocalPlan, open_release, plan_local
+from adept.release.flow.local import open_release, plan_local
 from adept.release.flow.publication import Publication
 from adept.release.ledger.default import NO_LEDGER, claim_records
-from adept.release.ledger.file import Spending
 from adept.release.options import PersonOptions, ReleaseRequest
-from adept.release.records.columns import RANDOMISED_TREATMENTS, KeptColumns
-from adept.release.records.inputs import Inputs
+from adept.release.records import RANDOMISED_TREATMENTS, Inputs, KeptColumns
 from adept.release.statement.provenance import now
 
 Frame = TypeVar("Frame")
@@ -114,14 +112,12 @@ def rewrite_frame(
     plan = replace(plan, kept=KeptColumns())  # a frame may hold values that no file can
     checked = plan.check(plan.begun)
     records = list(checked)
-    spending, columns = Spending.of_local(plan.statement(checked)), {"text_column": text, "person_column": person}
-    drops: dict[str, Any] = {"chooses": plan.drops_persons, **columns}
-    held = claim_records(records, spending, request, name=place.statement, **drops)
-    with _reserve(place), held as left_out:
+    with _reserve(place), claim_records(records, plan.spending, request, name=place.statement) as left_out:
         records = checked.discount(*left_out.split(records))
         places = np.repeat([cast(PlacedRecord, record).index for record in records], asked.samples).tolist()
         kept = {name: table.copy_rows(name, places) for name in asked.keep_columns}
-        rows = plan.type_labels(list(_draw_rows(plan, records)))
+        drawn = ((batch, plan.draw(batch)) for batch in plan.parts(iter(records)))
+        rows = [row for _, part in plan.ordered_rows(drawn) for row in part]
         private: Frame = table.build(rows, plan.columns, plan.types, kept, text=text)
         place.write_statement(replace(plan.statement(checked), date=now()).to_json())
         place.publish()
@@ -219,14 +215,6 @@ def _reserve(place: Publication) -> Iterator[None]:
         raise DataError(f"cannot write {error.filename or place.statement}: {error.strerror}") from None
     finally:
         place.clear()
-
-
-def _draw_rows(plan: LocalPlan, records: Sequence[Record]) -> Iterator[Record]:
-    batches = plan.batches
-    for batch in plan.parts(iter(records)):
-        yield from batches.rows(batch, batches.draw(batch))
-    for part in batches.last_rows():
-        yield from part
 
 
 # --- Tables

@@ -45,7 +45,7 @@ from urllib.parse import quote
 
 from adept.data.writing import sync_directory
 from adept.errors import DataError
-from adept.release.database import Database
+from adept.release.ledger.file import Database
 
 JOURNAL_VERSION, JOURNAL_VERSION_OF_0_2 = 4, 3  # releases by description were two numbers in 0.2
 LEDGER = "ledger"  # among the terms of a release that was begun with one

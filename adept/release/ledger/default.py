@@ -23,8 +23,7 @@ from adept.data.formats import Record
 from adept.data.writing import user_directory
 from adept.errors import AdeptError, ConfigurationError, DataError, ReleaseRefused
 from adept.mechanisms.guarantee import words
-from adept.release.ledger.choice import NO_LIMIT, LeftOut
-from adept.release.ledger.claims import Ledger
+from adept.release.ledger.claims import NO_LIMIT, Ledger, LeftOut
 from adept.release.ledger.file import Spending
 from adept.release.ledger.identity import (
     ROW_KIND,
@@ -35,7 +34,7 @@ from adept.release.ledger.identity import (
     secret_key,
     throwaway_key,
 )
-from adept.release.options import LedgerOptions
+from adept.release.options import LedgerOptions, ReleaseRequest
 
 LOG = logging.getLogger("adept")
 NO_LEDGER = "none"  # the value of ledger= that turns ledgers off
@@ -200,18 +199,11 @@ def open_ledger(
 
 @contextmanager
 def claim_records(
-    records: Sequence[Record],
-    spending: Spending,
-    options: LedgerOptions,
-    *,
-    name: str,
-    text_column: str = "text",
-    person_column: str | None = None,
-    chooses: bool = False,
+    records: Sequence[Record], spending: Spending, request: ReleaseRequest, *, name: str
 ) -> Iterator[LeftOut]:
-    """List records in a ledger before the ``with`` block releases them.
+    """List records in a ledger before the ``with`` block releases them under a name.
 
-    With ``chooses``, yield the records that are left out, whose persons have no budget left.
+    With ``over_limit=drop``, yield the records that are left out, whose persons have no budget left.
 
     *Claim*: a call that fails leaves the ledger as it was, and after a call that returns, the
     ledger lists its records. *Proof*. All records are listed in one transaction before the block
@@ -219,14 +211,14 @@ def claim_records(
     the block ends, nobody has read any of the rewrites, and the records are removed from the ledger
     again. QED.
     """
-    run = secrets.token_hex(8)
-    with open_ledger(options, None if options.ledger == NO_LEDGER else find_key(options)) as ledger:
+    run, chooses = secrets.token_hex(8), request.over_limit == "drop"
+    with open_ledger(request, None if request.ledger == NO_LEDGER else find_key(request)) as ledger:
         if ledger is None and chooses:
             raise ConfigurationError(NO_LIMIT)
         if ledger is None:
             yield LeftOut()
             return
-        ledger.identity(text_column=text_column, person_column=person_column)
+        ledger.identity(text_column=request.text_column, person_column=request.person_column)
         ledger.begin(run, spending, name)
         (ledger.wait if chooses else ledger.collect_records)(records)
         left_out = ledger.claim() or LeftOut()  # a default ledger that was given up claims nothing

@@ -29,7 +29,7 @@ from adept.mechanisms import (
 from adept.models.config import TrainingData
 from adept.release.flow.local import release_file
 from adept.release.ledger.claims import Ledger
-from adept.release.records.columns import ReleaseOptions
+from adept.release.records import ReleaseOptions
 from adept.release.statement import provenance
 from adept.rewriting.loading import check_release
 from adept.rewriting.rewriter import Rewriter

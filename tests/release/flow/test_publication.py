@@ -22,7 +22,7 @@ from adept.release.flow.journal import Journal
 from adept.release.flow.local import release_file
 from adept.release.flow.publication import Publication
 from adept.release.ledger.claims import Ledger
-from adept.release.records.columns import ReleaseOptions
+from adept.release.records import ReleaseOptions
 from adept.release.statement.statement import PrivacyStatement
 from adept.rewriting.rewriter import Rewriter
 

@@ -24,8 +24,7 @@ from adept.release.flow.journal import SIDE_FILES, Journal
 from adept.release.flow.local import plan_local, release_file
 from adept.release.flow.publication import STDOUT, Publication
 from adept.release.ledger.identity import secret_key
-from adept.release.records.columns import ReleaseOptions
-from adept.release.records.inputs import Inputs
+from adept.release.records import Inputs, ReleaseOptions
 from adept.release.statement import provenance
 from adept.release.statement.statement import PrivacyStatement
 from adept.rewriting.rewriter import Rewriter

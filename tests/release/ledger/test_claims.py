@@ -23,8 +23,7 @@ from adept.mechanisms import SqrtNLaplace
 from adept.release.flow.local import release_file
 from adept.release.ledger.claims import Ledger
 from adept.release.ledger.identity import ROW_KIND, TEXT_ROLE, Identity, row_digest
-from adept.release.records.columns import ReleaseOptions
-from adept.release.records.inputs import Inputs
+from adept.release.records import Inputs, ReleaseOptions
 from adept.release.statement.provenance import file_sha256
 from adept.release.statement.statement import PrivacyStatement
 from adept.rewriting.rewriter import Rewriter

@@ -24,8 +24,7 @@ from adept.models.config import MAX_SIZES
 from adept.ranges import BUDGETS
 from adept.release.statement import provenance
 from adept.release.statement import verify as verify_statement
-from adept.release.statement.shuffled import Shuffled
-from adept.release.statement.statement import CentralStatement, restate
+from adept.release.statement.statement import CentralStatement, Shuffled, restate
 from adept.release.statement.verify import (
     DECLARED,
     FIELDS,
