@@ -29,7 +29,7 @@ from adept.release.flow.publication import Publication
 from adept.release.ledger.default import NO_LEDGER, claim_records
 from adept.release.options import PersonOptions, ReleaseRequest
 from adept.release.records import RANDOMISED_TREATMENTS, Inputs, KeptColumns
-from adept.release.statement.provenance import now
+from adept.release.statement.statement import now
 
 Frame = TypeVar("Frame")
 FILE_OPTIONS = {option.name for option in fields(PersonOptions)} - {"max_records_per_person"} | {"card", "flush_every"}

@@ -49,8 +49,7 @@ from adept.release.ledger.claims import Ledger
 from adept.release.ledger.file import Spending
 from adept.release.options import CentralOptions
 from adept.release.records import Inputs
-from adept.release.statement.provenance import now
-from adept.release.statement.statement import CentralStatement
+from adept.release.statement.statement import CentralStatement, now
 from adept.rewriting.expectation import APPROVAL_EXAMPLES, short_texts
 from adept.synthesis.synthesizer import MAX_ROWS, Synthesizer
 from adept.synthesis.tally import Tally
@@ -212,7 +211,6 @@ class CentralRun(Run[CentralStatement]):
         with open_output(plan.publication, format=plan.format, columns=plan.columns) as output:
             while part := list(islice(rows, BATCH_ROWS)):
                 output.write([dict(zip(plan.columns, pair, strict=False)) for pair in part])
-                output.flush()
                 written += len(part)
         found: dict[str, Any] = {"output_sha256": output.sha256(), "stands_out": plan.writer.stands_out(release)}
         return replace(plan.expected_statement(), records=written, **found), None

@@ -52,7 +52,7 @@ from adept.release.records import (
     output_columns,
     split_response,
 )
-from adept.release.statement import provenance
+from adept.release.statement import statement as statements
 from adept.release.statement.statement import PrivacyStatement, check_shuffling, find_shuffled, shuffling_of
 from adept.rewriting.cells import Cells
 from adept.rewriting.expectation import approval_examples
@@ -220,7 +220,7 @@ class LocalPlan(Plan[PrivacyStatement]):
         """Size and digest of the codebook, the list of all values that a release can have."""
         model = self.writer.model
         about = self.writer.alphabet.cells.about if isinstance(self.writer.alphabet, Cells) else {}
-        return provenance.codebook_facts(self.writer.mechanism, model.config.latent_dim, model.sentences, about=about)
+        return statements.codebook_facts(self.writer.mechanism, model.config.latent_dim, model.sentences, about=about)
 
     def check(self, records: Iterable[Record]) -> CheckedRecords:
         """Return the records as an iterable that checks each record when it is read."""
@@ -237,10 +237,10 @@ class LocalPlan(Plan[PrivacyStatement]):
             "input_bytes": self.inputs.sizes,
             "label_written": self.label_column,
             **{name: value for name, value in given if name not in FREE_OPTIONS and value is not None},
-            **provenance.label_facts(response),
+            **statements.label_facts(response),
             "label_epsilon": response.epsilon if response else None,
             "mechanism": mechanism.name,
-            "mechanism_options": provenance.mechanism_options(mechanism) | (mechanism.unproved or {}),
+            "mechanism_options": statements.mechanism_options(mechanism) | (mechanism.unproved or {}),
             "codebook": self.codebook,
             "decoding": asdict(self.writer.decoding),
         }
@@ -265,7 +265,7 @@ class LocalPlan(Plan[PrivacyStatement]):
             kept_columns=list(options.keep_columns),
             codebook=self.codebook,
             output_sha256=output_sha256,
-            date=provenance.now() if output_sha256 else None,
+            date=statements.now() if output_sha256 else None,
             label_column=self.label_column,
             shuffled=find_shuffled(mechanism, options, dim=dim, records=records, smallest=smallest),
         )
@@ -475,7 +475,6 @@ class LocalRun(Run[PrivacyStatement]):
             for count, rows in plan.ordered_rows(self._entries(records)):
                 if rows:
                     output.write(rows)
-                    output.flush()
                 written += count
                 self.progress(written)
         self.journal.sync()

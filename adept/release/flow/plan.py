@@ -23,7 +23,7 @@ from adept.release.ledger.file import Spending
 from adept.release.ledger.identity import throwaway_key
 from adept.release.options import PersonOptions
 from adept.release.records import Inputs
-from adept.release.statement import provenance
+from adept.release.statement import statement as statements
 from adept.release.statement.statement import Statement
 from adept.release.statement.verify import DECLARED, SENTENCES
 from adept.release.statement.wording import approval_page, card
@@ -61,12 +61,12 @@ class Plan(ABC, Generic[Stated]):
     @cached_property
     def model_sha256(self) -> str:
         """SHA-256 digest of the model's weights."""
-        return provenance.model_sha256(self.writer.model)
+        return statements.model_sha256(self.writer.model)
 
     @cached_property
     def model_facts(self) -> dict[str, Any]:
         """The statement's fields about the model and the versions of programs."""
-        return provenance.model_facts(self.writer.model, self.model_sha256)
+        return statements.model_facts(self.writer.model, self.model_sha256)
 
     def terms(self) -> dict[str, Any]:
         """Return the terms: the public values that a resumed run must share with the first run."""
@@ -75,8 +75,8 @@ class Plan(ABC, Generic[Stated]):
             "output": Path(self.publication.target).name,
             "format_written": self.format,
             **self.own_terms(),
-            "model": provenance.model_fingerprint(self.writer.model, self.writer.tokenizer, self.model_sha256),
-            "versions": provenance.drawing_versions(),
+            "model": statements.model_fingerprint(self.writer.model, self.writer.tokenizer, self.model_sha256),
+            "versions": statements.drawing_versions(),
         }
 
     @abstractmethod
@@ -296,10 +296,14 @@ class Run(ABC, Generic[Stated]):
         if publication.card:
             Path(publication.card + PARTIAL).write_text(card(statement, Path(publication.target).name), "utf-8")
         if publication.report:
-            names = {"title": Path(publication.target).name, "statement": Path(publication.statement).name}
-            total = self.ledger.stated_total() if self.ledger and self.ledger.keeps else None
-            shown: dict[str, Any] = {"about": self.plan.options.about, "total": total, **names}
-            page = approval_page(statement.to_json(), self.plan.examples(), **shown)
+            page = approval_page(
+                statement.to_json(),
+                self.plan.examples(),
+                title=Path(publication.target).name,
+                statement=Path(publication.statement).name,
+                about=self.plan.options.about,
+                total=ledger.stated_total() if (ledger := self.kept_ledger) else None,
+            )
             Path(publication.report + PARTIAL).write_text(page, "utf-8")
         self.show()
         with getattr(self.progress, "last_step", nullcontext)():

@@ -86,7 +86,7 @@ from adept.release.ledger.identity import (
     describe_roles,
     throwaway_key,
 )
-from adept.release.statement.provenance import now
+from adept.release.statement.statement import now
 
 COLLECT = "INSERT INTO asked VALUES (?, ?, 1, 0) ON CONFLICT DO UPDATE SET times = times + 1"
 DUE = "(SELECT * FROM asked WHERE times > claimed)"

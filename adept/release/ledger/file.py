@@ -34,8 +34,7 @@ from adept.errors import DataError
 from adept.mechanisms.central_counts import ADD_OR_REMOVE
 from adept.mechanisms.guarantee import Guarantee
 from adept.release.ledger.identity import PERSON_KIND, ROW_KIND, row_digest
-from adept.release.statement.provenance import file_sha256, now
-from adept.release.statement.statement import CentralStatement, PrivacyStatement
+from adept.release.statement.statement import CentralStatement, PrivacyStatement, file_sha256, now
 from adept.release.statement.wording import StatedTotal
 
 # Errors of SQLite that concern the machine, not the file.

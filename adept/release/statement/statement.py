@@ -5,22 +5,34 @@ A *certificate* is a list of public numbers from which anybody can compute the g
 counts of records, and synthetic records are written from the noisy counts.
 """
 
+import hashlib
+import importlib.metadata
+import json
 import math
+import platform
 from abc import ABC, abstractmethod
+from collections.abc import Mapping
 from dataclasses import asdict, astuple, dataclass, field, fields, replace
+from datetime import UTC, datetime
 from functools import cached_property
-from importlib.metadata import version
+from pathlib import Path
 from typing import Any
+
+import torch
+from safetensors.torch import save
 
 from adept.data.formats import STANDARD_STREAM
 from adept.errors import AdeptError, ConfigurationError
-from adept.mechanisms import BY_NAME, JointResponse, LocalRandomizer, RandomizedResponse
+from adept.mechanisms import BY_NAME, Codebook, JointResponse, LocalRandomizer, RandomizedResponse
 from adept.mechanisms.central_counts import COUNTS_MOVED, Votes
 from adept.mechanisms.guarantee import ANY_TWO_RECORDS, Guarantee, Part, json_number, laplace_part, total
 from adept.mechanisms.shuffling import central_epsilon, draws_of
+from adept.models.saved_model import WEIGHTS, Autoencoder
+from adept.models.sentences.sentence_files import sentences_sha256
+from adept.models.sentences.sentence_list import SentenceList
+from adept.models.tokenizer import Tokenizer
 from adept.release.records import ReleaseOptions, split_response
 from adept.release.statement import wording
-from adept.release.statement.provenance import label_facts, mechanism_options
 from adept.release.statement.verify import (
     DAMAGED,
     FIELDS,
@@ -375,7 +387,7 @@ def restate(said: Json) -> Json | None:
     Raises:
         Refused: no release can have the statement's fields.
     """
-    if not is_ours(said) or said["versions"].get("adept-dp") != version("adept-dp"):
+    if not is_ours(said) or said["versions"].get("adept-dp") != importlib.metadata.version("adept-dp"):
         return None
     try:
         again = (_restate_central if said["trust"] == "central" else _restate_local)(said).fields()
@@ -472,3 +484,109 @@ def shuffling_of(said: Json) -> Shuffled | None:
         return None
     found: dict[str, Any] = {own.name: said.get(name) for own, name in zip(fields(Shuffled), SHUFFLED, strict=True)}
     return Shuffled(**found)
+
+
+# --- Mechanism, model, versions of programs
+
+
+def mechanism_options(mechanism: LocalRandomizer) -> dict[str, Any]:
+    """Return those options of a mechanism that are numbers, strings, True or None, as JSON values.
+
+    Infinity becomes "inf".
+    """
+    values = {field.name: getattr(mechanism, field.name) for field in fields(mechanism)}
+    plain = {
+        name: value
+        for name, value in values.items()
+        if value is None or (isinstance(value, int | float | str) and value is not False)
+    }
+    return {name: json_number(value) if isinstance(value, float) else value for name, value in plain.items()}
+
+
+def codebook_facts(
+    mechanism: LocalRandomizer,
+    dim: int,
+    sentences: SentenceList | None = None,
+    *,
+    about: Mapping[str, Any] | None = None,
+) -> dict[str, Any]:
+    """Return the fields ``size``, ``top``, ``codebook_sha256``; all are None without codewords.
+
+    Codewords are the ``size`` public texts or vectors among which the mechanism chooses. For each
+    record, ``top`` codewords near the record have a larger probability than the others. If a
+    release makes several draws for each record, ``size`` and ``top`` are lists with one number for
+    each draw. The digest covers the codewords as little-endian float32 rows. If codewords are
+    public sentences, the digest covers their list and ``about``, the sentences that explain labels.
+    """
+    if not (draws := mechanism.selections(dim)):
+        return {"size": None, "top": None, "codebook_sha256": None}
+    sizes, tops = [draw.size for draw in draws], [draw.heavy_count for draw in draws]
+    several = len(draws) > 1
+    sha256 = sentences and sentences_sha256(sentences)
+    if isinstance(mechanism, Codebook):
+        sha256 = _codewords_sha256(mechanism, dim)
+    if about:
+        sha256 = hashlib.sha256(json.dumps([sha256, about], sort_keys=True).encode("ascii")).hexdigest()
+    return {"size": sizes if several else sizes[0], "top": tops if several else tops[0], "codebook_sha256": sha256}
+
+
+def _codewords_sha256(mechanism: Codebook, dim: int) -> str:
+    digest = hashlib.sha256()
+    for block in mechanism.layout(dim):
+        digest.update(block.codewords.contiguous().numpy().astype("<f4").tobytes())
+    return digest.hexdigest()
+
+
+def label_facts(response: RandomizedResponse | JointResponse | None) -> dict[str, Any]:
+    if response is None:
+        return {"label_set": None, "label_keep_probability": None}
+    return {"label_set": list(response.labels), "label_keep_probability": float(response.keep_probability)}
+
+
+def file_sha256(path: str) -> str:
+    with Path(path).open("rb") as stream:
+        return hashlib.file_digest(stream, "sha256").hexdigest()
+
+
+def model_sha256(model: Autoencoder) -> str:
+    """Return the digest of the model's weights that ``sha256sum model.safetensors`` gives."""
+    precision = getattr(torch, model.config.precision)
+    weights = {name: tensor.cpu().to(precision).contiguous() for name, tensor in model.state_dict().items()}
+    return hashlib.sha256(save(weights)).hexdigest()
+
+
+def model_fingerprint(model: Autoencoder, tokenizer: Tokenizer, sha256: str) -> str:
+    """Return one digest of a model's weights, sizes, clipping, labels, vocabulary and synonyms."""
+    read = sorted(tokenizer.vocabulary.items()), sorted(tokenizer.synonyms.items())
+    described = repr((sha256, model.config, model.clip, model.labels, *read))
+    return hashlib.sha256(described.encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def model_facts(model: Autoencoder, sha256: str) -> dict[str, Any]:
+    data = model.training_data
+    return {
+        "training_data": {
+            "name": wording.plain_name(data.name),
+            "public": data.public is True,
+            "records": data.records,
+            "examples": data.examples,
+            "packaged": is_packaged(model.files | {WEIGHTS: sha256}),
+        },
+        "model_sha256": sha256,
+        "model_files": model.files or None,
+        "versions": versions(),
+    }
+
+
+def drawing_versions() -> dict[str, str]:
+    """Return the versions of the packages on which the random draws of a release depend."""
+    return {name: importlib.metadata.version(name) for name in ("adept-dp", "torch", "opendp", "tokenizers")}
+
+
+def now() -> str:
+    """Return the time of day (UTC) to the second; its first ten characters are the date."""
+    return datetime.now(UTC).isoformat(timespec="seconds")
+
+
+def versions() -> dict[str, str]:
+    return {**drawing_versions(), "python": platform.python_version()}

@@ -3,10 +3,11 @@
 Every epsilon and delta in the sentences is rounded up (``guarantee.words``). A probability is
 written as a number of times out of a total, and never rounded to "always" (``guarantee.often``). A
 stranger may have chosen the name of the model's training text. So this name is reduced to plain
-characters (``provenance.plain_name``) and quoted: it cannot add a sentence or a line.
+characters (``plain_name``) and quoted: it cannot add a sentence or a line.
 """
 
 import math
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -14,7 +15,6 @@ from typing import TYPE_CHECKING, Any
 from adept.data.reading import READING_EXCEPTIONS
 from adept.mechanisms.guarantee import total, words
 from adept.mechanisms.odds import CANDIDATES, judge, odds_change, risk
-from adept.release.statement.provenance import plain_name
 
 if TYPE_CHECKING:
     from adept.release.statement.statement import CentralStatement, PrivacyStatement, Shuffled, Statement
@@ -29,6 +29,7 @@ LABEL_TREATMENTS: dict[str | None, str] = {
     "drop": "left out",
     None: "none in the file",
 }
+MAX_NAME_LENGTH = 100
 LABELS_IN_TEXTS = "; a text can tell its label, so leaving the label column out later does not hide the labels"
 NOT_HIDDEN = (
     "the fact that someone took part",
@@ -164,6 +165,13 @@ def _describe_shuffling(shuffled: "Shuffled", statement: "PrivacyStatement") -> 
 
 def _list_facts(facts: list[str]) -> str:
     return "; ".join(f"({place}) {fact}" for place, fact in enumerate(facts, start=1))
+
+
+def plain_name(name: object) -> str:
+    """Return a name on one line, shortened, with only letters, digits and plain punctuation."""
+    if not isinstance(name, str):
+        return "unknown"
+    return " ".join(re.sub(r"[^\w .,:/()+-]", "?", name.replace("\n", " ")).split())[:MAX_NAME_LENGTH] or "unknown"
 
 
 def origin(data: dict[str, Any]) -> str:

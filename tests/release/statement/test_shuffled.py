@@ -130,7 +130,7 @@ def test_a_complete_release_is_stated_again_as_it_was(
     place = {"options": options, "key": b"k" * 32}
     release_file(rewriter, str(numbered), str(tmp_path / "out.jsonl"), **place)  # type: ignore[arg-type]
     described = json.loads((tmp_path / "out.jsonl.privacy.json").read_text())
-    monkeypatch.setattr("adept.release.statement.provenance.now", lambda: "2100-01-01T00:00:00+00:00")
+    monkeypatch.setattr("adept.release.statement.statement.now", lambda: "2100-01-01T00:00:00+00:00")
     again = release_file(rewriter, str(numbered), str(tmp_path / "out.jsonl"), resume=True, **place)  # type: ignore[arg-type]
     assert json.loads(json.dumps(again.to_json())) == described
 
