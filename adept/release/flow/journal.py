@@ -219,10 +219,10 @@ class Journal:
 
 
 class NoJournal(Journal):
-    """The journal of a dry run, which draws nothing and keeps nothing."""
+    """The journal of a release in memory, or of a dry run: it keeps nothing."""
 
     def __init__(self) -> None:
-        self.run, self.records = "", 0
+        self.run, self.records = secrets.token_hex(8), 0
 
     def entries(self) -> Iterator[Entry]:
         return iter(())

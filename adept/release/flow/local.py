@@ -408,24 +408,23 @@ class LocalRun(Run[PrivacyStatement]):
 
     def draw(self) -> tuple[PrivacyStatement, CheckedRecords]:
         checked = self.plan.check(self.plan.begun)
-        if self.plan.options.drops_persons:
-            records = self.leave_out(checked, self.choose())
-        else:
-            self.claim_all()
-            records = iter(checked)
-        return self.plan.statement(checked, output_sha256=self.write(records)), checked
+        sha256 = self.write(self.claim(checked))
+        return self.plan.statement(checked, output_sha256=sha256), checked
 
-    def claim_all(self) -> None:
-        """Check all records, and list them in the ledger before anything is drawn.
+    def claim(self, checked: CheckedRecords) -> Iterator[Record]:
+        """Check all records, and list them in the ledger before anything is drawn; return those that are released.
 
         If the input can be read only once, each batch is listed later, just before the random
         choices for the batch are made.
         """
+        if self.plan.options.drops_persons:
+            return self.leave_out(checked, self.choose())
         self.enter_ledger(self.plan.spending)
         if self.plan.inputs.repeatable:
             self.collect(iter(self.plan.check(self.plan.records())))
         if self._collected and (ledger := self.kept_ledger):
             ledger.claim()
+        return iter(checked)
 
     def collect(self, records: Iterator[Record]) -> None:
         """Collect all records for the ledger's next claim."""
@@ -472,7 +471,7 @@ class LocalRun(Run[PrivacyStatement]):
         """Write the rows of all records; return the SHA-256 digest of the output."""
         plan, written = self.plan, 0
         with open_output(plan.publication, format=plan.format, columns=plan.columns, types=plan.types) as output:
-            for count, rows in plan.ordered_rows(self._entries(records)):
+            for count, rows in plan.ordered_rows(self.entries(records)):
                 if rows:
                     output.write(rows)
                 written += count
@@ -480,14 +479,15 @@ class LocalRun(Run[PrivacyStatement]):
         self.journal.sync()
         return output.sha256()
 
-    def _entries(self, records: Iterator[Record]) -> Drawn:
+    def entries(self, records: Iterator[Record]) -> Drawn:
+        """Yield the records in batches, with what an earlier run or this run drew for them."""
         prefix, read = prefix_digest(self.key), 0
         for entry in (entry for entry in self.journal.entries() if LEFT_OUT not in entry):
             batch = list(islice(records, entry["records"]))
             prefix.update(digest := self._digest(batch))
             if len(batch) != entry["records"] or prefix.hexdigest() != entry["input"]:
                 raise DataError(OTHER_INPUT)
-            self._claim(batch, digest, read)  # the run that drew them may have had no ledger
+            self._claim_batch(batch, digest, read)  # the run that drew them may have had no ledger
             read += len(batch)
             yield batch, entry
         for (batch, digest), draws in draw_parts(self.plan.draw, self._claim_parts(records, read), self.plan.options):
@@ -501,11 +501,11 @@ class LocalRun(Run[PrivacyStatement]):
     def _claim_parts(self, records: Iterator[Record], read: int) -> Iterator[tuple[list[Record], bytes]]:
         for before, batch in self._numbered(records, read):
             digest = self._digest(batch)
-            self._claim(batch, digest, before)  # the input may have grown since its records were claimed
+            self._claim_batch(batch, digest, before)  # the input may have grown since its records were claimed
             yield batch, digest
 
-    def _claim(self, batch: Sequence[Record], digest: bytes, before: int) -> None:
-        """List the records of a batch in the ledger, unless ``claim_all`` or ``choose`` has listed them."""
+    def _claim_batch(self, batch: Sequence[Record], digest: bytes, before: int) -> None:
+        """List the records of a batch in the ledger, unless ``claim`` has listed them."""
         if self.plan.options.drops_persons:
             return
         if (ledger := self.kept_ledger) and self._collected.get(before) != _shorten(digest):

@@ -263,6 +263,11 @@ class Run(ABC, Generic[Stated]):
         """Release all records, and write their rows; return statement and notes for the curator."""
 
     @property
+    def listed_name(self) -> str:
+        """The output's name in the ledger."""
+        return self.publication.target
+
+    @property
     def kept_ledger(self) -> Ledger | None:
         """The ledger; None without one, and if a default ledger was given up."""
         return self.ledger if self.ledger and self.ledger.keeps else None
@@ -272,7 +277,7 @@ class Run(ABC, Generic[Stated]):
         if ledger := self.kept_ledger:
             options = self.plan.options
             ledger.identity(text_column=options.text_column, person_column=options.person_column)
-            ledger.begin(self.journal.run, spending, self.publication.target)
+            ledger.begin(self.journal.run, spending, self.listed_name)
         return self.kept_ledger
 
     def show(self) -> None:

@@ -13,18 +13,15 @@ ledger for each key.
 
 import hashlib
 import logging
-import secrets
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
-from adept.data.formats import Record
 from adept.data.writing import user_directory
 from adept.errors import AdeptError, ConfigurationError, DataError, ReleaseRefused
 from adept.mechanisms.guarantee import words
-from adept.release.ledger.claims import NO_LIMIT, Ledger, LeftOut
-from adept.release.ledger.file import Spending
+from adept.release.ledger.claims import Ledger
 from adept.release.ledger.identity import (
     ROW_KIND,
     TEXT_ROLE,
@@ -34,7 +31,7 @@ from adept.release.ledger.identity import (
     secret_key,
     throwaway_key,
 )
-from adept.release.options import LedgerOptions, ReleaseRequest
+from adept.release.options import LedgerOptions
 
 LOG = logging.getLogger("adept")
 NO_LEDGER = "none"  # the value of ledger= that turns ledgers off
@@ -195,42 +192,6 @@ def open_ledger(
     finally:
         if ledger is not None:
             ledger.close()
-
-
-@contextmanager
-def claim_records(
-    records: Sequence[Record], spending: Spending, request: ReleaseRequest, *, name: str
-) -> Iterator[LeftOut]:
-    """List records in a ledger before the ``with`` block releases them under a name.
-
-    With ``over_limit=drop``, yield the records that are left out, whose persons have no budget left.
-
-    *Claim*: a call that fails leaves the ledger as it was, and after a call that returns, the
-    ledger lists its records. *Proof*. All records are listed in one transaction before the block
-    begins. No caller returns a rewrite to anybody before the block ends. If anything fails before
-    the block ends, nobody has read any of the rewrites, and the records are removed from the ledger
-    again. QED.
-    """
-    run, chooses = secrets.token_hex(8), request.over_limit == "drop"
-    with open_ledger(request, None if request.ledger == NO_LEDGER else find_key(request)) as ledger:
-        if ledger is None and chooses:
-            raise ConfigurationError(NO_LIMIT)
-        if ledger is None:
-            yield LeftOut()
-            return
-        ledger.identity(text_column=request.text_column, person_column=request.person_column)
-        ledger.begin(run, spending, name)
-        (ledger.wait if chooses else ledger.collect_records)(records)
-        left_out = ledger.claim() or LeftOut()  # a default ledger that was given up claims nothing
-        try:
-            yield left_out
-        except BaseException:
-            ledger.forget(run)
-            raise
-        with suppress(OSError, AdeptError):  # what cannot be finished is listed as unfinished, so as spent
-            ledger.finish(run)
-        for line in left_out.lines if chooses else describe_overlap(ledger):
-            LOG.warning(f"not part of the release: {line}")
 
 
 def describe_overlap(ledger: Ledger | None) -> list[str]:
