@@ -277,8 +277,8 @@ def plan_central(
     if options.rows is not None:
         check_integer(0, MAX_ROWS, rows=options.rows)
     inputs.check_columns(options.required)
-    common: dict[str, Any] = {"inputs": inputs, "publication": publication, "options": options, "format": written}
-    return CentralPlan(writer=synthesizer, date=now()[:10], **common)
+    given: dict[str, Any] = {"writer": synthesizer, "inputs": inputs, "publication": publication, "options": options}
+    return CentralPlan(**given, format=written, date=now()[:10])
 
 
 def check_label_set(options: CentralOptions, given: bool) -> None:

@@ -232,6 +232,7 @@ class Ledger(LedgerFile):
     _identity: Identity  # of records
     _spending: Spending  # of the release that was begun
     _output: str  # its name
+    identifies_persons = True  # True if a person is usually a part of a record's identity
     keeps = True  # False once a default ledger was given up (``adept.release.ledger.default``)
     required = True  # True if a release that began with this ledger must be resumed with it
 
@@ -273,13 +274,11 @@ class Ledger(LedgerFile):
                 f"record_columns must be those of {self.path}, which identifies records by {describe_roles(kept)}: leave "
                 "the option out, or keep another ledger with ledger=FILE"
             )
-        self._roles = kept or asked or self._usual_roles(person_column)
+        usual = (PERSON_ROLE, TEXT_ROLE) if person_column and self.identifies_persons else (TEXT_ROLE,)
+        self._roles = kept or asked or usual
         key = self.key or throwaway_key()
         self._identity = Identity.of(key, self._roles, text_column=text_column, person_column=person_column)
         return self._identity
-
-    def _usual_roles(self, person_column: str | None) -> tuple[Role, ...]:
-        return tuple(sorted([TEXT_ROLE, PERSON_ROLE] if person_column else [TEXT_ROLE]))
 
     def _kept_roles(self) -> tuple[Role, ...] | None:
         (kept,) = self._database.row("SELECT record_columns FROM adept")
@@ -308,8 +307,7 @@ class Ledger(LedgerFile):
 
         ``before`` is the number of records that earlier calls have collected.
         """
-        numbered = enumerate(records, start=before + 1)
-        self.collect(found for number, record in numbered for found in self._identity.subjects(record, number))
+        self.collect(found for _, subjects in self._numbered(records, before) for found in subjects)
 
     def wait(self, records: Iterable[Record], *, before: int = 0) -> None:
         """Collect records of which the next call of ``claim`` chooses those that are claimed.
@@ -318,12 +316,13 @@ class Ledger(LedgerFile):
         """
         if self.limit is None:
             raise ConfigurationError(NO_LIMIT)
-        numbered = enumerate(records, start=before + 1)
-        rows = (
-            (number, *(digest for digest, _ in self._identity.subjects(record, number))) for number, record in numbered
-        )
+        rows = ((number, *(digest for digest, _ in found)) for number, found in self._numbered(records, before))
         with self._database.transaction("BEGIN"):
             self._database.executemany(WAIT, rows)
+
+    def _numbered(self, records: Iterable[Record], before: int) -> Iterator[tuple[int, Iterator[tuple[bytes, int]]]]:
+        for number, record in enumerate(records, start=before + 1):
+            yield number, self._identity.subjects(record, number)
 
     def claim(self) -> LeftOut:
         """Add the records collected so far to the ledger, with the budget of the release.

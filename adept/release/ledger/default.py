@@ -26,7 +26,6 @@ from adept.release.ledger.identity import (
     ROW_KIND,
     TEXT_ROLE,
     Identity,
-    Role,
     key_location,
     secret_key,
     throwaway_key,
@@ -69,6 +68,7 @@ class DefaultLedger(Ledger):
     """An open default ledger; if it fails and has no limit, the release continues without it."""
 
     required = False
+    identifies_persons = False  # it serves many files, and some of them have no column of persons
 
     def __init__(self, path: str, *, tell: Tell, **options: Any) -> None:
         self._tell, self._records = tell, 0
@@ -98,13 +98,6 @@ class DefaultLedger(Ledger):
                 self.key or b"", [TEXT_ROLE], text_column=text_column, person_column=person_column
             )
             return self._identity
-
-    def _usual_roles(self, person_column: str | None) -> tuple[Role, ...]:
-        """Return only the role of the text.
-
-        The default ledger serves many input files, and some of them have no column of persons.
-        """
-        return (TEXT_ROLE,)
 
     def collect(self, subjects: Iterable[tuple[bytes, int]]) -> None:
         found = list(subjects)

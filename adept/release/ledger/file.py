@@ -20,7 +20,7 @@ import os
 import sqlite3
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import closing, contextmanager
+from contextlib import AbstractContextManager, closing, contextmanager
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cache
@@ -295,7 +295,7 @@ class LedgerFile:
             if not absent:
                 _check_file(path)
             options: dict[str, Any] = {"timeout": seconds, "isolation_level": None, "factory": Database}
-            self._database = sqlite3.connect(":memory:" if absent else place, uri=read_only, **options)
+            self._database: Database = sqlite3.connect(":memory:" if absent else place, uri=read_only, **options)
             if absent:
                 self._database.executescript(SCHEMA + ADDED)
         except (OSError, sqlite3.Error) as error:
@@ -310,10 +310,8 @@ class LedgerFile:
     def close(self) -> None:
         self._database.close()
 
-    @contextmanager
-    def _transaction(self) -> Iterator[None]:
-        with self._database.transaction("BEGIN" if self.read_only else "BEGIN IMMEDIATE"):
-            yield
+    def _transaction(self) -> AbstractContextManager[None]:
+        return self._database.transaction("BEGIN" if self.read_only else "BEGIN IMMEDIATE")
 
     def _prepare(self) -> None:
         self._database.run("PRAGMA secure_delete = ON")  # overwrite what is deleted

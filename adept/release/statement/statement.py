@@ -32,19 +32,8 @@ from adept.models.sentences.sentence_files import sentences_sha256
 from adept.models.sentences.sentence_list import SentenceList
 from adept.models.tokenizer import Tokenizer
 from adept.release.records import ReleaseOptions, split_response
-from adept.release.statement import wording
-from adept.release.statement.verify import (
-    DAMAGED,
-    FIELDS,
-    SENTENCES,
-    SHUFFLED,
-    STATEMENT_VERSION,
-    Json,
-    Refused,
-    is_ours,
-    own_fields,
-    statement_sha256,
-)
+from adept.release.statement import verify, wording
+from adept.release.statement.verify import Json
 from adept.rewriting.loading import is_packaged
 from adept.rewriting.rewriter import Rewriter
 
@@ -141,16 +130,20 @@ class Statement(ABC):
     def fields(self) -> dict[str, Any]:
         """Return the statement's fields as JSON values, without a certificate."""
         values = self.values()
-        _, *names, _ = own_fields(values["trust"] == "central")  # without version and certificate
+        _, *names, _ = verify.own_fields(values["trust"] == "central")  # without version and certificate
         found = {name: values[name] if name in values else getattr(self, name, None) for name in names}
         return {name: json_number(value) if isinstance(value, float) else value for name, value in found.items()}
 
     def to_json(self) -> dict[str, Any]:
         """Return the fields as JSON values, and a certificate with a digest of these fields."""
-        described: dict[str, Any] = {"statement_version": STATEMENT_VERSION, **self.fields(), "certificate": None}
+        described: dict[str, Any] = {
+            "statement_version": verify.STATEMENT_VERSION,
+            **self.fields(),
+            "certificate": None,
+        }
         if parts := self.certificate:
             described["certificate"] = {"parts": parts}
-            described["certificate"]["statement_sha256"] = statement_sha256(described)
+            described["certificate"]["statement_sha256"] = verify.statement_sha256(described)
         return described
 
     def _common(self, guarantee: Guarantee) -> dict[str, Any]:
@@ -277,7 +270,7 @@ class PrivacyStatement(Statement):
             **self._common(self.guarantee),
             **label_facts(self.label_response),
             **{name: self.codebook.get(name) for name in ("size", "top", "codebook_sha256")},
-            **dict(zip(SHUFFLED, shuffled, strict=True)),
+            **dict(zip(verify.SHUFFLED, shuffled, strict=True)),
             "mechanism": self.mechanism.name,
             "unproved": self.mechanism.unproved,
             "mechanism_options": mechanism_options(self.mechanism),
@@ -385,17 +378,17 @@ def restate(said: Json) -> Json | None:
     """Compute a statement's sentences and numbers again; None for a statement of another version.
 
     Raises:
-        Refused: no release can have the statement's fields.
+        verify.Refused: no release can have the statement's fields.
     """
-    if not is_ours(said) or said["versions"].get("adept-dp") != importlib.metadata.version("adept-dp"):
+    if not verify.is_ours(said) or said["versions"].get("adept-dp") != importlib.metadata.version("adept-dp"):
         return None
     try:
         again = (_restate_central if said["trust"] == "central" else _restate_local)(said).fields()
-    except (AdeptError, *DAMAGED):
-        raise Refused("no release has the mechanism, options and facts of this statement") from None
+    except (AdeptError, *verify.DAMAGED):
+        raise verify.Refused("no release has the mechanism, options and facts of this statement") from None
     if said["training_data"].get("packaged", False) is not is_packaged(said["model_files"]):
-        raise Refused("packaged is not what adept writes of a model with these files")
-    compared = (*SENTENCES, "claimed_epsilon", "text_epsilon", "label_epsilon", "sensitivity", "scale")
+        raise verify.Refused("packaged is not what adept writes of a model with these files")
+    compared = (*verify.SENTENCES, "claimed_epsilon", "text_epsilon", "label_epsilon", "sensitivity", "scale")
     return {name: again[name] for name in compared}
 
 
@@ -431,7 +424,7 @@ def _restate_local(said: Json) -> PrivacyStatement:
 
 def _attributes(kind: type[Statement], said: Json) -> dict[str, Any]:
     """Return those fields of a statement that are attributes of the class with the same name."""
-    return {field.name: said[field.name] for field in fields(kind) if field.name in FIELDS}
+    return {field.name: said[field.name] for field in fields(kind) if field.name in verify.FIELDS}
 
 
 # --- Shuffling
@@ -482,7 +475,9 @@ def shuffling_of(said: Json) -> Shuffled | None:
     """Return the guarantee from shuffling that a statement holds."""
     if said.get("trust") != "shuffled":
         return None
-    found: dict[str, Any] = {own.name: said.get(name) for own, name in zip(fields(Shuffled), SHUFFLED, strict=True)}
+    found: dict[str, Any] = {
+        own.name: said.get(name) for own, name in zip(fields(Shuffled), verify.SHUFFLED, strict=True)
+    }
     return Shuffled(**found)
 
 
