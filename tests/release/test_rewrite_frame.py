@@ -170,6 +170,7 @@ def test_records_of_the_ledger_are_refused_and_a_call_that_fails_leaves_it_as_it
     assert not (tmp_path / "s.privacy.json").exists()
     released(tmp_path, tiny_run, ledger=ledger, again=True)
     assert run(LedgerConfig(ledger))[1].epsilon == 16
+    assert {entry.output for entry in run(LedgerConfig(ledger))[0]} == {str(tmp_path / "s.privacy.json")}
     assert sorted(path.name for path in tmp_path.iterdir()) == ["ledger.db", "s.privacy.json"]
 
 
@@ -413,3 +414,13 @@ def test_a_ledger_that_cannot_be_told_of_the_end_takes_no_rewrites_away(
     assert len(found) == 12
     entries, *_ = run(LedgerConfig(ledger=str(tmp_path / "l.db")))
     assert [(entry.finished, entry.rows) for entry in entries] == [(None, 12)]
+
+
+def test_a_record_without_text_leaves_no_directory_behind(tmp_path: Path, tiny_run: Path) -> None:
+    frame = pd.DataFrame({"utterance": ["a fare to boston", None]})
+    place = tmp_path / "new" / "s.privacy.json"
+    with pytest.raises(DataError, match="record 2"):
+        adept.rewrite_frame(
+            frame, text="utterance", statement=place, epsilon=8, model_dir=tiny_run, mechanism="sqrt_n", ledger="none"
+        )
+    assert not place.parent.exists()
