@@ -29,9 +29,9 @@ from torch import Tensor, nn
 from adept.data.corpus import Corpus, hold_out, read_corpus
 from adept.evaluation.classifiers import evaluate
 from adept.mechanisms import Votes
+from adept.models.lightning import length_batches
 from adept.models.lstm_autoencoder import pad
 from adept.models.tokenizer import END, PAD, START, UNKNOWN, Tokenizer
-from adept.models.training import length_batches
 from adept.rewriting.loading import load_model
 from adept.synthesis.synthesizer import Synthesizer
 

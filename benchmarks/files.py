@@ -26,7 +26,7 @@ from adept.models.saved_model import Autoencoder
 from adept.models.tokenizer import END, Tokenizer
 from adept.models.topics import supported_topics
 from adept.release.flow.local import release_file
-from adept.release.records.columns import ReleaseOptions
+from adept.release.records import ReleaseOptions
 from adept.rewriting.rewriter import Rewriter
 
 REFERENCE, LONE = 190e9, 40

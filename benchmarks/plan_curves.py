@@ -30,9 +30,9 @@ from adept.mechanisms.central_counts import ADD_OR_REMOVE, Votes
 from adept.mechanisms.curves import (
     ENOUGH_TEXTS,
     REHEARSED,
-    USUAL_EPSILON,
     REWRITE,
     SYNTHESIZE,
+    USUAL_EPSILON,
     Known,
     Rehearsal,
     log_odds,

@@ -15,7 +15,7 @@ from adept.mechanisms import JointResponse, LearnedCodebook, RandomizedResponse,
 from adept.release.flow.local import prepare_file, release_file
 from adept.release.flow.plan import preview
 from adept.release.ledger.claims import Ledger
-from adept.release.records.columns import ReleaseOptions
+from adept.release.records import ReleaseOptions
 from adept.rewriting.rewriter import Rewriter
 
 KEY = b"k" * 32

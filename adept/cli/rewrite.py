@@ -20,10 +20,9 @@ from adept.mechanisms.guarantee import MAX_STATED_EPSILON, odds_change, words
 from adept.release.flow.local import choose_writer, open_release, prepare_file, release_file
 from adept.release.flow.plan import Plan, Stated, Tell, preview
 from adept.release.flow.publication import STATEMENT, Publication
-from adept.release.ledger.choice import NO_LIMIT
+from adept.release.ledger.claims import NO_LIMIT
 from adept.release.ledger.default import describe_overlap, find_key, open_ledger
-from adept.release.records.columns import CheckedRecords
-from adept.release.records.inputs import Inputs
+from adept.release.records import CheckedRecords, Inputs
 from adept.release.statement.statement import PrivacyStatement
 from adept.rewriting.expectation import (
     FIRST_TEXTS,

@@ -21,7 +21,7 @@ from adept.mechanisms.guarantee import odds_change, words
 from adept.mechanisms.policy import ROWS_PER_RECORD
 from adept.release.flow.central import TallyNotes, check_label_set, prepare_synthesis, synthesize_file
 from adept.release.ledger.default import find_key
-from adept.release.records.inputs import Inputs
+from adept.release.records import Inputs
 from adept.release.statement.statement import CentralStatement
 from adept.rewriting.expectation import PLAN, first_texts
 from adept.rewriting.loading import is_packaged

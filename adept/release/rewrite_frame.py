@@ -5,8 +5,9 @@
 
 import os
 import sys
+from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from copy import deepcopy
 from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
@@ -18,17 +19,16 @@ import pyarrow as pa
 from adept.data.arrow_files import copy_column, plain_values
 from adept.data.formats import STANDARD_STREAM, PlacedRecord, Record
 from adept.data.texts import USUAL_LABEL_COLUMN, instance_of, label_set_of, list_names, text_list, value_list
-from adept.errors import ConfigurationError, DataError
+from adept.errors import AdeptError, ConfigurationError, DataError
 from adept.mechanisms import BY_NAME
 from adept.mechanisms.base import MechanismChoice
-from adept.release.flow.local import LocalPlan, open_release, plan_local
+from adept.release.flow.journal import NoJournal
+from adept.release.flow.local import LocalRun, open_release, plan_local
 from adept.release.flow.publication import Publication
-from adept.release.ledger.default import NO_LEDGER, claim_records
-from adept.release.ledger.file import Spending
+from adept.release.ledger.default import LOG, NO_LEDGER, describe_overlap, find_key, open_ledger
 from adept.release.options import PersonOptions, ReleaseRequest
-from adept.release.records.columns import RANDOMISED_TREATMENTS, KeptColumns
-from adept.release.records.inputs import Inputs
-from adept.release.statement.provenance import now
+from adept.release.records import RANDOMISED_TREATMENTS, Inputs, KeptColumns
+from adept.release.statement.statement import now
 
 Frame = TypeVar("Frame")
 FILE_OPTIONS = {option.name for option in fields(PersonOptions)} - {"max_records_per_person"} | {"card", "flush_every"}
@@ -59,11 +59,12 @@ def rewrite_frame(
 ) -> Frame:
     """Rewrite texts or the records of a table, and write the privacy statement of the release.
 
-    *Claim*: a call that fails leaves no statement and nothing in the ledger. *Proof*. Before any
-    record is added to the ledger (the list of released records), all records and options are
-    checked, and a file with the temporary name of the statement is created. The last step gives
-    this file its final name. If anything fails before the last step, ``claim_records`` removes the
-    records from the ledger. QED.
+    *Claim*: a call that fails leaves no statement and nothing in the ledger, and after a call that
+    returns, the ledger lists its records. *Proof*. Before any record is added to the ledger (the list
+    of released records), all records and options are checked, and a file with the temporary name of
+    the statement is created. ``FrameRun.claim`` lists all records in one transaction before it
+    returns the first. The last step gives the statement its final name. If anything fails before this
+    step ends, nobody has read any of the rewrites, and the records are removed from the ledger. QED.
 
     *Claim*: the result holds no value of a record that was left out. *Proof*. Texts and labels are
     new objects. Kept columns are copied row by row (``adept.data.arrow_files`` for Arrow), and the
@@ -110,19 +111,52 @@ def rewrite_frame(
     plan = plan_local(rewriter, inputs, Publication("frame.jsonl", place.statement), asked)
     plan = replace(plan, kept=KeptColumns())  # a frame may hold values that no file can
     checked = plan.check(plan.begun)
-    records = list(checked)
-    spending, columns = Spending.of_local(plan.statement(checked)), {"text_column": text, "person_column": person}
-    drops: dict[str, Any] = {"chooses": plan.drops_persons, **columns}
-    held = claim_records(records, spending, request, name=place.statement, **drops)
-    with _reserve(place), held as left_out:
-        records = checked.discount(*left_out.split(records))
-        places = np.repeat([cast(PlacedRecord, record).index for record in records], asked.samples).tolist()
-        kept = {name: table.copy_rows(name, places) for name in asked.keep_columns}
-        rows = plan.type_labels(list(_draw_rows(plan, records)))
-        private: Frame = table.build(rows, plan.columns, plan.types, kept, text=text)
-        place.write_statement(replace(plan.statement(checked), date=now()).to_json())
-        place.publish()
+    deque(plan.check(plan.records()), maxlen=0)  # nothing is made or listed if a record is refused
+    with open_ledger(request, None if request.ledger == NO_LEDGER else find_key(request)) as ledger:
+        run = FrameRun(plan, NoJournal(), b"", ledger)
+        with _all_or_nothing(run, place):
+            records = list(run.claim(checked))
+            places = np.repeat([cast(PlacedRecord, record).index for record in records], asked.samples).tolist()
+            kept = {name: table.copy_rows(name, places) for name in asked.keep_columns}
+            rows = [row for _, part in plan.ordered_rows(run.entries(iter(records))) for row in part]
+            private: Frame = table.build(rows, plan.columns, plan.types, kept, text=text)
+            place.write_statement(replace(plan.statement(checked), date=now()).to_json())
+            place.publish()
+        for line in [*checked.notes, *describe_overlap(ledger)]:
+            LOG.warning(f"not part of the release: {line}")
     return private
+
+
+class FrameRun(LocalRun):
+    """A run whose input is in memory, and cannot change between its two readings."""
+
+    @property
+    def listed_name(self) -> str:
+        return self.publication.statement
+
+    def _digest(self, batch: Sequence[Record]) -> bytes:
+        return b""
+
+
+@contextmanager
+def _all_or_nothing(run: FrameRun, place: Publication) -> Iterator[None]:
+    """Reserve the statement's name; if the ``with`` block fails, remove what it made and listed."""
+    ledger = run.ledger
+    place.make_directories()
+    try:
+        place.make_temporary()
+        yield
+    except BaseException as error:
+        if ledger:
+            ledger.forget(run.journal.run)
+        if isinstance(error, OSError):
+            raise DataError(f"cannot write {error.filename or place.statement}: {error.strerror}") from None
+        raise
+    finally:
+        place.clear()
+    with suppress(OSError, AdeptError):  # what cannot be finished is listed as unfinished, so as spent
+        if ledger:
+            ledger.finish(run.journal.run)
 
 
 @dataclass(frozen=True)
@@ -133,6 +167,10 @@ class _Held(Inputs):
     @property
     def formats(self) -> set[str]:
         return set()
+
+    @property
+    def repeatable(self) -> bool:
+        return True
 
     def records(self, **_: Any) -> Iterator[Record]:
         return iter(self.held)
@@ -204,26 +242,6 @@ def _free(statement: str, request: ReleaseRequest) -> Publication:
     place.check_names()
     place.check_leftovers()
     return place
-
-
-@contextmanager
-def _reserve(place: Publication) -> Iterator[None]:
-    place.make_directories()
-    try:
-        place.make_temporary()
-        yield
-    except OSError as error:
-        raise DataError(f"cannot write {error.filename or place.statement}: {error.strerror}") from None
-    finally:
-        place.clear()
-
-
-def _draw_rows(plan: LocalPlan, records: Sequence[Record]) -> Iterator[Record]:
-    batches = plan.batches
-    for batch in plan.parts(iter(records)):
-        yield from batches.rows(batch, batches.draw(batch))
-    for part in batches.last_rows():
-        yield from part
 
 
 # --- Tables

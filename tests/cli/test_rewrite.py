@@ -22,7 +22,7 @@ from adept.cli.rewrite import summary
 from adept.errors import ReleaseRefused
 from adept.mechanisms import Gaussian, Identity, L1Laplace, OriginalLaplace, RandomizedResponse
 from adept.release.ledger.claims import Ledger
-from adept.release.statement.shuffled import Shuffled
+from adept.release.statement.statement import Shuffled
 
 
 def lines(path: Path, records: int) -> Path:

@@ -5,9 +5,7 @@ function must find its mutants.
 """
 
 MUTATED = {  # functions by module
-    "mechanisms.random_draws": (
-        "below below_each shuffle exact_ranks exact_bernoulli exact_odds exponential_series"
-    ),
+    "mechanisms.random_draws": ("below below_each shuffle exact_ranks exact_bernoulli exact_odds exponential_series"),
     "mechanisms.selection": (
         "Selection.total Selection.heavy_probability Selection._within_budget Selection.check Selection.draw "
         "Selection.place _integers Selection.entry_epsilon Selection.label_epsilon Selection.label_weight "

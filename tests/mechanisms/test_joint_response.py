@@ -51,7 +51,7 @@ class Declared(Uneven):
         return {outcome: weight / sum(weights.values()) for outcome, weight in weights.items()}
 
 
-@pytest.mark.mutants("mechanisms.joint_response")
+@pytest.mark.mutants("mechanisms.randomized_response")
 @pytest.mark.parametrize("kind", KINDS.values(), ids=KINDS)
 def test_a_records_heavy_pairs_are_t_outcomes_with_its_own_label(kind: JointResponse) -> None:
     for number, label in product(range(kind.text.count), LABELS):
@@ -75,7 +75,7 @@ def test_a_heavy_set_whose_size_depends_on_the_label_is_found(kind: type[JointRe
     assert audit.run(mechanism, trials=2000, confidence=1 - 1e-6).violated is violated
 
 
-@pytest.mark.mutants("mechanisms.joint_response")
+@pytest.mark.mutants("mechanisms.randomized_response")
 @pytest.mark.parametrize("kind", KINDS.values(), ids=KINDS)
 def test_what_comes_out_right_has_the_probability_of_the_heavy_set(kind: JointResponse) -> None:
     distribution = kind._distribution((1, "fare"))

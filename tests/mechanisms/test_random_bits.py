@@ -28,7 +28,7 @@ from adept.mechanisms.random_draws import exact_bernoulli, exact_ranks
 WEIGHTS = [(5, 2), (3, 1), (2, 2), (7, 3)]
 
 
-@pytest.mark.mutants("mechanisms.random_bits")
+@pytest.mark.mutants("mechanisms.random_draws")
 @pytest.mark.parametrize("bound", range(1, 18))
 def test_an_integer_below_a_bound_is_uniform(bound: int) -> None:
     found = outcomes(lambda: random_draws.below(bound), least=2**-9)
@@ -36,7 +36,7 @@ def test_an_integer_below_a_bound_is_uniform(bound: int) -> None:
     assert found.rest < 2**-2
 
 
-@pytest.mark.mutants("mechanisms.random_bits")
+@pytest.mark.mutants("mechanisms.random_draws")
 @pytest.mark.parametrize("width", [1, 3])
 def test_each_of_several_integers_is_uniform_and_independent_of_the_others(width: int) -> None:
     """Words of few bits: the rejected ones are as many as 2^b leaves of a multiple of the bound."""
@@ -48,7 +48,7 @@ def test_each_of_several_integers_is_uniform_and_independent_of_the_others(width
         assert found.given_an_end() == dict.fromkeys(pairs, Fraction(1, bound**2))
 
 
-@pytest.mark.mutants("mechanisms.random_bits")
+@pytest.mark.mutants("mechanisms.random_draws")
 @pytest.mark.parametrize("count", range(5))
 def test_every_order_is_equally_likely(count: int) -> None:
     def order() -> tuple[int, ...]:
@@ -117,7 +117,7 @@ def test_a_codebook_has_its_distribution(top: int, small_odds: tuple[int, int]) 
         assert outcomes(released, least=2**-4).given_an_end() == distribution(5, near, small_odds, list(range(5)))
 
 
-@pytest.mark.mutants("mechanisms.joint_response")
+@pytest.mark.mutants("mechanisms.randomized_response")
 @pytest.mark.parametrize("number", range(3))
 @pytest.mark.parametrize("label", ["a", "b"])
 def test_a_joint_response_has_its_distribution(number: int, label: str, small_odds: tuple[int, int]) -> None:

@@ -68,7 +68,7 @@ def test_every_wrong_label_is_reached_from_every_true_one(monkeypatch: pytest.Mo
     assert all(set(mechanism.privatize([label] * 4)) == set(INTENTS) for label in INTENTS)
 
 
-@pytest.mark.mutants("mechanisms.randomized_response")
+@pytest.mark.mutants("mechanisms.randomized_response", "mechanisms.laplace")
 @pytest.mark.parametrize("epsilon", [1e-3, 1 / 3, 1.0, 8.0, 600.0])
 @pytest.mark.parametrize("size", [2, 3, 26])
 def test_the_probability_of_keeping_is_rounded_down_and_the_budget_holds_exactly(epsilon: float, size: int) -> None:
@@ -82,7 +82,7 @@ def test_the_probability_of_keeping_is_rounded_down_and_the_budget_holds_exactly
         assert mpmath.mpf(keep.numerator) / keep.denominator <= bound / (bound + size - 1)
 
 
-@pytest.mark.mutants("mechanisms.randomized_response")
+@pytest.mark.mutants("mechanisms.randomized_response", "mechanisms.laplace")
 def test_the_lectures_theta_is_that_of_its_formula_and_spends_the_logarithm() -> None:
     mechanism = RandomizedResponse(epsilon=3.0, labels=("no", "yes"), theta="lecture")
     assert mechanism.keep_probability == Fraction(4, 5)
@@ -93,7 +93,7 @@ def test_the_lectures_theta_is_that_of_its_formula_and_spends_the_logarithm() ->
     assert "only ln(1 + 3)" in guarantee.text
 
 
-@pytest.mark.mutants("mechanisms.randomized_response")
+@pytest.mark.mutants("mechanisms.randomized_response", "mechanisms.laplace")
 @pytest.mark.parametrize("epsilon", [1e-3, 0.1, 1 / 3, 3.0, 600.0])
 def test_the_lectures_stated_budget_covers_its_odds_in_sixty_digits(epsilon: float) -> None:
     mechanism = RandomizedResponse(epsilon=epsilon, labels=("no", "yes"), theta="lecture")
@@ -129,7 +129,7 @@ def test_without_debiasing_the_frequency_is_wrong() -> None:
     assert released.count("airfare") / 20_000 < 0.5
 
 
-@pytest.mark.mutants("mechanisms.randomized_response")
+@pytest.mark.mutants("mechanisms.randomized_response", "mechanisms.laplace")
 def test_an_unknown_label_is_refused_without_repeating_it() -> None:
     mechanism = RandomizedResponse(epsilon=1.0, labels=INTENTS)
     generator = torch.Generator().manual_seed(0)
@@ -206,7 +206,7 @@ def test_the_lectures_number_of_skipped_classes_is_released_with_sensitivity_15(
     assert stats.chisquare([*cells, 20_000 - sum(cells)], [*sizes, 20_000 - sum(sizes)]).pvalue > P_LIMIT
 
 
-@pytest.mark.mutants("mechanisms.randomized_response")
+@pytest.mark.mutants("mechanisms.randomized_response", "mechanisms.laplace")
 def test_a_number_is_clamped_into_its_range_before_its_noise() -> None:
     """At epsilon 600 on eight steps noise is other than zero once in e^75 releases."""
     mechanism = ScalarLaplace(epsilon=600.0, lower=-3, upper=5)

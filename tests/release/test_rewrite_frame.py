@@ -15,7 +15,7 @@ import adept
 from adept.cli.ledger import LedgerConfig, run
 from adept.errors import AdeptError, ConfigurationError, DataError, ReleaseRefused
 from adept.mechanisms import LearnedCodebook, SqrtNLaplace
-from adept.release import rewrite_frame
+from adept.release.flow.local import LocalPlan
 from adept.release.flow.publication import Publication
 from adept.release.ledger.claims import Ledger
 
@@ -170,6 +170,7 @@ def test_records_of_the_ledger_are_refused_and_a_call_that_fails_leaves_it_as_it
     assert not (tmp_path / "s.privacy.json").exists()
     released(tmp_path, tiny_run, ledger=ledger, again=True)
     assert run(LedgerConfig(ledger))[1].epsilon == 16
+    assert {entry.output for entry in run(LedgerConfig(ledger))[0]} == {str(tmp_path / "s.privacy.json")}
     assert sorted(path.name for path in tmp_path.iterdir()) == ["ledger.db", "s.privacy.json"]
 
 
@@ -205,7 +206,7 @@ def test_records_of_the_ledger_are_refused_and_a_call_that_fails_leaves_it_as_it
 def test_a_wrong_argument_is_refused_before_anything_is_drawn(
     options: dict[str, Any], message: str, tmp_path: Path, tiny_run: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(rewrite_frame, "_draw_rows", lambda *_: pytest.fail("drawn"))
+    monkeypatch.setattr(LocalPlan, "draw", lambda *_: pytest.fail("drawn"))
     with pytest.raises((ConfigurationError, DataError), match=message) as caught:
         released(tmp_path, tiny_run, **options)
     assert "fare to" not in str(caught.value)
@@ -223,7 +224,7 @@ def test_a_column_of_numbers_is_rewritten_as_their_digits(kind: Any, tmp_path: P
 def test_the_statement_overwrites_nothing_and_is_writable_before_a_draw(
     tmp_path: Path, tiny_run: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(rewrite_frame, "_draw_rows", lambda *_: pytest.fail("drawn"))
+    monkeypatch.setattr(LocalPlan, "draw", lambda *_: pytest.fail("drawn"))
     (tmp_path / "taken").write_text("mine")
     for place in (tmp_path / "taken", tmp_path / "taken" / "s.json", tmp_path / ("x" * 300), "-"):
         with pytest.raises(AdeptError):
@@ -358,7 +359,7 @@ def test_features_of_a_data_set_keep_their_types_and_no_name_of_a_class(tmp_path
 def test_a_kept_type_that_cannot_be_copied_is_refused_before_a_draw(
     tmp_path: Path, tiny_run: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(rewrite_frame, "_draw_rows", lambda *_: pytest.fail("drawn"))
+    monkeypatch.setattr(LocalPlan, "draw", lambda *_: pytest.fail("drawn"))
     table = pyarrow.table({"utterance": ["a fare"], "views": pyarrow.array([[1]], pyarrow.list_view(pyarrow.int8()))})
     with pytest.raises(DataError, match=r"column 'views' has an Arrow type .*: convert it, or leave it out"):
         released(tmp_path, tiny_run, table, keep_columns=["views"])
@@ -413,3 +414,13 @@ def test_a_ledger_that_cannot_be_told_of_the_end_takes_no_rewrites_away(
     assert len(found) == 12
     entries, *_ = run(LedgerConfig(ledger=str(tmp_path / "l.db")))
     assert [(entry.finished, entry.rows) for entry in entries] == [(None, 12)]
+
+
+def test_a_record_without_text_leaves_no_directory_behind(tmp_path: Path, tiny_run: Path) -> None:
+    frame = pd.DataFrame({"utterance": ["a fare to boston", None]})
+    place = tmp_path / "new" / "s.privacy.json"
+    with pytest.raises(DataError, match="record 2"):
+        adept.rewrite_frame(
+            frame, text="utterance", statement=place, epsilon=8, model_dir=tiny_run, mechanism="sqrt_n", ledger="none"
+        )
+    assert not place.parent.exists()

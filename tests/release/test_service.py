@@ -14,7 +14,7 @@ from adept.mechanisms import BY_NAME, Description, Identity, L1Laplace, LearnedC
 from adept.mechanisms.base import MechanismChoice
 from adept.release.flow.local import open_release, release_file
 from adept.release.options import ReleaseRequest
-from adept.release.records.columns import ReleaseOptions
+from adept.release.records import ReleaseOptions
 from adept.rewriting.loading import load_model
 from adept.rewriting.rewriter import Rewriter
 

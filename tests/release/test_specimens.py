@@ -22,7 +22,7 @@ from adept.release.flow.local import release_file
 from adept.release.ledger import file as ledger_file
 from adept.release.ledger.claims import Ledger
 from adept.release.ledger.identity import TEXT_ROLE, Identity
-from adept.release.records.columns import ReleaseOptions
+from adept.release.records import ReleaseOptions
 from adept.release.statement import verify as verify_statement
 from adept.release.statement.verify import check
 from adept.rewriting.loading import load_model

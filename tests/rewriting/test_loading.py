@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from adept.mechanisms import LearnedCodebook
-from adept.release.statement.provenance import model_facts, model_sha256
+from adept.release.statement.statement import model_facts, model_sha256
 from adept.release.statement.wording import origin
 from adept.rewriting.expectation import expected_lines, unseen_line
 from adept.rewriting.loading import MODEL_FILES, is_packaged, load_model, packaged_directory

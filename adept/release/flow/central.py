@@ -41,16 +41,15 @@ from adept.data.writing import written_format
 from adept.errors import ConfigurationError, DataError
 from adept.mechanisms.central_counts import Counts
 from adept.ranges import check_integer
-from adept.release.flow import cluster
-from adept.release.flow.journal import Entry
+from adept.release.flow.cluster import draw_parts
+from adept.release.flow.journal import Entry, NoJournal
 from adept.release.flow.plan import Plan, Progress, Run, find_files, foretell, ignore, release
 from adept.release.flow.publication import Publication, open_output
 from adept.release.ledger.claims import Ledger
 from adept.release.ledger.file import Spending
 from adept.release.options import CentralOptions
-from adept.release.records.inputs import Inputs
-from adept.release.statement.provenance import now
-from adept.release.statement.statement import CentralStatement
+from adept.release.records import Inputs
+from adept.release.statement.statement import CentralStatement, now
 from adept.rewriting.expectation import APPROVAL_EXAMPLES, short_texts
 from adept.synthesis.synthesizer import MAX_ROWS, Synthesizer
 from adept.synthesis.votes import Tally
@@ -80,7 +79,7 @@ def synthesize_file(
         resume, progress, tell: as for ``release``.
     """
     prepared = prepare_synthesis(synthesizer, source, target, options=options, ledger=ledger)
-    return release(*prepared, resume=resume, ledger=ledger, progress=progress, tell=tell)
+    return release(*prepared, CentralRun, resume=resume, ledger=ledger, progress=progress, tell=tell)
 
 
 def prepare_synthesis(
@@ -178,7 +177,7 @@ class CentralPlan(Plan[CentralStatement]):
         return replace(stated, stands_out=described.get("stands_out") is True)
 
     def preview(self, ledger: Ledger | None = None) -> tuple[CentralStatement, TallyNotes]:
-        told = foretell(partial(_claim, self, "", ledger))[1] if ledger else []
+        told = foretell(CentralRun(self, NoJournal(), b"", ledger).claim)[1] if ledger else []
         return self.expected_statement(), TallyNotes(self.count(self.records()), (*self.inputs.mismatches, *told))
 
     def examples(self) -> list[tuple[str, str]]:
@@ -187,7 +186,7 @@ class CentralPlan(Plan[CentralStatement]):
     def count(self, records: Iterator[Record], progress: Progress = ignore) -> Tally:
         tally, person = self.writer.tally(), self.options.person_column
         parts = ((part,) for part in iter(lambda: list(islice(records, BATCH_ROWS)), []))
-        for (part,), entry in cluster.draw_parts(self.vote, parts, self.options):
+        for (part,), entry in draw_parts(self.vote, parts, self.options):
             tally.add(entry["votes"], [record.get(person) for record in part] if person else None)
             progress(tally.notes.rows)
         return tally
@@ -198,61 +197,66 @@ class CentralPlan(Plan[CentralStatement]):
         labels = [record.get(self.options.label) for record in batch] if self.options.label else None
         return {"votes": self.writer.vote(texts, labels)}
 
-    def draw(self, run: Run[CentralStatement]) -> tuple[CentralStatement, None]:
-        plan, release = _draw_counts(self, run)
-        rows, written = plan.writer.write(release, rows=self.options.rows), 0
-        with open_output(self.publication, format=self.format, columns=self.columns) as output:
+
+@dataclass
+class CentralRun(Run[CentralStatement]):
+    """A run that draws the noisy counts of a file's votes, and writes rows from the counts alone."""
+
+    plan: CentralPlan
+
+    def draw(self) -> tuple[CentralStatement, None]:
+        release = self._draw_counts()
+        plan = self.plan
+        rows, written = plan.writer.write(release, rows=plan.options.rows), 0
+        with open_output(plan.publication, format=plan.format, columns=plan.columns) as output:
             while part := list(islice(rows, BATCH_ROWS)):
-                output.write([dict(zip(self.columns, pair, strict=False)) for pair in part])
-                output.flush()
+                output.write([dict(zip(plan.columns, pair, strict=False)) for pair in part])
                 written += len(part)
         found: dict[str, Any] = {"output_sha256": output.sha256(), "stands_out": plan.writer.stands_out(release)}
         return replace(plan.expected_statement(), records=written, **found), None
 
+    def claim(self) -> None:
+        """List the release in the ledger."""
+        if ledger := self.enter_ledger(Spending.of_central(self.plan.expected_statement())):
+            ledger.claim()
 
-def _draw_counts(plan: CentralPlan, run: Run[CentralStatement]) -> tuple[CentralPlan, Counts]:
-    stored: Entry = {}
-    for entry in run.journal.entries():
-        stored |= entry
-    records = iter(()) if "counts" in stored else plan.records()
-    # Reads the header of a pipe, so that a missing column is refused before the ledger makes a claim
-    begun: Iterator[Record] = chain(list(islice(records, 1)), records)
-    _claim(plan, run.journal.run, run.ledger)
-    if not plan.writer.has_codewords:
-        plan, begun = _choose_codewords(plan, run, stored.get("number"), begun)
-    if "counts" in stored:
-        if stored["codebook_sha256"] != plan.codebook_sha256:
-            raise DataError(
-                "the codewords are not those of the counts drawn before: continue on the machine that drew them"
-            )
-        return plan, np.array(stored["counts"], dtype=np.int64).reshape(plan.writer.cells.size, -1)
-    tally = plan.count(begun, run.progress)
-    run.tell(TallyNotes(tally))
-    release = plan.writer.release(tally)
-    counts = {"counts": release.reshape(-1).tolist(), "codebook_sha256": plan.codebook_sha256}
-    run.journal.append({"records": 1, **counts}, durable=True)
-    if plan.publication.streaming:
-        run.show()
-    return plan, release
+    def _draw_counts(self) -> Counts:
+        stored: Entry = {}
+        for entry in self.journal.entries():
+            stored |= entry
+        records = iter(()) if "counts" in stored else self.plan.records()
+        # Reads the header of a pipe, so that a missing column is refused before the ledger makes a claim
+        begun: Iterator[Record] = chain(list(islice(records, 1)), records)
+        self.claim()
+        if not self.plan.writer.has_codewords:
+            begun = self._choose_codewords(stored.get("number"), begun)
+        plan = self.plan
+        if "counts" in stored:
+            if stored["codebook_sha256"] != plan.codebook_sha256:
+                raise DataError(
+                    "the codewords are not those of the counts drawn before: continue on the machine that drew them"
+                )
+            return np.array(stored["counts"], dtype=np.int64).reshape(plan.writer.cells.size, -1)
+        tally = plan.count(begun, self.progress)
+        self.tell(TallyNotes(tally))
+        release = plan.writer.release(tally)
+        counts = {"counts": release.reshape(-1).tolist(), "codebook_sha256": plan.codebook_sha256}
+        self.journal.append({"records": 1, **counts}, durable=True)
+        if plan.publication.streaming:
+            self.show()
+        return release
 
-
-def _choose_codewords(
-    plan: CentralPlan, run: Run[CentralStatement], number: int | None, records: Iterator[Record]
-) -> tuple[CentralPlan, Iterator[Record]]:
-    if number is None:
-        # Standard input cannot be read twice, so its records stay in memory for the second round
-        held = None if plan.inputs.repeatable else list(records)
-        number = plan.writer.release_number(plan.count(records if held is None else iter(held)))
-        run.journal.append({"records": 1, "number": number}, durable=True)
-        records = plan.records() if held is None else iter(held)
-    return replace(plan, writer=plan.writer.choose_codewords(number)), records
-
-
-def _claim(plan: CentralPlan, run: str, ledger: Ledger | None) -> None:
-    if ledger:
-        ledger.identity(text_column=plan.options.text_column, person_column=plan.options.person_column)
-        ledger.begin(run, Spending.of_central(plan.expected_statement()), plan.publication.target)
-        ledger.claim()
+    def _choose_codewords(self, number: int | None, records: Iterator[Record]) -> Iterator[Record]:
+        """Give the plan its codewords, by a stored or a new noisy number; return the records still to be counted."""
+        plan = self.plan
+        if number is None:
+            # Standard input cannot be read twice, so its records stay in memory for the second round
+            held = None if plan.inputs.repeatable else list(records)
+            number = plan.writer.release_number(plan.count(records if held is None else iter(held)))
+            self.journal.append({"records": 1, "number": number}, durable=True)
+            records = plan.records() if held is None else iter(held)
+        self.plan = replace(plan, writer=plan.writer.choose_codewords(number))
+        return records
 
 
 def plan_central(
@@ -273,8 +277,8 @@ def plan_central(
     if options.rows is not None:
         check_integer(0, MAX_ROWS, rows=options.rows)
     inputs.check_columns(options.required)
-    common: dict[str, Any] = {"inputs": inputs, "publication": publication, "options": options, "format": written}
-    return CentralPlan(writer=synthesizer, date=now()[:10], **common)
+    given: dict[str, Any] = {"writer": synthesizer, "inputs": inputs, "publication": publication, "options": options}
+    return CentralPlan(**given, format=written, date=now()[:10])
 
 
 def check_label_set(options: CentralOptions, given: bool) -> None:

@@ -45,7 +45,7 @@ from urllib.parse import quote
 
 from adept.data.writing import sync_directory
 from adept.errors import DataError
-from adept.release.database import Database
+from adept.release.ledger.file import Database
 
 JOURNAL_VERSION, JOURNAL_VERSION_OF_0_2 = 4, 3  # releases by description were two numbers in 0.2
 LEDGER = "ledger"  # among the terms of a release that was begun with one
@@ -219,10 +219,10 @@ class Journal:
 
 
 class NoJournal(Journal):
-    """The journal of a dry run, which draws nothing and keeps nothing."""
+    """The journal of a release in memory, or of a dry run: it keeps nothing."""
 
     def __init__(self) -> None:
-        self.run, self.records = "", 0
+        self.run, self.records = secrets.token_hex(8), 0
 
     def entries(self) -> Iterator[Entry]:
         return iter(())

@@ -1,41 +1,50 @@
 """The local release of a file: each record is randomised by itself and written as private text.
 
-The results of all random draws are stored before anybody can see a row
-(``adept.release.flow.journal``).
+A mechanism turns a record into a random value, the *release*, from which the record's texts are
+written. ``LocalPlan.draw`` makes all random choices for a batch of records. The result, an *entry*,
+is stored in the journal before anybody can see a row (``adept.release.flow.journal``).
+``LocalPlan.rows`` makes output rows from an entry. Of the records themselves, it reads only the
+columns that are copied. So if the journal holds all entries, a run can write all rows again from
+the entries and the copied columns.
 """
 
+import base64
 import hashlib
 import math
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import asdict, dataclass, fields, replace
+from dataclasses import asdict, dataclass, field, fields, replace
 from functools import cached_property, partial
 from itertools import chain, islice
 from typing import Any
 
+import pyarrow
+import torch
+from torch import Tensor
+
 from adept.data.corpus import read_label_descriptions
-from adept.data.formats import Record
+from adept.data.formats import PlacedRecord, Record
 from adept.data.texts import label_set_of
 from adept.data.writing import written_format
 from adept.errors import ConfigurationError, DataError, ReleaseRefused
 from adept.mechanisms import JointResponse, LocalRandomizer, RandomizedResponse
 from adept.mechanisms.base import MechanismChoice
 from adept.mechanisms.guarantee import share
+from adept.mechanisms.random_draws import shuffle
 from adept.models.saved_model import Autoencoder
 from adept.models.tokenizer import Tokenizer
-from adept.release.flow import cluster
-from adept.release.flow.batches import Batches, PlainBatches, ShuffledBatches
+from adept.release.flow.cluster import draw_parts
 from adept.release.flow.journal import Entry, NoJournal
 from adept.release.flow.plan import Plan, Progress, Run, find_files, foretell, ignore, release
 from adept.release.flow.publication import Publication, open_output
-from adept.release.ledger.choice import LEFT_OUT, NO_LIMIT, LeftOut
-from adept.release.ledger.claims import Ledger, Overlap
+from adept.release.ledger.claims import LEFT_OUT, NO_LIMIT, Ledger, LeftOut, Overlap
 from adept.release.ledger.file import Spending
 from adept.release.ledger.identity import prefix_digest, row_digest, throwaway_key
 from adept.release.options import FileOptions, ReleaseRequest
-from adept.release.records.columns import (
+from adept.release.records import (
     RANDOMISED_TREATMENTS,
     CheckedRecords,
+    Inputs,
     KeptColumns,
     ReleaseOptions,
     decide_kept,
@@ -44,20 +53,22 @@ from adept.release.records.columns import (
     output_columns,
     split_response,
 )
-from adept.release.records.inputs import Inputs
-from adept.release.statement import provenance
-from adept.release.statement.shuffled import check_shuffling, find_shuffled
-from adept.release.statement.statement import PrivacyStatement, shuffling_of
+from adept.release.statement import statement as statements
+from adept.release.statement.statement import PrivacyStatement, check_shuffling, find_shuffled, shuffling_of
 from adept.rewriting.alphabets import Cells
 from adept.rewriting.expectation import approval_examples
 from adept.rewriting.loading import best_exact, load_model
 from adept.rewriting.rewriter import Rewriter
 
+Drawn = Iterator[tuple[Sequence[Record], Entry]]  # batches of records, with what was drawn for them
+Written = Iterator[tuple[int, list[Record]]]  # numbers of finished records, with rows of the output
 # A resumed release may change these options: nothing that was drawn depends on them.
 FREE_OPTIONS = (
     "label_response", "statement", "flush_every", "card", "report", "purpose", "recipient", "owner", "engine", "workers",
     "shuffled_records", "central_delta", "public_texts",
 )  # fmt: skip
+
+OPTIONS_STATED = ("samples", "max_records_per_person", "excess", "over_limit", "text_column")
 
 
 def open_release(
@@ -163,7 +174,7 @@ def release_file(
     if resume and key is None:
         raise ConfigurationError("key must be given for resume=true, got none: use secret_key()")
     prepared = prepare_file(rewriter, source, target, options=options, ledger=ledger)
-    return release(*prepared, resume=resume, key=key, ledger=ledger, progress=progress, tell=tell)
+    return release(*prepared, LocalRun, resume=resume, key=key, ledger=ledger, progress=progress, tell=tell)
 
 
 def prepare_file(
@@ -202,38 +213,15 @@ class LocalPlan(Plan[PrivacyStatement]):
     @property
     def types(self) -> dict[str, Any]:
         """Arrow types of those output columns that do not hold text."""
-        import pyarrow
-
         label = {self.label_column: self.label_type} if self.label_column and self.label_type else {}
         return {**self.kept.types, **label, **({"sample": pyarrow.int64()} if self.options.samples > 1 else {})}
-
-    @property
-    def drops_persons(self) -> bool:
-        """True if records are left out whose persons have no budget left in the ledger."""
-        return self.options.over_limit == "drop"
-
-    @property
-    def batches(self) -> Batches:
-        """The object that turns the batches of this release into output rows."""
-        plain = PlainBatches(self.writer, self.label_column, self.options, copied=self.kept.copied)
-        return ShuffledBatches(plain) if self.options.shuffle else plain
-
-    def parts(self, records: Iterator[Record]) -> Iterator[list[Record]]:
-        """Yield the records in lists, each of which is released as one batch."""
-        size = min(self.writer.batch_size, self.options.flush_every or self.writer.batch_size)
-        return iter(lambda: list(islice(records, size)), [])
 
     @cached_property
     def codebook(self) -> dict[str, Any]:
         """Size and digest of the codebook, the list of all values that a release can have."""
         model = self.writer.model
         about = self.writer.alphabet.cells.about if isinstance(self.writer.alphabet, Cells) else {}
-        return provenance.codebook_facts(self.writer.mechanism, model.config.latent_dim, model.sentences, about=about)
-
-    def type_labels(self, rows: list[Record]) -> list[Record]:
-        """Return the rows, with labels converted to the type of the output's label column."""
-        column = self.label_column or ""
-        return [row | {column: int(row[column])} for row in rows] if self.label_type else rows
+        return statements.codebook_facts(self.writer.mechanism, model.config.latent_dim, model.sentences, about=about)
 
     def check(self, records: Iterable[Record]) -> CheckedRecords:
         """Return the records as an iterable that checks each record when it is read."""
@@ -242,8 +230,7 @@ class LocalPlan(Plan[PrivacyStatement]):
 
     def records(self) -> Iterator[Record]:
         """Return all records: read the input again or, if it is a stream, go on with ``begun``."""
-        again = self.inputs.repeatable
-        return self.inputs.records(columns=self.options.used_columns) if again else iter(self.begun)
+        return self.inputs.records(columns=self.options.used_columns) if self.inputs.repeatable else iter(self.begun)
 
     def own_terms(self) -> dict[str, Any]:
         given, response, mechanism = asdict(self.options).items(), self.options.response, self.writer.mechanism
@@ -251,10 +238,10 @@ class LocalPlan(Plan[PrivacyStatement]):
             "input_bytes": self.inputs.sizes,
             "label_written": self.label_column,
             **{name: value for name, value in given if name not in FREE_OPTIONS and value is not None},
-            **provenance.label_facts(response),
+            **statements.label_facts(response),
             "label_epsilon": response.epsilon if response else None,
             "mechanism": mechanism.name,
-            "mechanism_options": provenance.mechanism_options(mechanism) | (mechanism.unproved or {}),
+            "mechanism_options": statements.mechanism_options(mechanism) | (mechanism.unproved or {}),
             "codebook": self.codebook,
             "decoding": asdict(self.writer.decoding),
         }
@@ -273,30 +260,31 @@ class LocalPlan(Plan[PrivacyStatement]):
             mechanism=mechanism,
             latent_dim=dim,
             records=records,
-            samples=options.samples,
+            **{name: getattr(options, name) for name in OPTIONS_STATED},
             labels=options.labels if options.labels == "drop" or self.label_column is not None else None,
             label_response=response,
             kept_columns=list(options.keep_columns),
             codebook=self.codebook,
             output_sha256=output_sha256,
-            date=provenance.now() if output_sha256 else None,
-            max_records_per_person=options.max_records_per_person,
-            excess=options.excess,
-            over_limit=options.over_limit,
-            text_column=options.text_column,
+            date=statements.now() if output_sha256 else None,
             label_column=self.label_column,
             shuffled=find_shuffled(mechanism, options, dim=dim, records=records, smallest=smallest),
         )
 
+    @property
+    def spending(self) -> Spending:
+        """The budget with which the ledger lists the release."""
+        return Spending.of_local(self.statement())
+
     def preview(self, ledger: Ledger | None = None) -> tuple[PrivacyStatement, CheckedRecords]:
         checked, told = self.check(self.begun), list[str]()
-        drawing = Drawing(self, Run(self, NoJournal(), throwaway_key(), ledger))
-        if ledger and self.drops_persons:
-            left_out, told = foretell(drawing.choose)
-            deque(drawing.leave_out(checked, left_out) if left_out else checked, maxlen=0)
+        run = LocalRun(self, NoJournal(), throwaway_key(), ledger)
+        if ledger and self.options.drops_persons:
+            left_out, told = foretell(run.choose)
+            deque(run.leave_out(checked, left_out) if left_out else checked, maxlen=0)
         else:
-            drawing.begin()
-            drawing.collect(iter(checked))
+            run.enter_ledger(self.spending)
+            run.collect(iter(checked))
             told = foretell(ledger.claim)[1] if ledger else []
         checked.notes += told
         return self.statement(checked), checked
@@ -309,158 +297,230 @@ class LocalPlan(Plan[PrivacyStatement]):
 
         With ``over_limit=drop``, the number of records is also that of the complete release.
         """
-        if self.drops_persons:
+        if self.options.drops_persons:
             stated = replace(stated, records=described.get("records"))
         shuffled = shuffling_of(described)
         here = shuffled is not None and shuffled.here
         return replace(stated, shuffled=shuffled) if here == self.options.shuffle else stated
 
-    def draw(self, run: Run[PrivacyStatement]) -> tuple[PrivacyStatement, CheckedRecords]:
-        checked, drawing = self.check(self.begun), Drawing(self, run)
-        if self.drops_persons:
-            records = drawing.leave_out(checked, drawing.choose())
-        else:
-            drawing.claim_all()
-            records = iter(checked)
-        return self.statement(checked, output_sha256=drawing.write(records)), checked
+    # --- Batches of records
+
+    def parts(self, records: Iterator[Record]) -> Iterator[list[Record]]:
+        """Yield the records in lists, each of which is released as one batch."""
+        size = min(self.writer.batch_size, self.options.flush_every or self.writer.batch_size)
+        return iter(lambda: list(islice(records, size)), [])
+
+    def draw(self, batch: Sequence[Record]) -> Entry:
+        """Release a batch of records; return all that was drawn, which the journal stores.
+
+        A cluster's workers call this method. Of a shuffled file, the entry holds the releases, from
+        which texts are written in the new order.
+        """
+        labels, (_, response) = self._labels(batch), split_response(self.options.response)
+        texts = [record[self.options.text_column] for record in batch]
+        released = self.writer.release(texts, labels if self.options.is_joint or self.writer.reads_labels else None)
+        drawn = response.privatize(labels) if labels is not None and response else None
+        if not self.options.shuffle:
+            return self.write(released, drawn)
+        rows = base64.b64encode(released.cpu().contiguous().numpy().tobytes()).decode("ascii")
+        entry = {"releases": rows, "kind": str(released.dtype).removeprefix("torch.")}
+        return entry if drawn is None else entry | {"labels": drawn}
+
+    def write(self, released: Tensor, labels: Sequence[Any] | None) -> Entry:
+        """Write ``options.samples`` rewrites of each release; ``labels`` are those that were drawn."""
+        pairs = self.writer.write(released, samples=self.options.samples)
+        entry: Entry = {"texts": [text for text, _ in pairs]}
+        if self.options.is_joint:
+            entry["labels"] = [label for _, label in pairs]
+        elif labels is not None:
+            entry["labels"] = [label for label in labels for _ in range(self.options.samples)]
+        return entry
+
+    def rows(self, batch: Sequence[Record], entry: Entry) -> list[Record]:
+        """Return a batch's output rows: texts of the entry, and copied columns of the records."""
+        written, copied, options, rows = entry.get("labels"), self._labels(batch) or (), self.options, []
+        read: Any = PlacedRecord.cell if self.kept.copied else dict.__getitem__  # a kept value
+        for place, text in enumerate(entry["texts"]):
+            number, sample = divmod(place, options.samples)
+            kept = {name: read(batch[number], name) for name in options.keep_columns}
+            row: Record = {options.text_column: "", **kept}
+            if self.label_column:
+                label = copied[number] if written is None else written[place]
+                row[self.label_column] = int(label) if self.label_type else label
+            if options.samples > 1:
+                row["sample"] = sample
+            row[options.text_column] = text  # last, so that nothing can stand in its place
+            rows.append(row)
+        return rows
+
+    def ordered_rows(self, entries: Drawn) -> Written:
+        """Yield the number of records of each entry, and rows that can be written now.
+
+        If this run shuffles, all rows come after the last entry.
+        """
+        if self.options.shuffle:
+            return shuffled_rows(self, entries)
+        return ((len(batch), self.rows(batch, entry)) for batch, entry in entries)
+
+    def _labels(self, batch: Sequence[Record]) -> list[Any] | None:
+        return [record.get(self.label_column) for record in batch] if self.label_column else None
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Return the state without records, which a worker of a cluster does not need."""
+        return self.__dict__ | {"begun": ()}
+
+
+def shuffled_rows(plan: LocalPlan, entries: Drawn) -> Written:
+    """Yield the number of records of each entry, and then all rows, in a secret random order.
+
+    The permutation is uniform, comes from the operating system's entropy, and is not stored. Texts
+    are written after it. Until then, memory holds the releases of all records and, beside each
+    release, the copied or randomised label of the same record.
+    """
+    column = plan.label_column if plan.options.labels == "copy" else None
+    kept, known, kind = list[tuple[bytes, Any]](), dict[bytes, bytes](), ""
+    for batch, entry in entries:
+        labels = entry.get("labels") or [record[column] if column else None for record in batch]
+        content, kind = base64.b64decode(entry["releases"]), entry["kind"]
+        width = len(content) // len(batch)
+        releases = (content[start : start + width] for start in range(0, len(content), width))
+        kept += zip((known.setdefault(release, release) for release in releases), labels, strict=True)
+        yield len(batch), []
+    shuffle(kept)
+    for start in range(0, len(kept), plan.writer.batch_size):
+        part = kept[start : start + plan.writer.batch_size]
+        released = torch.frombuffer(bytearray(b"".join(release for release, _ in part)), dtype=getattr(torch, kind))
+        yield 0, plan.rows((), plan.write(released.reshape(len(part), -1), [label for _, label in part]))
 
 
 OTHER_INPUT = (
     "input is not that of the interrupted release, or the key of its digests is another one: restore both, because nothing else "
     "can be continued"
 )
-CHANGED_INPUT = "input changed while it was read: restore it, and run the same command with resume=true"
 
 
-class Drawing:
-    """An object that draws for all records of one run, and writes their rows, batch by batch."""
+@dataclass
+class LocalRun(Run[PrivacyStatement]):
+    """A run that draws for all records, and writes their rows, batch by batch."""
 
-    def __init__(self, plan: LocalPlan, run: Run[PrivacyStatement]) -> None:
-        self._plan, self._run = plan, run
-        self._collected: dict[int, bytes] = {}  # digests of claimed batches by the number of earlier records
+    plan: LocalPlan
+    # Digests of claimed batches by the number of earlier records
+    _collected: dict[int, bytes] = field(default_factory=dict)
 
-    @property
-    def _ledger(self) -> Ledger | None:
-        return self._run.ledger if self._run.ledger and self._run.ledger.keeps else None
+    def draw(self) -> tuple[PrivacyStatement, CheckedRecords]:
+        checked = self.plan.check(self.plan.begun)
+        sha256 = self.write(self.claim(checked))
+        return self.plan.statement(checked, output_sha256=sha256), checked
 
-    def begin(self) -> None:
-        """Begin the release in the ledger."""
-        plan = self._plan
-        if ledger := self._ledger:
-            ledger.identity(text_column=plan.options.text_column, person_column=plan.options.person_column)
-            ledger.begin(self._run.journal.run, Spending.of_local(plan.statement()), plan.publication.target)
-
-    def claim_all(self) -> None:
-        """Check all records, and list them in the ledger before anything is drawn.
+    def claim(self, checked: CheckedRecords) -> Iterator[Record]:
+        """Check all records, and list them in the ledger before anything is drawn; return those that are released.
 
         If the input can be read only once, each batch is listed later, just before the random
         choices for the batch are made.
         """
-        self.begin()
-        count = self.collect(iter(self._plan.check(self._plan.records()))) if self._plan.inputs.repeatable else 0
-        if count and (ledger := self._ledger):
+        if self.plan.options.drops_persons:
+            return self.leave_out(checked, self.choose())
+        self.enter_ledger(self.plan.spending)
+        if self.plan.inputs.repeatable:
+            self.collect(iter(self.plan.check(self.plan.records())))
+        if self._collected and (ledger := self.kept_ledger):
             ledger.claim()
+        return iter(checked)
 
-    def collect(self, records: Iterator[Record]) -> int:
-        """Collect all records for the ledger's next claim; return their number."""
-        count = 0
-        for batch in self._plan.parts(records):
-            if ledger := self._ledger:
-                ledger.collect_records(batch, before=count)
-                self._collected[count] = _shorten(self._digest(batch))
-            count += len(batch)
-        return count
+    def collect(self, records: Iterator[Record]) -> None:
+        """Collect all records for the ledger's next claim."""
+        for before, batch in self._numbered(records):
+            if ledger := self.kept_ledger:
+                ledger.collect_records(batch, before=before)
+                self._collected[before] = _shorten(self._digest(batch))
 
     def choose(self) -> LeftOut:
         """Check all records, claim those whose persons have budget left, and return the others.
 
-        ``adept.release.ledger.choice`` has the proof. A resumed run takes the choice that its
-        journal holds, and claims the same records again.
+        ``LeftOut`` has the proof. A resumed run takes the choice that its journal holds, and claims
+        the same records again.
         """
-        self.begin()
-        if (ledger := self._ledger) is None:
+        if (ledger := self.enter_ledger(self.plan.spending)) is None:
             raise ConfigurationError(NO_LIMIT)
-        stored, count = LeftOut.find(self._run.journal.entries()), 0
-        read = prefix_digest(self._run.key)
-        for batch in self._plan.parts(iter(self._plan.check(self._plan.records()))):
+        stored, read = LeftOut.find(self.journal.entries()), prefix_digest(self.key)
+        for before, batch in self._numbered(iter(self.plan.check(self.plan.records()))):
             if stored:
-                ledger.collect_records(stored.split(batch, before=count)[0], before=count)
+                ledger.collect_records(stored.split(batch, before=before)[0], before=before)
             else:
-                ledger.wait(batch, before=count)
+                ledger.wait(batch, before=before)
             read.update(digest := self._digest(batch))
-            self._collected[count] = _shorten(digest)
-            count += len(batch)
+            self._collected[before] = _shorten(digest)
         if stored and stored.input != read.hexdigest():
             raise DataError(OTHER_INPUT)
         left_out = replace(ledger.claim(), input=read.hexdigest())
         ledger.overlap = Overlap()  # which depends on what the records say
-        if stored:
-            return stored
-        self._run.journal.append(left_out.entry, durable=True)
-        return left_out
+        if not stored:
+            self.journal.append(left_out.entry, durable=True)
+        return stored or left_out
 
     def leave_out(self, checked: CheckedRecords, left_out: LeftOut) -> Iterator[Record]:
         """Yield the records that are not left out; refuse an input that has changed meanwhile."""
-        count = 0
         checked.notes += left_out.lines
-        for batch in self._plan.parts(iter(checked)):
-            if self._collected.get(count) != _shorten(self._digest(batch)):
-                raise DataError(CHANGED_INPUT)
-            yield from checked.discount(*left_out.split(batch, before=count))
-            count += len(batch)
+        for before, batch in self._numbered(iter(checked)):
+            if self._collected.get(before) != _shorten(self._digest(batch)):
+                raise DataError(
+                    "input changed while it was read: restore it, and run the same command with resume=true"
+                )
+            yield from checked.discount(*left_out.split(batch, before=before))
 
     def write(self, records: Iterator[Record]) -> str:
         """Write the rows of all records; return the SHA-256 digest of the output."""
-        plan, batches, written = self._plan, self._plan.batches, 0
+        plan, written = self.plan, 0
         with open_output(plan.publication, format=plan.format, columns=plan.columns, types=plan.types) as output:
-            for batch, entry in self._entries(batches, records):
-                if rows := list(batches.rows(batch, entry)):
-                    output.write(plan.type_labels(rows))
-                    output.flush()
-                written += len(batch)
-                self._run.progress(written)
-            for rows in batches.last_rows():
-                output.write(plan.type_labels(rows))
-                self._run.progress(written)
-        self._run.journal.sync()
+            for count, rows in plan.ordered_rows(self.entries(records)):
+                if rows:
+                    output.write(rows)
+                written += count
+                self.progress(written)
+        self.journal.sync()
         return output.sha256()
 
-    def _entries(self, batches: Batches, records: Iterator[Record]) -> Iterator[tuple[Sequence[Record], Entry]]:
-        journal, prefix, read = self._run.journal, prefix_digest(self._run.key), 0
-        for entry in (entry for entry in journal.entries() if LEFT_OUT not in entry):
+    def entries(self, records: Iterator[Record]) -> Drawn:
+        """Yield the records in batches, with what an earlier run or this run drew for them."""
+        prefix, read = prefix_digest(self.key), 0
+        for entry in (entry for entry in self.journal.entries() if LEFT_OUT not in entry):
             batch = list(islice(records, entry["records"]))
             prefix.update(digest := self._digest(batch))
             if len(batch) != entry["records"] or prefix.hexdigest() != entry["input"]:
                 raise DataError(OTHER_INPUT)
-            self._claim(batch, digest, read)  # the run that drew them may have had no ledger
+            self._claim_batch(batch, digest, read)  # the run that drew them may have had no ledger
             read += len(batch)
             yield batch, entry
-        parts = self._claim_parts(records, read)
-        for (batch, digest), draws in cluster.draw_parts(batches.draw, parts, self._plan.options):
+        for (batch, digest), draws in draw_parts(self.plan.draw, self._claim_parts(records, read), self.plan.options):
             prefix.update(digest)
             entry = {"records": len(batch), "input": prefix.hexdigest(), **draws}
-            journal.append(entry, durable=self._plan.publication.streaming)
-            if self._plan.publication.streaming:
-                self._run.show()
+            self.journal.append(entry, durable=self.publication.streaming)
+            if self.publication.streaming:
+                self.show()
             yield batch, entry
 
     def _claim_parts(self, records: Iterator[Record], read: int) -> Iterator[tuple[list[Record], bytes]]:
-        for batch in self._plan.parts(records):
+        for before, batch in self._numbered(records, read):
             digest = self._digest(batch)
-            self._claim(batch, digest, read)  # the input may have grown since its records were claimed
-            read += len(batch)
+            self._claim_batch(batch, digest, before)  # the input may have grown since its records were claimed
             yield batch, digest
 
-    def _claim(self, batch: Sequence[Record], digest: bytes, before: int) -> None:
-        """List the records of a batch in the ledger, unless ``claim_all`` or ``choose`` has listed them."""
-        if self._plan.drops_persons:
+    def _claim_batch(self, batch: Sequence[Record], digest: bytes, before: int) -> None:
+        """List the records of a batch in the ledger, unless ``claim`` has listed them."""
+        if self.plan.options.drops_persons:
             return
-        if (ledger := self._ledger) and self._collected.get(before) != _shorten(digest):
+        if (ledger := self.kept_ledger) and self._collected.get(before) != _shorten(digest):
             ledger.collect_records(batch, before=before)
             ledger.claim()
 
+    def _numbered(self, records: Iterator[Record], before: int = 0) -> Iterator[tuple[int, list[Record]]]:
+        """Yield batches of records, each with the number of records before it."""
+        for batch in self.plan.parts(records):
+            yield before, batch
+            before += len(batch)
+
     def _digest(self, batch: Sequence[Record]) -> bytes:
-        return b"".join(row_digest(self._run.key, record) for record in batch)
+        return b"".join(row_digest(self.key, record) for record in batch)
 
 
 def _shorten(digest: bytes) -> bytes:
@@ -476,7 +536,7 @@ def plan_local(rewriter: Rewriter, inputs: Inputs, publication: Publication, opt
     records = inputs.records(columns=options.used_columns, required=options.required)
     first = next(records)
     begun: Iterable[Record] = chain([first], records)
-    if options.over_limit == "drop" and not inputs.repeatable:
+    if options.drops_persons and not inputs.repeatable:
         begun = list(begun)  # read once for the ledger's choice, and once more to be drawn
     label_column = None if written == "txt" else find_label(first, options)
     if label_column is None and options.labels in (RANDOMISED_TREATMENTS if written != "txt" else ("joint_response",)):

@@ -19,14 +19,14 @@ from adept.errors import AdeptError, DataError, Interrupted, ReleaseRefused
 from adept.release.flow.journal import LEDGER, Journal
 from adept.release.flow.publication import PARTIAL, Publication
 from adept.release.ledger.claims import Ledger
+from adept.release.ledger.file import Spending
 from adept.release.ledger.identity import throwaway_key
 from adept.release.options import PersonOptions
-from adept.release.records.inputs import Inputs
-from adept.release.statement import provenance
-from adept.release.statement.approval import approval_page
+from adept.release.records import Inputs
+from adept.release.statement import statement as statements
 from adept.release.statement.statement import Statement
 from adept.release.statement.verify import DECLARED, SENTENCES
-from adept.release.statement.wording import card
+from adept.release.statement.wording import approval_page, card
 from adept.rewriting.rewriter import Rewriter
 from adept.synthesis.synthesizer import Synthesizer
 
@@ -61,12 +61,12 @@ class Plan(ABC, Generic[Stated]):
     @cached_property
     def model_sha256(self) -> str:
         """SHA-256 digest of the model's weights."""
-        return provenance.model_sha256(self.writer.model)
+        return statements.model_sha256(self.writer.model)
 
     @cached_property
     def model_facts(self) -> dict[str, Any]:
         """The statement's fields about the model and the versions of programs."""
-        return provenance.model_facts(self.writer.model, self.model_sha256)
+        return statements.model_facts(self.writer.model, self.model_sha256)
 
     def terms(self) -> dict[str, Any]:
         """Return the terms: the public values that a resumed run must share with the first run."""
@@ -75,8 +75,8 @@ class Plan(ABC, Generic[Stated]):
             "output": Path(self.publication.target).name,
             "format_written": self.format,
             **self.own_terms(),
-            "model": provenance.model_fingerprint(self.writer.model, self.writer.tokenizer, self.model_sha256),
-            "versions": provenance.drawing_versions(),
+            "model": statements.model_fingerprint(self.writer.model, self.writer.tokenizer, self.model_sha256),
+            "versions": statements.drawing_versions(),
         }
 
     @abstractmethod
@@ -95,10 +95,6 @@ class Plan(ABC, Generic[Stated]):
         """Return the statement without the facts that are known only after the release."""
         expected, _ = self.preview()
         return expected
-
-    @abstractmethod
-    def draw(self, run: "Run[Stated]") -> tuple[Stated, Any]:
-        """Release all records, and write their rows; return statement and notes for the curator."""
 
     @abstractmethod
     def examples(self) -> list[tuple[str, str]]:
@@ -142,6 +138,7 @@ def find_files(
 def release(
     publication: Publication,
     plan: Callable[[], Plan[Stated]],
+    run_class: "Callable[..., Run[Stated]]",
     *,
     resume: bool,
     key: bytes | None = None,
@@ -153,6 +150,7 @@ def release(
 
     Args:
         plan: function that plans the release, called after the names of all files were checked.
+        run_class: the subclass of ``Run`` that draws for such a plan.
         resume: True to continue an interrupted release; if there is none, a new release begins.
         key: key of the digests by which a resumed run recognises its input.
         ledger: the ledger (the list of released records) to which the records are added, or None.
@@ -171,7 +169,7 @@ def release(
         return stated
     publication.make_directories()
     with Journal(publication.journal) as journal:
-        run = Run(planned, journal, key or throwaway_key(), ledger, progress or ignore, tell)
+        run = run_class(planned, journal, key or throwaway_key(), ledger, progress or ignore, tell)
         if stated is not None:
             run.tidy(stated)
             return stated
@@ -208,8 +206,8 @@ def foretell(claim: Callable[[], Answer]) -> tuple[Answer | None, list[str]]:
         return None, [f"the ledger would refuse this release: {error}"]
 
 
-@dataclass(frozen=True)
-class Run(Generic[Stated]):
+@dataclass
+class Run(ABC, Generic[Stated]):
     """One run of a release: its plan, its open journal, and arguments of ``release``."""
 
     plan: Plan[Stated]
@@ -245,7 +243,7 @@ class Run(Generic[Stated]):
             self.publication.withdraw(all_ours=self.publication.streaming and self.journal.finished)
             self.publication.check_names(begun=self.journal.begun)
             self.publication.make_temporary()
-            statement, notes = self.plan.draw(self)
+            statement, notes = self.draw()
         except BaseException as error:
             self._leave(error, keep=keep)
             raise
@@ -259,6 +257,28 @@ class Run(Generic[Stated]):
         if notes:
             self.tell(notes)
         return statement
+
+    @abstractmethod
+    def draw(self) -> tuple[Stated, Any]:
+        """Release all records, and write their rows; return statement and notes for the curator."""
+
+    @property
+    def listed_name(self) -> str:
+        """The output's name in the ledger."""
+        return self.publication.target
+
+    @property
+    def kept_ledger(self) -> Ledger | None:
+        """The ledger; None without one, and if a default ledger was given up."""
+        return self.ledger if self.ledger and self.ledger.keeps else None
+
+    def enter_ledger(self, spending: Spending) -> Ledger | None:
+        """Begin the release in the ledger with this budget, and return the ledger, if it is kept."""
+        if ledger := self.kept_ledger:
+            options = self.plan.options
+            ledger.identity(text_column=options.text_column, person_column=options.person_column)
+            ledger.begin(self.journal.run, spending, self.listed_name)
+        return self.kept_ledger
 
     def show(self) -> None:
         """Store in the ledger that somebody may read the rows of all records drawn so far."""
@@ -281,10 +301,14 @@ class Run(Generic[Stated]):
         if publication.card:
             Path(publication.card + PARTIAL).write_text(card(statement, Path(publication.target).name), "utf-8")
         if publication.report:
-            names = {"title": Path(publication.target).name, "statement": Path(publication.statement).name}
-            total = self.ledger.stated_total() if self.ledger and self.ledger.keeps else None
-            shown: dict[str, Any] = {"about": self.plan.options.about, "total": total, **names}
-            page = approval_page(statement.to_json(), self.plan.examples(), **shown)
+            page = approval_page(
+                statement.to_json(),
+                self.plan.examples(),
+                title=Path(publication.target).name,
+                statement=Path(publication.statement).name,
+                about=self.plan.options.about,
+                total=ledger.stated_total() if (ledger := self.kept_ledger) else None,
+            )
             Path(publication.report + PARTIAL).write_text(page, "utf-8")
         self.show()
         with getattr(self.progress, "last_step", nullcontext)():

@@ -51,7 +51,7 @@ from adept.data.formats import STANDARD_STREAM, Record, Types
 from adept.data.writing import WRITERS, publish, record_writer, sync_directory
 from adept.errors import DataError
 from adept.release.flow.journal import journal_files
-from adept.release.statement.provenance import file_sha256
+from adept.release.statement.statement import file_sha256
 
 STATEMENT, CARD, REPORT, PARTIAL, JOURNAL = ".privacy.json", ".card.md", ".report.html", ".partial", ".journal"
 STDOUT = 1
@@ -240,10 +240,12 @@ def _ours(name: str) -> bool:
 
 @dataclass(frozen=True)
 class Output:
-    """An open output; once it is closed, ``sha256()`` returns the digest of its content."""
+    """An open output; once it is closed, ``sha256()`` returns the digest of its content.
+
+    Rows on standard output are visible as soon as ``write`` returns.
+    """
 
     write: Callable[[Sequence[Record]], None]
-    flush: Callable[[], None]
     sha256: Callable[[], str]
 
 
@@ -258,7 +260,7 @@ def open_output(
     if not publication.streaming:
         partial = publication.target + PARTIAL
         with record_writer(partial, format=format, columns=columns, types=types) as write:
-            yield Output(write, lambda: None, lambda: file_sha256(partial))
+            yield Output(write, lambda: file_sha256(partial))
         return
     raw = _StandardOutput()
     stream: Any = io.BufferedWriter(raw)
@@ -266,7 +268,12 @@ def open_output(
         stream = io.TextIOWrapper(stream, "utf-8", errors="replace", newline="\n")
     try:
         with stream, WRITERS[format](stream, columns, types) as write:
-            yield Output(write, stream.flush, raw.digest.hexdigest)
+
+            def write_now(rows: Sequence[Record]) -> None:
+                write(rows)
+                stream.flush()
+
+            yield Output(write_now, raw.digest.hexdigest)
     except BrokenPipeError:
         raise DataError(
             "standard output was closed before everything was written: what was read of it is a release, "

@@ -46,22 +46,22 @@ none of these totals. They have a sum of their own, of the epsilons that their a
 
 *Limit*. A claim is refused if it would raise the total of a record above the limit or, in a release
 with persons, the total of a person. In a ledger with a limit, either all releases are with persons
-or none is, and no release is unproved. Records that *wait* are left out instead if their persons have no budget left
-(``adept.release.ledger.choice``).
+or none is, and no release is unproved. Records that *wait* are left out instead if their persons have
+no budget left (``LeftOut``).
 """
 
 import json
 import math
 import os
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
+from fractions import Fraction
+from typing import Any
 
 from adept.data.formats import Record
 from adept.errors import ConfigurationError, ReleaseRefused
 from adept.mechanisms.guarantee import total, words
-from adept.release.ledger import choice
-from adept.release.ledger.choice import LeftOut
 from adept.release.ledger.file import (
     EVERYWHERE,
     ROWS,
@@ -86,7 +86,7 @@ from adept.release.ledger.identity import (
     describe_roles,
     throwaway_key,
 )
-from adept.release.statement.provenance import now
+from adept.release.statement.statement import now
 
 COLLECT = "INSERT INTO asked VALUES (?, ?, 1, 0) ON CONFLICT DO UPDATE SET times = times + 1"
 DUE = "(SELECT * FROM asked WHERE times > claimed)"
@@ -104,6 +104,23 @@ WRITE = f"""
 INSERT INTO claims SELECT digest, ?, kind, times FROM {DUE} WHERE true
 ON CONFLICT DO UPDATE SET times = MAX(times, excluded.times)
 """
+LEFT_OUT = "left_out"  # among the entries of a journal
+WAIT = "INSERT INTO waiting VALUES (?, ?, ?)"
+WAITING_PERSONS = """
+SELECT person, COUNT(*), (
+    SELECT GROUP_CONCAT(release || ':' || times) FROM claims INDEXED BY {} WHERE digest = person AND release != ?
+) FROM waiting GROUP BY person
+"""
+WAITING = "SELECT number, person FROM waiting ORDER BY number"
+LEAVE_OUT = "DELETE FROM waiting WHERE number = ?"
+COLLECT_WAITING = """
+INSERT INTO asked SELECT {0}, {1}, COUNT(*), 0 FROM waiting WHERE true GROUP BY {0}
+ON CONFLICT DO UPDATE SET times = times + excluded.times
+"""
+NOBODY_LEFT = (
+    "no person of the input has budget left in the ledger, so nothing is released: add records of other persons"
+)
+NO_LIMIT = "ledger must have a limit for over_limit=drop, got none: add ledger_limit=X, or store a limit with adept ledger limit=X"
 
 
 @dataclass
@@ -121,6 +138,85 @@ class Overlap:
     epsilon: float = 0.0
 
 
+@dataclass(frozen=True)
+class LeftOut:
+    """The records that a run leaves out.
+
+    ``over_limit=drop`` leaves out records whose persons have no budget left. Each record of such a
+    run *waits* until the ledger has chosen. For each person, the ledger computes how many records
+    the rest of the person's budget allows. The first records of the person, up to this number, are
+    claimed and released, and all others are left out.
+
+    *Claim*: suppose that two files differ only in what their records say, and name the same persons
+    in the same order; and that two ledgers differ only in what earlier records of the same persons
+    said. Then the choice leaves out the records at the same places. *Proof*. Of the file, the
+    choice reads the place of each record and the digest of its person. Of the ledger, the choice
+    reads the limit, the budgets of all releases, and the claims of these persons. The digest of a
+    person is computed from the key and the person's name alone (``Identity.subjects``), and a
+    person's claims are numbers of records. No digest of a record is read, whatever columns identify
+    records. QED. So the two runs also have the same statement and the same number of rows, unless
+    one of them is refused. Numbers about earlier releases of the same records, which are told
+    otherwise, are not told.
+
+    The ledger may refuse the run because of a record: it was released before, or its own total
+    would exceed the limit. Such a record is not left out. If it were, the number of rows would tell
+    whether its text was released before. The run ends with an error instead, as without
+    ``over_limit=drop``.
+
+    *Claim*: a release uses one choice, even if it is interrupted, or reads its input again.
+    *Proof*. ``Ledger.claim`` chooses and claims in one transaction. The run then stores the choice
+    in its journal, before it draws anything, together with a keyed digest of all records. A resumed
+    run that finds draws in the journal also finds the choice, and takes it. If nothing was drawn,
+    nobody has read anything, and the resumed run removes the claims and begins anew. In each later
+    reading, the records must be the same as those for which the choice was made; otherwise the run
+    is refused. QED.
+
+    Checked proof of the release: ``proofs/DrawProofs.v``, ``left_out_rows_tell_nothing``.
+
+    A person's absence from the output tells that earlier releases have spent this person's budget.
+    The statement says so, and compares only records of the same person.
+
+    Attributes:
+        numbers: places of the records in the input; the first has number 1, and records that
+            ``excess=drop`` leaves out are not numbered.
+        persons: number of the persons of these records.
+        input: keyed digest of all records for which the choice was made.
+    """
+
+    numbers: frozenset[int] = frozenset()
+    persons: int = 0
+    input: str = ""
+
+    @classmethod
+    def find(cls, entries: Iterable[Mapping[str, Any]]) -> "LeftOut | None":
+        """Return the choice that is among the entries of a journal, or None."""
+        found = next((entry for entry in entries if LEFT_OUT in entry), None)
+        return None if found is None else cls(frozenset(found[LEFT_OUT]), found["persons"], found["input"])
+
+    def split(self, records: Sequence[Record], *, before: int = 0) -> tuple[list[Record], list[Record]]:
+        """Return the records that are kept and those that are left out; ``before`` records come first."""
+        kept: tuple[list[Record], list[Record]] = ([], [])
+        for number, record in enumerate(records, start=before + 1):
+            kept[number in self.numbers].append(record)
+        return kept
+
+    @property
+    def entry(self) -> dict[str, Any]:
+        """The choice as an entry of a journal, which holds no draws."""
+        return {"records": 0, LEFT_OUT: sorted(self.numbers), "persons": self.persons, "input": self.input}
+
+    @property
+    def lines(self) -> list[str]:
+        """At most one sentence, for the holder of the input alone."""
+        records, persons = len(self.numbers), self.persons
+        if not records:
+            return []
+        counted = f"{records} record{'s' * (records > 1)} of {persons} person{'s' * (persons > 1)}"
+        return [
+            f"{counted} {'are' if records > 1 else 'is'} left out: earlier releases have used these persons' budget"
+        ]
+
+
 class Ledger(LedgerFile):
     """An open ledger, the list of released records with their budgets.
 
@@ -136,6 +232,7 @@ class Ledger(LedgerFile):
     _identity: Identity  # of records
     _spending: Spending  # of the release that was begun
     _output: str  # its name
+    identifies_persons = True  # True if a person is usually a part of a record's identity
     keeps = True  # False once a default ledger was given up (``adept.release.ledger.default``)
     required = True  # True if a release that began with this ledger must be resumed with it
 
@@ -177,13 +274,11 @@ class Ledger(LedgerFile):
                 f"record_columns must be those of {self.path}, which identifies records by {describe_roles(kept)}: leave "
                 "the option out, or keep another ledger with ledger=FILE"
             )
-        self._roles = kept or asked or self._usual_roles(person_column)
+        usual = (PERSON_ROLE, TEXT_ROLE) if person_column and self.identifies_persons else (TEXT_ROLE,)
+        self._roles = kept or asked or usual
         key = self.key or throwaway_key()
         self._identity = Identity.of(key, self._roles, text_column=text_column, person_column=person_column)
         return self._identity
-
-    def _usual_roles(self, person_column: str | None) -> tuple[Role, ...]:
-        return tuple(sorted([TEXT_ROLE, PERSON_ROLE] if person_column else [TEXT_ROLE]))
 
     def _kept_roles(self) -> tuple[Role, ...] | None:
         (kept,) = self._database.row("SELECT record_columns FROM adept")
@@ -212,8 +307,7 @@ class Ledger(LedgerFile):
 
         ``before`` is the number of records that earlier calls have collected.
         """
-        numbered = enumerate(records, start=before + 1)
-        self.collect(found for number, record in numbered for found in self._identity.subjects(record, number))
+        self.collect(found for _, subjects in self._numbered(records, before) for found in subjects)
 
     def wait(self, records: Iterable[Record], *, before: int = 0) -> None:
         """Collect records of which the next call of ``claim`` chooses those that are claimed.
@@ -221,13 +315,14 @@ class Ledger(LedgerFile):
         ``before`` is the number of records that earlier calls have collected.
         """
         if self.limit is None:
-            raise ConfigurationError(choice.NO_LIMIT)
-        numbered = enumerate(records, start=before + 1)
-        rows = (
-            (number, *(digest for digest, _ in self._identity.subjects(record, number))) for number, record in numbered
-        )
+            raise ConfigurationError(NO_LIMIT)
+        rows = ((number, *(digest for digest, _ in found)) for number, found in self._numbered(records, before))
         with self._database.transaction("BEGIN"):
-            self._database.executemany(choice.WAIT, rows)
+            self._database.executemany(WAIT, rows)
+
+    def _numbered(self, records: Iterable[Record], before: int) -> Iterator[tuple[int, Iterator[tuple[bytes, int]]]]:
+        for number, record in enumerate(records, start=before + 1):
+            yield number, self._identity.subjects(record, number)
 
     def claim(self) -> LeftOut:
         """Add the records collected so far to the ledger, with the budget of the release.
@@ -267,12 +362,12 @@ class Ledger(LedgerFile):
         allowed, again = (self._allowed(tree) for tree in TREES)
         if allowed != again:
             raise self._damaged()
-        numbers = frozenset(choice.choose(self._database.execute(choice.WAITING), allowed))
+        numbers = frozenset(choose(self._database.execute(WAITING), allowed))
         if numbers and len(numbers) == self._database.execute("SELECT COUNT(*) FROM waiting").fetchone()[0]:
-            raise ReleaseRefused(choice.NOBODY_LEFT)
-        self._database.executemany(choice.LEAVE_OUT, ((number,) for number in numbers))
+            raise ReleaseRefused(NOBODY_LEFT)
+        self._database.executemany(LEAVE_OUT, ((number,) for number in numbers))
         for column, kind in (("record", ROW_KIND), ("person", PERSON_KIND)):
-            self._database.execute(choice.COLLECT_WAITING.format(column, kind))
+            self._database.execute(COLLECT_WAITING.format(column, kind))
         self._database.execute("DELETE FROM waiting")
         return LeftOut(numbers, len(allowed))
 
@@ -280,11 +375,9 @@ class Ledger(LedgerFile):
         """Return the number of allowed records of each person who has more records waiting."""
         spent, everywhere, epsilon = self._spent(), self._everywhere(PERSON_KIND), self._spending.added
         allowed = {}
-        for person, records, found in self._database.execute(
-            choice.WAITING_PERSONS.format(tree), (self._release_id(),)
-        ):
+        for person, records, found in self._database.execute(WAITING_PERSONS.format(tree), (self._release_id(),)):
             before = everywhere + add_up(spent, claims_of(found))
-            most = choice.count_allowed(before, epsilon=epsilon, limit=self.limit or 0.0)
+            most = count_allowed(before, epsilon=epsilon, limit=self.limit or 0.0)
             if most < records:
                 allowed[person] = most
         return allowed
@@ -442,3 +535,28 @@ def check_limit(limit: float, name: str) -> float:
     if not 0 < limit < math.inf:
         raise ConfigurationError(f"{name} must be a positive number, got {limit}: write {name}=16")
     return float(limit)
+
+
+def count_allowed(before: Fraction | float, *, epsilon: Fraction | float, limit: float) -> float:
+    """Return how many records of a person may be released.
+
+    ``before`` is the person's total without this release, and ``epsilon`` the budget of a record.
+    """
+    left = Fraction(limit) - before
+    if left < 0:
+        return 0
+    return left // epsilon if epsilon else float("inf")
+
+
+def choose(waiting: Iterable[tuple[int, bytes]], allowed: Mapping[bytes, float]) -> Iterator[int]:
+    """Yield the numbers of the records that are left out.
+
+    ``waiting`` holds a record's number and its person's digest, in the order of the input.
+    ``allowed`` says, for each person with too many records, how many may be released.
+    """
+    counts: Counter[bytes] = Counter()
+    for number, person in waiting:
+        if person in allowed:
+            counts[person] += 1
+            if counts[person] > allowed[person]:
+                yield number

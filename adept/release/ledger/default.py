@@ -13,24 +13,19 @@ ledger for each key.
 
 import hashlib
 import logging
-import secrets
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
-from adept.data.formats import Record
 from adept.data.writing import user_directory
 from adept.errors import AdeptError, ConfigurationError, DataError, ReleaseRefused
 from adept.mechanisms.guarantee import words
-from adept.release.ledger.choice import NO_LIMIT, LeftOut
 from adept.release.ledger.claims import Ledger
-from adept.release.ledger.file import Spending
 from adept.release.ledger.identity import (
     ROW_KIND,
     TEXT_ROLE,
     Identity,
-    Role,
     key_location,
     secret_key,
     throwaway_key,
@@ -73,6 +68,7 @@ class DefaultLedger(Ledger):
     """An open default ledger; if it fails and has no limit, the release continues without it."""
 
     required = False
+    identifies_persons = False  # it serves many files, and some of them have no column of persons
 
     def __init__(self, path: str, *, tell: Tell, **options: Any) -> None:
         self._tell, self._records = tell, 0
@@ -102,13 +98,6 @@ class DefaultLedger(Ledger):
                 self.key or b"", [TEXT_ROLE], text_column=text_column, person_column=person_column
             )
             return self._identity
-
-    def _usual_roles(self, person_column: str | None) -> tuple[Role, ...]:
-        """Return only the role of the text.
-
-        The default ledger serves many input files, and some of them have no column of persons.
-        """
-        return (TEXT_ROLE,)
 
     def collect(self, subjects: Iterable[tuple[bytes, int]]) -> None:
         found = list(subjects)
@@ -196,49 +185,6 @@ def open_ledger(
     finally:
         if ledger is not None:
             ledger.close()
-
-
-@contextmanager
-def claim_records(
-    records: Sequence[Record],
-    spending: Spending,
-    options: LedgerOptions,
-    *,
-    name: str,
-    text_column: str = "text",
-    person_column: str | None = None,
-    chooses: bool = False,
-) -> Iterator[LeftOut]:
-    """List records in a ledger before the ``with`` block releases them.
-
-    With ``chooses``, yield the records that are left out, whose persons have no budget left.
-
-    *Claim*: a call that fails leaves the ledger as it was, and after a call that returns, the
-    ledger lists its records. *Proof*. All records are listed in one transaction before the block
-    begins. No caller returns a rewrite to anybody before the block ends. If anything fails before
-    the block ends, nobody has read any of the rewrites, and the records are removed from the ledger
-    again. QED.
-    """
-    run = secrets.token_hex(8)
-    with open_ledger(options, None if options.ledger == NO_LEDGER else find_key(options)) as ledger:
-        if ledger is None and chooses:
-            raise ConfigurationError(NO_LIMIT)
-        if ledger is None:
-            yield LeftOut()
-            return
-        ledger.identity(text_column=text_column, person_column=person_column)
-        ledger.begin(run, spending, name)
-        (ledger.wait if chooses else ledger.collect_records)(records)
-        left_out = ledger.claim() or LeftOut()  # a default ledger that was given up claims nothing
-        try:
-            yield left_out
-        except BaseException:
-            ledger.forget(run)
-            raise
-        with suppress(OSError, AdeptError):  # what cannot be finished is listed as unfinished, so as spent
-            ledger.finish(run)
-        for line in left_out.lines if chooses else describe_overlap(ledger):
-            LOG.warning(f"not part of the release: {line}")
 
 
 def describe_overlap(ledger: Ledger | None) -> list[str]:

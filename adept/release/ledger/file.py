@@ -14,12 +14,13 @@ that is shorter than its header says; this module refuses an empty file, and a f
 table. QED.
 """
 
+import errno
 import math
 import os
 import sqlite3
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import closing, contextmanager
+from contextlib import AbstractContextManager, closing, contextmanager
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cache
@@ -32,12 +33,12 @@ from adept.data.writing import new_private_file
 from adept.errors import DataError
 from adept.mechanisms.central_counts import ADD_OR_REMOVE
 from adept.mechanisms.guarantee import Guarantee
-from adept.release.database import Database
 from adept.release.ledger.identity import PERSON_KIND, ROW_KIND, row_digest
-from adept.release.statement.approval import StatedTotal
-from adept.release.statement.provenance import file_sha256, now
-from adept.release.statement.statement import CentralStatement, PrivacyStatement
+from adept.release.statement.statement import CentralStatement, PrivacyStatement, file_sha256, now
+from adept.release.statement.wording import StatedTotal
 
+# Errors of SQLite that concern the machine, not the file.
+PASSING = ("FULL", "IOERR", "BUSY", "LOCKED", "READONLY", "CANTOPEN", "PERM")
 CACHE_KILOBYTES = 32_768  # memory for the digests that a run collects
 WAIT_SECONDS = 60.0  # time to wait for another run's claim
 LEDGER_VERSION, OLDER_VERSIONS = 7, (4, 5, 6)
@@ -99,6 +100,57 @@ Claims = tuple[tuple[int, int], ...]  # releases that claimed a digest, and how 
 # A digest's kind, True if this run asks for it first, its count now, and its earlier claims.
 Asked = tuple[int, bool, int, Claims]
 Budget = Fraction | float
+
+
+class Database(sqlite3.Connection):
+    """An open SQLite file (journal or ledger) whose errors name its path and give advice.
+
+    An error after which the run can be continued later, such as a full disk, is raised as an
+    OSError. All other errors of SQLite are raised as DataErrors.
+    """
+
+    path = damaged = advice = ""
+
+    def name(self, path: str, damaged: str, advice: str) -> None:
+        """Set the parts of error messages: the path, the words for damage, and the advice."""
+        self.path, self.damaged, self.advice = path, damaged, advice
+
+    @contextmanager
+    def reported(self) -> Iterator[None]:
+        """Turn errors that SQLite raises inside the ``with`` block into OSError or DataError."""
+        try:
+            yield
+        except sqlite3.Error as error:
+            kind = getattr(error, "sqlite_errorname", "").split("_")[1:2]
+            if set(kind) & set(PASSING):
+                raise OSError(errno.ENOSPC if kind == ["FULL"] else errno.EIO, str(error), self.path) from None
+            raise DataError(f"{self.damaged} ({error}): {self.advice}") from None
+        except UnicodeDecodeError:  # SQLite quotes what it cannot read
+            raise DataError(f"{self.damaged}: {self.advice}") from None
+
+    @contextmanager
+    def transaction(self, begin: str = "BEGIN IMMEDIATE") -> Iterator[None]:
+        """Run the ``with`` block in one transaction; meanwhile, no other process can write."""
+        with self.reported():
+            self.execute(begin)
+            try:
+                yield
+                self.execute("COMMIT")
+            except BaseException:
+                if self.in_transaction:  # a full disk ends it
+                    self.execute("ROLLBACK")
+                raise
+
+    def run(self, query: str, *values: object) -> list[tuple[Any, ...]]:
+        """Run an SQL query, and return all rows of its result."""
+        with self.reported():
+            return self.execute(query, values).fetchall()
+
+    def row(self, query: str, *values: object) -> tuple[Any, ...]:
+        """Return the first row of an SQL query's result, which must have at least one row."""
+        with self.reported():
+            found: tuple[Any, ...] = self.execute(query, values).fetchone()
+            return found
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -243,7 +295,7 @@ class LedgerFile:
             if not absent:
                 _check_file(path)
             options: dict[str, Any] = {"timeout": seconds, "isolation_level": None, "factory": Database}
-            self._database = sqlite3.connect(":memory:" if absent else place, uri=read_only, **options)
+            self._database: Database = sqlite3.connect(":memory:" if absent else place, uri=read_only, **options)
             if absent:
                 self._database.executescript(SCHEMA + ADDED)
         except (OSError, sqlite3.Error) as error:
@@ -258,10 +310,8 @@ class LedgerFile:
     def close(self) -> None:
         self._database.close()
 
-    @contextmanager
-    def _transaction(self) -> Iterator[None]:
-        with self._database.transaction("BEGIN" if self.read_only else "BEGIN IMMEDIATE"):
-            yield
+    def _transaction(self) -> AbstractContextManager[None]:
+        return self._database.transaction("BEGIN" if self.read_only else "BEGIN IMMEDIATE")
 
     def _prepare(self) -> None:
         self._database.run("PRAGMA secure_delete = ON")  # overwrite what is deleted

@@ -5,34 +5,93 @@ A *certificate* is a list of public numbers from which anybody can compute the g
 counts of records, and synthetic records are written from the noisy counts.
 """
 
+import hashlib
+import importlib.metadata
+import json
 import math
+import platform
 from abc import ABC, abstractmethod
+from collections.abc import Mapping
 from dataclasses import asdict, astuple, dataclass, field, fields, replace
+from datetime import UTC, datetime
 from functools import cached_property
-from importlib.metadata import version
+from pathlib import Path
 from typing import Any
 
-from adept.errors import AdeptError
-from adept.mechanisms import BY_NAME, JointResponse, LocalRandomizer, RandomizedResponse
+import torch
+from safetensors.torch import save
+
+from adept.data.formats import STANDARD_STREAM
+from adept.errors import AdeptError, ConfigurationError
+from adept.mechanisms import BY_NAME, Codebook, JointResponse, LocalRandomizer, RandomizedResponse
 from adept.mechanisms.central_counts import COUNTS_MOVED, Votes
 from adept.mechanisms.guarantee import ANY_TWO_RECORDS, Guarantee, Part, json_number, laplace_part, total
-from adept.release.records.columns import split_response
-from adept.release.statement import wording
-from adept.release.statement.provenance import label_facts, mechanism_options
-from adept.release.statement.shuffled import Shuffled
-from adept.release.statement.verify import (
-    DAMAGED,
-    FIELDS,
-    SENTENCES,
-    SHUFFLED,
-    STATEMENT_VERSION,
-    Json,
-    Refused,
-    is_ours,
-    own_fields,
-    statement_sha256,
-)
+from adept.mechanisms.shuffling import central_epsilon, draws_of
+from adept.models.saved_model import WEIGHTS, Autoencoder
+from adept.models.sentences.sentence_files import sentences_sha256
+from adept.models.sentences.sentence_list import SentenceList
+from adept.models.tokenizer import Tokenizer
+from adept.release.records import ReleaseOptions, split_response
+from adept.release.statement import verify, wording
+from adept.release.statement.verify import Json
 from adept.rewriting.loading import is_packaged
+from adept.rewriting.rewriter import Rewriter
+
+MAX_DELTA, MAX_DELTA_SHARE = 1e-6, 0.1  # the usual central delta: at most this, and at most this share of 1 / n
+
+
+@dataclass(frozen=True, kw_only=True)
+class Shuffled:
+    """The guarantee of a shuffled file for readers who see its records only in their new order.
+
+    A *release* is the randomised value from which the texts of a record are written. A file may be
+    shuffled by this run or by somebody else. A shuffled file hides from which record each row
+    comes. So the guarantee for the file as a whole (the *central* guarantee) is stronger than the
+    guarantee for a single release. ``adept.mechanisms.shuffling`` proves the central guarantee for
+    every function of the *unordered* releases and of coins (random choices) that nobody can guess.
+
+    *Claim*: a shuffled file is a function of the unordered releases and of coins that nobody can
+    guess. If labels are copied, the file is a function of the pairs (release, label), without their
+    order, and of coins that nobody can guess.
+
+    *Reason* (the proof is in ``docs/proofs.md``): ``shuffle=true`` permutes the releases, each with
+    its label, before any text is written. With ``shuffled_records=N``, somebody else permutes the
+    rows, and each row is a function of its record's release, of coins used for no other row, and of
+    pools that are the same for all rows; releases with several candidates, the only exception, are
+    refused.
+
+    *Unit*: every number of shuffling counts records, and never rows. With ``samples=k``, the k rows
+    of a record are written from one release, so N records of k rows each are N unordered releases,
+    and the guarantee is that of N records. ``shuffled_records=N`` declares *groups* of at least N
+    records, each record with all its rows. A record is hidden in its own group, and more records
+    never weaken the guarantee. A shorter last group would break the declaration: its records must
+    join another group.
+
+    Apart from its text and its label, a row must not hold anything about its record, so kept
+    columns are refused. The journal, with which an interrupted run can continue, holds the releases
+    in the order of the input. The journal is removed when the output is complete, but its blocks
+    may stay on the disk. Against somebody who reads the journal, each record has only its local
+    guarantee.
+
+    If labels are copied, a record is hidden only among the records with the same label. So the
+    label with the fewest records determines the guarantee. Suppose that labels are copied, and that
+    the user declares that only some of the file's records are shuffled together. Then a record may
+    be the only one with its label among these records, so no record counts as hidden.
+
+    The attributes are, in order, the fields ``verify.SHUFFLED`` of a statement.
+
+    Attributes:
+        here: True if this run shuffled the file; False if somebody else shuffles it.
+        records: least number of records that are shuffled together.
+        smallest: smallest number of records among which a record is hidden.
+        epsilon, delta: the central guarantee for replacing one record.
+    """
+
+    here: bool
+    records: int
+    smallest: int
+    epsilon: float
+    delta: float
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -71,16 +130,20 @@ class Statement(ABC):
     def fields(self) -> dict[str, Any]:
         """Return the statement's fields as JSON values, without a certificate."""
         values = self.values()
-        _, *names, _ = own_fields(values["trust"] == "central")  # without version and certificate
+        _, *names, _ = verify.own_fields(values["trust"] == "central")  # without version and certificate
         found = {name: values[name] if name in values else getattr(self, name, None) for name in names}
         return {name: json_number(value) if isinstance(value, float) else value for name, value in found.items()}
 
     def to_json(self) -> dict[str, Any]:
         """Return the fields as JSON values, and a certificate with a digest of these fields."""
-        described: dict[str, Any] = {"statement_version": STATEMENT_VERSION, **self.fields(), "certificate": None}
+        described: dict[str, Any] = {
+            "statement_version": verify.STATEMENT_VERSION,
+            **self.fields(),
+            "certificate": None,
+        }
         if parts := self.certificate:
             described["certificate"] = {"parts": parts}
-            described["certificate"]["statement_sha256"] = statement_sha256(described)
+            described["certificate"]["statement_sha256"] = verify.statement_sha256(described)
         return described
 
     def _common(self, guarantee: Guarantee) -> dict[str, Any]:
@@ -207,7 +270,7 @@ class PrivacyStatement(Statement):
             **self._common(self.guarantee),
             **label_facts(self.label_response),
             **{name: self.codebook.get(name) for name in ("size", "top", "codebook_sha256")},
-            **dict(zip(SHUFFLED, shuffled, strict=True)),
+            **dict(zip(verify.SHUFFLED, shuffled, strict=True)),
             "mechanism": self.mechanism.name,
             "unproved": self.mechanism.unproved,
             "mechanism_options": mechanism_options(self.mechanism),
@@ -315,17 +378,17 @@ def restate(said: Json) -> Json | None:
     """Compute a statement's sentences and numbers again; None for a statement of another version.
 
     Raises:
-        Refused: no release can have the statement's fields.
+        verify.Refused: no release can have the statement's fields.
     """
-    if not is_ours(said) or said["versions"].get("adept-dp") != version("adept-dp"):
+    if not verify.is_ours(said) or said["versions"].get("adept-dp") != importlib.metadata.version("adept-dp"):
         return None
     try:
         again = (_restate_central if said["trust"] == "central" else _restate_local)(said).fields()
-    except (AdeptError, *DAMAGED):
-        raise Refused("no release has the mechanism, options and facts of this statement") from None
+    except (AdeptError, *verify.DAMAGED):
+        raise verify.Refused("no release has the mechanism, options and facts of this statement") from None
     if said["training_data"].get("packaged", False) is not is_packaged(said["model_files"]):
-        raise Refused("packaged is not what adept writes of a model with these files")
-    compared = (*SENTENCES, "claimed_epsilon", "text_epsilon", "label_epsilon", "sensitivity", "scale")
+        raise verify.Refused("packaged is not what adept writes of a model with these files")
+    compared = (*verify.SENTENCES, "claimed_epsilon", "text_epsilon", "label_epsilon", "sensitivity", "scale")
     return {name: again[name] for name in compared}
 
 
@@ -361,12 +424,164 @@ def _restate_local(said: Json) -> PrivacyStatement:
 
 def _attributes(kind: type[Statement], said: Json) -> dict[str, Any]:
     """Return those fields of a statement that are attributes of the class with the same name."""
-    return {field.name: said[field.name] for field in fields(kind) if field.name in FIELDS}
+    return {field.name: said[field.name] for field in fields(kind) if field.name in verify.FIELDS}
+
+
+# --- Shuffling
+
+
+def check_shuffling(rewriter: Rewriter, target: str, options: ReleaseOptions) -> None:
+    """Raise ConfigurationError for a shuffled release that this module's proof does not cover."""
+    if not options.shuffled:
+        return
+    draws_of(rewriter.mechanism, dim=rewriter.model.config.latent_dim, labels=options.response)
+    if options.shuffle and options.shuffled_records is not None:
+        raise ConfigurationError(
+            "shuffled_records must be left out for shuffle=true, which shuffles all records together: give one of the two"
+        )
+    if options.keep_columns:
+        raise ConfigurationError("keep_columns must be empty for shuffled records: a kept column can reveal the order")
+    if (options.max_records_per_person or 1) > 1:
+        raise ConfigurationError(
+            f"max_records_per_person must be 1 for shuffled records, got {options.max_records_per_person}: "
+            "set it to 1, with excess=drop, or do without shuffling"
+        )
+    if not options.shuffle and rewriter.decoding.candidates > 1:
+        raise ConfigurationError(
+            f"decoding.candidates must be 1 for shuffled_records, got {rewriter.decoding.candidates}: by rounding, the best one "
+            "may depend on the old order"
+        )
+    if options.shuffle and target == STANDARD_STREAM:
+        raise ConfigurationError("output must be a file for shuffle=true: a stream is read at once, in the old order")
+
+
+def find_shuffled(
+    mechanism: LocalRandomizer, options: ReleaseOptions, *, dim: int, records: int, smallest: int
+) -> Shuffled | None:
+    """Return the guarantee from shuffling, or None if nobody shuffles or no record was released."""
+    if not options.shuffled or not smallest:
+        return None
+    together = min(records, options.shuffled_records or records)
+    if together < records and smallest < records:
+        smallest = 1
+    hidden = min(smallest, together)
+    delta = options.central_delta or min(MAX_DELTA, MAX_DELTA_SHARE / hidden)
+    draws = draws_of(mechanism, dim=dim, labels=options.response)
+    central = central_epsilon(draws, records=hidden, delta=delta)
+    return Shuffled(here=options.shuffle, records=together, smallest=hidden, epsilon=central, delta=delta)
 
 
 def shuffling_of(said: Json) -> Shuffled | None:
     """Return the guarantee from shuffling that a statement holds."""
     if said.get("trust") != "shuffled":
         return None
-    found: dict[str, Any] = {own.name: said.get(name) for own, name in zip(fields(Shuffled), SHUFFLED, strict=True)}
+    found: dict[str, Any] = {
+        own.name: said.get(name) for own, name in zip(fields(Shuffled), verify.SHUFFLED, strict=True)
+    }
     return Shuffled(**found)
+
+
+# --- Mechanism, model, versions of programs
+
+
+def mechanism_options(mechanism: LocalRandomizer) -> dict[str, Any]:
+    """Return those options of a mechanism that are numbers, strings, True or None, as JSON values.
+
+    Infinity becomes "inf".
+    """
+    values = {field.name: getattr(mechanism, field.name) for field in fields(mechanism)}
+    plain = {
+        name: value
+        for name, value in values.items()
+        if value is None or (isinstance(value, int | float | str) and value is not False)
+    }
+    return {name: json_number(value) if isinstance(value, float) else value for name, value in plain.items()}
+
+
+def codebook_facts(
+    mechanism: LocalRandomizer,
+    dim: int,
+    sentences: SentenceList | None = None,
+    *,
+    about: Mapping[str, Any] | None = None,
+) -> dict[str, Any]:
+    """Return the fields ``size``, ``top``, ``codebook_sha256``; all are None without codewords.
+
+    Codewords are the ``size`` public texts or vectors among which the mechanism chooses. For each
+    record, ``top`` codewords near the record have a larger probability than the others. If a
+    release makes several draws for each record, ``size`` and ``top`` are lists with one number for
+    each draw. The digest covers the codewords as little-endian float32 rows. If codewords are
+    public sentences, the digest covers their list and ``about``, the sentences that explain labels.
+    """
+    if not (draws := mechanism.selections(dim)):
+        return {"size": None, "top": None, "codebook_sha256": None}
+    sizes, tops = [draw.size for draw in draws], [draw.heavy_count for draw in draws]
+    several = len(draws) > 1
+    sha256 = sentences and sentences_sha256(sentences)
+    if isinstance(mechanism, Codebook):
+        sha256 = _codewords_sha256(mechanism, dim)
+    if about:
+        sha256 = hashlib.sha256(json.dumps([sha256, about], sort_keys=True).encode("ascii")).hexdigest()
+    return {"size": sizes if several else sizes[0], "top": tops if several else tops[0], "codebook_sha256": sha256}
+
+
+def _codewords_sha256(mechanism: Codebook, dim: int) -> str:
+    digest = hashlib.sha256()
+    for block in mechanism.layout(dim):
+        digest.update(block.codewords.contiguous().numpy().astype("<f4").tobytes())
+    return digest.hexdigest()
+
+
+def label_facts(response: RandomizedResponse | JointResponse | None) -> dict[str, Any]:
+    if response is None:
+        return {"label_set": None, "label_keep_probability": None}
+    return {"label_set": list(response.labels), "label_keep_probability": float(response.keep_probability)}
+
+
+def file_sha256(path: str) -> str:
+    with Path(path).open("rb") as stream:
+        return hashlib.file_digest(stream, "sha256").hexdigest()
+
+
+def model_sha256(model: Autoencoder) -> str:
+    """Return the digest of the model's weights that ``sha256sum model.safetensors`` gives."""
+    precision = getattr(torch, model.config.precision)
+    weights = {name: tensor.cpu().to(precision).contiguous() for name, tensor in model.state_dict().items()}
+    return hashlib.sha256(save(weights)).hexdigest()
+
+
+def model_fingerprint(model: Autoencoder, tokenizer: Tokenizer, sha256: str) -> str:
+    """Return one digest of a model's weights, sizes, clipping, labels, vocabulary and synonyms."""
+    read = sorted(tokenizer.vocabulary.items()), sorted(tokenizer.synonyms.items())
+    described = repr((sha256, model.config, model.clip, model.labels, *read))
+    return hashlib.sha256(described.encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def model_facts(model: Autoencoder, sha256: str) -> dict[str, Any]:
+    data = model.training_data
+    return {
+        "training_data": {
+            "name": wording.plain_name(data.name),
+            "public": data.public is True,
+            "records": data.records,
+            "examples": data.examples,
+            "packaged": is_packaged(model.files | {WEIGHTS: sha256}),
+        },
+        "model_sha256": sha256,
+        "model_files": model.files or None,
+        "versions": versions(),
+    }
+
+
+def drawing_versions() -> dict[str, str]:
+    """Return the versions of the packages on which the random draws of a release depend."""
+    return {name: importlib.metadata.version(name) for name in ("adept-dp", "torch", "opendp", "tokenizers")}
+
+
+def now() -> str:
+    """Return the time of day (UTC) to the second; its first ten characters are the date."""
+    return datetime.now(UTC).isoformat(timespec="seconds")
+
+
+def versions() -> dict[str, str]:
+    return {**drawing_versions(), "python": platform.python_version()}

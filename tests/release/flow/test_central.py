@@ -29,7 +29,7 @@ from adept.release.flow.plan import preview
 from adept.release.ledger.claims import Ledger
 from adept.release.ledger.identity import secret_key
 from adept.release.options import CentralOptions
-from adept.release.records.inputs import Inputs
+from adept.release.records import Inputs
 from adept.release.statement import verify as verify_statement
 from adept.release.statement.statement import CentralStatement
 from adept.release.statement.verify import Refused, statement_sha256
@@ -698,7 +698,7 @@ def test_local_and_central_budgets_of_a_row_add_up(
 ) -> None:
     from adept.mechanisms import LearnedCodebook
     from adept.release.flow.local import release_file
-    from adept.release.records.columns import ReleaseOptions
+    from adept.release.records import ReleaseOptions
     from adept.rewriting.rewriter import Rewriter
 
     local = Rewriter.from_pretrained(topic_run, mechanism=LearnedCodebook(epsilon=3.0))
@@ -767,7 +767,7 @@ def test_one_parquet_value_that_python_cannot_hold_changes_no_exit_status(tmp_pa
     from pyarrow import parquet
 
     from adept.release.options import CentralOptions
-    from adept.release.records.inputs import Inputs
+    from adept.release.records import Inputs
 
     bad = pyarrow.array([b"fine"] * 3 + [b"\xff"]).view(pyarrow.string())
     dates = pyarrow.array([0, 0, 0, 2**31 - 1], pyarrow.int32()).cast(pyarrow.date32())

@@ -18,7 +18,7 @@ from adept.errors import ConfigurationError, DataError
 from adept.mechanisms import SqrtNLaplace
 from adept.release.flow import cluster
 from adept.release.flow.local import release_file
-from adept.release.records.columns import ReleaseOptions
+from adept.release.records import ReleaseOptions
 from adept.rewriting.rewriter import Rewriter
 
 WORKER = b"ray::_Worker"

@@ -17,7 +17,7 @@ from adept.release.flow import journal as journals
 from adept.release.flow.journal import SIDE_FILES, Entry, Journal
 from adept.release.flow.local import release_file
 from adept.release.ledger.claims import Ledger
-from adept.release.records.columns import ReleaseOptions
+from adept.release.records import ReleaseOptions
 from adept.release.statement.statement import PrivacyStatement
 from adept.rewriting.rewriter import Rewriter
 

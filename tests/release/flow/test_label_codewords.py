@@ -19,7 +19,7 @@ from adept.mechanisms.base import MechanismChoice
 from adept.release.flow import local as local_release
 from adept.release.flow.local import open_release, release_file
 from adept.release.options import ReleaseRequest
-from adept.release.records.columns import ReleaseOptions
+from adept.release.records import ReleaseOptions
 from adept.release.statement import verify as verify_statement
 from adept.release.statement.statement import restate
 from adept.release.statement.verify import Refused, statement_sha256

@@ -24,8 +24,7 @@ from adept.release.flow.local import open_release, prepare_file, release_file
 from adept.release.flow.plan import preview
 from adept.release.ledger.claims import Ledger
 from adept.release.options import CentralOptions, ReleaseRequest
-from adept.release.records.columns import ReleaseOptions
-from adept.release.records.inputs import Inputs
+from adept.release.records import Inputs, ReleaseOptions
 from adept.rewriting.loading import load_model
 from adept.rewriting.rewriter import Rewriter
 from adept.synthesis.synthesizer import Synthesizer

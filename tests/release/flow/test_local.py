@@ -29,8 +29,8 @@ from adept.mechanisms import (
 from adept.models.config import TrainingData
 from adept.release.flow.local import release_file
 from adept.release.ledger.claims import Ledger
-from adept.release.records.columns import ReleaseOptions
-from adept.release.statement import provenance
+from adept.release.records import ReleaseOptions
+from adept.release.statement import statement as statements
 from adept.rewriting.loading import check_release
 from adept.rewriting.rewriter import Rewriter
 
@@ -133,12 +133,12 @@ def test_a_release_digests_its_weights_and_its_codebook_once(
 
     names = "model_sha256", "codebook_facts"
     for name in names:
-        monkeypatch.setattr(provenance, name, counted(name, getattr(provenance, name)))
+        monkeypatch.setattr(statements, name, counted(name, getattr(statements, name)))
     place = str(labelled_file), str(tmp_path / "out.jsonl")
     with closing(Ledger(str(tmp_path / "ledger.db"), key=b"k" * 32)) as ledger:
         statement = release_file(rewriter, *place, options=ReleaseOptions(flush_every=1), key=b"k" * 32, ledger=ledger)
     assert calls == dict.fromkeys(names, 1)
-    assert statement.model_sha256 == provenance.model_sha256(rewriter.model)
+    assert statement.model_sha256 == statements.model_sha256(rewriter.model)
 
 
 def test_no_privacy_is_stated_as_inf(tiny_run: Path, labelled_file: Path, tmp_path: Path) -> None:

@@ -1,5 +1,6 @@
 """Visible files of a release, by time and reader; published files stay, whatever goes wrong later."""
 
+import hashlib
 import json
 import os
 import random
@@ -20,9 +21,9 @@ from adept.mechanisms import SqrtNLaplace
 from adept.release.flow import journal as journals
 from adept.release.flow.journal import Journal
 from adept.release.flow.local import release_file
-from adept.release.flow.publication import Publication
+from adept.release.flow.publication import Publication, open_output
 from adept.release.ledger.claims import Ledger
-from adept.release.records.columns import ReleaseOptions
+from adept.release.records import ReleaseOptions
 from adept.release.statement.statement import PrivacyStatement
 from adept.rewriting.rewriter import Rewriter
 
@@ -365,3 +366,16 @@ def test_after_a_power_cut_in_any_state_a_release_goes_on_or_is_complete(
     rewriter: Rewriter, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, streaming: bool, drops: bool
 ) -> None:
     assert check_power_cuts(rewriter, tmp_path / "home", monkeypatch, streaming=streaming, drops=drops, most=10**6) > 40
+
+
+def test_rows_of_standard_output_can_be_read_as_soon_as_they_are_written(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "stdout"
+    with path.open("wb") as stream:
+        monkeypatch.setattr("adept.release.flow.publication.STDOUT", stream.fileno())
+        place = Publication.of("-", str(tmp_path / "s.json"), card=False)
+        with open_output(place, format="jsonl", columns=["text"]) as output:
+            output.write([{"text": "a fare"}])
+            assert path.read_text() == '{"text": "a fare"}\n'
+    assert output.sha256() == hashlib.sha256(path.read_bytes()).hexdigest()

@@ -24,9 +24,8 @@ from adept.release.flow.journal import SIDE_FILES, Journal
 from adept.release.flow.local import plan_local, release_file
 from adept.release.flow.publication import STDOUT, Publication
 from adept.release.ledger.identity import secret_key
-from adept.release.records.columns import ReleaseOptions
-from adept.release.records.inputs import Inputs
-from adept.release.statement import provenance
+from adept.release.records import Inputs, ReleaseOptions
+from adept.release.statement import statement as statements
 from adept.release.statement.statement import PrivacyStatement
 from adept.rewriting.rewriter import Rewriter
 
@@ -551,8 +550,8 @@ def test_another_version_of_what_draws_or_writes_does_not_continue(
     sampler: Rewriter, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, package: str
 ) -> None:
     target = interrupted(sampler, tmp_path)
-    others = {**provenance.drawing_versions(), package: "0.0.1"}
-    monkeypatch.setattr(provenance, "drawing_versions", lambda: others)
+    others = {**statements.drawing_versions(), package: "0.0.1"}
+    monkeypatch.setattr(statements, "drawing_versions", lambda: others)
     with pytest.raises(DataError, match=r"but versions was .*0\.0\.1"):
         release_file(sampler, str(tmp_path / "in.jsonl"), str(target), options=OPTIONS["plain"], resume=True, key=KEY)
 

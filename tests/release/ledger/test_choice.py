@@ -18,10 +18,9 @@ from adept.errors import ConfigurationError, DataError, Interrupted, ReleaseRefu
 from adept.mechanisms import SqrtNLaplace
 from adept.release.flow.journal import Journal
 from adept.release.flow.local import release_file
-from adept.release.ledger.choice import LEFT_OUT, count_allowed
-from adept.release.ledger.claims import Ledger
+from adept.release.ledger.claims import LEFT_OUT, Ledger, count_allowed
 from adept.release.options import ReleaseRequest
-from adept.release.records.columns import CheckedRecords, ReleaseOptions
+from adept.release.records import CheckedRecords, ReleaseOptions
 from adept.release.rewrite_frame import rewrite_frame
 from adept.release.statement.statement import PrivacyStatement
 from adept.rewriting.rewriter import Rewriter

@@ -23,10 +23,8 @@ from adept.mechanisms import SqrtNLaplace
 from adept.release.flow.local import release_file
 from adept.release.ledger.claims import Ledger
 from adept.release.ledger.identity import ROW_KIND, TEXT_ROLE, Identity, row_digest
-from adept.release.records.columns import ReleaseOptions
-from adept.release.records.inputs import Inputs
-from adept.release.statement.provenance import file_sha256
-from adept.release.statement.statement import PrivacyStatement
+from adept.release.records import Inputs, ReleaseOptions
+from adept.release.statement.statement import PrivacyStatement, file_sha256
 from adept.rewriting.rewriter import Rewriter
 
 KEY = b"k" * 32

@@ -13,11 +13,11 @@ from tiny import Run
 
 from adept.errors import ConfigurationError, DataError, Interrupted
 from adept.mechanisms import LearnedCodebook, SqrtNLaplace
+from adept.release import records
 from adept.release.flow.local import prepare_file, release_file
 from adept.release.flow.plan import preview
 from adept.release.ledger.claims import Ledger
-from adept.release.records import columns
-from adept.release.records.columns import CheckedRecords, ReleaseOptions
+from adept.release.records import CheckedRecords, ReleaseOptions
 from adept.rewriting.rewriter import Rewriter
 
 KEY = b"k" * 32
@@ -194,8 +194,8 @@ def test_only_the_curator_is_told_about_records_that_were_left_out(
 def test_one_place_asks_if_a_response_releases_text_and_label_together() -> None:
     asked = [
         path.name
-        for path in Path(columns.__file__).parents[1].rglob("*.py")
+        for path in Path(records.__file__).parent.rglob("*.py")
         for call in re.findall(r"isinstance\([^()]*\)", path.read_text("utf-8"))
         if "JointResponse" in call or "RandomizedResponse" in call
     ]
-    assert asked == ["columns.py"]
+    assert asked == ["records.py"]

@@ -18,7 +18,7 @@ from adept.data.reading import ReadingOptions
 from adept.errors import DataError
 from adept.release.ledger.claims import Ledger
 from adept.release.ledger.identity import secret_key
-from adept.release.records.inputs import Inputs
+from adept.release.records import Inputs
 
 LABELS = "label_set=[fare,flight]"
 SEMICOLONS = b"text;intent\na fare, now;fare\na flight;flight\n"

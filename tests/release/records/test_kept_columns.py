@@ -5,7 +5,7 @@ import io
 import json
 import math
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 import pyarrow as pa
 import pytest
@@ -18,10 +18,9 @@ from adept.data.reading import ReadingOptions, read_records
 from adept.data.writing import record_writer
 from adept.errors import AdeptError, ConfigurationError, DataError
 from adept.mechanisms import SqrtNLaplace
-from adept.release.flow.local import prepare_file, release_file
+from adept.release.flow.local import LocalPlan, prepare_file, release_file
 from adept.release.flow.plan import preview
-from adept.release.records.columns import CheckedRecords, ReleaseOptions, decide_kept, find_label_type
-from adept.release.records.inputs import Inputs
+from adept.release.records import CheckedRecords, Inputs, ReleaseOptions, decide_kept, find_label_type
 from adept.release.statement.statement import PrivacyStatement
 from adept.rewriting.rewriter import Rewriter
 
@@ -61,18 +60,19 @@ def preview_file(*places: Any, options: ReleaseOptions) -> PrivacyStatement:
 
 def copied(source: Path, target: Path, *, samples: int = 1, batch: int = 64, **options: Any) -> list[str]:
     """Write the column ``c`` of a file as a release does; return the rows' texts."""
-    from adept.release.flow.batches import PlainBatches
-
     asked = ReleaseOptions(keep_columns=["c"], samples=samples, **options)
     inputs = Inputs.of(str(source), ReadingOptions())
     kept = decide_kept(inputs, asked, "parquet", next(inputs.records(columns=asked.used_columns)))
     records = list(CheckedRecords(inputs.records(columns=asked.used_columns), None, asked, kept=kept))
-    batches = PlainBatches(cast(Any, None), None, asked, copied=kept.copied)
-    with record_writer(str(target), format="parquet", columns=["text", "c"], types=kept.types) as write:
+    nothing: dict[str, Any] = dict.fromkeys(("writer", "publication", "label_column", "label_type"))
+    columns = ["text", "c"]
+    own: dict[str, Any] = {"inputs": inputs, "options": asked, "kept": kept, "columns": columns, "begun": records}
+    plan = LocalPlan(**nothing, **own, format="parquet", labels=())
+    with record_writer(str(target), format="parquet", columns=columns, types=kept.types) as write:
         for start in range(0, len(records), batch):
             part = records[start : start + batch]
             texts = [f"text {start + number // samples}" for number in range(len(part) * samples)]
-            write(list(batches.rows(part, {"texts": texts})))
+            write(plan.rows(part, {"texts": texts}))
     return [str(record["text"]) for record in records]
 
 

@@ -19,10 +19,8 @@ from adept.mechanisms.central_counts import ADD_OR_REMOVE, REPLACE, Votes
 from adept.mechanisms.guarantee import judge
 from adept.release.ledger.claims import Ledger
 from adept.release.ledger.file import Spending
-from adept.release.statement.approval import StatedTotal, approval_page
-from adept.release.statement.shuffled import Shuffled
-from adept.release.statement.statement import PrivacyStatement
-from adept.release.statement.wording import TIME_NOT_HIDDEN
+from adept.release.statement.statement import PrivacyStatement, Shuffled
+from adept.release.statement.wording import TIME_NOT_HIDDEN, StatedTotal, approval_page
 
 SECRET = "zebra"
 

@@ -22,10 +22,9 @@ from adept.mechanisms import Codebook, Description, JointResponse, RandomizedRes
 from adept.mechanisms.central_counts import REPLACE, Votes
 from adept.models.config import MAX_SIZES
 from adept.ranges import BUDGETS
-from adept.release.statement import provenance
+from adept.release.statement import statement as statements
 from adept.release.statement import verify as verify_statement
-from adept.release.statement.shuffled import Shuffled
-from adept.release.statement.statement import CentralStatement, restate
+from adept.release.statement.statement import CentralStatement, Shuffled, restate
 from adept.release.statement.verify import (
     DECLARED,
     FIELDS,
@@ -421,7 +420,7 @@ def test_a_statement_calls_no_other_model_the_one_that_comes_with_adept(said: di
 def test_the_packaged_model_has_all_files_that_a_statement_names() -> None:
     model, _ = loading.load_model()
     assert tuple(model.files) == loading.MODEL_FILES == MODEL_FILES
-    assert model.files["model.safetensors"] == provenance.model_sha256(model)
+    assert model.files["model.safetensors"] == statements.model_sha256(model)
 
 
 def test_no_field_of_a_statement_is_forgotten() -> None:

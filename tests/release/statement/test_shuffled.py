@@ -22,12 +22,11 @@ from adept.mechanisms.shuffling import central_epsilon
 from adept.models.decoding_options import DecodingConfig
 from adept.release import options as rewrite_options
 from adept.release.flow import local as local_release
-from adept.release.flow.batches import PlainBatches, ShuffledBatches
 from adept.release.flow.journal import Entry
-from adept.release.flow.local import prepare_file, release_file
+from adept.release.flow.local import LocalPlan, prepare_file, release_file
 from adept.release.flow.plan import preview
-from adept.release.records.columns import ReleaseOptions
-from adept.release.statement.shuffled import find_shuffled
+from adept.release.records import ReleaseOptions
+from adept.release.statement.statement import find_shuffled
 from adept.release.statement.verify import SHUFFLED
 from adept.rewriting.rewriter import Rewriter
 
@@ -131,7 +130,7 @@ def test_a_complete_release_is_stated_again_as_it_was(
     place = {"options": options, "key": b"k" * 32}
     release_file(rewriter, str(numbered), str(tmp_path / "out.jsonl"), **place)  # type: ignore[arg-type]
     described = json.loads((tmp_path / "out.jsonl.privacy.json").read_text())
-    monkeypatch.setattr("adept.release.statement.provenance.now", lambda: "2100-01-01T00:00:00+00:00")
+    monkeypatch.setattr("adept.release.statement.statement.now", lambda: "2100-01-01T00:00:00+00:00")
     again = release_file(rewriter, str(numbered), str(tmp_path / "out.jsonl"), resume=True, **place)  # type: ignore[arg-type]
     assert json.loads(json.dumps(again.to_json())) == described
 
@@ -370,19 +369,17 @@ def seeded(count: int) -> torch.Tensor:
     return torch.rand(count, dtype=torch.float64)
 
 
-class WrittenBefore(ShuffledBatches):
+def written_before(
+    plan: LocalPlan, entries: Iterator[tuple[Sequence[Record], Entry]]
+) -> Iterator[tuple[int, list[Record]]]:
     """Texts are written in the old order, and moved afterwards."""
-
-    def rows(self, batch: Sequence[Record], entry: Entry) -> Iterator[Record]:
+    moved: list[Record] = []
+    for batch, entry in entries:
         released = torch.frombuffer(bytearray(base64.b64decode(entry["releases"])), dtype=torch.int64)
-        written = self._batches.write(released.reshape(len(batch), -1), None)
-        self.moved = getattr(self, "moved", [])
-        self.moved += self._batches.rows(batch, written)
-        return iter(())
-
-    def last_rows(self) -> Iterator[list[Record]]:
-        secrets.SystemRandom().shuffle(self.moved)
-        yield self.moved
+        moved += plan.rows(batch, plan.write(released.reshape(len(batch), -1), None))
+        yield len(batch), []
+    secrets.SystemRandom().shuffle(moved)
+    yield 0, moved
 
 
 @pytest.mark.parametrize("before", [True, False])
@@ -391,7 +388,7 @@ def test_draws_from_a_seed_are_noticed_before_the_permutation_and_harmless_after
 ) -> None:
     """After it a row is found where the permutation leaves it in its place: 12 of 60 with a probability below 1 / 12!."""
     monkeypatch.setattr(random_draws, "fresh_uniform", seeded)
-    monkeypatch.setattr(local_release, "ShuffledBatches", WrittenBefore if before else ShuffledBatches)
+    monkeypatch.setattr(local_release, "shuffled_rows", written_before if before else local_release.shuffled_rows)
     found = placed(topic_run, 0, told_apart, tmp_path, ReleaseOptions(shuffle=True))
     assert found == 60 if before else found < 12
 
@@ -403,10 +400,12 @@ def test_candidates_are_refused_where_somebody_else_shuffles(topic_run: Path, nu
         release_file(rewriter, str(numbered), str(tmp_path / "o.jsonl"), options=ReleaseOptions(shuffled_records=60))
 
 
-def test_a_worker_of_a_cluster_gets_no_release_of_another_batch(rewriter: Rewriter) -> None:
-    batches = ShuffledBatches(PlainBatches(rewriter, None, ReleaseOptions(shuffle=True, labels="drop")))
+def test_a_worker_of_a_cluster_gets_no_record_of_another_batch(rewriter: Rewriter, numbered: Path) -> None:
+    options = ReleaseOptions(shuffle=True, labels="drop")
+    _, planned = prepare_file(rewriter, str(numbered), str(numbered.with_name("o.jsonl")), options=options)
+    plan = planned()
+    worker = pickle.loads(pickle.dumps(plan.draw)).__self__
     batch: list[Record] = [{"text": f"fare {number}"} for number in range(5)]
-    assert list(batches.rows(batch, batches.draw(batch))) == []
-    worker = pickle.loads(pickle.dumps(batches))
-    list(worker.rows(batch, worker.draw(batch)))
-    assert [len(rows) for rows in worker.last_rows()] == [5]
+    assert (list(worker.begun), len(list(plan.begun))) == ([], 60)
+    (count, none), (last, rows) = worker.ordered_rows(iter([(batch, worker.draw(batch))]))
+    assert (count, none, last, len(rows)) == (5, [], 0, 5)

@@ -28,7 +28,7 @@ from adept.mechanisms import (
     RandomizedResponse,
 )
 from adept.mechanisms.guarantee import symbols_part
-from adept.release.statement import provenance
+from adept.release.statement import statement as statements
 from adept.release.statement import verify as verify_statement
 from adept.release.statement.statement import PrivacyStatement
 from adept.release.statement.verify import Refused, check, statement_sha256
@@ -55,8 +55,8 @@ def statement(
         "label_response": response,
         "kept_columns": [],
         "training_data": {"name": "air_travel", "public": True, "records": 9},
-        "versions": provenance.versions(),
-        "codebook": provenance.codebook_facts(text, changes.get("latent_dim", DIM)),
+        "versions": statements.versions(),
+        "codebook": statements.codebook_facts(text, changes.get("latent_dim", DIM)),
         "model_sha256": hashlib.sha256(b"weights").hexdigest(),
         "model_files": {name: hashlib.sha256(content).hexdigest() for name, content in MODEL.items()},
         "output_sha256": hashlib.sha256(b"texts\n").hexdigest(),
@@ -127,7 +127,10 @@ def test_descriptions_of_any_number_are_certified(bits: int, tmp_path: Path) -> 
 
 
 @pytest.mark.mutants(
-    "mechanisms.guarantee", "mechanisms.joint_response", "mechanisms.random_draws", "mechanisms.randomized_response"
+    "mechanisms.guarantee",
+    "mechanisms.randomized_response",
+    "mechanisms.random_draws",
+    "mechanisms.randomized_response",
 )
 @pytest.mark.parametrize("epsilon", [0.01, 2.0, 64.0])
 @pytest.mark.parametrize("text", ["learned_codebook", "description"])

@@ -1,1 +1,0 @@
-"""The records of a release: where they are read, and which columns of them are used."""
