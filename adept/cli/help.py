@@ -34,6 +34,21 @@ PARTS = (
     "Parts of Lightning, whose options have Lightning's names: trainer.precision=bf16-mixed, logger.wandb.offline=true"
 )
 HEADINGS = {"logger": PARTS, "callbacks": PARTS, "experiment": "A recipe, which sets several options"}
+ELSEWHERE = {  # names of lightning-hydra-template, and of older versions of Lightning
+    "ckpt_path": "resume_from",
+    "trainer.ckpt_path": "resume_from",
+    "trainer.resume_from_checkpoint": "resume_from",
+    "trainer.gpus": "trainer.devices",
+    "trainer.lr": "training.learning_rate",
+    "model.lr": "training.learning_rate",
+    "model.optimizer.lr": "training.learning_rate",
+    "optimizer.lr": "training.learning_rate",
+    "optimized_metric": "objective",
+    "hydra.sweep.dir": "sweep_dir",
+    "hydra.run.dir": "output_dir",
+    "paths.output_dir": "output_dir",
+    "debug": "trainer=debug",
+}
 INDENT = 30
 NEAR = 0.75  # least similarity, from 0 to 1, of a name that a message proposes to the name that was typed
 PLACEHOLDERS = {"str": "TEXT", "int": "N", "float": "X", "bool": "true|false", "group": "NAME"}
@@ -242,6 +257,10 @@ def check_options(command: str, arguments: list[str]) -> None:
         name, equals, value = argument.partition("=")
         if argument.startswith("~"):
             raise ConfigurationError(f"no option can be deleted, got {argument}: leave it out, or give it a value")
+        if argument.startswith("--"):
+            raise ConfigurationError(
+                f"{command} has no flag {argument}: adept {command} --help lists all options, and --cfg job prints their values"
+            )
         if not equals:
             raise ConfigurationError(
                 f"an option is written NAME=VALUE, got {argument}: adept {command} --help lists them"
@@ -287,7 +306,9 @@ def _is_inside(name: str, known: list[str]) -> bool:
 
 
 def nearest(name: str, known: Iterable[str]) -> str | None:
-    """Return the name in ``known`` that ends in almost the same word as ``name``, or None."""
+    """Return the name in ``known`` that ends in almost the same word as ``name``, or that is meant by it, or None."""
+    if name in ELSEWHERE:
+        return ELSEWHERE[name]
     words = {other: other.rpartition(".")[2] for other in known}
     near = get_close_matches(name.rpartition(".")[2], words.values(), n=1, cutoff=NEAR)
     return next(iter(get_close_matches(name, [other for other in words if words[other] in near], n=1, cutoff=0)), None)

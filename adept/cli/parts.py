@@ -15,7 +15,7 @@ import sys
 from collections.abc import Collection
 from pathlib import Path
 from types import NoneType
-from typing import Any
+from typing import Any, get_args
 
 import yaml
 
@@ -25,6 +25,7 @@ from adept.cli.process import show_lines
 from adept.errors import ConfigurationError, printable
 from adept.foreign import import_foreign
 from adept.models.config import Parts, TrainerConfig, check_device
+from adept.ranges import check_choice
 
 LIGHTNING = "pytorch_lightning"
 LOGGERS = {
@@ -40,6 +41,7 @@ CALLBACKS = {
 LOCAL = {LOGGERS["tensorboard"], "pytorch_lightning.loggers.CSVLogger"}  # loggers that write files
 CSV, NONE = "csv", "none"  # metrics.csv and curve.svg, or not even these
 TARGET = "_target_"
+BASES = {"logger": "pytorch_lightning.loggers.Logger", "callbacks": "pytorch_lightning.callbacks.Callback"}
 LOGGED = ("seed", "labels", "model", "tokenizer", "training", "trainer")  # options that loggers get
 # Options of the Trainer that adept sets, and the option of adept in their place
 ELSEWHERE = {
@@ -119,8 +121,18 @@ def check_trainer(options: dict[str, Any]) -> dict[str, Any]:
             instead = f"set {ELSEWHERE[name]}" if ELSEWHERE[name] else "leave it out"
             raise ConfigurationError(f"trainer.{name} must be left out, because adept sets it: {instead}")
         if name not in known:
-            _refuse_unknown("trainer", name, [*known, *TrainerConfig.__dataclass_fields__])
+            _refuse_unknown("trainer", name, {*known, *TrainerConfig.__dataclass_fields__} - ELSEWHERE.keys())
+    if options.get("precision") is not None:  # checked here, as Lightning looks at the device first
+        choices = dict.fromkeys(_literals(known["precision"].annotation))
+        check_choice(choices, **{"trainer.precision": str(options["precision"])})
     return options
+
+
+def _literals(annotation: Any) -> list[str]:
+    """Return all values that an annotation of ``Literal`` permits, as texts."""
+    if annotation is NoneType:
+        return []
+    return [one for part in get_args(annotation) for one in _literals(part)] or [str(annotation)]
 
 
 def logged_values(config: TrainConfig) -> dict[str, Any]:
@@ -161,7 +173,7 @@ def _make(group: str, name: str, options: dict[str, Any], known: dict[str, str])
         for option in given.keys() - accepted.keys():
             _refuse_unknown(f"{group}.{name}", option, accepted)
     try:
-        return kind(**given)
+        made = kind(**given)
     except ModuleNotFoundError as error:
         raise ConfigurationError(
             _missing(name, error) if name in known else f"{target} needs a package: {error}"
@@ -169,6 +181,9 @@ def _make(group: str, name: str, options: dict[str, Any], known: dict[str, str])
     except Exception as error:  # noqa: BLE001 - a class from elsewhere
         reason = printable(f"{type(error).__name__}: {error}")
         raise ConfigurationError(f"{group}.{name} cannot be made ({reason}): correct its options") from None
+    if not isinstance(made, pkgutil.resolve_name(BASES[group])):
+        raise ConfigurationError(f"{group}.{name}.{TARGET} must be a class that inherits from {BASES[group]}, got {target}")
+    return made
 
 
 def _missing(name: str, error: ModuleNotFoundError) -> str:
@@ -187,6 +202,6 @@ def _find_class(place: str, target: str) -> Any:
 
 
 def _refuse_unknown(place: str, name: str, known: Collection[str]) -> None:
-    near = nearest(name, known)
-    advice = f"did you mean {place}.{near}?" if near else f"its options are {', '.join(sorted(set(known)))}"
+    near = nearest(f"{place}.{name}", [f"{place}.{one}" for one in known])
+    advice = f"did you mean {near}?" if near else f"its options are {', '.join(sorted(set(known)))}"
     raise ConfigurationError(f"train has no option {place}.{name}: {advice}")

@@ -78,7 +78,8 @@ class Run:
 
     @property
     def title(self) -> str:
-        return f"run {self.number} ({' '.join(f'{name}={value}' for name, value in self.chosen.items())})"
+        values = " ".join(f"{name}={value}" for name, value in self.chosen.items())
+        return f"run {self.number}" + (f" ({values})" if values else "")
 
     @property
     def note(self) -> str:
@@ -124,7 +125,7 @@ def main(command: str, arguments: list[str]) -> int:
     directory = open_directory(command, options, runs)
     objective, status = options.objective or OBJECTIVES[command], DONE
     resume_collection()
-    show_lines([f"{len(runs)} runs of adept {command} in {directory}"], to_stderr=True)
+    show_lines([f"{_count(runs)} of adept {command} in {directory}"], to_stderr=True)
     for run in runs:
         status = max(status, _finish(command, runs, run))
         if not run.failure:
@@ -339,6 +340,10 @@ def _unknown_objective(objective: str, known: Iterable[str]) -> ConfigurationErr
     return ConfigurationError(f"objective must be one of {', '.join(sorted(known))}, got {objective}")
 
 
+def _count(runs: list[Run]) -> str:
+    return f"{len(runs)} run{'s' * (len(runs) != 1)}"
+
+
 def _number(text: str | None) -> float:
     try:
         return float(text or "")
@@ -363,5 +368,5 @@ def _show(command: str, runs: list[Run], objective: str, directory: Path) -> Non
         ]
         for run in runs
     ]
-    show_table(f"{len(runs)} runs of adept {command}", ["run", *varied, objective, "note"], rows)
+    show_table(f"{_count(runs)} of adept {command}", ["run", *varied, objective, "note"], rows)
     show_lines([f"Table: {directory / TABLE}; results of each run: {directory}/RUN"])

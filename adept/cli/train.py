@@ -21,7 +21,8 @@ from adept.cli.parts import is_public
 from adept.cli.process import is_interrupted, show_lines
 from adept.data.corpus import Corpus, load
 from adept.data.writing import new_directory
-from adept.errors import ConfigurationError, DataError, Interrupted
+from adept.errors import AdeptError, ConfigurationError, DataError, Interrupted
+from adept.foreign import blame
 from adept.models.config import CHECKPOINTS, LAST, METRICS, MODEL, TOPICS, FitResult, Parts, TrainingData, TrainSpec
 from adept.models.model_card import model_card
 from adept.models.reconstruction import Reconstruction, reconstruction
@@ -80,15 +81,17 @@ def run(config: TrainConfig, *, overrides: list[str] | None = None) -> TrainResu
         sys.stdout.flush()
     try:
         result = _train(config, splits, directory, checkpoint, parts)
-    except ConfigurationError:
-        if checkpoint is None and not (directory / CHECKPOINTS / LAST).is_file():
-            _clear(directory)
-        raise
     except BaseException as error:  # Lightning makes an exit of an interrupt, other libraries errors of their own
+        begun = (directory / CHECKPOINTS / LAST).is_file()
+        foreign = None if is_interrupted() or isinstance(error, AdeptError) else blame(error, quote=is_public(config))
+        if (foreign or isinstance(error, ConfigurationError)) and checkpoint is None and not begun:
+            _clear(directory)
+        if foreign:
+            advice = f"; resume_from={directory} goes on after the last whole epoch" if begun else ""
+            raise ConfigurationError(f"{foreign}: correct it{advice}") from error
         if not (isinstance(error, (KeyboardInterrupt, SystemExit)) or is_interrupted()) or overrides is None:
             raise
         _write_overrides(config, overrides, directory)
-        begun = (directory / CHECKPOINTS / LAST).is_file()
         place = "goes on after the last whole epoch" if begun else "begins again, for no epoch was finished"
         raise Interrupted(f"adept train resume_from={directory} {place}") from None
     if overrides is not None:

@@ -13,7 +13,7 @@ from torch import Tensor
 from adept.errors import ConfigurationError, ModelError
 from adept.mechanisms.clip_to_grid import NORM_ORDER
 from adept.mechanisms.policy import Lists
-from adept.models.config import TOPICS, ModelConfig, TrainingData
+from adept.models.config import MODEL, TOPICS, ModelConfig, TrainingData
 from adept.models.lstm_autoencoder import Adept, pad
 from adept.models.model_description import build_model
 from adept.models.tokenizer import UNKNOWN, Tokenizer, join_words
@@ -141,8 +141,14 @@ class Autoencoder(Adept):
     @classmethod
     @usual_torch()
     def from_pretrained(cls, directory: str | Path) -> "Autoencoder":
-        """Load a model; raise ModelError if files are missing, damaged or do not fit together."""
+        """Load a model from its directory, or from that of the run that trained it.
+
+        Raises:
+            ModelError: files are missing, damaged or do not fit together.
+        """
         directory = Path(directory)
+        if not (directory / CONFIG).exists() and (directory / MODEL / CONFIG).exists():
+            directory = directory / MODEL
         _, description = read_json(directory / CONFIG)
         expected = _format_of(description.get("model"))
         model = build_model(cls, description, directory / CONFIG, expected=expected)

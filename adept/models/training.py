@@ -140,8 +140,7 @@ def fit(
     )
     begin = time.monotonic()
     with quiet_lightning(), refuse_misuse():
-        for logger in spec.parts.loggers:
-            logger.log_hyperparams(spec.parts.logged)
+        spec.parts.tell_loggers()
         trainer.fit(task, datamodule=data, ckpt_path=resume, weights_only=True)
     seconds, reached = time.monotonic() - begin, trainer.current_epoch
     score = trainer.callback_metrics.get("validation_loss")
