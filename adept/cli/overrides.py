@@ -62,8 +62,9 @@ def compose(command: str, arguments: list[str]) -> Any:
     sys.argv = [f"adept {command}", *overrides]
     if PRINTING[0] not in arguments:
         return configure(command, overrides)
-    printed = yaml.safe_dump(read_values(command, overrides)[0], sort_keys=False, allow_unicode=True)
-    show_lines(printed.removesuffix("\n").split("\n"))
+    values, kind = read_values(command, overrides)
+    printed = yaml.safe_dump(values, sort_keys=False, allow_unicode=True)
+    show_lines([*([f"# mechanism={kind.name}"] if kind else []), *printed.removesuffix("\n").split("\n")])
     return None
 
 
@@ -175,7 +176,7 @@ def _set_part(values: dict[str, Any], group: str, inside: list[str], text: str) 
         if not isinstance(place.setdefault(name, {}), dict):
             place[name] = {}
         place = place[name]
-    place[inside[-1]] = read_scalar(text)
+    place[inside[-1]] = read_scalar(".".join([group, *inside]), text)
 
 
 def _move_trainer_options(values: dict[str, Any]) -> None:

@@ -22,6 +22,7 @@ import yaml
 from adept.cli.config import TrainConfig
 from adept.cli.help import nearest
 from adept.cli.process import show_lines
+from adept.cli.sweep import split
 from adept.errors import ConfigurationError, printable
 from adept.foreign import import_foreign
 from adept.models.config import Parts, TrainerConfig, check_device
@@ -55,13 +56,16 @@ ELSEWHERE = {
 }
 
 
-def read_scalar(text: str) -> Any:
-    """Return the number, truth value, null or text for which a text stands, as in yaml."""
+def read_scalar(name: str, text: str) -> Any:
+    """Return the number, truth value, null, list or text for which a text stands, as in yaml; a text may be quoted."""
+    if len(items := split(text)) > 1:
+        raise ConfigurationError(f"{name} must be one value, got {len(items)} ({printable(text)}): quote a comma")
     try:
         value = yaml.safe_load(text)
     except (yaml.YAMLError, ValueError):
         return text
-    return value if isinstance(value, bool | int | float | list | NoneType) else text
+    is_plain = isinstance(value, bool | int | float | list | NoneType) or text[0] in "\"'"
+    return value if is_plain else text
 
 
 def build(config: TrainConfig, directory: Path) -> Parts:
@@ -182,7 +186,9 @@ def _make(group: str, name: str, options: dict[str, Any], known: dict[str, str])
         reason = printable(f"{type(error).__name__}: {error}")
         raise ConfigurationError(f"{group}.{name} cannot be made ({reason}): correct its options") from None
     if not isinstance(made, pkgutil.resolve_name(BASES[group])):
-        raise ConfigurationError(f"{group}.{name}.{TARGET} must be a class that inherits from {BASES[group]}, got {target}")
+        raise ConfigurationError(
+            f"{group}.{name}.{TARGET} must be a class that inherits from {BASES[group]}, got {target}"
+        )
     return made
 
 

@@ -110,7 +110,8 @@ def advise(command: str, arguments: list[str]) -> Iterator[None]:
     try:
         yield
     except ConfigurationError as error:
-        lists = [name for name, _, value in (a.partition("=") for a in arguments) if len(split(value)) > 1]
+        pairs = [argument.partition("=")[::2] for argument in arguments]
+        lists = [name for name, value in pairs if len(split(value)) > 1 or FUNCTION.fullmatch(value)]
         if command in SWEEPING and any(str(error).startswith(f"{name} ") for name in lists):
             raise ConfigurationError(f"{error}; to run once for each value, add -m") from None
         raise

@@ -29,6 +29,7 @@ from adept.models.reconstruction import Reconstruction, reconstruction
 
 OVERRIDES, RESULT, CURVE = "overrides.json", "result.json", "curve.svg"
 RESOLVED = "config.yaml"
+TRIED_EPSILON = 8.0  # at which a mechanism of somebody else is built once before the training
 PLACES = ("path", "broad")  # options of the data that name directories
 
 
@@ -67,7 +68,7 @@ def run(config: TrainConfig, *, overrides: list[str] | None = None) -> TrainResu
 
     The given options, ``overrides``, are stored, so that ``resume_from`` can read them later.
     """
-    _check_noise(config)
+    _check_mechanism(config)
     parts = build_parts(config, Path(config.output_dir or config.resume_from or ""))
     splits = load(config.data, config)
     if config.labels == "joint":
@@ -108,10 +109,14 @@ def _clear(directory: Path) -> None:
         directory.rmdir()
 
 
-def _check_noise(config: TrainConfig) -> None:
+def _check_mechanism(config: TrainConfig) -> None:
     kind = config.mechanism.kind
-    if config.training.epsilon is not None and not callable(getattr(getattr(kind, "source", kind), "simulate", None)):
+    source = getattr(kind, "source", None)  # of somebody else's, which training calls only for noise
+    if config.training.epsilon is not None and not callable(getattr(source or kind, "simulate", None)):
         raise ConfigurationError(f"training.epsilon must be null for {kind.name}, which has no method simulate: add it")
+    if source is not None:
+        own = TRIED_EPSILON if isinstance(source, type) else getattr(source, "epsilon", None)
+        config.mechanism.build(epsilon=own, clip_norm=config.model.clip_norm)
 
 
 def _train(

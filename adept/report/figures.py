@@ -66,7 +66,9 @@ def draw_metric(axis: Any, table: ComparisonTable, metric: str) -> None:
     """Draw accuracy or macro-F1 against the claimed epsilon, and a line for each reference."""
     for place, curve in enumerate(table.curves):
         # a factor between neighbouring curves, so that their bars do not hide each other
-        _draw_curve(axis, curve, metric, bars=_count_seeds(table) > 1, factor=1.02 ** (place - (len(table.curves) - 1) / 2))
+        _draw_curve(
+            axis, curve, metric, bars=_count_seeds(table) > 1, factor=1.02 ** (place - (len(table.curves) - 1) / 2)
+        )
     _draw_levels(axis, table, metric)
     thick = any(curve.false_claim for curve in table.curves)
     claim = f"claimed epsilon{' (false for the thick dashes)' if thick else ''}"

@@ -109,6 +109,8 @@ def test_a_logger_gets_numbers_and_options_and_nothing_of_the_data(adept_here: R
         ("trainer=gpu trainer.precision=bf16-mixd", "trainer.precision must be one of 64, 32, 16, "),
         ("trainer.ckpt_path=x", "train has no option trainer.ckpt_path: did you mean resume_from?"),
         ("hydra.sweep.dir=x", "train has no option hydra.sweep.dir: did you mean sweep_dir?"),
+        ("trainer.limit_train_batches=1,2", "must be one value, got 2 (1,2): quote a comma; to run once for each value, add -m"),
+        ("seed=range(3)", "to run once for each value, add -m"),
         ("--info", "train has no flag --info: adept train --help lists all options"),
         ("callbacks.own._target_=mine.Recorder", "_target_ must be a class that inherits from pytorch_lightning.callbacks.Callback, got"),
         ("trainer=tpu", "trainer must be one of cpu, ddp, debug, gpu, got tpu"),
@@ -256,6 +258,13 @@ def test_of_several_processes_one_writes(adept: Run, tmp_path: Path) -> None:
     assert done.returncode == 0, done.stderr
     assert [row["step"] for row in rows(tmp_path / "run" / "metrics.csv")] == ["2", "4"]  # each has half of the batches
     assert "epochs           2 in" in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("text", "value"), [("3", 3), ("null", None), ("", None), ("'a,b'", "a,b"), ('"3"', "3"), ("a b", "a b"), ("[1,2]", [1, 2])]
+)  # fmt: skip
+def test_a_value_of_lightnings_is_read_as_yaml(text: str, value: Any) -> None:
+    assert parts.read_scalar("trainer.x", text) == value
 
 
 def test_the_groups_name_files_that_are_there() -> None:
