@@ -230,7 +230,7 @@ def test_a_line_says_what_is_wrong_with_a_name(adept_here: Run, here: Path, name
 @pytest.mark.parametrize(
     ("code", "options", "message"),
     [
-        ("def __init__(self, epsilon, more):\n        self.epsilon = epsilon", [], "must take epsilon, and nothing else that is required"),
+        ("def __init__(self, epsilon, more):\n        self.epsilon = epsilon", [], "must take epsilon, and nothing else that is"),
         ("def simulate(self, latents):\n        return latents", ["training.epsilon=8"], "adept: mine_63:Mine failed (TypeError: "),
     ],
 )  # fmt: skip

@@ -12,7 +12,7 @@ from pytorch_lightning.loggers.logger import Logger
 from tiny import TINY_MODEL, Run
 
 from adept.cli import parts
-from adept.cli.curve import draw_curve
+from adept.cli.train import draw_curve
 from adept.models.config import TrainerConfig
 
 TINY = ["data.sizes=[200,40,40]", "mechanism=l1", *(f"model.{name}={value}" for name, value in TINY_MODEL.items())]
@@ -112,7 +112,7 @@ def test_a_logger_gets_numbers_and_options_and_nothing_of_the_data(adept_here: R
         ("trainer.limit_train_batches=1,2", "must be one value, got 2 (1,2): quote a comma; to run once for each value, add -m"),
         ("seed=range(3)", "to run once for each value, add -m"),
         ("--info", "train has no flag --info: adept train --help lists all options"),
-        ("callbacks.own._target_=mine.Recorder", "_target_ must be a class that inherits from pytorch_lightning.callbacks.Callback, got"),
+        ("callbacks.own._target_=mine.Recorder", "must be a class that inherits from pytorch_lightning.callbacks.Callback"),
         ("trainer=tpu", "trainer must be one of cpu, ddp, debug, gpu, got tpu"),
         ("logger=comet", "logger must be one of csv, mlflow, none, tensorboard, wandb, got comet"),
         ("logger=[csv,comet]", "logger must be one of csv, mlflow, none, tensorboard, wandb, got comet"),
@@ -231,8 +231,10 @@ class Narrow(Recorder):
     [
         ("callbacks.own._target_=mine.Failing callbacks.own.hook=epoch callbacks.own.error=value",
          "adept: mine.Failing failed (ValueError: purple umbrella; test_parts.py, line "),
-        ("callbacks.own._target_=mine.Failing callbacks.own.hook=epoch callbacks.own.error=exit", "mine.Failing failed (SystemExit: 0;"),
-        ("callbacks.own._target_=mine.Failing callbacks.own.hook=end callbacks.own.error=value", "goes on after the last whole epoch"),
+        ("callbacks.own._target_=mine.Failing callbacks.own.hook=epoch callbacks.own.error=exit",
+         "adept: mine.Failing failed (SystemExit: 0; test_parts.py, line "),
+        ("callbacks.own._target_=mine.Failing callbacks.own.hook=end callbacks.own.error=value",
+         "goes on after the last whole epoch"),
         ("logger.own._target_=mine.Narrow", "adept: mine.Narrow failed (TypeError: "),
         ("data.public=false callbacks.own._target_=mine.Failing callbacks.own.hook=epoch callbacks.own.error=value",
          "adept: mine.Failing failed (ValueError; test_parts.py, line "),
