@@ -151,12 +151,12 @@ def _compose_own(chosen: list[str], command: str) -> Any:
 
 def _note_new_options(command: str, path: Path) -> None:
     """Name the options that a saved configuration lacks, because a later version of adept added them."""
-    saved, text = yaml.safe_load(path.read_text("utf-8")), path.read_text("utf-8")
-    missing = [name for name, _ in _hints(configuration(command)) if not _has(saved, name.split("."))]
-    missing = [name for name in missing if name not in ("output_dir", "resume_from", "lightning")]
+    text, others = path.read_text("utf-8"), ("output_dir", "resume_from", "lightning")
+    saved, names = yaml.safe_load(text), [name for name, _ in _hints(configuration(command)) if name not in others]
+    missing = [name for name in names if not _has(saved, name.split("."))]
     if text.startswith(SAVED) and missing:
-        lines = f"adept: note: {path.name} does not set {', '.join(missing)}: this version uses the default"
-        show_lines([lines], to_stderr=True)
+        line = f"adept: note: {path.name} does not set {', '.join(missing)}: this version uses the default"
+        show_lines([line], to_stderr=True)
 
 
 def _has(content: Any, path: list[str]) -> bool:

@@ -165,46 +165,31 @@ def _refuse_sending(loggers: dict[str, dict[str, Any]]) -> None:
 
 
 def _make(group: str, name: str, options: dict[str, Any], known: dict[str, str]) -> Any:
-    target = options.get(TARGET, known.get(name))
+    place, target = f"{group}.{name}", options.get(TARGET, known.get(name))
     if not isinstance(target, str):
-        raise ConfigurationError(
-            f"{group}.{name} must have a class, got none: add {group}.{name}.{TARGET}=MODULE.CLASS"
-        )
-    kind = _find_class(f"{group}.{name}", target)
+        raise ConfigurationError(f"{place} must have a class, got none: add {place}.{TARGET}=MODULE.CLASS")
+    kind = import_foreign(f"{place}.{TARGET}", target, form="MODULE.CLASS")
     given = {option: value for option, value in options.items() if option != TARGET}
-    accepted = inspect.signature(kind).parameters
-    if not any(parameter.kind is parameter.VAR_KEYWORD for parameter in accepted.values()):
-        for option in given.keys() - accepted.keys():
-            _refuse_unknown(f"{group}.{name}", option, accepted)
     try:
-        made = kind(**given)
-    except ModuleNotFoundError as error:
-        raise ConfigurationError(
-            _missing(name, error) if name in known else f"{target} needs a package: {error}"
-        ) from None
-    except Exception as error:  # noqa: BLE001 - a class from elsewhere
-        reason = printable(f"{type(error).__name__}: {error}")
-        raise ConfigurationError(f"{group}.{name} cannot be made ({reason}): correct its options") from None
-    if not isinstance(made, pkgutil.resolve_name(BASES[group])):
-        raise ConfigurationError(
-            f"{group}.{name}.{TARGET} must be a class that inherits from {BASES[group]}, got {target}"
-        )
-    return made
-
-
-def _missing(name: str, error: ModuleNotFoundError) -> str:
-    return f'{name} is not installed: pip install "adept-dp[{name}]"'
-
-
-def _find_class(place: str, target: str) -> Any:
-    found = import_foreign(f"{place}.{TARGET}", target, form="MODULE.CLASS")
-    try:
-        inspect.signature(found)
+        accepted = inspect.signature(kind).parameters
     except (TypeError, ValueError):
         raise ConfigurationError(
             f"{place}.{TARGET} must be a class, got {target}: add a class of {LIGHTNING}"
         ) from None
-    return found
+    if not any(parameter.kind is parameter.VAR_KEYWORD for parameter in accepted.values()):
+        for option in given.keys() - accepted.keys():
+            _refuse_unknown(place, option, accepted)
+    try:
+        made = kind(**given)
+    except ModuleNotFoundError as error:
+        missing = f'{name} is not installed: pip install "adept-dp[{name}]"'
+        raise ConfigurationError(missing if name in known else f"{target} needs a package: {error}") from None
+    except Exception as error:  # noqa: BLE001 - a class from elsewhere
+        reason = printable(f"{type(error).__name__}: {error}")
+        raise ConfigurationError(f"{place} cannot be made ({reason}): correct its options") from None
+    if not isinstance(made, pkgutil.resolve_name(BASES[group])):
+        raise ConfigurationError(f"{place}.{TARGET} must be a class that inherits from {BASES[group]}, got {target}")
+    return made
 
 
 def _refuse_unknown(place: str, name: str, known: Collection[str]) -> None:

@@ -124,16 +124,18 @@ def main(command: str, arguments: list[str]) -> int:
     """
     options, runs = plan(command, arguments)
     directory = open_directory(command, options, runs)
-    objective, status = options.objective or OBJECTIVES[command], DONE
+    objective, status, rows = options.objective or OBJECTIVES[command], DONE, list[dict[str, Any]]()
     resume_collection()
-    show_lines([f"{_count(runs)} of adept {command} in {directory}"], to_stderr=True)
+    title = f"{len(runs)} run{'s' * (len(runs) != 1)} of adept {command}"
+    show_lines([f"{title} in {directory}"], to_stderr=True)
     for run in runs:
         status = max(status, _finish(command, runs, run))
         if not run.failure:
             run.score = read_score(command, run.directory, objective)
             run.violated = (read_result(run.directory) or {}).get("violated") is True
-        _write_table(runs[: run.number + 1], objective, directory / TABLE)
-    _show(command, runs, objective, directory)
+        rows.append({"run": run.number, **run.chosen, objective: run.score, "note": run.note})
+        write_table(rows, directory / TABLE)
+    _show(title, rows, directory)
     return status or (VIOLATED if any(run.violated for run in runs) else DONE)
 
 
@@ -341,10 +343,6 @@ def _unknown_objective(objective: str, known: Iterable[str]) -> ConfigurationErr
     return ConfigurationError(f"objective must be one of {', '.join(sorted(known))}, got {objective}")
 
 
-def _count(runs: list[Run]) -> str:
-    return f"{len(runs)} run{'s' * (len(runs) != 1)}"
-
-
 def _number(text: str | None) -> float:
     try:
         return float(text or "")
@@ -352,22 +350,11 @@ def _number(text: str | None) -> float:
         return math.nan
 
 
-def _write_table(runs: list[Run], objective: str, path: Path) -> None:
-    write_table([{"run": run.number, **run.chosen, objective: run.score, "note": run.note} for run in runs], path)
-
-
-def _show(command: str, runs: list[Run], objective: str, directory: Path) -> None:
+def _show(title: str, rows: list[dict[str, Any]], directory: Path) -> None:
     from adept.cli.console import show_table  # slow to import
 
-    varied = list(dict.fromkeys(name for run in runs for name in run.chosen))
-    rows = [
-        [
-            f"{run.number}",
-            *(run.chosen.get(name, "") for name in varied),
-            "" if run.score is None else f"{run.score:.4g}",
-            run.note,
-        ]
-        for run in runs
-    ]
-    show_table(f"{_count(runs)} of adept {command}", ["run", *varied, objective, "note"], rows)
+    def text(value: Any) -> str:
+        return f"{value:.4g}" if isinstance(value, float) else str("" if value is None else value)
+
+    show_table(title, list(rows[0]), [map(text, row.values()) for row in rows])
     show_lines([f"Table: {directory / TABLE}; results of each run: {directory}/RUN"])

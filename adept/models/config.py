@@ -261,11 +261,6 @@ class Parts:
     has_table: bool = True  # write metrics.csv
     announce: Callable[[str], object] = lambda step: None  # is told of a step that takes long
 
-    def tell_loggers(self) -> None:
-        """Give the values of the options to each logger."""
-        for logger in self.loggers:
-            logger.log_hyperparams(self.logged)
-
 
 @dataclass(frozen=True)
 class TrainSpec:

@@ -141,11 +141,7 @@ class Autoencoder(Adept):
     @classmethod
     @usual_torch()
     def from_pretrained(cls, directory: str | Path) -> "Autoencoder":
-        """Load a model from its directory, or from that of the run that trained it.
-
-        Raises:
-            ModelError: files are missing, damaged or do not fit together.
-        """
+        """Load a model, from its directory or its run's; raise ModelError if files are missing, damaged or do not fit."""
         directory = Path(directory)
         if not (directory / CONFIG).exists() and (directory / MODEL / CONFIG).exists():
             directory = directory / MODEL

@@ -7,7 +7,6 @@ import math
 import sys
 import time
 import warnings
-import zipfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
@@ -25,7 +24,7 @@ from torch import Tensor
 
 from adept.data.corpus import Corpus
 from adept.data.writing import read_table, write_table
-from adept.errors import ConfigurationError, DataError, printable
+from adept.errors import ConfigurationError
 from adept.models.codebooks import draw_codewords, fit_topics, learn_codes
 from adept.models.config import (
     BEST,
@@ -35,7 +34,6 @@ from adept.models.config import (
     MODEL,
     TOPICS,
     FitResult,
-    ModelConfig,
     Parts,
     TrainerConfig,
     TrainingConfig,
@@ -45,13 +43,11 @@ from adept.models.config import (
 from adept.models.lightning import AdeptModule, UtteranceDataModule, rate_factor
 from adept.models.lstm_autoencoder import noise_between
 from adept.models.model_description import MAX_HELD_OUT
+from adept.models.resumption import STOPPING, resume_run
 from adept.models.saved_model import Autoencoder
 from adept.models.tokenizer import Tokenizer
 from adept.models.topics import supported_topics
-from adept.ranges import is_moderate
 from adept.torch_defaults import usual_torch
-
-STOPPING = EarlyStopping("validation_loss").state_key  # in checkpoints
 
 
 @usual_torch()
@@ -60,7 +56,10 @@ def train_model(
 ) -> tuple[Autoencoder, Tokenizer, FitResult]:
     """Train a tokenizer and a model, from scratch or from the checkpoint ``resume``; save both."""
     first = train.take(range(min(len(train), spec.training.most or len(train))))
-    spec = replace(spec, model=_sizes(spec, texts=len(train)))
+    spec, content = replace(spec, model=replace(spec.model, encoder="lstm")), spec.training.content
+    if content.kind == TOPICS:
+        topics = supported_topics(len(train), most=content.topics)
+        spec = replace(spec, model=replace(spec.model, encoder=TOPICS, latent_dim=topics))
     if resume:
         spec, _ = resume_run(spec, origin_of(spec, first), resume)
     lightning.seed_everything(spec.seed, verbose=False)
@@ -84,13 +83,6 @@ def train_model(
     model.save_pretrained(output_dir / MODEL)
     tokenizer.save_pretrained(output_dir / MODEL)
     return model, tokenizer, fitted
-
-
-def _sizes(spec: TrainSpec, *, texts: int) -> ModelConfig:
-    content = spec.training.content
-    if content.kind != TOPICS:
-        return replace(spec.model, encoder="lstm")
-    return replace(spec.model, encoder=TOPICS, latent_dim=supported_topics(texts, most=content.topics))
 
 
 def _tokenizer(train: Corpus, spec: TrainSpec, *, checkpoints: Path, resume: Path | None) -> Tokenizer:
@@ -143,7 +135,6 @@ def fit(
     )
     begin = time.monotonic()
     with quiet_lightning(), refuse_misuse():
-        spec.parts.tell_loggers()
         trainer.fit(task, datamodule=data, ckpt_path=resume, weights_only=True)
     seconds, reached = time.monotonic() - begin, trainer.current_epoch
     score = trainer.callback_metrics.get("validation_loss")
@@ -258,18 +249,22 @@ def make_trainer(
         "reload_dataloaders_every_n_epochs": 1,
         "log_every_n_steps": 10_000,
     }
-    with quiet_lightning(), refuse_misuse(ValueError, TypeError, RuntimeError):
-        return lightning.Trainer(
-            **options | parts.trainer,
-            plugins=LightningEnvironment(),
-            default_root_dir=directory,
-            max_epochs=config.max_epochs,
-            gradient_clip_val=gradient_clip,
-            callbacks=[*callbacks, *parts.callbacks],
-            enable_progress_bar=show,
-            enable_checkpointing=checkpoints,
-            logger=list(parts.loggers) or False,
-        )
+    with quiet_lightning():
+        with refuse_misuse(ValueError, TypeError, RuntimeError):
+            trainer = lightning.Trainer(
+                **options | parts.trainer,
+                plugins=LightningEnvironment(),
+                default_root_dir=directory,
+                max_epochs=config.max_epochs,
+                gradient_clip_val=gradient_clip,
+                callbacks=[*callbacks, *parts.callbacks],
+                enable_progress_bar=show,
+                enable_checkpointing=checkpoints,
+                logger=list(parts.loggers) or False,
+            )
+        for logger in parts.loggers:
+            logger.log_hyperparams(parts.logged)
+    return trainer
 
 
 class quiet_lightning(warnings.catch_warnings):  # noqa: N801 - used like a function
@@ -280,58 +275,3 @@ class quiet_lightning(warnings.catch_warnings):  # noqa: N801 - used like a func
         warnings.filterwarnings("ignore", module=r"pytorch_lightning|lightning_fabric")
         for name in ("pytorch_lightning", "lightning_fabric"):
             logging.getLogger(name).setLevel(logging.ERROR)
-
-
-def resume_run(
-    spec: TrainSpec, ours: dict[str, Any], checkpoint: Path, model: Autoencoder | None = None
-) -> tuple[TrainSpec, int]:
-    """Return the specification of a resumed run, and the number of epochs that it has already finished.
-
-    ``ours`` is the origin that the run would state (``training.origin_of``). A resumed model counts as
-    public only if the text of every run that trained it was public.
-
-    Raises DataError if the checkpoint is damaged, or belongs to a run with another text, clip,
-    label set or model size. Raises ConfigurationError if the checkpoint's run already has more
-    epochs than ``spec`` asks for. If it has as many, or ended for lack of patience, no epoch is left.
-    """
-    content = _read_checkpoint(checkpoint)
-    _read_checkpoint(checkpoint.parent / BEST)
-    origin = content["origin"]
-    if other := [name for name in ours if name != "public" and origin.get(name) != ours[name]]:
-        raise DataError(
-            f"resume_from must be a run with the same text, clip, labels and sizes, got a difference in {printable(other[0])}: "
-            "give what that run was given, or train a new model"
-        )
-    if model is not None and _shapes(content["state_dict"]) != _shapes(model.state_dict(prefix="model.")):
-        raise DataError(f"cannot resume from {checkpoint} (its weights do not fit): train a new model")
-    done = content["epoch"] + 1
-    if spec.trainer.max_epochs < done:
-        raise ConfigurationError(
-            f"trainer.max_epochs must be at least the {done} epochs that are done, got {spec.trainer.max_epochs}"
-        )
-    stopped = content["callbacks"][STOPPING]["wait_count"] >= spec.training.patience
-    trainer = replace(spec.trainer, max_epochs=done) if stopped else spec.trainer
-    public = spec.training_data.public and origin.get("public") is True
-    return replace(spec, trainer=trainer, training_data=replace(spec.training_data, public=public)), done
-
-
-def _shapes(weights: dict[str, Any]) -> dict[str, tuple[int, ...]]:
-    return {name: tuple(tensor.shape) for name, tensor in weights.items()}
-
-
-def _read_checkpoint(path: Path) -> dict[str, Any]:
-    try:
-        with zipfile.ZipFile(path) as archive:
-            if archive.testzip() is not None:
-                raise ValueError
-        content: dict[str, Any] = torch.load(path, map_location="cpu", weights_only=True)
-        parts = [(content["epoch"], int), (content["origin"], dict), (content["state_dict"], dict)]
-        parts.append((content["callbacks"][STOPPING]["wait_count"], int))
-        if not all(isinstance(part, kind) for part, kind in parts):
-            raise TypeError
-        if not all(isinstance(weights, Tensor) and is_moderate(weights) for weights in content["state_dict"].values()):
-            raise ValueError
-    except Exception as error:  # noqa: BLE001 - a damaged archive or pickle can raise anything
-        reason = type(error).__name__
-        raise DataError(f"cannot resume from {path} ({reason}): give a run with checkpoints/{path.name}") from None
-    return content
