@@ -45,4 +45,8 @@ def blame(error: BaseException, *, quote: bool = False) -> str | None:
             said = f": {printable(error)}" if quote and str(error) else ""
             place = f"{Path(frame.f_code.co_filename).name}, line {line}"
             return f"{names[0]} failed ({type(error).__name__}{said}; {place})"
+    for name, found in _imported.items():  # in one of several processes, whose traceback is the error's text
+        file = getattr(sys.modules.get(getattr(found, "__module__", "")), "__file__", None)
+        if file and f'File "{file}"' in str(error):
+            return f"{name} failed (in another process; {Path(file).name})"
     return None

@@ -183,7 +183,7 @@ def _move_trainer_options(values: dict[str, Any]) -> None:
     """Move options of Lightning's own Trainer to ``lightning``, and check their names."""
     if "lightning" not in values:
         return
-    known = TrainerConfig.__dataclass_fields__
+    known = {field.name for field in fields(TrainerConfig)}
     values["lightning"] = {name: value for name, value in values["trainer"].items() if name not in known}
     values["trainer"] = {name: value for name, value in values["trainer"].items() if name in known}
     if values["lightning"]:

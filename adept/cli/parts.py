@@ -13,9 +13,10 @@ import pkgutil
 import re
 import sys
 from collections.abc import Collection
+from dataclasses import fields
 from pathlib import Path
 from types import NoneType
-from typing import Any, get_args
+from typing import Any
 
 import yaml
 
@@ -53,7 +54,10 @@ ELSEWHERE = {
     "default_root_dir": "output_dir",
     "enable_checkpointing": None,
     "plugins": None,
+    "num_nodes": None,
+    "overfit_batches": "trainer.limit_train_batches",
 }
+PRECISIONS = ("32", "32-true", "16", "16-mixed", "bf16", "bf16-mixed")  # of these, weights are float32 in each
 
 
 def read_scalar(name: str, text: str) -> Any:
@@ -125,18 +129,12 @@ def check_trainer(options: dict[str, Any]) -> dict[str, Any]:
             instead = f"set {ELSEWHERE[name]}" if ELSEWHERE[name] else "leave it out"
             raise ConfigurationError(f"trainer.{name} must be left out, because adept sets it: {instead}")
         if name not in known:
-            _refuse_unknown("trainer", name, {*known, *TrainerConfig.__dataclass_fields__} - ELSEWHERE.keys())
+            _refuse_unknown(
+                "trainer", name, {*known, *(field.name for field in fields(TrainerConfig))} - ELSEWHERE.keys()
+            )
     if options.get("precision") is not None:  # checked here, as Lightning looks at the device first
-        choices = dict.fromkeys(_literals(known["precision"].annotation))
-        check_choice(choices, **{"trainer.precision": str(options["precision"])})
+        check_choice(PRECISIONS, **{"trainer.precision": str(options["precision"])})
     return options
-
-
-def _literals(annotation: Any) -> list[str]:
-    """Return all values that an annotation of ``Literal`` permits, as texts."""
-    if annotation is NoneType:
-        return []
-    return [one for part in get_args(annotation) for one in _literals(part)] or [str(annotation)]
 
 
 def logged_values(config: TrainConfig) -> dict[str, Any]:

@@ -105,8 +105,11 @@ def test_a_logger_gets_numbers_and_options_and_nothing_of_the_data(adept_here: R
         ("trainer.limit_train_batch=3", "train has no option trainer.limit_train_batch: did you mean trainer.limit_train_batches?"),
         ("trainer.max_epoch=3", "did you mean trainer.max_epochs?"),
         ("trainer.gradient_clip_val=1", "trainer.gradient_clip_val must be left out, because adept sets it: set training.gradient"),
-        ("trainer.precision=3-bit", "trainer.precision must be one of 64, 32, 16, "),
-        ("trainer=gpu trainer.precision=bf16-mixd", "trainer.precision must be one of 64, 32, 16, "),
+        ("trainer.precision=3-bit", "trainer.precision must be one of 32, 32-true, 16, 16-mixed, bf16, bf16-mixed, got 3-bit"),
+        ("trainer.precision=64-true", "trainer.precision must be one of 32, 32-true, 16, "),
+        ("trainer.num_nodes=2", "trainer.num_nodes must be left out, because adept sets it: leave it out"),
+        ("trainer.overfit_batches=1", "because adept sets it: set trainer.limit_train_batches"),
+        ("trainer=gpu trainer.precision=bf16-mixd", "trainer.precision must be one of 32, 32-true, 16, "),
         ("trainer.ckpt_path=x", "train has no option trainer.ckpt_path: did you mean resume_from?"),
         ("hydra.sweep.dir=x", "train has no option hydra.sweep.dir: did you mean sweep_dir?"),
         ("trainer.limit_train_batches=1,2", "must be one value, got 2 (1,2): quote a comma; to run once for each value, add -m"),
@@ -166,7 +169,7 @@ def test_a_part_of_your_own_stands_in_a_class_of_yours(adept_here: Run, tmp_path
 
 
 @pytest.mark.parametrize(
-    "option", ["precision=bf16-mixed", "fast_dev_run=true", "max_steps=3", "accumulate_grad_batches=2"]
+    "option", ["precision=bf16-mixed", "min_epochs=1", "fast_dev_run=true", "max_steps=3", "accumulate_grad_batches=2"]
 )
 def test_options_of_lightnings_trainer_are_taken(adept_here: Run, tmp_path: Path, option: str) -> None:
     done = adept_here("train", *TINY, "trainer.max_epochs=1", f"trainer.{option}", f"output_dir={tmp_path}/run")

@@ -184,6 +184,11 @@ def test_the_core_is_short_and_knows_nothing_of_lists_and_files() -> None:
     texts = [path.read_text("utf-8") for path in (*core, package / "mechanisms" / "clip_to_grid.py")]
     assert sum(len(text.splitlines()) for text in texts) <= 900
     others = ("codebooks", "sentences", "model_card", "saved_model", "alphabets", "cells", "policy", "training")
-    imported = {part for text in texts for line in re.findall(r"^ *(?:from|import) (\S+)", text, re.M) for part in line.split(".")}
+    imported = {
+        part
+        for text in texts
+        for line in re.findall(r"^ *(?:from|import) (\S+)", text, re.M)
+        for part in line.split(".")
+    }
     assert {"corpus", "lstm_autoencoder"} <= imported  # or nothing would be looked at
     assert not imported & set(others)
