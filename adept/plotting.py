@@ -65,6 +65,7 @@ STYLE |= {"pdf.fonttype": 42, "axes.spines.right": False, "axes.spines.top": Fal
 METADATA = ("Date", "Creator", "Format", "Type")  # none of it is written: the same rows make the same file
 PDF_METADATA = ("CreationDate", "Creator", "Producer")
 MIN_PANEL_WIDTH, MIN_PANEL_HEIGHT = 3.0, 2.4  # inches of one of several axes
+PAGE_HEIGHT, LOW_PANEL_HEIGHT = 8.0, 1.6  # inches that axes below each other share, and that each has at least
 NARROW, SMALL_FONT = 5.0, 8  # inches below which a figure has this size of font, in points
 
 _width: ContextVar[float | None] = ContextVar("width", default=None)
@@ -108,7 +109,8 @@ def drawing(rows: int, columns: int, *, size: tuple[float, float], share_rows: b
     if width is not None:
         shape = (rows * columns, 1) if width < columns * MIN_PANEL_WIDTH else shape
         ratio = (size[1] / rows) / (size[0] / columns)
-        size = width, shape[0] * max(MIN_PANEL_HEIGHT, ratio * width / shape[1])
+        panel = max(MIN_PANEL_HEIGHT, ratio * width / shape[1])
+        size = width, shape[0] * min(panel, max(LOW_PANEL_HEIGHT, PAGE_HEIGHT / shape[0]))
         style = STYLE | ({"font.size": SMALL_FONT} if width < NARROW else {})
     with plt.rc_context(style):
         shared = share_rows and shape == (rows, columns)

@@ -17,8 +17,8 @@ from tiny import Run
 from adept import Rewriter, audit
 from adept.audit import AuditResult
 from adept.cli.audit import AuditConfig, _audits_of_rewriter
+from adept.comparison.comparison import _audit
 from adept.comparison.config import CompareConfig
-from adept.comparison.evidence import _audit
 from adept.comparison.plan import Cell
 from adept.data.corpus import DataConfig, load
 from adept.errors import ConfigurationError

@@ -103,7 +103,10 @@ def run(config: EvaluateConfig) -> Evaluation:
     files = {name: TrainingFile(corpora[name], stated[name]) for name in names}
     directory = new_directory(config.output_dir) if config.output_dir else None
     found = _judge(config, files, test, {name: corpora[path] for name, path in named.items()})
-    _note_variation([*files.values()])
+    records = sum(len(file.corpus) // file.samples for file in files.values())
+    local = all(file.epsilon < math.inf and file.stated.get("trust") != "central" for file in files.values())
+    if local and (variation := describe_variation(records)):  # another release of so few records may differ
+        warn(f"note: {variation}")
     if directory:
         _write(found, config.classifier, directory / "result.json")
     return found
@@ -120,7 +123,8 @@ def _judge(
         known = join([*others, *beside]) if others or beside else None
         released.sort(key=lambda file: -file.samples)  # so that the samples of a record stay together
         budget: dict[str, Any] = {"epsilon": min(file.epsilon for file in released), "samples": released[0].samples}
-        noisy = _are_noisy(released) if config.noisy_labels is None else config.noisy_labels
+        found_noisy = bool({file.stated.get("labels") for file in released} - {None, "copy", "vote"})
+        noisy = found_noisy if config.noisy_labels is None else config.noisy_labels
         return judge(join([file.corpus for file in released]), examples=known, noisy_labels=noisy, **budget)
 
     found = {name: judge(corpus) for name, corpus in named.items()}
@@ -141,18 +145,6 @@ def _separate(files: list[TrainingFile], classifier: str) -> tuple[list[Training
     if classifier != TEXT or not released:
         return files, []
     return released, [file.corpus for file in files if file.epsilon == math.inf]
-
-
-def _are_noisy(files: Sequence[TrainingFile]) -> bool:
-    return bool({file.stated.get("labels") for file in files} - {None, "copy", "vote"})
-
-
-def _note_variation(files: Sequence[TrainingFile]) -> None:
-    """Print a note if the training files are local releases of so few records that another release may differ."""
-    records = sum(len(file.corpus) // file.samples for file in files)
-    local = all(file.epsilon < math.inf and file.stated.get("trust") != "central" for file in files)
-    if local and (variation := describe_variation(records)):
-        warn(f"note: {variation}")
 
 
 def _write(found: Evaluation, classifier: str, path: Path) -> None:

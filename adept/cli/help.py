@@ -34,6 +34,21 @@ PARTS = (
     "Parts of Lightning, whose options have Lightning's names: trainer.precision=bf16-mixed, logger.wandb.offline=true"
 )
 HEADINGS = {"logger": PARTS, "callbacks": PARTS, "experiment": "A recipe, which sets several options"}
+ELSEWHERE = {  # names of lightning-hydra-template, and of older versions of Lightning
+    "ckpt_path": "resume_from",
+    "trainer.ckpt_path": "resume_from",
+    "trainer.resume_from_checkpoint": "resume_from",
+    "trainer.gpus": "trainer.devices",
+    "trainer.lr": "training.learning_rate",
+    "model.lr": "training.learning_rate",
+    "model.optimizer.lr": "training.learning_rate",
+    "optimizer.lr": "training.learning_rate",
+    "optimized_metric": "objective",
+    "hydra.sweep.dir": "sweep_dir",
+    "hydra.run.dir": "output_dir",
+    "paths.output_dir": "output_dir",
+    "debug": "trainer=debug",
+}
 INDENT = 30
 NEAR = 0.75  # least similarity, from 0 to 1, of a name that a message proposes to the name that was typed
 PLACEHOLDERS = {"str": "TEXT", "int": "N", "float": "X", "bool": "true|false", "group": "NAME"}
@@ -61,11 +76,7 @@ def options(command: str) -> list[Option]:
         choice = f"{' | '.join(names(group, command))}."
         place = next((i for i, option in enumerate(found) if option.name.split(".")[0] == group), len(found))
         heading = found[place].heading if place < len(found) else HEADINGS[group]
-        sentence = (
-            f"One of these names, or several in [A,B]: {choice}"
-            if group in SEVERAL
-            else f"One of these names: {choice}"
-        )
+        sentence = f"One of these names{', or several in [A,B]' * (group in SEVERAL)}: {choice}"
         if place < len(found) and found[place].name == group:  # a mechanism
             sentence = f"{found.pop(place).sentence.rstrip('.')}: {choice}"
         found.insert(place, Option(group, heading, sentence, default, "group"))
@@ -88,17 +99,6 @@ def mechanism_options(name: str) -> list[Option]:
         return []
     found = options_of(BY_NAME[name], prefix="mechanism.", heading=f"mechanism={name}")
     return [option for option in found if option.name.split(".")[1] not in FROM_ELSEWHERE]
-
-
-def sweep_options(command: str) -> list[Option]:
-    """Return the options that a command has beside ``-m``."""
-    from adept.cli import config, sweep
-
-    return (
-        list(options_of(config.SweepOptions, heading=_summary(config.SweepOptions)))
-        if command in sweep.SWEEPING
-        else []
-    )
 
 
 def options_of(schema: type[Any], *, prefix: str = "", heading: str = "") -> Iterator[Option]:
@@ -242,6 +242,10 @@ def check_options(command: str, arguments: list[str]) -> None:
         name, equals, value = argument.partition("=")
         if argument.startswith("~"):
             raise ConfigurationError(f"no option can be deleted, got {argument}: leave it out, or give it a value")
+        if argument.startswith("--"):
+            raise ConfigurationError(
+                f"{command} has no flag {argument}: adept {command} --help lists all options, and --cfg job prints their values"
+            )
         if not equals:
             raise ConfigurationError(
                 f"an option is written NAME=VALUE, got {argument}: adept {command} --help lists them"
@@ -254,7 +258,9 @@ def check_options(command: str, arguments: list[str]) -> None:
             )
         if inside := [option for option in known if option.startswith(f"{name}.") and name not in known]:
             raise ConfigurationError(f"{name} must be set by its options, got {argument}: write {inside[0]}=...")
-        if name not in known and not _is_inside(name, known):
+        group, dot, rest = name.partition(".")
+        is_inside = dot and rest and group in known and group in ("mechanism", *OPEN_GROUPS)  # checked when it is read
+        if name not in known and not is_inside:
             meant = _meant(name, known) or f": adept {command} --help lists its options"
             raise ConfigurationError(f"{command} has no option {name}{meant}")
         given_group = name in groups(command) and (value != "null" or groups(command)[name] is not None)
@@ -280,14 +286,10 @@ def _elsewhere(group: str, value: str) -> str:
     return f": it belongs to adept {users[0]}, so write adept {users[0]} experiment={value}"
 
 
-def _is_inside(name: str, known: list[str]) -> bool:
-    """Return True if a name belongs to a group whose own options are checked when they are read."""
-    group, dot, rest = name.partition(".")
-    return bool(dot and rest and group in known and group in ("mechanism", *OPEN_GROUPS))
-
-
 def nearest(name: str, known: Iterable[str]) -> str | None:
-    """Return the name in ``known`` that ends in almost the same word as ``name``, or None."""
+    """Return the name in ``known`` that ends in almost the same word as ``name``, or that is meant by it, or None."""
+    if name in ELSEWHERE:
+        return ELSEWHERE[name]
     words = {other: other.rpartition(".")[2] for other in known}
     near = get_close_matches(name.rpartition(".")[2], words.values(), n=1, cutoff=NEAR)
     return next(iter(get_close_matches(name, [other for other in words if words[other] in near], n=1, cutoff=0)), None)
@@ -299,9 +301,12 @@ def _meant(name: str, known: Iterable[str]) -> str:
 
 def help_text(command: str, sentence: str, arguments: list[str]) -> str:
     """Return a command's help; ``mechanism=NAME`` adds the options of this mechanism."""
+    from adept.cli import config, sweep
+
     chosen = [argument.partition("=")[2] for argument in arguments if argument.startswith("mechanism=")]
     listed = [*options(command), *(option for name in chosen for option in mechanism_options(name))]
-    listed += sweep_options(command)
+    if command in sweep.SWEEPING:
+        listed += options_of(config.SweepOptions, heading=_summary(config.SweepOptions))
     width = max(72, min(120, shutil.get_terminal_size((100, 24)).columns))
     usage = re.findall(r"^# (adept .+)$", (config_directory() / f"{command}.yaml").read_text("utf-8"), re.MULTILINE)
     parts = [f"adept {command}: {sentence}", "\n".join(f"  {line}" for line in usage), NOTE.format(command=command)]

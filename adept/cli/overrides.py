@@ -62,8 +62,9 @@ def compose(command: str, arguments: list[str]) -> Any:
     sys.argv = [f"adept {command}", *overrides]
     if PRINTING[0] not in arguments:
         return configure(command, overrides)
-    printed = yaml.safe_dump(read_values(command, overrides)[0], sort_keys=False, allow_unicode=True)
-    show_lines(printed.removesuffix("\n").split("\n"))
+    values, kind = read_values(command, overrides)
+    printed = yaml.safe_dump(values, sort_keys=False, allow_unicode=True)
+    show_lines([*([f"# mechanism={kind.name}"] if kind else []), *printed.removesuffix("\n").split("\n")])
     return None
 
 
@@ -150,12 +151,12 @@ def _compose_own(chosen: list[str], command: str) -> Any:
 
 def _note_new_options(command: str, path: Path) -> None:
     """Name the options that a saved configuration lacks, because a later version of adept added them."""
-    saved, text = yaml.safe_load(path.read_text("utf-8")), path.read_text("utf-8")
-    missing = [name for name, _ in _hints(configuration(command)) if not _has(saved, name.split("."))]
-    missing = [name for name in missing if name not in ("output_dir", "resume_from", "lightning")]
+    text, others = path.read_text("utf-8"), ("output_dir", "resume_from", "lightning")
+    saved, names = yaml.safe_load(text), [name for name, _ in _hints(configuration(command)) if name not in others]
+    missing = [name for name in names if not _has(saved, name.split("."))]
     if text.startswith(SAVED) and missing:
-        lines = f"adept: note: {path.name} does not set {', '.join(missing)}: this version uses the default"
-        show_lines([lines], to_stderr=True)
+        line = f"adept: note: {path.name} does not set {', '.join(missing)}: this version uses the default"
+        show_lines([line], to_stderr=True)
 
 
 def _has(content: Any, path: list[str]) -> bool:
@@ -175,14 +176,14 @@ def _set_part(values: dict[str, Any], group: str, inside: list[str], text: str) 
         if not isinstance(place.setdefault(name, {}), dict):
             place[name] = {}
         place = place[name]
-    place[inside[-1]] = read_scalar(text)
+    place[inside[-1]] = read_scalar(".".join([group, *inside]), text)
 
 
 def _move_trainer_options(values: dict[str, Any]) -> None:
     """Move options of Lightning's own Trainer to ``lightning``, and check their names."""
     if "lightning" not in values:
         return
-    known = TrainerConfig.__dataclass_fields__
+    known = {field.name for field in fields(TrainerConfig)}
     values["lightning"] = {name: value for name, value in values["trainer"].items() if name not in known}
     values["trainer"] = {name: value for name, value in values["trainer"].items() if name in known}
     if values["lightning"]:

@@ -13,6 +13,7 @@ import pkgutil
 import re
 import sys
 from collections.abc import Collection
+from dataclasses import fields
 from pathlib import Path
 from types import NoneType
 from typing import Any
@@ -22,9 +23,11 @@ import yaml
 from adept.cli.config import TrainConfig
 from adept.cli.help import nearest
 from adept.cli.process import show_lines
+from adept.cli.sweep import split
 from adept.errors import ConfigurationError, printable
 from adept.foreign import import_foreign
 from adept.models.config import Parts, TrainerConfig, check_device
+from adept.ranges import check_choice
 
 LIGHTNING = "pytorch_lightning"
 LOGGERS = {
@@ -40,6 +43,7 @@ CALLBACKS = {
 LOCAL = {LOGGERS["tensorboard"], "pytorch_lightning.loggers.CSVLogger"}  # loggers that write files
 CSV, NONE = "csv", "none"  # metrics.csv and curve.svg, or not even these
 TARGET = "_target_"
+BASES = {"logger": "pytorch_lightning.loggers.Logger", "callbacks": "pytorch_lightning.callbacks.Callback"}
 LOGGED = ("seed", "labels", "model", "tokenizer", "training", "trainer")  # options that loggers get
 # Options of the Trainer that adept sets, and the option of adept in their place
 ELSEWHERE = {
@@ -50,16 +54,22 @@ ELSEWHERE = {
     "default_root_dir": "output_dir",
     "enable_checkpointing": None,
     "plugins": None,
+    "num_nodes": None,
+    "overfit_batches": "trainer.limit_train_batches",
 }
+PRECISIONS = ("32", "32-true", "16", "16-mixed", "bf16", "bf16-mixed")  # of these, weights are float32 in each
 
 
-def read_scalar(text: str) -> Any:
-    """Return the number, truth value, null or text for which a text stands, as in yaml."""
+def read_scalar(name: str, text: str) -> Any:
+    """Return the number, truth value, null, list or text for which a text stands, as in yaml; a text may be quoted."""
+    if len(items := split(text)) > 1:
+        raise ConfigurationError(f"{name} must be one value, got {len(items)} ({printable(text)}): quote a comma")
     try:
         value = yaml.safe_load(text)
     except (yaml.YAMLError, ValueError):
         return text
-    return value if isinstance(value, bool | int | float | list | NoneType) else text
+    is_plain = isinstance(value, bool | int | float | list | NoneType) or text[0] in "\"'"
+    return value if is_plain else text
 
 
 def build(config: TrainConfig, directory: Path) -> Parts:
@@ -119,7 +129,11 @@ def check_trainer(options: dict[str, Any]) -> dict[str, Any]:
             instead = f"set {ELSEWHERE[name]}" if ELSEWHERE[name] else "leave it out"
             raise ConfigurationError(f"trainer.{name} must be left out, because adept sets it: {instead}")
         if name not in known:
-            _refuse_unknown("trainer", name, [*known, *TrainerConfig.__dataclass_fields__])
+            _refuse_unknown(
+                "trainer", name, {*known, *(field.name for field in fields(TrainerConfig))} - ELSEWHERE.keys()
+            )
+    if options.get("precision") is not None:  # checked here, as Lightning looks at the device first
+        check_choice(PRECISIONS, **{"trainer.precision": str(options["precision"])})
     return options
 
 
@@ -149,44 +163,34 @@ def _refuse_sending(loggers: dict[str, dict[str, Any]]) -> None:
 
 
 def _make(group: str, name: str, options: dict[str, Any], known: dict[str, str]) -> Any:
-    target = options.get(TARGET, known.get(name))
+    place, target = f"{group}.{name}", options.get(TARGET, known.get(name))
     if not isinstance(target, str):
-        raise ConfigurationError(
-            f"{group}.{name} must have a class, got none: add {group}.{name}.{TARGET}=MODULE.CLASS"
-        )
-    kind = _find_class(f"{group}.{name}", target)
+        raise ConfigurationError(f"{place} must have a class, got none: add {place}.{TARGET}=MODULE.CLASS")
+    kind = import_foreign(f"{place}.{TARGET}", target, form="MODULE.CLASS")
     given = {option: value for option, value in options.items() if option != TARGET}
-    accepted = inspect.signature(kind).parameters
-    if not any(parameter.kind is parameter.VAR_KEYWORD for parameter in accepted.values()):
-        for option in given.keys() - accepted.keys():
-            _refuse_unknown(f"{group}.{name}", option, accepted)
     try:
-        return kind(**given)
-    except ModuleNotFoundError as error:
-        raise ConfigurationError(
-            _missing(name, error) if name in known else f"{target} needs a package: {error}"
-        ) from None
-    except Exception as error:  # noqa: BLE001 - a class from elsewhere
-        reason = printable(f"{type(error).__name__}: {error}")
-        raise ConfigurationError(f"{group}.{name} cannot be made ({reason}): correct its options") from None
-
-
-def _missing(name: str, error: ModuleNotFoundError) -> str:
-    return f'{name} is not installed: pip install "adept-dp[{name}]"'
-
-
-def _find_class(place: str, target: str) -> Any:
-    found = import_foreign(f"{place}.{TARGET}", target, form="MODULE.CLASS")
-    try:
-        inspect.signature(found)
+        accepted = inspect.signature(kind).parameters
     except (TypeError, ValueError):
         raise ConfigurationError(
             f"{place}.{TARGET} must be a class, got {target}: add a class of {LIGHTNING}"
         ) from None
-    return found
+    if not any(parameter.kind is parameter.VAR_KEYWORD for parameter in accepted.values()):
+        for option in given.keys() - accepted.keys():
+            _refuse_unknown(place, option, accepted)
+    try:
+        made = kind(**given)
+    except ModuleNotFoundError as error:
+        missing = f'{name} is not installed: pip install "adept-dp[{name}]"'
+        raise ConfigurationError(missing if name in known else f"{target} needs a package: {error}") from None
+    except Exception as error:  # noqa: BLE001 - a class from elsewhere
+        reason = printable(f"{type(error).__name__}: {error}")
+        raise ConfigurationError(f"{place} cannot be made ({reason}): correct its options") from None
+    if not isinstance(made, pkgutil.resolve_name(BASES[group])):
+        raise ConfigurationError(f"{place}.{TARGET} must be a class that inherits from {BASES[group]}, got {target}")
+    return made
 
 
 def _refuse_unknown(place: str, name: str, known: Collection[str]) -> None:
-    near = nearest(name, known)
-    advice = f"did you mean {place}.{near}?" if near else f"its options are {', '.join(sorted(set(known)))}"
+    near = nearest(f"{place}.{name}", [f"{place}.{one}" for one in known])
+    advice = f"did you mean {near}?" if near else f"its options are {', '.join(sorted(set(known)))}"
     raise ConfigurationError(f"train has no option {place}.{name}: {advice}")

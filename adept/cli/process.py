@@ -14,6 +14,7 @@ from types import FrameType
 from typing import Any, NoReturn
 
 from adept.errors import AdeptError, Interrupted, escape
+from adept.foreign import blame
 
 EXTRAS = dict.fromkeys(("matplotlib", "sacrebleu"), "compare")  # see pyproject.toml
 DONE, USER_ERROR, INTERNAL_ERROR, INTERRUPTED = 0, 2, 70, 130  # an audit that found a violation ends with 1
@@ -61,6 +62,8 @@ def _verdict(error: BaseException) -> tuple[str, int]:
         return f"interrupted: {error}" if isinstance(error, Interrupted) else "interrupted", INTERRUPTED
     if isinstance(error, AdeptError):
         return str(error), USER_ERROR
+    if foreign := blame(error):
+        return f"{foreign}: correct it; ADEPT_TRACEBACK=1 shows more", USER_ERROR
     if isinstance(error, SystemExit) and error.code in (None, DONE):
         return "", DONE
     of_torch = isinstance(error, RuntimeError) and re.search("allocate memory|out of memory", str(error))

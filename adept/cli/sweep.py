@@ -78,7 +78,8 @@ class Run:
 
     @property
     def title(self) -> str:
-        return f"run {self.number} ({' '.join(f'{name}={value}' for name, value in self.chosen.items())})"
+        values = " ".join(f"{name}={value}" for name, value in self.chosen.items())
+        return f"run {self.number}" + (f" ({values})" if values else "")
 
     @property
     def note(self) -> str:
@@ -109,7 +110,8 @@ def advise(command: str, arguments: list[str]) -> Iterator[None]:
     try:
         yield
     except ConfigurationError as error:
-        lists = [name for name, _, value in (a.partition("=") for a in arguments) if len(split(value)) > 1]
+        pairs = [argument.partition("=")[::2] for argument in arguments]
+        lists = [name for name, value in pairs if len(split(value)) > 1 or FUNCTION.fullmatch(value)]
         if command in SWEEPING and any(str(error).startswith(f"{name} ") for name in lists):
             raise ConfigurationError(f"{error}; to run once for each value, add -m") from None
         raise
@@ -122,16 +124,18 @@ def main(command: str, arguments: list[str]) -> int:
     """
     options, runs = plan(command, arguments)
     directory = open_directory(command, options, runs)
-    objective, status = options.objective or OBJECTIVES[command], DONE
+    objective, status, rows = options.objective or OBJECTIVES[command], DONE, list[dict[str, Any]]()
     resume_collection()
-    show_lines([f"{len(runs)} runs of adept {command} in {directory}"], to_stderr=True)
+    title = f"{len(runs)} run{'s' * (len(runs) != 1)} of adept {command}"
+    show_lines([f"{title} in {directory}"], to_stderr=True)
     for run in runs:
         status = max(status, _finish(command, runs, run))
         if not run.failure:
             run.score = read_score(command, run.directory, objective)
             run.violated = (read_result(run.directory) or {}).get("violated") is True
-        _write_table(runs[: run.number + 1], objective, directory / TABLE)
-    _show(command, runs, objective, directory)
+        rows.append({"run": run.number, **run.chosen, objective: run.score, "note": run.note})
+        write_table(rows, directory / TABLE)
+    _show(title, rows, directory)
     return status or (VIOLATED if any(run.violated for run in runs) else DONE)
 
 
@@ -346,22 +350,11 @@ def _number(text: str | None) -> float:
         return math.nan
 
 
-def _write_table(runs: list[Run], objective: str, path: Path) -> None:
-    write_table([{"run": run.number, **run.chosen, objective: run.score, "note": run.note} for run in runs], path)
-
-
-def _show(command: str, runs: list[Run], objective: str, directory: Path) -> None:
+def _show(title: str, rows: list[dict[str, Any]], directory: Path) -> None:
     from adept.cli.console import show_table  # slow to import
 
-    varied = list(dict.fromkeys(name for run in runs for name in run.chosen))
-    rows = [
-        [
-            f"{run.number}",
-            *(run.chosen.get(name, "") for name in varied),
-            "" if run.score is None else f"{run.score:.4g}",
-            run.note,
-        ]
-        for run in runs
-    ]
-    show_table(f"{len(runs)} runs of adept {command}", ["run", *varied, objective, "note"], rows)
+    def text(value: Any) -> str:
+        return f"{value:.4g}" if isinstance(value, float) else str("" if value is None else value)
+
+    show_table(title, list(rows[0]), [map(text, row.values()) for row in rows])
     show_lines([f"Table: {directory / TABLE}; results of each run: {directory}/RUN"])

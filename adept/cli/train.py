@@ -1,4 +1,4 @@
-"""``adept train``: train an autoencoder for a mechanism, and save it in a directory."""
+"""``adept train``: train an autoencoder for a mechanism, and save it in a directory with a picture of its losses."""
 
 import json
 import math
@@ -13,21 +13,25 @@ import yaml
 
 from adept.cli.config import TrainConfig
 from adept.cli.console import show, warn, write_json
-from adept.cli.curve import draw_curve
 from adept.cli.help import OPEN_GROUPS, REQUIRED, is_foreign
 from adept.cli.overrides import SAVED, read_value
 from adept.cli.parts import build as build_parts
 from adept.cli.parts import is_public
 from adept.cli.process import is_interrupted, show_lines
 from adept.data.corpus import Corpus, load
-from adept.data.writing import new_directory
-from adept.errors import ConfigurationError, DataError, Interrupted
+from adept.data.writing import new_directory, read_table
+from adept.errors import AdeptError, ConfigurationError, DataError, Interrupted
+from adept.foreign import blame
 from adept.models.config import CHECKPOINTS, LAST, METRICS, MODEL, TOPICS, FitResult, Parts, TrainingData, TrainSpec
 from adept.models.saved_model import Reconstruction, model_card, reconstruction
 
 OVERRIDES, RESULT, CURVE = "overrides.json", "result.json", "curve.svg"
 RESOLVED = "config.yaml"
+TRIED_EPSILON = 8.0  # at which a mechanism of somebody else is built once before the training
 PLACES = ("path", "broad")  # options of the data that name directories
+WIDTH, HEIGHT, MARGIN = 480, 300, 44  # of the picture, in pixels
+LOSS_COLOURS = {"train_loss": "#1f77b4", "validation_loss": "#c0392b"}
+SCALE = '<text x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}">{text}</text>'
 
 
 @dataclass(frozen=True)
@@ -65,7 +69,7 @@ def run(config: TrainConfig, *, overrides: list[str] | None = None) -> TrainResu
 
     The given options, ``overrides``, are stored, so that ``resume_from`` can read them later.
     """
-    _check_noise(config)
+    _check_mechanism(config)
     parts = build_parts(config, Path(config.output_dir or config.resume_from or ""))
     splits = load(config.data, config)
     if config.labels == "joint":
@@ -79,15 +83,17 @@ def run(config: TrainConfig, *, overrides: list[str] | None = None) -> TrainResu
         sys.stdout.flush()
     try:
         result = _train(config, splits, directory, checkpoint, parts)
-    except ConfigurationError:
-        if checkpoint is None and not (directory / CHECKPOINTS / LAST).is_file():
-            _clear(directory)
-        raise
     except BaseException as error:  # Lightning makes an exit of an interrupt, other libraries errors of their own
+        begun = (directory / CHECKPOINTS / LAST).is_file()
+        foreign = None if is_interrupted() or isinstance(error, AdeptError) else blame(error, quote=is_public(config))
+        if (foreign or isinstance(error, ConfigurationError)) and checkpoint is None and not begun:
+            _clear(directory)
+        if foreign:
+            advice = f"; resume_from={directory} goes on after the last whole epoch" if begun else ""
+            raise ConfigurationError(f"{foreign}: correct it{advice}") from error
         if not (isinstance(error, (KeyboardInterrupt, SystemExit)) or is_interrupted()) or overrides is None:
             raise
         _write_overrides(config, overrides, directory)
-        begun = (directory / CHECKPOINTS / LAST).is_file()
         place = "goes on after the last whole epoch" if begun else "begins again, for no epoch was finished"
         raise Interrupted(f"adept train resume_from={directory} {place}") from None
     if overrides is not None:
@@ -104,10 +110,14 @@ def _clear(directory: Path) -> None:
         directory.rmdir()
 
 
-def _check_noise(config: TrainConfig) -> None:
+def _check_mechanism(config: TrainConfig) -> None:
     kind = config.mechanism.kind
-    if config.training.epsilon is not None and not callable(getattr(getattr(kind, "source", kind), "simulate", None)):
+    source = getattr(kind, "source", None)  # of somebody else's, which training calls only for noise
+    if config.training.epsilon is not None and not callable(getattr(source or kind, "simulate", None)):
         raise ConfigurationError(f"training.epsilon must be null for {kind.name}, which has no method simulate: add it")
+    if source is not None:
+        own = TRIED_EPSILON if isinstance(source, type) else getattr(source, "epsilon", None)
+        config.mechanism.build(epsilon=own, clip_norm=config.model.clip_norm)
 
 
 def _train(
@@ -259,3 +269,46 @@ def complete(given: list[str]) -> list[str]:
 
 def _key(override: str) -> str:
     return override.partition("=")[0].lstrip("+~")
+
+
+def draw_curve(table: Path, path: Path) -> None:
+    """Draw the columns of ``metrics.csv`` that hold losses; draw nothing if there are none."""
+    rows = read_table(table)
+    points = {
+        name: [
+            (int(row["epoch"]) + 1, float(row[name]))
+            for row in rows
+            if row.get(name) and math.isfinite(float(row[name]))
+        ]
+        for name in LOSS_COLOURS
+    }
+    losses = [loss for of_one in points.values() for _, loss in of_one]
+    if not losses:
+        return
+    low, high, last = min(losses), max(losses), max(epoch for of_one in points.values() for epoch, _ in of_one)
+
+    def place(epoch: float, loss: float) -> tuple[float, float]:
+        across = (epoch - 1) / max(1, last - 1) * (WIDTH - 2 * MARGIN)
+        return MARGIN + across, HEIGHT - MARGIN - (loss - low) / ((high - low) or 1) * (HEIGHT - 2 * MARGIN)
+
+    lines = [
+        f'<svg xmlns="http://www.w3.org/2000/svg" width="{WIDTH}" height="{HEIGHT}" font-family="sans-serif" font-size="11">',
+        f'<rect width="{WIDTH}" height="{HEIGHT}" fill="white"/>',
+        f'<path d="M{MARGIN},{MARGIN}V{HEIGHT - MARGIN}H{WIDTH - MARGIN}" fill="none" stroke="#222"/>',
+        SCALE.format(x=MARGIN - 4, y=MARGIN + 4, anchor="end", text=f"{high:.3g}"),
+        SCALE.format(x=MARGIN - 4, y=HEIGHT - MARGIN, anchor="end", text=f"{low:.3g}"),
+        SCALE.format(x=MARGIN, y=HEIGHT - MARGIN + 16, anchor="middle", text=1),
+        SCALE.format(x=WIDTH - MARGIN, y=HEIGHT - MARGIN + 16, anchor="middle", text=last),
+        SCALE.format(x=WIDTH / 2, y=HEIGHT - 10, anchor="middle", text="epoch"),
+        SCALE.format(x=MARGIN, y=16, anchor="start", text="loss in nats per token"),
+    ]
+    for number, (name, of_one) in enumerate(points.items()):
+        path_of_one = of_one if len(of_one) > 1 else of_one * 2  # a line of one point is a dot
+        corners = " ".join(f"{x:.1f},{y:.1f}" for x, y in (place(*point) for point in path_of_one))
+        words = SCALE.format(x=WIDTH - MARGIN, y=16 + 14 * number, anchor="end", text=name)
+        marker = 'stroke-width="1.5"' if len(of_one) > 1 else 'stroke-width="4" stroke-linecap="round"'
+        lines += [
+            f'<g fill="{LOSS_COLOURS[name]}">{words}</g>',
+            f'<polyline points="{corners}" fill="none" stroke="{LOSS_COLOURS[name]}" {marker}/>',
+        ]
+    path.write_text("\n".join([*lines, "</svg>"]) + "\n", "utf-8")

@@ -3,7 +3,7 @@
 A cell determines all properties of its row. The steps that compute the row read the cell and not
 the configuration of the comparison. A new mechanism needs no change to this module. A new
 reference, decoder, baseline or alternative needs a name in this module, a place in ``_list_rows``,
-and a function in ``adept.comparison.rows`` that computes its texts.
+and a function in ``adept.comparison.trial`` that computes its texts.
 """
 
 from collections.abc import Iterator, Sequence

@@ -1,25 +1,54 @@
-"""One seed of a comparison: data, labels, models and rewriters that several rows share."""
+"""One seed of a comparison: data, labels and models that several rows share, and the computation of a row.
+
+A *cell* is the recipe for a row (``adept.comparison.plan``). A row is computed in these steps:
+release records, write texts, train and test a classifier. A decoder, which writes texts, reads only
+the releases, the released labels, public texts and public numbers.
+"""
 
 import math
+import random
+import time
+from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import cached_property
+from itertools import cycle, islice
 from pathlib import Path
+from typing import Any
 
-from adept.comparison.config import BY_LABEL, JOINT, JOINT_RESPONSE, PAPER
+import numpy as np
+
+from adept.comparison import plan
+from adept.comparison.config import BY_LABEL, CENTRAL, COPY, JOINT, JOINT_RESPONSE, PAPER, SYNTHESIZER
 from adept.comparison.plan import Cell, ModelKind
-from adept.comparison.results import ReleasedLabels
-from adept.comparison.store import Store, Stored
+from adept.comparison.results import ReleasedLabels, ResultRow, Store, Stored, WrittenTexts, pack_hits
 from adept.data.corpus import Corpus, hold_out
 from adept.errors import ConfigurationError, ModelError
-from adept.mechanisms import Codebook, Description, JointResponse, L1Laplace, RandomizedResponse
+from adept.evaluation import metrics
+from adept.evaluation.classifiers import Evaluation, evaluate, score
+from adept.evaluation.label_names import label_by_names
+from adept.mechanisms import Codebook, Description, JointResponse, L1Laplace, RandomizedResponse, Votes
+from adept.mechanisms.guarantee import Guarantee
 from adept.models.config import TrainingData, TrainSpec
+from adept.models.decoding import Pair
 from adept.models.saved_model import Autoencoder
 from adept.models.sentences.sentence_list import SentenceList
 from adept.models.tokenizer import Tokenizer
-from adept.rewriting.alternatives import WordVectors, learn_word_vectors
+from adept.rewriting.alternatives import (
+    PromptSampling,
+    Redaction,
+    TokenExponential,
+    TokenResponse,
+    WordVectors,
+    common_length,
+    learn_word_vectors,
+    public_logits,
+)
+from adept.rewriting.expectation import enough_epsilon
 from adept.rewriting.loading import load_model
 from adept.rewriting.rewriter import Rewriter
+from adept.synthesis.labels import draw_by_names
+from adept.synthesis.synthesizer import Synthesizer, choose_rows
 
 
 class Trial:
@@ -122,3 +151,168 @@ def model_kind(cell: Cell) -> ModelKind:
     if cell.model is None:
         raise ValueError(f"the cell must have a model, got {cell.mechanism} without one")
     return cell.model
+
+
+Columns = dict[str, Any]  # of a row: the budget spent on its texts
+# These columns, and the function that writes the texts; a label beside a text replaces the released one
+Source = tuple[Columns, Callable[[], list[Pair]]]
+
+
+def obtain_row(trial: Trial, cell: Cell) -> ResultRow:
+    """Return a row of the table; compute the row unless it is stored."""
+    row = trial.obtain(ResultRow, cell, _make_row)
+    if cell.measured and row.words is None:
+        rewrites = trial.obtain(WrittenTexts, cell, _write).texts[:: cell.samples]  # the first of each record
+        other = [*trial.validation.texts, *trial.test.texts]
+        quality: Columns = metrics.measure(trial.private, rewrites, trained_on=trial.public.texts, other=other)
+        row = trial.store.keep(replace(row, **quality), trial.seed, cell)
+    return row
+
+
+def _make_row(trial: Trial, cell: Cell) -> ResultRow:
+    evaluation, spent = _evaluate(trial, cell)
+    defaults: Columns = {"delta": 0.0, "dim": trial.config.model.latent_dim, "records_per_second": None}
+    return ResultRow(
+        data=trial.config.data.name,
+        protocol=trial.config.protocol,
+        mechanism=cell.mechanism,
+        decoder=cell.decoder,
+        claimed_epsilon=cell.budget,
+        label_epsilon=cell.label_epsilon,
+        seed=trial.seed,
+        classifier=cell.classifier,
+        labels=cell.labels,
+        samples=cell.samples,
+        clip=cell.model.clip if cell.model else None,
+        content=cell.model.content if cell.model else None,
+        accuracy=evaluation.accuracy.value,
+        macro_f1=evaluation.macro_f1.value,
+        majority_accuracy=evaluation.majority_accuracy,
+        train_records=evaluation.train_records,
+        test_records=evaluation.test_records,
+        hits=pack_hits(evaluation.hits),
+        majority_hits=pack_hits(_hit_by_majority(trial)) if cell.mechanism == plan.NONE else "",
+        **defaults | spent,
+    )
+
+
+def _hit_by_majority(trial: Trial) -> metrics.Hits:
+    """Return for each test record whether it has the commonest label of the private records."""
+    counted = Counter(trial.private.labels or [])
+    return np.array([label == max(counted, key=counted.__getitem__) for label in trial.test.labels or []])
+
+
+def _evaluate(trial: Trial, cell: Cell) -> tuple[Evaluation, Columns]:
+    if cell.mechanism == plan.NAMES_DIRECTLY:
+        predicted = label_by_names(trial.label_set, trial.test.texts) or trial.label_set[:1] * len(trial.test)
+        return score(predicted, trial.test, learned=[], majority=trial.private.labels or []), {"epsilon": 0.0}
+    corpus, spent = _learn_from(trial, cell)
+    options: Columns = {"classifier": cell.classifier, "seed": trial.seed, "samples": cell.samples}
+    options["epsilon"] = math.inf if cell.decoder is None else spent["epsilon"]  # without a decoder: people's text
+    return evaluate(corpus, trial.test, **options, noisy_labels=cell.labels not in (COPY, plan.VOTE)), spent
+
+
+def _learn_from(trial: Trial, cell: Cell) -> tuple[Corpus, Columns]:
+    if cell.mechanism == plan.NONE:
+        return trial.private, {"epsilon": math.inf}
+    if cell.mechanism == plan.NAMES:
+        labels = _copy_or_cycle_labels(trial)
+        return Corpus(draw_by_names(trial.broad_sentences, labels, seed=trial.seed), labels), {"epsilon": 0.0}
+    if cell.decoder is None:
+        return trial.examples if cell.mechanism == plan.EXAMPLES else trial.public, {"epsilon": 0.0}
+    written = trial.obtain(WrittenTexts, cell, _write)
+    return Corpus(written.texts, written.labels), written.spent
+
+
+def _copy_or_cycle_labels(trial: Trial) -> list[str]:
+    """Return the private records' labels or, if labels are private, the label set over and over."""
+    own, config = trial.private.labels or [], trial.config
+    copied = config.labels == COPY and config.trust != CENTRAL
+    return own if copied else list(islice(cycle(trial.label_set), choose_rows(len(own), labelled=True)))
+
+
+def _write(trial: Trial, cell: Cell) -> WrittenTexts:
+    opened = _open_alternative if cell.mechanism in plan.ALTERNATIVES else _open_rewriter
+    opened = _open_synthesizer if cell.decoder == plan.PUBLIC_TEXTS else opened
+    spent, write = opened(trial, cell)  # trains a model, unless an earlier run did
+    begin = time.monotonic()
+    pairs = write()
+    speed = len(trial.private) / (time.monotonic() - begin)
+    if cell.labels == plan.VOTE:
+        labels = [str(label) for _, label in pairs]
+    else:
+        beside = [label for label in trial.labels(cell) for _ in range(cell.samples)]
+        labels = [given if own is None else own for (_, own), given in zip(pairs, beside, strict=True)]
+    return WrittenTexts([text for text, _ in pairs], labels, {**spent, "records_per_second": speed})
+
+
+def _list_promise(trial: Trial, cell: Cell, promise: Guarantee) -> Columns:
+    return {
+        "epsilon": promise.epsilon + (cell.label_epsilon or 0.0),
+        "delta": promise.delta,
+        "holds": promise.holds and trial.unseen,
+    }
+
+
+def _open_alternative(trial: Trial, cell: Cell) -> Source:
+    mechanism = build_alternative(trial, cell)
+    spent = _list_promise(trial, cell, mechanism.guarantee())
+    return spent, lambda: [(text, None) for text in mechanism.privatize(trial.private.texts)]
+
+
+def build_alternative(trial: Trial, cell: Cell) -> TokenResponse | TokenExponential | PromptSampling | Redaction:
+    """Build an alternative to a rewriter: a mechanism that turns text into text."""
+    texts, epsilon = trial.public.texts, cell.text_epsilon
+    if cell.mechanism == plan.REDACTED:
+        return Redaction.from_public(texts)
+    if cell.mechanism == plan.PROMPTED:
+        model, tokenizer = trial.model(cell)
+        rows = tokenizer.encode(texts, max_length=model.config.max_length)
+        length = min(common_length([len(row) for row in rows]), model.config.max_length)
+        logits = public_logits(model, tokenizer, texts)
+        return PromptSampling(epsilon=epsilon, model=model, tokenizer=tokenizer, length=length, logits=logits)
+    kind = TokenResponse if cell.mechanism == TokenResponse.name else TokenExponential
+    return kind(epsilon=epsilon, public=trial.words, length=common_length([len(text.split()) for text in texts]))
+
+
+def _open_rewriter(trial: Trial, cell: Cell) -> Source:
+    rewriter, texts, samples = trial.rewriter(cell), trial.private.texts, cell.samples
+
+    def write() -> list[Pair]:
+        labels: list[str | None] | None = None
+        if cell.labels in (JOINT, JOINT_RESPONSE):
+            known = rewriter.alphabet.labels
+            labels = [label if label in known else None for label in trial.labels(cell)]
+        if cell.mechanism == BY_LABEL:
+            labels = list(trial.labels(cell))
+        if cell.mechanism == "random":  # its texts know of no record: 2,000 serve them all
+            few = slice(-(-2000 // samples))
+            pool = rewriter.rewrite_pairs(texts[few], labels and labels[few], samples=samples)
+            return random.choices(pool, k=len(texts) * samples)
+        return rewriter.rewrite_pairs(texts, labels, samples=samples)
+
+    spent = _list_promise(trial, cell, rewriter.guarantee)
+    return {**spent, "dim": rewriter.model.config.latent_dim, "enough": enough_epsilon(rewriter)}, write
+
+
+def _open_synthesizer(trial: Trial, cell: Cell) -> Source:
+    private = trial.private
+    synthesizer = Synthesizer(
+        *trial.model(cell),
+        votes=Votes(epsilon=cell.budget or max(trial.config.epsilons)),
+        label_set=trial.label_set,
+        texts=trial.public.texts if trial.config.model_dir is None else None,
+        accept_private_model=True,
+    )
+
+    def write() -> list[Pair]:
+        if cell.mechanism == "random":
+            return synthesizer.synthesize([], [], rows=choose_rows(len(private), labelled=True))
+        if cell.mechanism == SYNTHESIZER:
+            return synthesizer.synthesize(private.texts, private.labels)
+        exact = synthesizer.choose_codewords(len(private))
+        tally = exact.tally()
+        tally.add(exact.vote(private.texts, private.labels))
+        return list(exact.write(tally.counts.reshape(exact.cells.size, -1)))
+
+    return {"epsilon": 0.0 if cell.mechanism == "random" else cell.budget or math.inf}, write

@@ -34,7 +34,7 @@ def resume_run(
     origin = content["origin"]
     if other := [name for name in ours if name != "public" and origin.get(name) != ours[name]]:
         raise DataError(
-            f"resume_from must be a run with the same text, clip, labels and sizes, got another {printable(other[0])}: "
+            f"resume_from must be a run with the same text, clip, labels and sizes, got a difference in {printable(other[0])}: "
             "give what that run was given, or train a new model"
         )
     if model is not None and _shapes(content["state_dict"]) != _shapes(model.state_dict(prefix="model.")):

@@ -20,7 +20,7 @@ from torch import Tensor
 from adept.errors import ConfigurationError, ModelError, printable
 from adept.mechanisms.clip_to_grid import NORM_ORDER
 from adept.mechanisms.policy import Lists
-from adept.models.config import MAX_VOCABULARY, TOPICS, ModelConfig, TrainingData
+from adept.models.config import MAX_VOCABULARY, MODEL, TOPICS, ModelConfig, TrainingData
 from adept.models.lstm_autoencoder import Adept, pad
 from adept.models.tokenizer import FIRST_LABEL, MAX_LABELS, UNKNOWN, Tokenizer, join_words
 from adept.models.topics import TopicEncoder
@@ -167,8 +167,10 @@ class Autoencoder(Adept):
     @classmethod
     @usual_torch()
     def from_pretrained(cls, directory: str | Path) -> "Autoencoder":
-        """Load a model; raise ModelError if files are missing, damaged or do not fit together."""
+        """Load a model, from its directory or its run's; raise ModelError if files are missing, damaged or do not fit."""
         directory = Path(directory)
+        if not (directory / CONFIG).exists() and (directory / MODEL / CONFIG).exists():
+            directory = directory / MODEL
         _, description = read_json(directory / CONFIG)
         model = _build_model(description, directory / CONFIG)
 

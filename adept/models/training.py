@@ -34,7 +34,6 @@ from adept.models.config import (
     MODEL,
     TOPICS,
     FitResult,
-    ModelConfig,
     Parts,
     TrainerConfig,
     TrainingConfig,
@@ -56,7 +55,10 @@ def train_model(
 ) -> tuple[Autoencoder, Tokenizer, FitResult]:
     """Train a tokenizer and a model, from scratch or from the checkpoint ``resume``; save both."""
     first = train.take(range(min(len(train), spec.training.most or len(train))))
-    spec = replace(spec, model=_sizes(spec, texts=len(train)))
+    spec, content = replace(spec, model=replace(spec.model, encoder="lstm")), spec.training.content
+    if content.kind == TOPICS:
+        topics = supported_topics(len(train), most=content.topics)
+        spec = replace(spec, model=replace(spec.model, encoder=TOPICS, latent_dim=topics))
     if resume:
         spec, _ = resume_run(spec, origin_of(spec, first), resume)
     lightning.seed_everything(spec.seed, verbose=False)
@@ -80,13 +82,6 @@ def train_model(
     model.save_pretrained(output_dir / MODEL)
     tokenizer.save_pretrained(output_dir / MODEL)
     return model, tokenizer, fitted
-
-
-def _sizes(spec: TrainSpec, *, texts: int) -> ModelConfig:
-    content = spec.training.content
-    if content.kind != TOPICS:
-        return replace(spec.model, encoder="lstm")
-    return replace(spec.model, encoder=TOPICS, latent_dim=supported_topics(texts, most=content.topics))
 
 
 def _tokenizer(train: Corpus, spec: TrainSpec, *, checkpoints: Path, resume: Path | None) -> Tokenizer:
@@ -139,8 +134,6 @@ def fit(
     )
     begin = time.monotonic()
     with quiet_lightning(), refuse_misuse():
-        for logger in spec.parts.loggers:
-            logger.log_hyperparams(spec.parts.logged)
         trainer.fit(task, datamodule=data, ckpt_path=resume, weights_only=True)
     seconds, reached = time.monotonic() - begin, trainer.current_epoch
     score = trainer.callback_metrics.get("validation_loss")
@@ -255,18 +248,22 @@ def make_trainer(
         "reload_dataloaders_every_n_epochs": 1,
         "log_every_n_steps": 10_000,
     }
-    with quiet_lightning(), refuse_misuse(ValueError, TypeError, RuntimeError):
-        return lightning.Trainer(
-            **options | parts.trainer,
-            plugins=LightningEnvironment(),
-            default_root_dir=directory,
-            max_epochs=config.max_epochs,
-            gradient_clip_val=gradient_clip,
-            callbacks=[*callbacks, *parts.callbacks],
-            enable_progress_bar=show,
-            enable_checkpointing=checkpoints,
-            logger=list(parts.loggers) or False,
-        )
+    with quiet_lightning():
+        with refuse_misuse(ValueError, TypeError, RuntimeError):
+            trainer = lightning.Trainer(
+                **options | parts.trainer,
+                plugins=LightningEnvironment(),
+                default_root_dir=directory,
+                max_epochs=config.max_epochs,
+                gradient_clip_val=gradient_clip,
+                callbacks=[*callbacks, *parts.callbacks],
+                enable_progress_bar=show,
+                enable_checkpointing=checkpoints,
+                logger=list(parts.loggers) or False,
+            )
+        for logger in parts.loggers:
+            logger.log_hyperparams(parts.logged)
+    return trainer
 
 
 class quiet_lightning(warnings.catch_warnings):  # noqa: N801 - used like a function

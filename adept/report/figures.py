@@ -66,7 +66,9 @@ def draw_metric(axis: Any, table: ComparisonTable, metric: str) -> None:
     """Draw accuracy or macro-F1 against the claimed epsilon, and a line for each reference."""
     for place, curve in enumerate(table.curves):
         # a factor between neighbouring curves, so that their bars do not hide each other
-        _draw_curve(axis, curve, metric, factor=1.02 ** (place - (len(table.curves) - 1) / 2))
+        _draw_curve(
+            axis, curve, metric, bars=_count_seeds(table) > 1, factor=1.02 ** (place - (len(table.curves) - 1) / 2)
+        )
     _draw_levels(axis, table, metric)
     thick = any(curve.false_claim for curve in table.curves)
     claim = f"claimed epsilon{' (false for the thick dashes)' if thick else ''}"
@@ -111,11 +113,15 @@ def _style_curve(curve: Curve) -> Style:
     return {"color": colour_of(curve.mechanism), "ls": dash, "lw": width, "marker": "o", "ms": 4, "label": curve.title}
 
 
-def _draw_curve(axis: Any, curve: Curve, metric: str, *, factor: float, **own: Any) -> None:
+def _draw_curve(axis: Any, curve: Curve, metric: str, *, bars: bool, factor: float = 1.0, **own: Any) -> None:
     found = [getattr(line, metric) for line in curve.at.values()]
+    places, means = [epsilon * factor for epsilon in curve.at], [point.mean for point in found]
+    if not bars:  # without bars, neither in the picture nor in its legend
+        axis.plot(places, means, **_style_curve(curve) | own)
+        return
     style = {**_style_curve(curve), "capsize": 2, "elinewidth": 0.8, **own}
     errors = [[point.mean - point.low for point in found], [point.high - point.mean for point in found]]
-    drawn = axis.errorbar([epsilon * factor for epsilon in curve.at], [point.mean for point in found], errors, **style)
+    drawn = axis.errorbar(places, means, errors, **style)
     for part in (*drawn.lines[1], *drawn.lines[2]):  # few seeds make long bars, which must not hide the curves
         part.set_alpha(0.45)
 
@@ -142,8 +148,12 @@ def _draw_true_axis(axis: Any, table: ComparisonTable) -> None:
         above.tick_params(colors=COLOURS["original"])
 
 
+def _count_seeds(table: ComparisonTable) -> int:
+    return max(line.accuracy.seeds for line in table.texts)
+
+
 def _describe_bars(table: ComparisonTable) -> str:
-    seeds = max(line.accuracy.seeds for line in table.texts)
+    seeds = _count_seeds(table)
     return f"{seeds} seeds, 95 % intervals" if seeds > 1 else "one seed"
 
 
@@ -174,7 +184,7 @@ def draw_headline(table: ComparisonTable) -> Figure:
         log_axis(axis, table.budgets, f"claimed epsilon of a record\n{_describe_bars(table)}")
         ends: list[NamedEnd] = []
         for curve in shown:
-            _draw_curve(axis, curve, "accuracy", factor=1.0, lw=2, ms=5)
+            _draw_curve(axis, curve, "accuracy", bars=_count_seeds(table) > 1, lw=2, ms=5)
             ends.append((list(curve.at.values())[-1].accuracy.mean, curve.title, colour_of(curve.mechanism)))
         for level, height in levels.items():
             name, colour, dash = HEADLINE_LEVELS[level]

@@ -13,8 +13,8 @@ from typing import Any
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from adept.attacks.attack_game import AttackRow, per_hundred
+from adept.comparison.comparison import ATTACK_CONFIDENCE, AUDIT_TRIALS
 from adept.comparison.config import PAPER, CompareConfig, is_foreign
-from adept.comparison.evidence import ATTACK_CONFIDENCE, AUDIT_TRIALS
 from adept.comparison.plan import ALTERNATIVES
 from adept.comparison.results import AttackedRelease, AuditVerdict, Example, ResultRow, Results, exceeds
 from adept.data.writing import write_table
@@ -196,18 +196,15 @@ def _spent(row: ResultRow) -> str:
 
 def command_of(config: CompareConfig) -> str:
     """Return a command line, one option a line, that repeats the comparison in a directory OUT."""
-    given = {"output_dir": "OUT"} | _options(
-        {key: value for key, value in asdict(config).items() if key != "output_dir"}
-    )
+    given = _options({"output_dir": ""} | asdict(config)) | {"output_dir": "OUT"}
     return " \\\n  ".join(["adept compare", *(f"{name}={shlex.quote(text)}" for name, text in given.items())])
 
 
 def _options(values: dict[str, Any], before: str = "") -> dict[str, str]:
     found: dict[str, str] = {}
     for name, value in values.items():
-        found |= (
-            _options(value, f"{before}{name}.") if isinstance(value, dict) else {before + name: _option_text(value)}
-        )
+        inside = isinstance(value, dict)
+        found |= _options(value, f"{before}{name}.") if inside else {before + name: _option_text(value)}
     return found
 
 
@@ -216,9 +213,7 @@ def _option_text(value: Any) -> str:
         return f"[{','.join(map(_option_text, value))}]"
     if isinstance(value, str) and not PLAIN.fullmatch(value):  # backslashes are doubled before a quote, and at the end
         return '"' + re.sub(r'(\\*)("|\Z)', lambda found: found[1] * 2 + (found[2] and "\\" + found[2]), value) + '"'
-    return (
-        {None: "null", True: "true", False: "false"}[value] if value is None or isinstance(value, bool) else str(value)
-    )
+    return "null" if value is None else str(value).lower() if isinstance(value, bool) else str(value)
 
 
 def budget_grid(table: ComparisonTable, metric: str) -> Grid:
@@ -230,15 +225,12 @@ def budget_grid(table: ComparisonTable, metric: str) -> Grid:
         if curve.false_claim:
             cells.append(["  its true epsilon", *("" if line is None else words(line.row.epsilon) for line in found)])
         if metric == "accuracy":
-            cells.append(["  added by the records", *map(_gain_cell, found)])
+            gains = [line.above_floor if line else None for line in found]
+            cells.append(["  added by the records", *(f"{gain.mean:+.3f}" if gain else "" for gain in gains)])
     for name, level in table.levels[metric].items():
         cells.append([name, *[str(level)] * len(table.budgets)])
     headings = ["claimed epsilon", *(f"{epsilon:g}" for epsilon in table.budgets)]
     return Grid(METRICS[metric], headings, {"": cells})
-
-
-def _gain_cell(line: Line | None) -> str:
-    return f"{line.above_floor.mean:+.3f}" if line and line.above_floor else ""
 
 
 def fair_grid(table: ComparisonTable, classifier: str) -> Grid:

@@ -161,7 +161,8 @@ class Unproved(Mechanism):
 
     def simulate(self, latents: Tensor, generator: torch.Generator | None) -> Tensor:
         """Call the author's ``simulate``, which needs no privacy, only seeded and differentiable noise."""
-        simulated: Tensor = self.author.simulate(self.clip_as_floats(latents), generator)
+        author = self.author  # a variable, so that an error of this call is the author's (``foreign.blame``)
+        simulated: Tensor = author.simulate(self.clip_as_floats(latents), generator)
         return simulated
 
     def guarantee(self, dim: int) -> Guarantee:

@@ -227,6 +227,24 @@ def test_a_line_says_what_is_wrong_with_a_name(adept_here: Run, here: Path, name
     assert message in done.stderr
 
 
+@pytest.mark.parametrize(
+    ("code", "options", "message"),
+    [
+        ("def __init__(self, epsilon, more):\n        self.epsilon = epsilon", [], "must take epsilon, and nothing else that is"),
+        ("def simulate(self, latents):\n        return latents", ["training.epsilon=8"], "adept: mine_63:Mine failed (TypeError: "),
+    ],
+)  # fmt: skip
+def test_a_class_that_does_not_fit_is_one_line_before_anything_is_trained(
+    adept_here: Run, here: Path, code: str, options: list[str], message: str
+) -> None:
+    (here / "mine_63.py").write_text(f"{CODE}\n    {code}\n")
+    done = adept_here("train", NAME, *TINY, *options, "data.sizes=[100,20,20]", "output_dir=run")
+    assert done.returncode == 2, done.stderr
+    assert message in done.stderr
+    assert done.stderr.count("\n") == 1
+    assert not (here / "run").exists()
+
+
 def test_noise_in_training_needs_a_method_of_its_own(adept_here: Run, here: Path) -> None:
     done = adept_here("train", NAME, "training.epsilon=4", "output_dir=out")
     assert "training.epsilon must be null for mine_63:Mine, which has no method simulate" in done.stderr

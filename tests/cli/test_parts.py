@@ -7,12 +7,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from pytorch_lightning.callbacks import EarlyStopping
+from pytorch_lightning.callbacks import Callback, EarlyStopping
 from pytorch_lightning.loggers.logger import Logger
 from tiny import TINY_MODEL, Run
 
 from adept.cli import parts
-from adept.cli.curve import draw_curve
+from adept.cli.train import draw_curve
 from adept.models.config import TrainerConfig
 
 TINY = ["data.sizes=[200,40,40]", "mechanism=l1", *(f"model.{name}={value}" for name, value in TINY_MODEL.items())]
@@ -105,7 +105,17 @@ def test_a_logger_gets_numbers_and_options_and_nothing_of_the_data(adept_here: R
         ("trainer.limit_train_batch=3", "train has no option trainer.limit_train_batch: did you mean trainer.limit_train_batches?"),
         ("trainer.max_epoch=3", "did you mean trainer.max_epochs?"),
         ("trainer.gradient_clip_val=1", "trainer.gradient_clip_val must be left out, because adept sets it: set training.gradient"),
-        ("trainer.precision=3-bit", "Lightning refuses these options|trainer.precision"),
+        ("trainer.precision=3-bit", "trainer.precision must be one of 32, 32-true, 16, 16-mixed, bf16, bf16-mixed, got 3-bit"),
+        ("trainer.precision=64-true", "trainer.precision must be one of 32, 32-true, 16, "),
+        ("trainer.num_nodes=2", "trainer.num_nodes must be left out, because adept sets it: leave it out"),
+        ("trainer.overfit_batches=1", "because adept sets it: set trainer.limit_train_batches"),
+        ("trainer=gpu trainer.precision=bf16-mixd", "trainer.precision must be one of 32, 32-true, 16, "),
+        ("trainer.ckpt_path=x", "train has no option trainer.ckpt_path: did you mean resume_from?"),
+        ("hydra.sweep.dir=x", "train has no option hydra.sweep.dir: did you mean sweep_dir?"),
+        ("trainer.limit_train_batches=1,2", "must be one value, got 2 (1,2): quote a comma; to run once for each value, add -m"),
+        ("seed=range(3)", "to run once for each value, add -m"),
+        ("--info", "train has no flag --info: adept train --help lists all options"),
+        ("callbacks.own._target_=mine.Recorder", "must be a class that inherits from pytorch_lightning.callbacks.Callback"),
         ("trainer=tpu", "trainer must be one of cpu, ddp, debug, gpu, got tpu"),
         ("logger=comet", "logger must be one of csv, mlflow, none, tensorboard, wandb, got comet"),
         ("logger=[csv,comet]", "logger must be one of csv, mlflow, none, tensorboard, wandb, got comet"),
@@ -125,7 +135,7 @@ def test_a_part_that_does_not_fit_is_one_line(adept_here: Run, tmp_path: Path, o
     assert done.returncode == 2, done.stderr
     assert any(part in done.stderr for part in message.split("|")), done.stderr
     assert done.stderr.count("\n") == 1
-    assert "wandb" in options or "precision" in options or not (tmp_path / "run").exists()
+    assert "wandb" in options or not (tmp_path / "run").exists()
 
 
 @pytest.mark.parametrize(
@@ -159,7 +169,7 @@ def test_a_part_of_your_own_stands_in_a_class_of_yours(adept_here: Run, tmp_path
 
 
 @pytest.mark.parametrize(
-    "option", ["precision=bf16-mixed", "fast_dev_run=true", "max_steps=3", "accumulate_grad_batches=2"]
+    "option", ["precision=bf16-mixed", "min_epochs=1", "fast_dev_run=true", "max_steps=3", "accumulate_grad_batches=2"]
 )
 def test_options_of_lightnings_trainer_are_taken(adept_here: Run, tmp_path: Path, option: str) -> None:
     done = adept_here("train", *TINY, "trainer.max_epochs=1", f"trainer.{option}", f"output_dir={tmp_path}/run")
@@ -195,6 +205,55 @@ def test_a_run_that_lightning_refuses_leaves_its_directory_to_the_corrected_comm
     assert not run.exists()
 
 
+class Failing(Callback):
+    """A callback with a defect, in the hook that is named."""
+
+    def __init__(self, hook: str, error: str) -> None:
+        self.hook, self.error = hook, {"value": ValueError("purple umbrella"), "exit": SystemExit(0)}[error]
+
+    def on_train_epoch_start(self, trainer: Any, pl_module: Any) -> None:
+        self.fail("epoch")
+
+    def on_fit_end(self, trainer: Any, pl_module: Any) -> None:
+        self.fail("end")
+
+    def fail(self, hook: str) -> None:
+        if hook == self.hook:
+            raise self.error
+
+
+class Narrow(Recorder):
+    """A logger whose method lacks an argument, so the error comes from Lightning's call of it."""
+
+    def log_metrics(self, numbers: dict[str, float]) -> None:  # type: ignore[override]
+        pass
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ("callbacks.own._target_=mine.Failing callbacks.own.hook=epoch callbacks.own.error=value",
+         "adept: mine.Failing failed (ValueError: purple umbrella; test_parts.py, line "),
+        ("callbacks.own._target_=mine.Failing callbacks.own.hook=epoch callbacks.own.error=exit",
+         "adept: mine.Failing failed (SystemExit: 0; test_parts.py, line "),
+        ("callbacks.own._target_=mine.Failing callbacks.own.hook=end callbacks.own.error=value",
+         "goes on after the last whole epoch"),
+        ("logger.own._target_=mine.Narrow", "adept: mine.Narrow failed (TypeError: "),
+        ("data.public=false callbacks.own._target_=mine.Failing callbacks.own.hook=epoch callbacks.own.error=value",
+         "adept: mine.Failing failed (ValueError; test_parts.py, line "),
+    ],
+)  # fmt: skip
+def test_an_error_of_ones_own_class_names_the_class_and_never_quotes_private_text(
+    adept_here: Run, tmp_path: Path, options: str, message: str
+) -> None:
+    done = adept_here("train", *TINY, "trainer.max_epochs=1", *options.split(), f"output_dir={tmp_path}/run")
+    assert done.returncode == 2, done.stderr
+    assert message in done.stderr
+    assert "umbrella" not in done.stderr or "public=false" not in options
+    assert done.stderr.count("\n") == 1
+    assert (tmp_path / "run").exists() is ("hook=end" in options)
+
+
 @pytest.mark.slow
 def test_of_several_processes_one_writes(adept: Run, tmp_path: Path) -> None:
     done = adept(
@@ -204,6 +263,13 @@ def test_of_several_processes_one_writes(adept: Run, tmp_path: Path) -> None:
     assert done.returncode == 0, done.stderr
     assert [row["step"] for row in rows(tmp_path / "run" / "metrics.csv")] == ["2", "4"]  # each has half of the batches
     assert "epochs           2 in" in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("text", "value"), [("3", 3), ("null", None), ("", None), ("'a,b'", "a,b"), ('"3"', "3"), ("a b", "a b"), ("[1,2]", [1, 2])]
+)  # fmt: skip
+def test_a_value_of_lightnings_is_read_as_yaml(text: str, value: Any) -> None:
+    assert parts.read_scalar("trainer.x", text) == value
 
 
 def test_the_groups_name_files_that_are_there() -> None:

@@ -10,7 +10,7 @@ from comparing import compare, unaudited
 from tiny import TINY_SIZES
 
 from adept.attacks.likelihood import read_candidates
-from adept.comparison import evidence
+from adept.comparison import comparison as evidence
 from adept.comparison.comparison import Comparison
 from adept.comparison.config import CompareConfig
 from adept.comparison.results import AttackedRelease

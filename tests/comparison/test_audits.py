@@ -6,11 +6,10 @@ from types import SimpleNamespace
 import pytest
 from audit.asking import only_questions
 
-from adept.comparison import evidence as verdicts
+from adept.comparison import comparison as verdicts
 from adept.comparison.config import CompareConfig
 from adept.comparison.plan import plan_comparison
-from adept.comparison.results import AuditVerdict
-from adept.comparison.store import Store
+from adept.comparison.results import AuditVerdict, Store
 from adept.comparison.trial import Trial
 from adept.data.corpus import Corpus
 from adept.report.page import verdict

@@ -8,14 +8,12 @@ import pytest
 from comparing import compared
 from tiny import TINY_MODEL
 
-from adept.comparison import evidence
+from adept.comparison import comparison as evidence
+from adept.comparison.comparison import WITHHELD, bare, spread
 from adept.comparison.config import CompareConfig
-from adept.comparison.evidence import WITHHELD, bare, spread
 from adept.comparison.plan import plan_comparison
-from adept.comparison.results import Example, WrittenTexts
-from adept.comparison.rows import obtain_row
-from adept.comparison.store import Store
-from adept.comparison.trial import Trial
+from adept.comparison.results import Example, Store, WrittenTexts
+from adept.comparison.trial import Trial, obtain_row
 from adept.data.corpus import DataConfig, load
 from adept.models.config import ModelConfig, TrainerConfig
 

@@ -10,13 +10,11 @@ from audit.asking import only_questions
 from comparing import compare, compared
 from made_rows import made, make_rows
 
-from adept.comparison import evidence
+from adept.comparison import comparison as evidence
 from adept.comparison.config import CompareConfig
 from adept.comparison.plan import ALTERNATIVES, PROMPTED, REDACTED, TOKEN_WISE, plan_comparison
-from adept.comparison.results import ResultRow
-from adept.comparison.rows import build_alternative
-from adept.comparison.store import Store
-from adept.comparison.trial import Trial
+from adept.comparison.results import ResultRow, Store
+from adept.comparison.trial import Trial, build_alternative
 from adept.data.corpus import DataConfig, load
 from adept.errors import ConfigurationError
 from adept.report import page

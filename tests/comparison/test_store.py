@@ -10,8 +10,7 @@ from made_rows import BASE, attacked
 
 from adept.comparison.config import CompareConfig
 from adept.comparison.plan import Cell, ModelKind
-from adept.comparison.results import AuditVerdict, ReleasedLabels, ResultRow, WrittenTexts
-from adept.comparison.store import Store, open_directory
+from adept.comparison.results import AuditVerdict, ReleasedLabels, ResultRow, Store, WrittenTexts, open_directory
 from adept.data.corpus import DataConfig
 from adept.errors import DataError
 

@@ -1,5 +1,6 @@
 """The core's classes work in a Trainer that somebody else wrote: checkpoints, precision, devices, steps."""
 
+import re
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -11,6 +12,7 @@ import pytorch_lightning as pl
 import torch
 from torch import Tensor
 
+import adept
 from adept.errors import ConfigurationError
 from adept.lightning import AdeptModule, UtteranceDataModule
 from adept.models.lightning import LengthBatchSampler, token_loader
@@ -173,3 +175,20 @@ def test_lines_of_the_core_are_few() -> None:
     texts = [Path(str(module.__file__)).read_text("utf-8") for module in (lightning, lstm_autoencoder)]
     assert sum(len(text.splitlines()) for text in texts) <= 600
     assert not [word for text in texts for word in ("codebook", "alphabet", "model_card") if f"import {word}" in text]
+
+
+def test_the_core_is_short_and_knows_nothing_of_lists_and_files() -> None:
+    """Encoder, clip, decoder, loss, module and data module, with the tokenizer: at most 900 lines in six files."""
+    package = Path(adept.__file__).parent
+    core = [package / "models" / f"{name}.py" for name in ("lstm_autoencoder", "lightning", "tokenizer")]
+    texts = [path.read_text("utf-8") for path in (*core, package / "mechanisms" / "clip_to_grid.py")]
+    assert sum(len(text.splitlines()) for text in texts) <= 900
+    others = ("codebooks", "sentences", "model_card", "saved_model", "alphabets", "cells", "policy", "training")
+    imported = {
+        part
+        for text in texts
+        for line in re.findall(r"^ *(?:from|import) (\S+)", text, re.M)
+        for part in line.split(".")
+    }
+    assert {"corpus", "lstm_autoencoder"} <= imported  # or nothing would be looked at
+    assert not imported & set(others)

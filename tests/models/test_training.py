@@ -145,7 +145,7 @@ def test_a_run_goes_on_only_with_what_it_began_with(
     shutil.copytree(tiny_run, tmp_path / "run")
     config = resumed(tiny_config(tmp_path / "run"))
     change(config)
-    with pytest.raises(DataError, match=f"another {part}|text, clip, labels and sizes"):
+    with pytest.raises(DataError, match=f"difference in {part}|text, clip, labels and sizes"):
         train.run(config)
 
 

@@ -15,7 +15,7 @@ from adept.comparison.config import REFERENCES
 from adept.comparison.plan import ALTERNATIVES
 from adept.comparison.results import ResultRow
 from adept.mechanisms import BY_NAME
-from adept.plotting import COLOURS, Figure, as_wide_as, legend
+from adept.plotting import COLOURS, LOW_PANEL_HEIGHT, PAGE_HEIGHT, Figure, as_wide_as, drawing, legend
 from adept.report import figures as curves
 from adept.report.table import table
 
@@ -119,6 +119,20 @@ def test_a_figure_for_one_column_has_its_width_and_the_size_of_its_letters(draw:
     )
 
 
+@pytest.mark.parametrize("count", [1, 2, 4, 9])
+def test_panels_below_each_other_fit_on_a_page_or_are_low(count: int) -> None:
+    with as_wide_as(3.4), drawing(1, count, size=(3.2 * count, 4.4)) as opened:
+        assert opened.figure.get_figheight() <= max(PAGE_HEIGHT, count * LOW_PANEL_HEIGHT)
+        assert opened.figure.get_figheight() >= count * LOW_PANEL_HEIGHT
+
+
+def test_one_seed_has_no_error_bars_and_no_sign_of_them(monkeypatch: pytest.MonkeyPatch) -> None:
+    one = headline_axis([row for row in make_rows() if row.seed == 0], monkeypatch)
+    assert not one.containers
+    assert {line.get_color() for line in one.get_lines()} >= {COLOURS["original"], COLOURS["sqrt_n"]}
+    assert len(headline_axis(make_rows(), monkeypatch).containers) == 2
+
+
 def test_the_pdf_is_the_same_for_the_same_rows(tmp_path: Path) -> None:
     figure = curves.draw(table(make_rows()))
     figure.save(tmp_path / "out")
@@ -146,8 +160,9 @@ def headline_axis(rows: list[ResultRow], monkeypatch: pytest.MonkeyPatch) -> Any
         name_ends(axis, ends)
 
     name_ends = curves.name_ends
-    monkeypatch.setattr(curves, "name_ends", noted)
-    curves.draw_headline(table(rows))
+    with monkeypatch.context() as patched:
+        patched.setattr(curves, "name_ends", noted)
+        curves.draw_headline(table(rows))
     return axes[0]
 
 
