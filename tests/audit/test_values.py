@@ -299,6 +299,21 @@ def test_a_budget_per_word_that_is_claimed_per_text_is_found() -> None:
     assert not sound.violated
 
 
+def by_synonyms(texts: list[str]) -> list[str]:
+    """Replace each of many words by one of its sixty synonyms, or, half the time, by any of 2,000 words."""
+    random, synonyms = np.random.default_rng(), np.random.default_rng(1).integers(2000, size=(240, 60))
+    words = np.array([[int(word) for word in text.split()] for text in texts])
+    drawn = synonyms[words, random.integers(60, size=words.shape)]
+    any_word = np.where(random.random(words.shape) < 0.5, random.integers(2000, size=words.shape), drawn)
+    return [" ".join(map(str, row)) for row in any_word]
+
+
+def test_synonyms_of_many_words_are_found_together_though_each_is_rare() -> None:
+    """120 words at epsilon 3.5 each: hardly one comes back, and no synonym comes often enough to stand out alone."""
+    pair = tuple(" ".join(map(str, range(start, start + 120))) for start in (0, 120))
+    assert asked({"event"}, Claim(by_synonyms, epsilon=4.0), pairs=[pair], trials=1_500).certified_epsilon > 4.5
+
+
 def test_agreement_with_the_texts_is_counted_place_by_place() -> None:
     """One word in its place for the first, and the same words out of place for none."""
     releases = np.array(["a b f", "b a c", "d e c", "x"], dtype=object)

@@ -2,7 +2,7 @@
 
 Distinguishers are chosen on some releases (`distinguisher.choice`) and scored on fresh ones, the
 *certifying* releases. The counts of right and wrong guesses on the certifying releases certify a
-lower bound on epsilon. A game that only has to refute a claim is scored up to three times. Such a
+lower bound on epsilon. A game that only has to refute a claim is scored up to four times. Such a
 game ends early if the claim is refuted at one of these scorings, or if further rounds are unlikely
 to refute the claim.
 
@@ -38,7 +38,7 @@ from adept.audit.subject.vector import VectorTarget
 MAX_CHOOSING_ELEMENTS = 2**23  # numbers of releases that are held in memory at a time: 64 MiB
 MIN_ROWS = 60  # least number of planned releases of an input, for screening and for choosing
 MIN_TRIALS = 100
-LOOKS = ((0.05, 0.05), (0.25, 0.15), (1.0, 0.8))  # each scoring: share of the certifying releases, share of alpha
+LOOKS = ((0.05, 0.05), (0.25, 0.1), (0.5, 0.1), (1.0, 0.75))  # each scoring: share of the certifying releases, share of alpha
 
 TargetT = TypeVar("TargetT", VectorTarget, ValueTarget)
 Progress = Callable[[int, int], None]
