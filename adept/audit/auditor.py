@@ -25,7 +25,7 @@ from adept.audit.questions import Question
 from adept.audit.result import AuditResult, Check, Kind, Verdict, judge, judged
 from adept.audit.stats.confidence_bounds import rounds_needed
 from adept.audit.subject.target import try_copy
-from adept.audit.subject.value import ValueTarget, alphabet_of, response_of
+from adept.audit.subject.value import ValueTarget, alphabet_of, response_of, some_of
 from adept.audit.subject.vector import VectorTarget
 from adept.audit.subject.wrappers import CALLER, Rewriting
 from adept.errors import ConfigurationError
@@ -100,10 +100,12 @@ def run(
         copied = try_copy(mechanism)  # before anything is asked
         _check_mechanism(mechanism)
         claimed = {"time_limit": time_limit, "given": copied, "memoised": bool(getattr(mechanism, "memoised", False))}
-        tried = [*(given or ()), *input_pairs.value_pairs(alphabet_of(mechanism) or ())]
+        alphabet = alphabet_of(mechanism) or ()
+        tried = [*(given or ()), *input_pairs.value_pairs(some_of(alphabet))]
         if tried:
             target = ValueTarget(mechanism, _values_of(tried), **claimed)
-            experiment, table = Experiment(target, lambda _: tried, trials), questions.OF_VALUES
+            find = partial(input_pairs.found_values, alphabet=alphabet)
+            experiment, table = Experiment(target, find, trials, tried), questions.OF_VALUES
         else:
             target, given_too = VectorTarget(mechanism, dim, **claimed), input_pairs.given_pairs(pairs, dim=dim)
             experiment, table = Experiment(target, input_pairs.every_pair, trials, given_too), questions.OF_VECTORS
