@@ -166,7 +166,7 @@ def response_of(mechanism: Any) -> tuple[int, int] | None:
 
     The mechanism declares ``count`` (K), ``heavy`` (t, by default 1) and ``odds``, two integers A
     and B: each of the t numbers that belong to a record has A / B times the probability of any
-    other number (`checks.discrete_distribution`).
+    other number (`checks.declarations`).
     """
     size, odds = getattr(mechanism, "count", None), getattr(mechanism, "odds", None)
     if not isinstance(size, int) or not isinstance(odds, tuple) or len(odds) != 2:
