@@ -33,10 +33,9 @@ from adept.audit.distinguisher.guessing_game import (
 from adept.audit.distinguisher.input_pairs import InputPair
 from adept.audit.result import FINITENESS, AuditResult, Check, Kind, Verdict, judge, judged
 from adept.audit.stats.confidence_bounds import rounds_needed
-from adept.audit.subject.target import try_copy
+from adept.audit.subject.target import CALLER, Rewriting, try_copy
 from adept.audit.subject.value import ValueTarget, alphabet_of, response_of, some_of
 from adept.audit.subject.vector import VectorTarget
-from adept.audit.subject.wrappers import CALLER, Rewriting
 from adept.errors import ConfigurationError
 from adept.ranges import check_positive
 from adept.torch_defaults import usual_torch

@@ -25,9 +25,9 @@ from adept.audit.distinguisher.guessing_game import Experiment
 from adept.audit.distinguisher.input_pairs import searched_records
 from adept.audit.result import Check, MechanismFailure
 from adept.audit.stats.confidence_bounds import GameCounts, certified
+from adept.audit.subject.target import Wrapper
 from adept.audit.subject.value import ValueTarget, alphabet_of
 from adept.audit.subject.vector import CLIPS, VectorTarget
-from adept.audit.subject.wrappers import Wrapper
 from adept.mechanisms.clip_to_grid import NORM_ORDER
 
 SEARCH_SHARE = 0.25  # share of the seconds of a check
