@@ -119,7 +119,7 @@ WITHOUT = {
     "evaluation.free_rows.FreeRow.__init__": "counts texts",
     "evaluation.text_classifier.reads_as_english": "reads a Corpus",
     "evaluation.text_classifier.encoder_for": "called by the classifiers",
-    "audit.subject.wrappers.Rewriting.privatize": "called by audit.run with the texts of its pairs",
+    "audit.subject.target.Rewriting.privatize": "called by audit.run with the texts of its pairs",
     "models.sentence_encoder.SentenceEncoder.sums": "called by encode with checked texts",
     "models.sentences.meanings.ListedTexts.of": "stores texts as words",
     "models.sentences.meanings.WordWeights.__init__": "counts texts",

@@ -4,33 +4,127 @@ Claim: with probability at least ``confidence``, everything that an audit report
 mechanism is true: all refutations and all certified lower bounds on epsilon. Proof: each check of
 the audit errs with probability at most its share of alpha = 1 - ``confidence``. All shares add up
 to at most alpha, so with probability at least ``confidence``, no check errs (union bound).
+
+The tables `OF_VECTORS`, `OF_VALUES` and `OF_TEXTS` hold the questions of an audit. Each question
+has a check: a function that tests the mechanism and so answers the question. Each question gets a
+share of alpha. If a check cannot refute a true claim by chance, its question has a share of 0.
 """
 
 import math
 import time
-from collections.abc import Iterable, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
 from functools import partial
 from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
 
-from adept.audit import questions
+from adept.audit.checks import calls, declarations, floating_point, independence, metadata
 from adept.audit.distinguisher import input_pairs
-from adept.audit.distinguisher.choice import MAX_DISTINGUISHERS
-from adept.audit.distinguisher.guessing_game import MIN_TRIALS, Experiment, Progress
+from adept.audit.distinguisher.guessing_game import (
+    MAX_DISTINGUISHERS,
+    MIN_TRIALS,
+    Experiment,
+    Progress,
+    event,
+    event_elsewhere,
+)
 from adept.audit.distinguisher.input_pairs import InputPair
-from adept.audit.questions import Question
-from adept.audit.result import AuditResult, Check, Kind, Verdict, judge, judged
+from adept.audit.result import FINITENESS, AuditResult, Check, Kind, Verdict, judge, judged
 from adept.audit.stats.confidence_bounds import rounds_needed
-from adept.audit.subject.target import try_copy
-from adept.audit.subject.value import ValueTarget, alphabet_of, response_of
+from adept.audit.subject.target import CALLER, Rewriting, try_copy
+from adept.audit.subject.value import ValueTarget, alphabet_of, response_of, some_of
 from adept.audit.subject.vector import VectorTarget
-from adept.audit.subject.wrappers import CALLER, Rewriting
 from adept.errors import ConfigurationError
 from adept.ranges import check_positive
 from adept.torch_defaults import usual_torch
+
+TEST_SHARE = 0.015  # of alpha, for each test with a p-value in an audit of vectors
+
+
+@dataclass(frozen=True)
+class Question:
+    """A question that an audit asks about a mechanism, and the check that answers it."""
+
+    name: str
+    share: float  # share of alpha that this question gets
+    check: Callable[[Any, float], Check]  # called with an experiment and the question's part of alpha
+    dim: int | None = None  # dimension of the latents; None: the audit's dimension
+    of_releases: bool = False  # True if its check judges releases; at least one such check must succeed
+    of_responses: bool = False  # asked only about k-ary response
+    kind: Kind = Kind.DISTRIBUTION  # kind of the violation that the check looks for
+    of_seeding: bool = False  # True if the caller may be responsible for what the check finds
+
+    @property
+    def sees(self) -> str:
+        """The first paragraph of the check's docstring, which says what the check can detect."""
+        return " ".join((self.check.__doc__ or "").split("\n\n")[0].split())
+
+    def at(self, *dims: int, share: float, **changes: Any) -> "list[Question]":
+        """Return a copy of this question for each dimension of latents, with a share and changes."""
+        return [replace(self, name=f"{self.name}, dimension {dim}", dim=dim, share=share, **changes) for dim in dims]
+
+
+EVENT = Question("event", 0.455, event, of_releases=True)
+SHARED_NOISE = Question("shared noise", TEST_SHARE, independence.in_batch)
+BATCH_NEIGHBOURS = Question("batch neighbours", TEST_SHARE, independence.of_neighbours, kind=Kind.STATE)
+
+OF_VECTORS = [
+    Question("sensitivity", 0, declarations.sensitivity),
+    Question("norm", 0, declarations.norm),
+    Question("scale", TEST_SHARE, declarations.scale),
+    Question("shape", TEST_SHARE, declarations.shape),
+    Question("reach", 0.01, declarations.reach),
+    Question("coordinates", TEST_SHARE, declarations.coordinates),
+    Question("Gaussian noise", 0.01, declarations.undeclared_gaussian),
+    SHARED_NOISE,
+    BATCH_NEIGHBOURS,
+    Question("seed", TEST_SHARE, independence.after_one_seed, kind=Kind.RANDOMNESS, of_seeding=True),
+    Question("fork", TEST_SHARE, independence.in_forks, kind=Kind.RANDOMNESS, of_seeding=True),
+    Question(FINITENESS, 0, floating_point.finiteness, kind=Kind.FLOATING_POINT),
+    Question("metadata", 0.02, metadata.of_vectors, kind=Kind.METADATA),
+    Question("grid", 0, floating_point.grid, kind=Kind.FLOATING_POINT),
+    Question("lowest bit", TEST_SHARE, floating_point.lowest_bit, kind=Kind.FLOATING_POINT),
+    Question("representability", TEST_SHARE, floating_point.representability, kind=Kind.FLOATING_POINT),
+    Question("float32 sums", TEST_SHARE, floating_point.float32_sums, kind=Kind.FLOATING_POINT),
+    *SHARED_NOISE.at(2, share=TEST_SHARE),
+    *BATCH_NEIGHBOURS.at(2, share=TEST_SHARE),
+    Question("fresh copy", 0.01, calls.first_release, of_seeding=True),
+    Question("copy with a past", 0.01, calls.after_another_dimension),
+    Question("batch of one", 0.05, calls.one),
+    Question("repeated outputs", 0.02, independence.come_back_or_lie_near),
+    Question("one cell", 0.01, calls.one_cell, kind=Kind.STATE),
+    Question("rest of the batch", TEST_SHARE, independence.of_rest),
+    Question("batch of three", 0.05, calls.three),
+    Question("batch size", 0.02, calls.any_size),
+    *EVENT.at(1, 2, 8, 1024, share=0.035, check=event_elsewhere, of_releases=False),
+    EVENT,
+]
+
+OF_VALUES = [
+    replace(EVENT, share=0.77),
+    Question("range", 0, declarations.in_range, of_responses=True),
+    Question("odds", 0, declarations.odds, of_responses=True),
+    Question("kept numbers", 0.01, declarations.kept, of_responses=True),
+    Question("replaced numbers", 0.01, declarations.replaced, of_responses=True),
+    Question("distribution", 0, declarations.stated),
+    Question("frequencies", 0.02, declarations.frequencies),
+    Question("Gaussian noise", 0, declarations.undeclared_gaussian),
+    Question("batch of one", 0.08, calls.one_value),
+    Question("metadata", 0.02, metadata.of_values, kind=Kind.METADATA),
+    Question("fresh copy", 0.015, independence.in_copies, kind=Kind.RANDOMNESS, of_seeding=True),
+    Question("fork", 0.015, independence.in_forks, kind=Kind.RANDOMNESS, of_seeding=True),
+    Question("shared noise", 0.02, independence.in_batch),
+    Question("batch neighbours", 0.02, independence.of_neighbouring_values, kind=Kind.STATE),
+    Question("seed", 0.02, independence.after_one_seed, kind=Kind.RANDOMNESS, of_seeding=True),
+]
+
+OF_TEXTS = [
+    replace(EVENT, name="guessing game", share=0.98),
+    Question("batch neighbours", 0.02, independence.of_neighbouring_values, kind=Kind.STATE),
+    Question("replay", 0, metadata.replay, of_releases=True, kind=Kind.METADATA),
+]
 
 
 @usual_torch()
@@ -95,18 +189,20 @@ def run(
                 "pairs must hold the texts that a rewriter is tried on: add pairs=[(text, another)]"
             )
         target: ValueTarget | VectorTarget = ValueTarget(Rewriting(mechanism), _values_of(tried))
-        experiment, table = Experiment(target, lambda _: tried, trials // 2), questions.OF_TEXTS
+        experiment, table = Experiment(target, lambda _: tried, trials // 2), OF_TEXTS
     else:
         copied = try_copy(mechanism)  # before anything is asked
         _check_mechanism(mechanism)
         claimed = {"time_limit": time_limit, "given": copied, "memoised": bool(getattr(mechanism, "memoised", False))}
-        tried = [*(given or ()), *input_pairs.value_pairs(alphabet_of(mechanism) or ())]
+        alphabet = alphabet_of(mechanism) or ()
+        tried = [*(given or ()), *input_pairs.value_pairs(some_of(alphabet))]
         if tried:
             target = ValueTarget(mechanism, _values_of(tried), **claimed)
-            experiment, table = Experiment(target, lambda _: tried, trials), questions.OF_VALUES
+            find = partial(input_pairs.found_values, alphabet=alphabet)
+            experiment, table = Experiment(target, find, trials, tried), OF_VALUES
         else:
             target, given_too = VectorTarget(mechanism, dim, **claimed), input_pairs.given_pairs(pairs, dim=dim)
-            experiment, table = Experiment(target, input_pairs.every_pair, trials, given_too), questions.OF_VECTORS
+            experiment, table = Experiment(target, input_pairs.every_pair, trials, given_too), OF_VECTORS
     experiment.progress = progress or experiment.progress
     return _answer(experiment, table, trials=trials, confidence=confidence)
 
@@ -153,7 +249,7 @@ def _answer(experiment: Experiment[Any], table: Sequence[Question], *, trials: i
         dim=getattr(target, "dim", None),
         trials=trials,
         confidence=confidence,
-        source="rewriter" if table is questions.OF_TEXTS else "release",
+        source="rewriter" if table is OF_TEXTS else "release",
         seconds=time.monotonic() - started,
         releases_judged=any(check.verdict is not Verdict.UNJUDGED for check in decisive.values()),
         checks=tuple(checks.values()),

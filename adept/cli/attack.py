@@ -4,7 +4,7 @@ import math
 from collections.abc import Callable
 from typing import Any
 
-from adept.attacks import attribute, membership, reconstruction
+from adept.attacks import membership, reconstruction
 from adept.attacks.attack_game import AttackGame, AttackRow, GivenAway, draw_rates
 from adept.cli.config import FILE_MEMBERSHIP, AttackConfig
 from adept.cli.console import show_table, write_json
@@ -89,7 +89,7 @@ def _rewriter(config: AttackConfig) -> Rewriter:
 def _play(game: AttackGame, config: AttackConfig) -> Found:
     match config.attack:
         case "attribute":
-            return attribute.play(game, attribute=config.attribute), []
+            return reconstruction.play_attribute(game, attribute=config.attribute), []
         case "membership":
             return membership.play(game, models=config.models), []
     return reconstruction.play(game, candidates=config.candidates)

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from adept.attacks import attribute, membership, reconstruction
+from adept.attacks import membership, reconstruction
 from adept.attacks.attack_game import AttackGame, AttackRow, draw_rates
 from adept.attacks.membership import TextReader
 from adept.attacks.success_bounds import Rate
@@ -165,7 +165,7 @@ def test_an_attribute_is_read_off_what_is_copied_and_not_off_noise(
     opened: dict[str, Rewriter], splits: dict[str, Corpus]
 ) -> None:
     rows = {
-        name: attribute.play(game(opened[name], splits["test"], splits["train"]), attribute="label")
+        name: reconstruction.play_attribute(game(opened[name], splits["test"], splits["train"]), attribute="label")
         for name in ("identity", "random", "description")
     }
     assert [row.knows for row in rows["random"]] == ["static", "adaptive", "release"]
@@ -177,11 +177,11 @@ def test_an_attribute_is_read_off_what_is_copied_and_not_off_noise(
 
 def test_a_slot_is_an_attribute_by_its_name() -> None:
     corpus = Corpus(["to boston", "hello"], None, [[("toloc", "boston")], []])
-    assert attribute.read_attribute(corpus, "toloc") == ["boston", "none"]
+    assert reconstruction.read_attribute(corpus, "toloc") == ["boston", "none"]
     with pytest.raises(DataError, match="the slots are toloc"):
-        attribute.read_attribute(corpus, "fromloc")
+        reconstruction.read_attribute(corpus, "fromloc")
     with pytest.raises(DataError, match="needs labels"):
-        attribute.read_attribute(corpus, "label")
+        reconstruction.read_attribute(corpus, "label")
 
 
 def test_a_reader_of_one_class_needs_no_training() -> None:

@@ -7,8 +7,8 @@ from unittest.mock import patch
 import pytest
 
 from adept import audit
-from adept.audit import NotJudged, Verdict, questions
-from adept.audit.checks import calls, declared_noise, independence, repetitions
+from adept.audit import NotJudged, Verdict, auditor
+from adept.audit.checks import calls, declarations, independence
 from adept.audit.distinguisher import guessing_game
 
 FEW_CALLS = 100
@@ -18,14 +18,14 @@ def make_cheap(patched: pytest.MonkeyPatch) -> None:
     """Releases in calls of their own, and large ones, are what takes time; where they are not what is tested, few have to do."""
     for name in ("ONE_TRIALS", "THREE_TRIALS", "VALUE_TRIALS", "COPY_TRIALS"):
         patched.setattr(calls, name, FEW_CALLS)
-    patched.setattr(questions, "OF_VECTORS", [row for row in questions.OF_VECTORS if row.dim != 1024])
+    patched.setattr(auditor, "OF_VECTORS", [row for row in auditor.OF_VECTORS if row.dim != 1024])
     patched.setattr(guessing_game, "MIN_ROWS", 20)
     patched.setattr(independence, "MAX_BATCH_ROWS", 2 * independence.CALL_ROWS)
     patched.setattr(independence, "SMALL_BATCHES", FEW_CALLS)
     patched.setattr(calls, "BATCH_SIZES", calls.BATCH_SIZES[::16])
-    patched.setattr(declared_noise, "REACH_NUMBERS", 2**13)
-    patched.setattr(repetitions, "MAX_CALLS", 4 * repetitions.RECORDS)
-    patched.setattr(repetitions, "MAX_ROWS", 8 * repetitions.RECORDS)
+    patched.setattr(declarations, "REACH_NUMBERS", 2**13)
+    patched.setattr(independence, "MAX_CALLS", 4 * independence.RECORDS)
+    patched.setattr(independence, "MAX_ROWS", 8 * independence.RECORDS)
 
 
 def failed(result: audit.AuditResult) -> set[str]:
@@ -45,10 +45,8 @@ def asked(names: set[str], mechanism: Any, **options: Any) -> audit.AuditResult:
 
 def only_questions(*names: str) -> AbstractContextManager[object]:
     """Let audits ask the named questions alone."""
-    vectors, values = (
-        [row for row in table if row.name in names] for table in (questions.OF_VECTORS, questions.OF_VALUES)
-    )
-    return patch.multiple(questions, OF_VECTORS=vectors, OF_VALUES=values)
+    vectors, values = ([row for row in table if row.name in names] for table in (auditor.OF_VECTORS, auditor.OF_VALUES))
+    return patch.multiple(auditor, OF_VECTORS=vectors, OF_VALUES=values)
 
 
 def judged(names: set[str], mechanism: Any, **options: Any) -> audit.AuditResult:

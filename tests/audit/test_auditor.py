@@ -18,8 +18,8 @@ from audit.asking import asked, failed, failed_of
 from scipy.stats import binom
 
 from adept import audit
-from adept.audit import NotJudged, Verdict, questions
-from adept.audit.distinguisher import choice, guessing_game
+from adept.audit import NotJudged, Verdict, auditor
+from adept.audit.distinguisher import guessing_game
 from adept.audit.distinguisher.input_pairs import Sampler, adversarial_pairs
 from adept.audit.subject.vector import VectorTarget
 from adept.errors import ConfigurationError
@@ -42,7 +42,7 @@ SOUND = sorted(set(BY_NAME) - {"original", "dptext", "identity", "description"})
 @pytest.fixture(autouse=True)
 def _one_dimension(monkeypatch: pytest.MonkeyPatch, few_calls: None) -> None:
     """Other dimensions are tried in tests/audit/test_collection.py; here they would hide what a check sees by itself."""
-    monkeypatch.setattr(questions, "OF_VECTORS", [row for row in questions.OF_VECTORS if row.dim is None])
+    monkeypatch.setattr(auditor, "OF_VECTORS", [row for row in auditor.OF_VECTORS if row.dim is None])
 
 
 def run(mechanism: object, *, dim: int = 16, trials: int = 2_000, **options: object) -> audit.AuditResult:
@@ -217,7 +217,7 @@ def test_a_lucky_pair_does_not_win_over_the_one_that_leaks_most() -> None:
     ]
     sampler = Sampler(target, 4_000)
     samples = [sampler(pair) for pair in pairs]
-    assert choice.screen(target, samples, finalists=3, certifying=4_000)[0].name in {"diagonal", "far"}
+    assert guessing_game.screen(target, samples, finalists=3, certifying=4_000)[0].name in {"diagonal", "far"}
 
 
 @pytest.mark.slow
@@ -228,7 +228,7 @@ def test_certified_events_err_no_more_often_than_their_share_of_alpha(monkeypatc
     scored on the releases that chose them. So many pairs take every way there is: three finalists, and one whose rule is hardly
     ever wrong; more of them cost more and choose no better.
     """
-    monkeypatch.setattr(choice, "THRESHOLD_ALPHA", 0.1)
+    monkeypatch.setattr(guessing_game, "THRESHOLD_ALPHA", 0.1)
     monkeypatch.setattr(
         "adept.audit.distinguisher.input_pairs.every_pair", lambda target: adversarial_pairs(2, clip_norm=1.0)[:5]
     )
@@ -240,7 +240,7 @@ def test_certified_events_err_no_more_often_than_their_share_of_alpha(monkeypatc
             return torch.randn(latents.shape, dtype=torch.float64)
 
     options: dict[str, object] = {"dim": 2, "trials": 400, "confidence": 0.8}
-    audits, share = 140, questions.EVENT.share * (1 - 0.8)
+    audits, share = 140, auditor.EVENT.share * (1 - 0.8)
     alarms = sum("event" in failed_of({"event"}, Ignores(), **options) for _ in range(audits))
     assert 0 < alarms <= binom.isf(3e-7, audits, share)
 

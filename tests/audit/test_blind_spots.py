@@ -9,9 +9,9 @@ from audit.asking import asked, failed, failed_of
 from audit.protocols import KRR
 from audit.test_violation_kinds import Half, NaNAlone, Own, ball, judged
 
-from adept.audit import Claim, JointReports, Verdict, questions
-from adept.audit.checks import declared_noise
-from adept.audit.checks.declared_noise import find_tails
+from adept.audit import Claim, JointReports, Verdict, auditor
+from adept.audit.checks import declarations
+from adept.audit.checks.declarations import find_tails
 from adept.audit.result import Check
 from adept.audit.stats.confidence_bounds import GameCounts
 
@@ -69,9 +69,9 @@ def test_the_game_in_the_tails_is_planned_and_certified_at_the_error_of_its_ques
         certifying.append((counts, options))
         return Check.of(failed=False, evidence=evidence)
 
-    monkeypatch.setattr(declared_noise, "find_tails", plan)
-    monkeypatch.setattr(declared_noise, "certified", record)
-    [question] = [row for row in questions.OF_VECTORS if row.name == "Gaussian noise"]
+    monkeypatch.setattr(declarations, "find_tails", plan)
+    monkeypatch.setattr(declarations, "certified", record)
+    [question] = [row for row in auditor.OF_VECTORS if row.name == "Gaussian noise"]
     for _ in range(6):
         if not planned:
             judged(Gaussian(1.0), "Gaussian noise", dim=8, trials=3_000, confidence=0.98)

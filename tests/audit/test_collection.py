@@ -39,11 +39,16 @@ QUICK: dict[str, str] = {
     "eight_bits_of_seed": "repeated outputs",
     "a_pool_of_noise": "repeated outputs",
     "noise_cached_by_shape": "shared noise",
+    "noise_permuted_within_the_batch": "shared noise",
+    "low_discrepancy_noise": "shared noise",
+    "every_second_call_negates_the_noise": "shared noise",
+    "amplified_by_a_sampling_that_shows": "event, dimension 1",
 }
 ESCAPES = 8
 TRIALS = {
     "half_of_the_noise": 10_000,
     "clip_tolerates_half": 10_000,
+    "amplified_by_a_sampling_that_shows": 10_000,
     "a_pool_of_noise": 1_200,
 }  # where so few would find it by chance only
 

@@ -6,8 +6,7 @@ import pytest
 from audit import collection
 from audit.asking import failed_of
 
-from adept.audit.auditor import failure_trials, not_looked_at
-from adept.audit.questions import EVENT
+from adept.audit.auditor import EVENT, failure_trials, not_looked_at
 
 ALPHA = EVENT.share * 1e-3
 

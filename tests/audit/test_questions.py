@@ -4,9 +4,9 @@ from typing import Any
 
 import pytest
 
-from adept.audit import questions
+from adept.audit import auditor
 
-TABLES = {"vectors": questions.OF_VECTORS, "values": questions.OF_VALUES, "texts": questions.OF_TEXTS}
+TABLES = {"vectors": auditor.OF_VECTORS, "values": auditor.OF_VALUES, "texts": auditor.OF_TEXTS}
 
 
 @pytest.mark.parametrize("table", TABLES.values(), ids=TABLES)

@@ -11,7 +11,7 @@ import pytest
 import torch
 
 from adept import audit
-from adept.audit.checks.discrete_distribution import frequencies, stated
+from adept.audit.checks.declarations import frequencies, stated
 from adept.audit.distinguisher.guessing_game import Experiment
 from adept.audit.subject.value import ValueTarget
 from adept.errors import ConfigurationError

@@ -11,12 +11,10 @@ import torch
 from numpy.typing import NDArray
 from scipy.special import bdtr
 
-from adept.audit.distinguisher.choice import Rule
-from adept.audit.distinguisher.guessing_game import MIN_TRIALS, Experiment, play_rule
+from adept.audit.distinguisher.guessing_game import MIN_TRIALS, Experiment, Rule, play_rule
 from adept.audit.distinguisher.input_pairs import InputPair, additive_samples
 from adept.audit.result import Check, MechanismFailure
-from adept.audit.stats.confidence_bounds import Floats
-from adept.audit.stats.exact_tests import certified, combined, fisher
+from adept.audit.stats.confidence_bounds import Floats, certified, combined, fisher
 from adept.audit.subject.vector import VectorTarget
 from adept.mechanisms.clip_to_grid import NORM_ORDER
 

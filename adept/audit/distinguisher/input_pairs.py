@@ -10,7 +10,7 @@ games draw new releases.
 import math
 import reprlib
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -27,6 +27,7 @@ AnyTarget = VectorTarget | ValueTarget
 
 FAR_FACTOR = 1000.0  # how far outside the ball the far pair lies, in units of clip_norm
 NORMS = 24  # different norms inside the ball, as many outside it, and as many that low precision may round to zero
+SEARCHED_VALUES = 4096  # of an alphabet
 SHOWN_NUMBERS = 4  # of a vector, in sentences for people
 SHORT = reprlib.Repr()
 SHORT.maxstring = SHORT.maxother = 80
@@ -272,6 +273,23 @@ def value_pairs(values: Sequence[Any]) -> list[InputPair]:
     star = [(values[0], b) for b in values[2:]]
     unique = list({frozenset((i, j)): (i, j) for i, j in [*ring, *star]}.values())
     return [InputPair(name=f"{reprlib.repr(a)} and {reprlib.repr(b)}", first=a, second=b) for a, b in unique]
+
+
+def found_values(target: ValueTarget, alphabet: Sequence[Any]) -> list[InputPair]:
+    """Return a pair with the value of a long alphabet whose releases repeat most often.
+
+    The list is empty if the alphabet is short, or if the mechanism is slow or has a memory.
+    """
+    values = alphabet[:: max(1, -(-len(alphabet) // SEARCHED_VALUES))]
+    times = 0 if target.memoised else target.affordable(12 * len(values), share=0.5) // max(1, len(values))
+    if len(values) <= len(target.values) or times < 4:
+        return []
+    try:
+        codes = target.codes([value for value in values for _ in range(times)]).reshape(len(values), times)
+    except MechanismFailure:  # it may refuse one of them
+        return []
+    most = int((np.diff(np.sort(codes, axis=1), axis=1) == 0).sum(axis=1).argmax())
+    return [replace(pair, name=f"found, {pair.name}") for pair in value_pairs([values[most], values[most - 1]])]
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -339,16 +339,14 @@ def _of_objects(sample: PairSample) -> Iterator[tuple[str, Statistic]]:
     (ours, theirs), first, second = sample.releases, sample.pair.first, sample.pair.second
     yield "outcome", log_ratios(ours, theirs, lambda z: z)
     yield "outcome that is an input", lambda z: np.array([_is_input(o, first) - _is_input(o, second) for o in z])
-    placed = _weights(ours, theirs, in_places)
-    yield (
-        "members in their places",
-        lambda z: np.round([sum(placed.get(part, 0.0) for part in in_places(o)) for o in z], 9),
-    )
+    for name, parts_of in (("members in their places", in_places), ("parts", parts)):
+        for least, which in ((SIGNIFICANT_SDS, ""), (0.0, ", rare ones too")):
+            weights = _weights(ours, theirs, parts_of, least=least)
+            yield f"{name}{which}", _adds_up(weights, parts_of)
     own = set(in_places(first)), set(in_places(second))
     agree = "members that agree with the inputs, place by place"
     yield agree, lambda z: np.array([float(len(own[0] & (o := {*in_places(x)})) - len(own[1] & o)) for x in z])
-    weights = _weights(ours, theirs, parts)
-    yield "parts", lambda z: np.round([sum(weights.get(part, 0.0) for part in parts(o)) for o in z], 9)
+    weights = _weights(ours, theirs, parts, least=SIGNIFICANT_SDS)
     strong = max(weights, key=lambda part: abs(weights[part]), default=None)
     if strong is not None:
         yield "strongest part", lambda z: np.array([float(strong in parts(o)) for o in z])
@@ -423,12 +421,18 @@ def in_places(outcome: Any) -> Iterable[tuple[int, Hashable]]:
     return enumerate(members)
 
 
-def _weights(ours: Array, theirs: Array, parts: Callable[[Any], Iterable[Hashable]]) -> dict[Hashable, float]:
+def _adds_up(weights: dict[Hashable, float], parts: Callable[[Any], Iterable[Hashable]]) -> Statistic:
+    return lambda z: np.round([sum(weights.get(part, 0.0) for part in parts(o)) for o in z], 9)
+
+
+def _weights(
+    ours: Array, theirs: Array, parts: Callable[[Any], Iterable[Hashable]], *, least: float
+) -> dict[Hashable, float]:
     counts = Counter(p for o in ours for p in parts(o)), Counter(p for o in theirs for p in parts(o))
     weights = {}
     for part in counts[0].keys() | counts[1].keys():
         a, b = counts[0][part], counts[1][part]
-        if abs(a - b) > SIGNIFICANT_SDS * np.sqrt(a + b):
+        if abs(a - b) > least * np.sqrt(a + b):
             weights[part] = float(np.log((a + 0.25) / (b + 0.25)))
     return weights
 

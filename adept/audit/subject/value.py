@@ -132,9 +132,10 @@ def outcome_key(outcome: Any) -> Any:
     return plain[0] if isinstance(plain, tuple) and len(plain) == 1 else plain
 
 
-def alphabet_of(mechanism: Any) -> list[Any] | None:
-    """Return (some) values of the alphabet that a mechanism declares by ``alphabet`` (a sequence of
-    values, or K for the integers 0 to K - 1), by ``labels``, or by an integer ``size`` or ``count``.
+def alphabet_of(mechanism: Any) -> Sequence[Any] | None:
+    """Return the alphabet that a mechanism declares by ``alphabet`` (a sequence of values, or K for
+    the integers 0 to K - 1), by ``labels``, or by an integer ``size`` or ``count``; for k-ary
+    response with several own numbers, return two values of the alphabet.
     """
     if (response := response_of(mechanism)) is not None and response[1] > 1:
         count, top = response
@@ -145,14 +146,19 @@ def alphabet_of(mechanism: Any) -> list[Any] | None:
         sizes = (getattr(mechanism, name, None) for name in ("size", "count"))
         size = next((size for size in sizes if isinstance(size, int) and not isinstance(size, bool)), None)
         declared = size if declared is None and size is not None and _takes(mechanism, [0, size - 1]) else declared
-    if declared is None:
-        return None
-    if isinstance(declared, int):
-        spread = (i * (declared - 1) // 11 for i in range(12))
-        return sorted({0, 1, declared - 1, declared // 2, *spread} - {-1})
+    if declared is None or isinstance(declared, int):
+        return None if declared is None else range(max(2, declared))
     if not isinstance(declared, Sequence) or len(declared) < 2:
         raise ConfigurationError(f"alphabet must be an integer of at least 2 or a list of values, got {declared!r}")
-    return list(declared)[:48]
+    return declared
+
+
+def some_of(alphabet: Sequence[Any]) -> list[Any]:
+    """Return a few values of an alphabet: spread over a range, or the first ones of a list."""
+    if not isinstance(alphabet, range):
+        return list(alphabet[:48])
+    last = len(alphabet) - 1
+    return sorted({0, 1, last, len(alphabet) // 2, *(i * last // 11 for i in range(12))})
 
 
 def response_of(mechanism: Any) -> tuple[int, int] | None:
@@ -160,7 +166,7 @@ def response_of(mechanism: Any) -> tuple[int, int] | None:
 
     The mechanism declares ``count`` (K), ``heavy`` (t, by default 1) and ``odds``, two integers A
     and B: each of the t numbers that belong to a record has A / B times the probability of any
-    other number (`checks.discrete_distribution`).
+    other number (`checks.declarations`).
     """
     size, odds = getattr(mechanism, "count", None), getattr(mechanism, "odds", None)
     if not isinstance(size, int) or not isinstance(odds, tuple) or len(odds) != 2:

@@ -181,7 +181,14 @@ def equal_rows_share_a_release(x: Tensor) -> Tensor:
     return (different + noise(different))[inverse]
 
 
+def noise_permuted_within_the_batch(x: Tensor) -> Tensor:
+    """Each row has the first row's noise, its numbers in another order."""
+    c, one = ball(x), noise(x[:1])[0]
+    return c + torch.stack([one[torch.randperm(len(one))] for _ in c])
+
+
 BROKEN = [
+    noise_permuted_within_the_batch,
     scale_of_the_batch_mean,
     scale_of_the_largest_norm,
     sensitivity_from_the_batch,

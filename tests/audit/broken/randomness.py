@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import torch
 from audit.sound import ball, laplace, noise, width
+from scipy.stats import qmc
 from torch import Tensor
 
 from adept.mechanisms.random_draws import fresh_uniform
@@ -129,7 +130,21 @@ def _seeded(x: Tensor, *, bits: int = 0, seed: int | None = None) -> Tensor:
     return c + torch.from_numpy(generator.laplace(0, width(c), tuple(c.shape)))
 
 
+class low_discrepancy_noise:  # noqa: N801
+    """Laplace noise from a scrambled Sobol sequence, each of whose rows says much about the next ones."""
+
+    def __init__(self) -> None:
+        self.sequences: dict[int, qmc.Sobol] = {}
+
+    def __call__(self, x: Tensor) -> Tensor:
+        c, dim = ball(x), x.shape[1]
+        drawn = self.sequences.setdefault(dim, qmc.Sobol(dim, scramble=True)).random(len(x))
+        v = torch.from_numpy(drawn).clamp(1e-12, 1 - 1e-12) - 0.5
+        return c - width(c) * v.sign() * torch.log1p(-2 * v.abs())
+
+
 BROKEN = [
+    low_discrepancy_noise,
     eight_bits_of_seed,
     sixteen_bits_of_seed,
     sixteen_bits_of_seed_for_each_row,

@@ -94,6 +94,14 @@ class RefusesOne(KRR):
         return super().privatize(values)
 
 
+class OneOfAThousandIsBare(KRR):
+    def __init__(self, epsilon: float, _: int) -> None:
+        super().__init__(epsilon, 1_000)
+
+    def privatize(self, values: list[int]) -> list[int]:
+        return [value if value == 777 else o for o, value in zip(super().privatize(values), values, strict=True)]
+
+
 BROKEN: list[Any] = [
     kind(EPSILON, 8)
     for kind in (
@@ -107,5 +115,6 @@ BROKEN: list[Any] = [
         RemembersItsAnswer,
         TypeDepends,
         RefusesOne,
+        OneOfAThousandIsBare,
     )
 ]

@@ -11,8 +11,8 @@ import torch
 from audit.asking import failed_of
 from torch import Tensor
 
-from adept.audit.checks import repetitions
-from adept.audit.checks.repetitions import RECORDS, come_back_or_lie_near
+from adept.audit.checks import independence
+from adept.audit.checks.independence import RECORDS, come_back_or_lie_near
 from adept.audit.distinguisher.guessing_game import Experiment
 from adept.audit.subject.vector import VectorTarget
 
@@ -22,7 +22,7 @@ ALPHA = 1e-9
 @pytest.fixture(autouse=True)
 def _few_calls(monkeypatch: pytest.MonkeyPatch) -> None:
     """Releases in calls of their own are what takes time; those of batches show as much here."""
-    monkeypatch.setattr(repetitions, "MAX_CALLS", 4 * RECORDS)
+    monkeypatch.setattr(independence, "MAX_CALLS", 4 * RECORDS)
 
 
 class RarelyBare:
@@ -61,7 +61,7 @@ class AnotherRecord:
     epsilon, moved = 3.0, 0.0
 
     def privatize(self, latents: Tensor) -> Tensor:
-        records = repetitions._records(target(self, latents.shape[1]))
+        records = independence._records(target(self, latents.shape[1]))
         own = torch.cdist(latents, records).argmin(dim=1).numpy()
         generator = np.random.default_rng()
         kept = generator.random(len(own)) < math.exp(4) / (math.exp(4) + RECORDS - 1)
@@ -97,7 +97,7 @@ def test_most_of_the_epsilon_of_a_choice_among_records_is_certified_and_no_more(
 
 def test_a_rule_is_chosen_only_if_it_promises_more_than_the_claim() -> None:
     sides, lead = np.arange(90), np.linspace(9.0, 0.1, 90)
-    always = repetitions._far_enough(sides, sides, lead, epsilon=4.0)
+    always = independence._far_enough(sides, sides, lead, epsilon=4.0)
     assert lead[-1] <= always < lead[0]
-    assert repetitions._far_enough(sides, sides, lead, epsilon=20.0) == math.inf
-    assert repetitions._far_enough(sides, (sides + 1) % 90, lead, epsilon=0.1) == math.inf
+    assert independence._far_enough(sides, sides, lead, epsilon=20.0) == math.inf
+    assert independence._far_enough(sides, (sides + 1) % 90, lead, epsilon=0.1) == math.inf

@@ -7,7 +7,7 @@ import pytest
 from numpy.typing import NDArray
 
 from adept.audit import GameCounts
-from adept.audit.distinguisher.choice import THRESHOLD_ALPHA, Rule, best_rule, chance_of_first
+from adept.audit.distinguisher.guessing_game import THRESHOLD_ALPHA, Rule, best_rule, chance_of_first
 
 Floats = NDArray[np.float64]
 
