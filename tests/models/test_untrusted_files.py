@@ -183,6 +183,7 @@ REFUSED = {  # what a file may not hold: the model, its file, the change, and wo
         "likely",
     ),
     "a radius that is no number": ("lstm", CONFIG, lambda c: c["model"].update(clip_norm=float("nan")), "clip_norm"),
+    "a clip that is none": ("lstm", CONFIG, set_to("clip", "cube"), "clip must be one of l1, l2, sphere, got cube"),
     "a dimension that is a truth": ("lstm", CONFIG, lambda c: c["model"].update(latent_dim=True), "latent_dim"),
 }
 HARMLESS = {  # what a file may hold: no record changes the release of another one

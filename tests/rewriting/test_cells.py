@@ -288,6 +288,15 @@ def test_an_audit_finds_a_cell_that_depends_on_the_record(loaded: Loaded, monkey
     assert audited(rewriter).violated
 
 
+def test_an_index_means_the_sentence_at_this_position_of_the_records_own_cell(loaded: Loaded) -> None:
+    rewriter = rewriter_of(loaded)
+    labels, indices = [*broad.NAMES[:3], broad.NAMES[0]], torch.tensor([0, 5, 17, 9])
+    members = [cell_of(rewriter, label).members for label in labels]
+    wanted = [int(own[index]) for own, index in zip(members, indices.tolist(), strict=True)]
+    assert isinstance(rewriter.alphabet, Cells)
+    assert rewriter.alphabet.numbers(indices, labels).tolist() == wanted
+
+
 def test_heavy_sentences_whose_number_depends_on_the_label_are_refused(
     loaded: Loaded, monkeypatch: pytest.MonkeyPatch
 ) -> None:
