@@ -13,6 +13,7 @@ from tiny import TINY_MODEL, Run
 
 from adept.cli import parts
 from adept.cli.train import draw_curve
+from adept.foreign import blame, import_foreign
 from adept.models.config import TrainerConfig
 
 TINY = ["data.sizes=[200,40,40]", "mechanism=l1", *(f"model.{name}={value}" for name, value in TINY_MODEL.items())]
@@ -252,6 +253,14 @@ def test_an_error_of_ones_own_class_names_the_class_and_never_quotes_private_tex
     assert "umbrella" not in done.stderr or "public=false" not in options
     assert done.stderr.count("\n") == 1
     assert (tmp_path / "run").exists() is ("hook=end" in options)
+
+
+def test_an_error_in_another_process_names_the_class_and_any_other_error_none() -> None:
+    import_foreign("callbacks.own._target_", "mine.Failing")
+    assert blame(RuntimeError(f'in a process:\n  File "{__file__}", line 3')) == (
+        "mine.Failing failed (in another process; test_parts.py)"
+    )
+    assert blame(RuntimeError("of adept itself")) is None
 
 
 @pytest.mark.slow
