@@ -7,8 +7,10 @@ values) may hold values that occur in no row. So dictionaries are not copied, bu
 the written values.
 
 *Claim*: each value of a ``PlacedRecord`` depends only on the value at its place in the file, and
-not on other rows of the batch. *Proof*: each value is converted separately. A value that Python
-cannot hold becomes an ``UnreadableValue``, or None for a tolerant reader. QED.
+not on other rows of the batch. *Proof*: if a whole column of a batch can be converted to Python,
+the same function converts every value. If the column cannot be converted, each value is converted
+separately. A value that Python cannot hold becomes an ``UnreadableValue``, or None for a tolerant
+reader. QED.
 
 An Arrow array may hold more than its rows: a slice shares the buffers of its parent, a dictionary
 lists values that no row has, and values may stand behind a null.
@@ -143,33 +145,29 @@ def _without_dictionaries(source: Any) -> Any:
 
 def plain_values(column: Any, *, tolerant: bool = False) -> list[Any]:
     """Return the values of an Arrow array; UnreadableValue or None stands for unreadable ones."""
-    short = _microseconds(column.type)
-    values: list[Any] = []
-    for index, value in enumerate(column):
-        try:
-            values.append((value if short is None else _shorten(value, short)).as_py())
-        except pyarrow.ArrowMemoryError:
-            raise
-        except FAILURES:
-            values.append(None if tolerant else UnreadableValue(column.slice(index, 1)))
-    return values
-
-
-def _microseconds(kind: Any) -> Any:
-    """Return the type in microseconds that stands for a type of time in nanoseconds; None for other types."""
-    if not (types.is_temporal(kind) and getattr(kind, "unit", "") == "ns"):
-        return None
-    if types.is_timestamp(kind):
-        return pyarrow.timestamp("us", kind.tz)
-    return pyarrow.time64("us") if types.is_time(kind) else pyarrow.duration("us")
-
-
-def _shorten(value: Any, kind: Any) -> Any:
-    """Convert a time to microseconds; a finer one becomes text."""
     try:
-        return value.cast(kind)
+        return list(_microseconds(column).to_pylist())
+    except pyarrow.ArrowMemoryError:
+        raise
+    except FAILURES:
+        if len(column) == 1:
+            return [None if tolerant else UnreadableValue(column)]
+    single = (column.slice(index, 1) for index in range(len(column)))
+    return [value for one in single for value in plain_values(one, tolerant=tolerant)]
+
+
+def _microseconds(column: Any) -> Any:
+    """Convert times in nanoseconds to microseconds; if there is one alone and it is finer, it becomes text."""
+    kind = column.type
+    if not (types.is_temporal(kind) and getattr(kind, "unit", "") == "ns"):
+        return column
+    short = pyarrow.time64("us") if types.is_time(kind) else pyarrow.duration("us")
+    try:
+        return column.cast(pyarrow.timestamp("us", kind.tz) if types.is_timestamp(kind) else short)
     except pyarrow.ArrowInvalid:
-        return value.cast(pyarrow.string())
+        if len(column) > 1:
+            raise
+        return column.cast(pyarrow.string())
 
 
 def file_types(stream: IO[bytes]) -> dict[str, Any]:
@@ -204,12 +202,21 @@ def write_parquet(stream: IO[bytes], columns: Sequence[str], of_columns: Types |
 
 
 def _array(values: Sequence[Any], kind: Any) -> Any:
-    if not values or not isinstance(values[0], ArrowValue):
-        return pyarrow.array(values, kind)
-    plain = kind.value_type if types.is_dictionary(kind) else kind
-    whole = pyarrow.concat_arrays([_retype(value.array, plain) for value in values])
-    # The new dictionary holds only the values of these rows.
-    return whole.dictionary_encode().cast(kind) if types.is_dictionary(kind) else whole
+    if values and isinstance(values[0], ArrowValue):
+        plain = kind.value_type if types.is_dictionary(kind) else kind
+        whole = pyarrow.concat_arrays([_retype(part, plain) for part in _slices(values)])
+        # The new dictionary holds only the values of these rows.
+        return whole.dictionary_encode().cast(kind) if types.is_dictionary(kind) else whole
+    return pyarrow.array(values, kind)
+
+
+def _slices(cells: Sequence[ArrowValue]) -> Iterator[Any]:
+    start = 0
+    for end in range(1, len(cells) + 1):
+        before = cells[end - 1]
+        if end == len(cells) or cells[end].array is not before.array or cells[end].index != before.index + 1:
+            yield before.array.slice(cells[start].index, end - start)
+            start = end
 
 
 def _retype(array: Any, kind: Any) -> Any:
@@ -338,7 +345,7 @@ def can_hold(kind: Any) -> bool:
     """Return True if values of an Arrow type can be copied into a Parquet file."""
     try:
         with write_parquet(io.BytesIO(), ["value"], {"value": kind}) as write:
-            write([{"value": ArrowValue(pyarrow.nulls(1, kind))}])
+            write([{"value": ArrowValue(pyarrow.nulls(1, kind), 0)}])
     except (DataError, pyarrow.ArrowException, ValueError, TypeError):
         return False
     return True

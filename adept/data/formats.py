@@ -14,7 +14,6 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import IO, Any
@@ -94,14 +93,14 @@ class PlacedRecord(Record):
 
     def cell(self, column: str) -> "ArrowValue":
         """Return the value in a column as an ArrowValue, without a conversion to Python."""
-        return ArrowValue(self.batch.column(column).slice(self.index, 1))
+        return ArrowValue(self.batch.column(column), self.index)
 
 
-@dataclass(frozen=True)
 class ArrowValue:
-    """One value of an Arrow array, as an array of this value alone."""
+    """One value of an Arrow array: the array, and the index of the value in it."""
 
-    array: Any
+    def __init__(self, array: Any, index: int) -> None:
+        self.array, self.index = array, index
 
 
 class UnreadableValue:
