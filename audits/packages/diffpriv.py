@@ -52,6 +52,32 @@ class Laplace(Base):
         return out
 
 
+class Exponential(Base):
+    """A file of 19 answers, one of which is the record; the utility of 0 or 1 is how many rows hold it."""
+
+    says = (
+        "This is the name of the file that the privatized data will go into ... epsilon allows us to quantify privacy loss",
+        "diff.py, expmech",
+    )
+    claim, expected, trials = {"epsilon": 1.0, "alphabet": [0, 1]}, "sound", 2000
+
+    def privatize(self, values):
+        import io
+        import tempfile
+        from pathlib import Path
+
+        out = []
+        for v in values:
+            name = Path(tempfile.mkdtemp()) / "released"
+            rows = "\n".join(["0"] * 9 + ["1"] * 9 + [str(v)])
+            f = self.diff.expmech(io.StringIO(rows + "\n"), str(name), self.eps, lambda x, k: x.count(k), [0, 1])
+            f.close()
+            out.append(int(name.read_text().split()[0].strip(",")))
+            name.unlink()
+            name.parent.rmdir()
+        return out
+
+
 class Response(Base):
     """The answer of the third person of five; no epsilon is stated, so any finite one is claimed."""
 

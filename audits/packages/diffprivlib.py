@@ -92,6 +92,73 @@ class PermuteAndFlip(Binary):
         )
 
 
+class Exponential(PermuteAndFlip):
+    def make(self):
+        from diffprivlib.mechanisms import Exponential
+
+        self.one, self.two = (
+            Exponential(epsilon=self.eps, sensitivity=1, utility=u) for u in ([3.0, 2.0, 0.0], [2.0, 3.0, 1.0])
+        )
+
+
+class ExponentialHierarchical(Binary):
+    """Three values, two of which are siblings."""
+
+    claim = {"epsilon": 2.0, "alphabet": ["a", "b", "c"]}
+
+    def make(self):
+        from diffprivlib.mechanisms import ExponentialHierarchical
+
+        return ExponentialHierarchical(epsilon=self.eps, hierarchy=[["a", "b"], ["c"]])
+
+
+class GeometricTruncated(Binary):
+    """Two neighbouring numbers well inside bounds that are public."""
+
+    claim, name, bounds = {"epsilon": 1.0, "alphabet": [4, 5]}, "GeometricTruncated", {"lower": 0, "upper": 10}
+
+    def make(self):
+        import diffprivlib.mechanisms
+
+        return getattr(diffprivlib.mechanisms, self.name)(epsilon=self.eps, sensitivity=1, **self.bounds)
+
+
+class GeometricFolded(GeometricTruncated):
+    name = "GeometricFolded"
+
+
+class LaplaceTruncated(GeometricTruncated):
+    name = "LaplaceTruncated"
+
+
+class LaplaceFolded(GeometricTruncated):
+    name = "LaplaceFolded"
+
+
+class Snapping(GeometricTruncated):
+    """The two ends of its bounds."""
+
+    claim, name, bounds = {"epsilon": 1.0, "alphabet": [0.0, 1.0]}, "Snapping", {"lower": 0.0, "upper": 1.0}
+
+
+class LaplaceBoundedNoise(GeometricTruncated):
+    claim, name, bounds = {"epsilon": 1.0, "delta": 0.01, "alphabet": [4, 5]}, "LaplaceBoundedNoise", {"delta": 0.01}
+
+
+class GaussianAnalytic(GeometricTruncated):
+    claim, name, bounds = {"epsilon": 1.0, "delta": 1e-3, "alphabet": [4, 5]}, "GaussianAnalytic", {"delta": 1e-3}
+    trials = 20_000
+
+
+class Gaussian(GaussianAnalytic):
+    """Its epsilon is at most 1, so a control has a smaller sensitivity."""
+
+    def make(self):
+        from diffprivlib.mechanisms import Gaussian
+
+        return Gaussian(epsilon=1.0, delta=1e-3, sensitivity=1.0 / self.eps)
+
+
 class Seeded(Binary):
     """With random_state=0, as the docstring offers for reproducibility."""
 

@@ -102,6 +102,42 @@ class CMS(Base):
         return (*tuple(v.tolist()), j)
 
 
+class HadamardCMS(CMS):
+    def make(self):
+        from pure_ldp.core import generate_hash_funcs
+        from pure_ldp.frequency_oracles.apple_cms.cms_client import CMSClient
+
+        return CMSClient(self.eps, generate_hash_funcs(4, 16), 16, is_hadamard=True)
+
+    def read(self, x):
+        return tuple(x)
+
+
+class PCS(CMS):
+    """One bit of a sketch of 16, and 15 fair coins."""
+
+    def make(self):
+        from pure_ldp.core import generate_hash_funcs
+        from pure_ldp.frequency_oracles.priv_count_sketch.pcs_client import PCSClient
+
+        pairs = list(zip(generate_hash_funcs(2, 16), generate_hash_funcs(2, 2), strict=True))
+        return PCSClient(self.eps, 2, 16, pairs)
+
+
+class SketchResponse(Base):
+    """Fast local hashing of a sketch, as its constructor has it where no other protocol is given."""
+
+    def make(self):
+        from pure_ldp.core import generate_hash_funcs
+        from pure_ldp.frequency_oracles.sketch_response.sketch_response_client import SketchResponseClient
+
+        return SketchResponseClient(self.eps, 16, generate_hash_funcs(2, 16), lh_k=4, index_mapper=lambda x: str(x))
+
+    def read(self, x):
+        report, function = x
+        return (*report, function)
+
+
 class RAPPOR(Base):
     """One hash function a cohort, two cohorts, f of the server's own formula."""
 

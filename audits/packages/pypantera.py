@@ -7,8 +7,8 @@ INSTALLS = (
 )
 
 
-def write_words(dim):
-    """Write word vectors of a plane, or 300 of 50 numbers; return the file's name."""
+def write_words(dim, more=()):
+    """Write word vectors of a plane and a few more, or 300 of 50 numbers; return the file's name."""
     import random
     import tempfile
 
@@ -17,6 +17,7 @@ def write_words(dim):
     count, scale = (58, 1.5) if dim == 2 else (300, 0.4)
     places |= {f"w{i}": [round(draw.gauss(0, scale), 3) for _ in range(dim)] for i in range(count)}
     places |= {"far": [9, 9]} if dim == 2 else {}
+    places |= dict(more)
     with tempfile.NamedTemporaryFile("w", suffix=".txt", delete=False) as file:
         file.writelines(f"{word} {' '.join(map(str, place))}\n" for word, place in places.items())
     return file.name
@@ -46,6 +47,19 @@ class CMP(Base):
         from src.EmbeddingPerturbationMechanism.cmp import CMP
 
         return CMP
+
+
+class Record(CMP):
+    """Texts of four words, each a fortieth from the other text's: by composition 4 times epsilon times the distance, 1."""
+
+    places = [("sun", [0, 0]), ("moon", [0.025, 0])]
+    claim = {"epsilon": 1.0, "alphabet": ["sun sun sun sun", "moon moon moon moon"]}
+
+    def __init__(self, factor):
+        self.m = self.make()({"embPath": write_words(2, self.places), "epsilon": self.eps * factor})
+
+    def privatize(self, values):
+        return [" ".join(self.m.processText(self.m.noisyEmb([word])) for word in v.split()) for v in values]
 
 
 class Vickrey(Base):

@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 
 from adept.audit import auditor
+from adept.audit.distinguisher.guessing_game import LOOKS
 
 TABLES = {"vectors": auditor.OF_VECTORS, "values": auditor.OF_VALUES, "texts": auditor.OF_TEXTS}
 
@@ -13,6 +14,13 @@ TABLES = {"vectors": auditor.OF_VECTORS, "values": auditor.OF_VALUES, "texts": a
 def test_shares_of_alpha_add_up_to_at_most_one(table: list[Any]) -> None:
     assert all(question.share >= 0 for question in table)
     assert sum(question.share for question in table) <= 1 + 1e-12
+
+
+def test_the_scorings_of_a_game_share_its_alpha_and_the_last_counts_every_release() -> None:
+    shares, parts = zip(*LOOKS, strict=True)
+    assert sum(parts) <= 1 + 1e-12
+    assert [*shares] == sorted(shares)
+    assert shares[-1] == 1
 
 
 @pytest.mark.parametrize("table", TABLES.values(), ids=TABLES)
