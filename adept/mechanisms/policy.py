@@ -175,12 +175,15 @@ def default_mechanism(lists: Lists, *, epsilon: float | None = None) -> str:
 def has_cells(lists: Lists, *, epsilon: float) -> bool:
     """Return True if copied labels choose the sentences that replace a record.
 
-    The model must have more sentences than a cell. An adapted model needs labelled examples and, if there are
-    MANY_EXAMPLES, an epsilon below MAX_EXAMPLES_EPSILON: above, codewords near the examples are nearer.
+    The epsilon must be finite, and the model must have more sentences than a cell. An adapted model needs labelled
+    examples and, if there are MANY_EXAMPLES, an epsilon below MAX_EXAMPLES_EPSILON: above, codewords near the examples
+    are nearer.
     """
     many = lists.examples >= MANY_EXAMPLES and epsilon >= MAX_EXAMPLES_EPSILON
     unlabelled = bool(lists.examples) and not lists.label_examples
-    return lists.is_broad and lists.sentences > cell_size(epsilon) and not many and not unlabelled
+    if not lists.is_broad or not math.isfinite(epsilon) or many or unlabelled:
+        return False
+    return lists.sentences > cell_size(epsilon)
 
 
 class Sizes(NamedTuple):

@@ -116,6 +116,7 @@ def test_the_default_mechanism_follows_the_model_and_the_budget() -> None:
 def test_labels_choose_sentences_where_cells_are_smaller_than_the_list() -> None:
     assert policy.has_cells(BROAD, epsilon=8.0)
     assert not policy.has_cells(BROAD._replace(sentences=5_000), epsilon=8.0)
+    assert not policy.has_cells(BROAD, epsilon=float("inf"))
     assert policy.has_cells(ADAPTED, epsilon=8.0)
     assert not policy.has_cells(ADAPTED._replace(label_examples=False), epsilon=8.0)
     many = ADAPTED._replace(examples=policy.MANY_EXAMPLES)
