@@ -5,7 +5,7 @@ from contextlib import contextmanager
 
 import pytest
 
-from adept.comparison import plan
+from adept.cli.sweep import plan
 from adept.comparison.comparison import Comparison
 from adept.comparison.config import CompareConfig
 from adept.comparison.results import ResultRow, Results

@@ -5,7 +5,7 @@ from typing import Any
 
 from adept.attacks.attack_game import AttackRow
 from adept.attacks.success_bounds import Rate
-from adept.comparison.plan import ModelKind
+from adept.comparison.recipes import ModelKind
 from adept.comparison.results import AttackedRelease, ResultRow
 
 BASE = ResultRow(

@@ -19,7 +19,7 @@ from adept.audit import AuditResult
 from adept.cli.audit import AuditConfig, _audits_of_rewriter
 from adept.comparison.comparison import _audit
 from adept.comparison.config import CompareConfig
-from adept.comparison.plan import Cell
+from adept.comparison.recipes import Recipe
 from adept.data.corpus import DataConfig, load
 from adept.errors import ConfigurationError
 from adept.mechanisms import Description, JointResponse, LearnedCodebook
@@ -254,7 +254,7 @@ def test_audits_of_the_model_and_of_a_comparison_judge_the_released_descriptions
     )
     _audits_of_rewriter(config, lambda done, of: None)[0]()
     trial = SimpleNamespace(config=CompareConfig(), rewriter=lambda asked: SimpleNamespace(mechanism=released))
-    _audit(trial, Cell("description", 10.0, "codec", "tfidf"))  # type: ignore[arg-type]
+    _audit(trial, Recipe("description", 10.0, "codec", "tfidf"))  # type: ignore[arg-type]
     assert judged == [released, released]
     assert released.heavy == 86
 

@@ -31,7 +31,7 @@ from adept.attacks.attack_game import AttackGame
 from adept.attacks.reconstruction import play
 from adept.audit import AuditResult
 from adept.comparison.config import JOINT_RESPONSE, PAPER, STAND_INS, CompareConfig
-from adept.comparison.plan import ALTERNATIVES, DESCRIBED, LSTM, Cell, ModelKind, Schedule, plan_comparison
+from adept.comparison.recipes import ALTERNATIVES, DESCRIBED, LSTM, ModelKind, Recipe, Schedule, plan_comparison
 from adept.comparison.results import (
     AttackedRelease,
     AuditVerdict,
@@ -73,7 +73,7 @@ class Comparison:
     @property
     def size(self) -> int:
         """Number of rows of the table, for all seeds together."""
-        return len(self.schedule.cells) * len(self.config.seeds)
+        return len(self.schedule.recipes) * len(self.config.seeds)
 
     def run(self) -> Iterator[int]:
         """Compute all missing results; after each step, yield the number of finished rows."""
@@ -88,8 +88,8 @@ class Comparison:
     def _run_aside(self) -> Iterator[int]:
         trials = list(self.trials())
         for trial in trials:
-            for cell in self.schedule.cells:
-                trial.labels(cell)  # drawn once, whatever reads them
+            for recipe in self.schedule.recipes:
+                trial.labels(recipe)  # drawn once, whatever reads them
         models = reversed(self.schedule.models)
         jobs = [partial(_make_aside, trial, self.schedule, model) for model in models for trial in trials]
         yield from in_processes(jobs, processes=self.config.processes)
@@ -97,25 +97,25 @@ class Comparison:
     def collect(self) -> Results:
         """Return all results, and write the rows and the results of attacks into csv files."""
         trials, directory = list(self.trials()), self.store.directory
-        rows = [(cell, obtain_row(trial, cell)) for trial in trials for cell in self.schedule.cells]
+        rows = [(recipe, obtain_row(trial, recipe)) for trial in trials for recipe in self.schedule.recipes]
         write_table([row.columns() for _, row in rows], directory / "results.csv")
-        verdicts = [trials[0].obtain(AuditVerdict, cell, judge) for cell in self.schedule.audited]
-        attacks = [trials[0].obtain(AttackedRelease, cell, attack) for cell in self.schedule.attacked]
+        verdicts = [trials[0].obtain(AuditVerdict, recipe, judge) for recipe in self.schedule.audited]
+        attacks = [trials[0].obtain(AttackedRelease, recipe, attack) for recipe in self.schedule.attacked]
         if attacks:
             write_table([line for attacked in attacks for line in attacked.lines()], directory / "attacks.csv")
         return Results(self.config, [row for _, row in rows], verdicts, attacks, choose_examples(trials[0], rows))
 
 
 def _make(trial: Trial, schedule: Schedule, model: ModelKind | None) -> Iterator[int]:
-    for cell in schedule.cells:
-        if cell.model == model:
-            obtain_row(trial, cell)
+    for recipe in schedule.recipes:
+        if recipe.model == model:
+            obtain_row(trial, recipe)
             yield 1
     if trial.seed == trial.config.seeds[0]:
-        for cell in (cell for cell in schedule.attacked if cell.model == model):
-            trial.obtain(AttackedRelease, cell, attack)
-        for cell in (cell for cell in schedule.audited if cell.model == model):
-            trial.obtain(AuditVerdict, cell, judge)
+        for recipe in (recipe for recipe in schedule.attacked if recipe.model == model):
+            trial.obtain(AttackedRelease, recipe, attack)
+        for recipe in (recipe for recipe in schedule.audited if recipe.model == model):
+            trial.obtain(AuditVerdict, recipe, judge)
 
 
 def _make_aside(trial: Trial, schedule: Schedule, model: ModelKind | None) -> int:
@@ -161,56 +161,56 @@ EXAMPLES = 6
 WITHHELD = "(withheld: the model was trained on it)"
 
 
-def judge(trial: Trial, cell: Cell) -> AuditVerdict:
+def judge(trial: Trial, recipe: Recipe) -> AuditVerdict:
     """Audit the privacy claim of the mechanism in one row of the table."""
-    result, guarantee = (_audit_text if cell.mechanism in ALTERNATIVES else _audit)(trial, cell)
+    result, guarantee = (_audit_text if recipe.mechanism in ALTERNATIVES else _audit)(trial, recipe)
     strongest = result.strongest if result.violated else None
     evidence = f"{strongest.evidence} ({strongest.kind})" if strongest else ""
     found = result.violated, result.certified_epsilon, evidence
-    return AuditVerdict(cell.mechanism, cell.text_epsilon, *found, guarantee)
+    return AuditVerdict(recipe.mechanism, recipe.text_epsilon, *found, guarantee)
 
 
-def _audit(trial: Trial, cell: Cell) -> tuple[AuditResult, str]:
-    mechanism, dim = trial.config.mechanism(cell.mechanism, cell.text_epsilon), trial.config.model.latent_dim
+def _audit(trial: Trial, recipe: Recipe) -> tuple[AuditResult, str]:
+    mechanism, dim = trial.config.mechanism(recipe.mechanism, recipe.text_epsilon), trial.config.model.latent_dim
     guarantee = mechanism.guarantee(dim).text
-    if cell.labels == JOINT_RESPONSE:
+    if recipe.labels == JOINT_RESPONSE:
         return audit.run(JointResponse.of(mechanism, STAND_INS), trials=AUDIT_TRIALS), guarantee
     if mechanism.randomises == "description":
-        mechanism = trial.rewriter(cell).mechanism  # with the model's descriptions
+        mechanism = trial.rewriter(recipe).mechanism  # with the model's descriptions
     return audit.run(mechanism, dim=dim, trials=AUDIT_TRIALS), guarantee
 
 
-def _audit_text(trial: Trial, cell: Cell) -> tuple[AuditResult, str]:
+def _audit_text(trial: Trial, recipe: Recipe) -> tuple[AuditResult, str]:
     """Audit a mechanism that turns text into text, on the shortest and the longest public text.
 
     Texts that are too long for the mechanism are skipped, unless all texts are too long.
     """
-    mechanism = build_alternative(trial, cell)
+    mechanism = build_alternative(trial, recipe)
     lengths = {text: len(text.split()) for text in trial.public.texts}
     whole = [text for text in lengths if lengths[text] <= getattr(mechanism, "length", 0)] or list(lengths)
     pair = min(whole, key=lengths.__getitem__), max(whole, key=lengths.__getitem__)
     return audit.run(mechanism, pairs=[pair], trials=AUDIT_TRIALS), mechanism.guarantee().text
 
 
-def attack(trial: Trial, cell: Cell) -> AttackedRelease:
+def attack(trial: Trial, recipe: Recipe) -> AttackedRelease:
     """Draw new releases by the mechanism in one row of the table, and attack these releases."""
-    rewriter = trial.rewriter(cell)
+    rewriter = trial.rewriter(recipe)
     texts: dict[str, Any] = {"private": trial.private, "public": trial.public, "seed": trial.seed}
     game = AttackGame(rewriter=rewriter, records=SECRETS, confidence=ATTACK_CONFIDENCE, **texts)
     rows, _ = play(game, candidates=CANDIDATES, read_text=False)
     spent = {name: getattr(rewriter.guarantee, name) for name in ("claimed_epsilon", "epsilon", "delta")}
-    return AttackedRelease(mechanism=cell.mechanism, model=model_kind(cell), rows=rows, **spent)
+    return AttackedRelease(mechanism=recipe.mechanism, model=model_kind(recipe), rows=rows, **spent)
 
 
-def choose_examples(trial: Trial, rows: list[tuple[Cell, ResultRow]]) -> list[Example]:
+def choose_examples(trial: Trial, rows: list[tuple[Recipe, ResultRow]]) -> list[Example]:
     """Return rewrites of some private records, chosen by their places and not by their content."""
     config, records, public = trial.config, trial.private.texts, trial.config.data.public
     if not (public or (config.examples and config.protocol != PAPER)):
         return []
     written = [
         (row, kept.texts[:: row.samples])
-        for cell, row in _choose_shown(rows, public=public)
-        if (kept := trial.store.find(WrittenTexts, trial.seed, cell))
+        for recipe, row in _choose_shown(rows, public=public)
+        if (kept := trial.store.find(WrittenTexts, trial.seed, recipe))
     ]
     secret = set() if public else set(map(bare, [*trial.public.texts, *trial.validation.texts]))
     return [
@@ -233,7 +233,7 @@ def spread(total: int, count: int) -> list[int]:
     return [(2 * part + 1) * total // (2 * count) for part in range(count)]
 
 
-def _choose_shown(rows: list[tuple[Cell, ResultRow]], *, public: bool) -> list[tuple[Cell, ResultRow]]:
+def _choose_shown(rows: list[tuple[Recipe, ResultRow]], *, public: bool) -> list[tuple[Recipe, ResultRow]]:
     """Return the rows of which the page shows examples.
 
     These are rows of the reference ``random``, and rows with the smallest or the largest epsilon.
@@ -242,8 +242,8 @@ def _choose_shown(rows: list[tuple[Cell, ResultRow]], *, public: bool) -> list[t
     outermost = {min(budgets), max(budgets)} if budgets else set()
     first = rows[0][1]
     return [
-        (cell, row)
-        for cell, row in rows
+        (recipe, row)
+        for recipe, row in rows
         if (row.seed, row.classifier) == (first.seed, first.classifier)
         and (row.decoder in (LSTM, DESCRIBED) or (row.decoder is not None and row.clip is None))
         and (row.mechanism == "random" or row.claimed_epsilon in outermost)

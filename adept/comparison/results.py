@@ -32,7 +32,7 @@ from scipy.stats import t as student
 from adept.attacks.attack_game import AttackRow
 from adept.attacks.success_bounds import Rate
 from adept.comparison.config import CompareConfig, find_kind, is_foreign
-from adept.comparison.plan import Cell, ModelKind
+from adept.comparison.recipes import ModelKind, Recipe
 from adept.data.writing import write_once
 from adept.errors import DataError
 from adept.evaluation.metrics import ConfidenceInterval, Hits
@@ -231,34 +231,34 @@ class Store:
         """Return the directory of a model's training run."""
         return self._models / f"{_model_key(model)}-seed{seed}"
 
-    def find(self, kind: type[Stored], seed: int, cell: Cell) -> Stored | None:
+    def find(self, kind: type[Stored], seed: int, recipe: Recipe) -> Stored | None:
         """Return the stored result for a row, or None; raise DataError if its file is damaged."""
-        path = self._path(kind, seed, cell)
+        path = self._path(kind, seed, recipe)
         with _refuse_damage(path):
             return _parse(kind, path.read_bytes()) if path.exists() else None
 
-    def keep(self, value: Stored, seed: int, cell: Cell) -> Stored:
+    def keep(self, value: Stored, seed: int, recipe: Recipe) -> Stored:
         """Store a result for a row of the table, and return the result.
 
         Raise DataError if the result is already stored, but replace a stored ResultRow.
         """
-        path = self._path(type(value), seed, cell)
+        path = self._path(type(value), seed, recipe)
         if isinstance(value, ResultRow):
             path.unlink(missing_ok=True)
         write_once(path, json.dumps(asdict(value)))
         return value
 
-    def _path(self, kind: type[Any], seed: int, cell: Cell) -> Path:
-        mechanism = _mechanism_key(cell.mechanism)
-        release = [mechanism, *_budget(cell.budget), *([_model_key(cell.model)] if cell.model else [])]
-        text = [*release, *([cell.decoder] if cell.decoder else [])]
+    def _path(self, kind: type[Any], seed: int, recipe: Recipe) -> Path:
+        mechanism = _mechanism_key(recipe.mechanism)
+        release = [mechanism, *_budget(recipe.budget), *([_model_key(recipe.model)] if recipe.model else [])]
+        text = [*release, *([recipe.decoder] if recipe.decoder else [])]
         own = f"seed{seed}"
         places: dict[type[Any], tuple[str, list[str]]] = {
-            ReleasedLabels: ("labels", [*_budget(cell.label_epsilon), own]),
+            ReleasedLabels: ("labels", [*_budget(recipe.label_epsilon), own]),
             WrittenTexts: ("rewrites", [*text, own]),
-            ResultRow: ("rows", [*text, cell.classifier, own]),
+            ResultRow: ("rows", [*text, recipe.classifier, own]),
             AttackedRelease: ("attacks", [*release, own]),
-            AuditVerdict: ("audits", [mechanism, *_budget(cell.text_epsilon)]),  # of a claim, whatever the seed
+            AuditVerdict: ("audits", [mechanism, *_budget(recipe.text_epsilon)]),  # of a claim, whatever the seed
         }
         folder, key = places[kind]
         return self.directory / folder / f"{'-'.join(key)}.json"

@@ -1,6 +1,6 @@
 """One seed of a comparison: data, labels and models that several rows share, and the computation of a row.
 
-A *cell* is the recipe for a row (``adept.comparison.plan``). A row is computed in these steps:
+A *recipe* says how a row is made (``adept.comparison.recipes``). A row is computed in these steps:
 release records, write texts, train and test a classifier. A decoder, which writes texts, reads only
 the releases, the released labels, public texts and public numbers.
 """
@@ -18,9 +18,9 @@ from typing import Any
 
 import numpy as np
 
-from adept.comparison import plan
+from adept.comparison import recipes
 from adept.comparison.config import BY_LABEL, CENTRAL, COPY, JOINT, JOINT_RESPONSE, PAPER, SYNTHESIZER
-from adept.comparison.plan import Cell, ModelKind
+from adept.comparison.recipes import ModelKind, Recipe
 from adept.comparison.results import ReleasedLabels, ResultRow, Store, Stored, WrittenTexts, pack_hits
 from adept.data.corpus import Corpus, hold_out
 from adept.errors import ConfigurationError, ModelError
@@ -69,38 +69,38 @@ class Trial:
         self.label_set = sorted(set(train.labels or []))
         self._models: dict[ModelKind, tuple[Autoencoder, Tokenizer]] = {}
 
-    def obtain(self, kind: type[Stored], cell: Cell, make: Callable[["Trial", Cell], Stored]) -> Stored:
+    def obtain(self, kind: type[Stored], recipe: Recipe, make: Callable[["Trial", Recipe], Stored]) -> Stored:
         """Return the result for a row of the table; if it is not stored, compute and store it."""
-        kept = self.store.find(kind, self.seed, cell)
-        return self.store.keep(make(self, cell), self.seed, cell) if kept is None else kept
+        kept = self.store.find(kind, self.seed, recipe)
+        return self.store.keep(make(self, recipe), self.seed, recipe) if kept is None else kept
 
-    def labels(self, cell: Cell) -> list[str]:
+    def labels(self, recipe: Recipe) -> list[str]:
         """Return the private records' labels, randomised if the row has a budget for labels."""
         own = self.private.labels or []
-        if cell.label_epsilon is None:
+        if recipe.label_epsilon is None:
             return own
-        response = RandomizedResponse(epsilon=cell.label_epsilon, labels=tuple(self.label_set))
-        return self.obtain(ReleasedLabels, cell, lambda *_: ReleasedLabels(response.privatize(own))).values
+        response = RandomizedResponse(epsilon=recipe.label_epsilon, labels=tuple(self.label_set))
+        return self.obtain(ReleasedLabels, recipe, lambda *_: ReleasedLabels(response.privatize(own))).values
 
-    def rewriter(self, cell: Cell) -> Rewriter:
+    def rewriter(self, recipe: Recipe) -> Rewriter:
         """Return the rewriter for a row of the table, which must be a row with a model."""
-        config, (model, tokenizer), decoding = self.config, self.model(cell), self.config.decoding
-        if decoding.strategy == "auto" and model_kind(cell).content != "none" and config.model_dir is None:
+        config, (model, tokenizer), decoding = self.config, self.model(recipe), self.config.decoding
+        if decoding.strategy == "auto" and model_kind(recipe).content != "none" and config.model_dir is None:
             decoding = replace(decoding, strategy="sample")
-        if cell.mechanism == BY_LABEL:
-            plain = Rewriter.for_measurement(model, tokenizer, mechanism=Description(epsilon=cell.text_epsilon))
+        if recipe.mechanism == BY_LABEL:
+            plain = Rewriter.for_measurement(model, tokenizer, mechanism=Description(epsilon=recipe.text_epsilon))
             if plain.by_label() is plain:
                 raise ConfigurationError(
                     "model_dir must be a model of broad text that was not adapted for label_codewords=auto: use off"
                 )
             return plain.by_label()
-        text = config.mechanism(cell.mechanism, math.inf if cell.budget is None else cell.text_epsilon)
-        mechanism = JointResponse.of(text, self.label_set) if cell.labels == JOINT_RESPONSE else text
+        text = config.mechanism(recipe.mechanism, math.inf if recipe.budget is None else recipe.text_epsilon)
+        mechanism = JointResponse.of(text, self.label_set) if recipe.labels == JOINT_RESPONSE else text
         return Rewriter.for_measurement(model, tokenizer, mechanism=mechanism, decoding=decoding)
 
-    def model(self, cell: Cell) -> tuple[Autoencoder, Tokenizer]:
+    def model(self, recipe: Recipe) -> tuple[Autoencoder, Tokenizer]:
         """Return the model and the tokenizer for a row of the table; train the model if necessary."""
-        kind = model_kind(cell)
+        kind = model_kind(recipe)
         if kind not in self._models:
             run = self.store.model(self.seed, kind)
             if self.config.model_dir is None and not (run / "done").exists():
@@ -146,11 +146,11 @@ class Trial:
         return learn_word_vectors(self.public.texts, size=1000, dim=64)
 
 
-def model_kind(cell: Cell) -> ModelKind:
+def model_kind(recipe: Recipe) -> ModelKind:
     """Return the kind of a row's model; raise ValueError if the row has no model."""
-    if cell.model is None:
-        raise ValueError(f"the cell must have a model, got {cell.mechanism} without one")
-    return cell.model
+    if recipe.model is None:
+        raise ValueError(f"the recipe must have a model, got {recipe.mechanism} without one")
+    return recipe.model
 
 
 Columns = dict[str, Any]  # of a row: the budget spent on its texts
@@ -158,40 +158,40 @@ Columns = dict[str, Any]  # of a row: the budget spent on its texts
 Source = tuple[Columns, Callable[[], list[Pair]]]
 
 
-def obtain_row(trial: Trial, cell: Cell) -> ResultRow:
+def obtain_row(trial: Trial, recipe: Recipe) -> ResultRow:
     """Return a row of the table; compute the row unless it is stored."""
-    row = trial.obtain(ResultRow, cell, _make_row)
-    if cell.measured and row.words is None:
-        rewrites = trial.obtain(WrittenTexts, cell, _write).texts[:: cell.samples]  # the first of each record
+    row = trial.obtain(ResultRow, recipe, _make_row)
+    if recipe.measured and row.words is None:
+        rewrites = trial.obtain(WrittenTexts, recipe, _write).texts[:: recipe.samples]  # the first of each record
         other = [*trial.validation.texts, *trial.test.texts]
         quality: Columns = metrics.measure(trial.private, rewrites, trained_on=trial.public.texts, other=other)
-        row = trial.store.keep(replace(row, **quality), trial.seed, cell)
+        row = trial.store.keep(replace(row, **quality), trial.seed, recipe)
     return row
 
 
-def _make_row(trial: Trial, cell: Cell) -> ResultRow:
-    evaluation, spent = _evaluate(trial, cell)
+def _make_row(trial: Trial, recipe: Recipe) -> ResultRow:
+    evaluation, spent = _evaluate(trial, recipe)
     defaults: Columns = {"delta": 0.0, "dim": trial.config.model.latent_dim, "records_per_second": None}
     return ResultRow(
         data=trial.config.data.name,
         protocol=trial.config.protocol,
-        mechanism=cell.mechanism,
-        decoder=cell.decoder,
-        claimed_epsilon=cell.budget,
-        label_epsilon=cell.label_epsilon,
+        mechanism=recipe.mechanism,
+        decoder=recipe.decoder,
+        claimed_epsilon=recipe.budget,
+        label_epsilon=recipe.label_epsilon,
         seed=trial.seed,
-        classifier=cell.classifier,
-        labels=cell.labels,
-        samples=cell.samples,
-        clip=cell.model.clip if cell.model else None,
-        content=cell.model.content if cell.model else None,
+        classifier=recipe.classifier,
+        labels=recipe.labels,
+        samples=recipe.samples,
+        clip=recipe.model.clip if recipe.model else None,
+        content=recipe.model.content if recipe.model else None,
         accuracy=evaluation.accuracy.value,
         macro_f1=evaluation.macro_f1.value,
         majority_accuracy=evaluation.majority_accuracy,
         train_records=evaluation.train_records,
         test_records=evaluation.test_records,
         hits=pack_hits(evaluation.hits),
-        majority_hits=pack_hits(_hit_by_majority(trial)) if cell.mechanism == plan.NONE else "",
+        majority_hits=pack_hits(_hit_by_majority(trial)) if recipe.mechanism == recipes.NONE else "",
         **defaults | spent,
     )
 
@@ -202,25 +202,25 @@ def _hit_by_majority(trial: Trial) -> metrics.Hits:
     return np.array([label == max(counted, key=counted.__getitem__) for label in trial.test.labels or []])
 
 
-def _evaluate(trial: Trial, cell: Cell) -> tuple[Evaluation, Columns]:
-    if cell.mechanism == plan.NAMES_DIRECTLY:
+def _evaluate(trial: Trial, recipe: Recipe) -> tuple[Evaluation, Columns]:
+    if recipe.mechanism == recipes.NAMES_DIRECTLY:
         predicted = label_by_names(trial.label_set, trial.test.texts) or trial.label_set[:1] * len(trial.test)
         return score(predicted, trial.test, learned=[], majority=trial.private.labels or []), {"epsilon": 0.0}
-    corpus, spent = _learn_from(trial, cell)
-    options: Columns = {"classifier": cell.classifier, "seed": trial.seed, "samples": cell.samples}
-    options["epsilon"] = math.inf if cell.decoder is None else spent["epsilon"]  # without a decoder: people's text
-    return evaluate(corpus, trial.test, **options, noisy_labels=cell.labels not in (COPY, plan.VOTE)), spent
+    corpus, spent = _learn_from(trial, recipe)
+    options: Columns = {"classifier": recipe.classifier, "seed": trial.seed, "samples": recipe.samples}
+    options["epsilon"] = math.inf if recipe.decoder is None else spent["epsilon"]  # without a decoder: people's text
+    return evaluate(corpus, trial.test, **options, noisy_labels=recipe.labels not in (COPY, recipes.VOTE)), spent
 
 
-def _learn_from(trial: Trial, cell: Cell) -> tuple[Corpus, Columns]:
-    if cell.mechanism == plan.NONE:
+def _learn_from(trial: Trial, recipe: Recipe) -> tuple[Corpus, Columns]:
+    if recipe.mechanism == recipes.NONE:
         return trial.private, {"epsilon": math.inf}
-    if cell.mechanism == plan.NAMES:
+    if recipe.mechanism == recipes.NAMES:
         labels = _copy_or_cycle_labels(trial)
         return Corpus(draw_by_names(trial.broad_sentences, labels, seed=trial.seed), labels), {"epsilon": 0.0}
-    if cell.decoder is None:
-        return trial.examples if cell.mechanism == plan.EXAMPLES else trial.public, {"epsilon": 0.0}
-    written = trial.obtain(WrittenTexts, cell, _write)
+    if recipe.decoder is None:
+        return trial.examples if recipe.mechanism == recipes.EXAMPLES else trial.public, {"epsilon": 0.0}
+    written = trial.obtain(WrittenTexts, recipe, _write)
     return Corpus(written.texts, written.labels), written.spent
 
 
@@ -231,88 +231,88 @@ def _copy_or_cycle_labels(trial: Trial) -> list[str]:
     return own if copied else list(islice(cycle(trial.label_set), choose_rows(len(own), labelled=True)))
 
 
-def _write(trial: Trial, cell: Cell) -> WrittenTexts:
-    opened = _open_alternative if cell.mechanism in plan.ALTERNATIVES else _open_rewriter
-    opened = _open_synthesizer if cell.decoder == plan.PUBLIC_TEXTS else opened
-    spent, write = opened(trial, cell)  # trains a model, unless an earlier run did
+def _write(trial: Trial, recipe: Recipe) -> WrittenTexts:
+    opened = _open_alternative if recipe.mechanism in recipes.ALTERNATIVES else _open_rewriter
+    opened = _open_synthesizer if recipe.decoder == recipes.PUBLIC_TEXTS else opened
+    spent, write = opened(trial, recipe)  # trains a model, unless an earlier run did
     begin = time.monotonic()
     pairs = write()
     speed = len(trial.private) / (time.monotonic() - begin)
-    if cell.labels == plan.VOTE:
+    if recipe.labels == recipes.VOTE:
         labels = [str(label) for _, label in pairs]
     else:
-        beside = [label for label in trial.labels(cell) for _ in range(cell.samples)]
+        beside = [label for label in trial.labels(recipe) for _ in range(recipe.samples)]
         labels = [given if own is None else own for (_, own), given in zip(pairs, beside, strict=True)]
     return WrittenTexts([text for text, _ in pairs], labels, {**spent, "records_per_second": speed})
 
 
-def _list_promise(trial: Trial, cell: Cell, promise: Guarantee) -> Columns:
+def _list_promise(trial: Trial, recipe: Recipe, promise: Guarantee) -> Columns:
     return {
-        "epsilon": promise.epsilon + (cell.label_epsilon or 0.0),
+        "epsilon": promise.epsilon + (recipe.label_epsilon or 0.0),
         "delta": promise.delta,
         "holds": promise.holds and trial.unseen,
     }
 
 
-def _open_alternative(trial: Trial, cell: Cell) -> Source:
-    mechanism = build_alternative(trial, cell)
-    spent = _list_promise(trial, cell, mechanism.guarantee())
+def _open_alternative(trial: Trial, recipe: Recipe) -> Source:
+    mechanism = build_alternative(trial, recipe)
+    spent = _list_promise(trial, recipe, mechanism.guarantee())
     return spent, lambda: [(text, None) for text in mechanism.privatize(trial.private.texts)]
 
 
-def build_alternative(trial: Trial, cell: Cell) -> TokenResponse | TokenExponential | PromptSampling | Redaction:
+def build_alternative(trial: Trial, recipe: Recipe) -> TokenResponse | TokenExponential | PromptSampling | Redaction:
     """Build an alternative to a rewriter: a mechanism that turns text into text."""
-    texts, epsilon = trial.public.texts, cell.text_epsilon
-    if cell.mechanism == plan.REDACTED:
+    texts, epsilon = trial.public.texts, recipe.text_epsilon
+    if recipe.mechanism == recipes.REDACTED:
         return Redaction.from_public(texts)
-    if cell.mechanism == plan.PROMPTED:
-        model, tokenizer = trial.model(cell)
+    if recipe.mechanism == recipes.PROMPTED:
+        model, tokenizer = trial.model(recipe)
         rows = tokenizer.encode(texts, max_length=model.config.max_length)
         length = min(common_length([len(row) for row in rows]), model.config.max_length)
         logits = public_logits(model, tokenizer, texts)
         return PromptSampling(epsilon=epsilon, model=model, tokenizer=tokenizer, length=length, logits=logits)
-    kind = TokenResponse if cell.mechanism == TokenResponse.name else TokenExponential
+    kind = TokenResponse if recipe.mechanism == TokenResponse.name else TokenExponential
     return kind(epsilon=epsilon, public=trial.words, length=common_length([len(text.split()) for text in texts]))
 
 
-def _open_rewriter(trial: Trial, cell: Cell) -> Source:
-    rewriter, texts, samples = trial.rewriter(cell), trial.private.texts, cell.samples
+def _open_rewriter(trial: Trial, recipe: Recipe) -> Source:
+    rewriter, texts, samples = trial.rewriter(recipe), trial.private.texts, recipe.samples
 
     def write() -> list[Pair]:
         labels: list[str | None] | None = None
-        if cell.labels in (JOINT, JOINT_RESPONSE):
+        if recipe.labels in (JOINT, JOINT_RESPONSE):
             known = rewriter.alphabet.labels
-            labels = [label if label in known else None for label in trial.labels(cell)]
-        if cell.mechanism == BY_LABEL:
-            labels = list(trial.labels(cell))
-        if cell.mechanism == "random":  # its texts know of no record: 2,000 serve them all
+            labels = [label if label in known else None for label in trial.labels(recipe)]
+        if recipe.mechanism == BY_LABEL:
+            labels = list(trial.labels(recipe))
+        if recipe.mechanism == "random":  # its texts know of no record: 2,000 serve them all
             few = slice(-(-2000 // samples))
             pool = rewriter.rewrite_pairs(texts[few], labels and labels[few], samples=samples)
             return random.choices(pool, k=len(texts) * samples)
         return rewriter.rewrite_pairs(texts, labels, samples=samples)
 
-    spent = _list_promise(trial, cell, rewriter.guarantee)
+    spent = _list_promise(trial, recipe, rewriter.guarantee)
     return {**spent, "dim": rewriter.model.config.latent_dim, "enough": enough_epsilon(rewriter)}, write
 
 
-def _open_synthesizer(trial: Trial, cell: Cell) -> Source:
+def _open_synthesizer(trial: Trial, recipe: Recipe) -> Source:
     private = trial.private
     synthesizer = Synthesizer(
-        *trial.model(cell),
-        votes=Votes(epsilon=cell.budget or max(trial.config.epsilons)),
+        *trial.model(recipe),
+        votes=Votes(epsilon=recipe.budget or max(trial.config.epsilons)),
         label_set=trial.label_set,
         texts=trial.public.texts if trial.config.model_dir is None else None,
         accept_private_model=True,
     )
 
     def write() -> list[Pair]:
-        if cell.mechanism == "random":
+        if recipe.mechanism == "random":
             return synthesizer.synthesize([], [], rows=choose_rows(len(private), labelled=True))
-        if cell.mechanism == SYNTHESIZER:
+        if recipe.mechanism == SYNTHESIZER:
             return synthesizer.synthesize(private.texts, private.labels)
         exact = synthesizer.choose_codewords(len(private))
         tally = exact.tally()
         tally.add(exact.vote(private.texts, private.labels))
         return list(exact.write(tally.counts.reshape(exact.cells.size, -1)))
 
-    return {"epsilon": 0.0 if cell.mechanism == "random" else cell.budget or math.inf}, write
+    return {"epsilon": 0.0 if recipe.mechanism == "random" else recipe.budget or math.inf}, write

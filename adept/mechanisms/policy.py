@@ -129,7 +129,7 @@ NOISY_COMMONNESS = 0.4  # the factor for randomised labels
 WORTH_MARGIN = 0.03  # least difference to the best record-free row that is worth a release
 
 
-class Cell(NamedTuple):
+class CellRule(NamedTuple):
     """A row of the rule for cells, between whose epsilons log K and the share are linear."""
 
     epsilon: float
@@ -138,9 +138,9 @@ class Cell(NamedTuple):
 
 
 CELLS = (
-    Cell(0.0, 1.0, 1 / 4),
-    Cell(8.0, 1.0, 1 / 4),
-    Cell(12.0, 4.0, 1 / 4),
+    CellRule(0.0, 1.0, 1 / 4),
+    CellRule(8.0, 1.0, 1 / 4),
+    CellRule(12.0, 4.0, 1 / 4),
 )
 
 

@@ -10,7 +10,7 @@ from matplotlib.lines import Line2D
 from scipy.optimize import isotonic_regression
 
 from adept.comparison.config import BY_LABEL, is_foreign
-from adept.comparison.plan import NO_RECORDS
+from adept.comparison.recipes import NO_RECORDS
 from adept.mechanisms import BY_NAME
 from adept.mechanisms.guarantee import words
 from adept.plotting import COLOURS, INK, NAMES, Figure, colour_of, drawing, group_rows, legend, log_axis

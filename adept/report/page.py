@@ -15,7 +15,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from adept.attacks.attack_game import AttackRow, per_hundred
 from adept.comparison.comparison import ATTACK_CONFIDENCE, AUDIT_TRIALS
 from adept.comparison.config import PAPER, CompareConfig, is_foreign
-from adept.comparison.plan import ALTERNATIVES
+from adept.comparison.recipes import ALTERNATIVES
 from adept.comparison.results import AttackedRelease, AuditVerdict, Example, ResultRow, Results, exceeds
 from adept.data.writing import write_table
 from adept.evaluation.record_free import describe_variation

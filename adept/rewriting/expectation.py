@@ -26,7 +26,8 @@ from adept.mechanisms.guarantee import CANDIDATES, Guarantee, words
 from adept.models.codebooks import encode_public
 from adept.models.saved_model import mean_word_f1
 from adept.models.tokenizer import UNKNOWN, Tokenizer
-from adept.rewriting.alphabets import NO_NAME, Alphabet, Cells
+from adept.rewriting.alphabets import Alphabet
+from adept.rewriting.cells import NO_NAME, Cells
 from adept.rewriting.loading import best_exact, is_packaged, packaged_directory
 from adept.rewriting.rewriter import Rewriter
 

@@ -22,7 +22,8 @@ from adept.models.decoding import Pair, pool_size
 from adept.models.decoding_options import DecodingConfig
 from adept.models.saved_model import Autoencoder, model_card
 from adept.models.tokenizer import Tokenizer
-from adept.rewriting.alphabets import Alphabet, Cells, Codewords, Latents, Noise, Pairs, Sentences
+from adept.rewriting.alphabets import Alphabet, Codewords, Latents, Noise, Pairs, Sentences
+from adept.rewriting.cells import Cells
 from adept.rewriting.loading import check_release, fetch, fit, label_mechanism, load_model, public_sentences, publish
 from adept.torch_defaults import usual_torch
 

@@ -8,7 +8,7 @@ from audit.asking import only_questions
 
 from adept.comparison import comparison as verdicts
 from adept.comparison.config import CompareConfig
-from adept.comparison.plan import plan_comparison
+from adept.comparison.recipes import plan_comparison
 from adept.comparison.results import AuditVerdict, Store
 from adept.comparison.trial import Trial
 from adept.data.corpus import Corpus

@@ -9,7 +9,7 @@ from comparing import compared
 
 from adept.comparison import trial
 from adept.comparison.config import CompareConfig
-from adept.comparison.plan import plan_comparison
+from adept.comparison.recipes import plan_comparison
 from adept.data.corpus import DataConfig
 from adept.errors import ConfigurationError
 from adept.report.figures import choose_curves
@@ -34,10 +34,10 @@ def config(run: Path, directory: Path, **changes: object) -> CompareConfig:
 def test_one_row_is_added_at_each_epsilon_and_neither_attacked_nor_audited(tmp_path: Path) -> None:
     given = config(tmp_path, tmp_path / "c", epsilons=[2.0, 4.0], attacks=True)
     plan = plan_comparison(given)
-    assert [cell.budget for cell in plan.cells if cell.mechanism == "by_label"] == [2.0, 4.0]
+    assert [cell.budget for cell in plan.recipes if cell.mechanism == "by_label"] == [2.0, 4.0]
     assert "by_label" not in {cell.mechanism for cell in (*plan.attacked, *plan.audited)}
     without = plan_comparison(replace(given, label_codewords="off"))
-    assert [cell for cell in plan.cells if cell.mechanism != "by_label"] == without.cells
+    assert [cell for cell in plan.recipes if cell.mechanism != "by_label"] == without.recipes
 
 
 def test_its_row_stands_beside_those_of_the_mechanisms(

@@ -141,7 +141,7 @@ def test_progress_is_told_row_by_row(finished: tuple[Path, list[ResultRow]]) -> 
     with unaudited():
         comparison = Comparison(config(directory))
         told = list(comparison.run())
-    assert told == list(range(1, len(comparison.schedule.cells) + 1)) == list(range(1, len(rows) + 1))
+    assert told == list(range(1, len(comparison.schedule.recipes) + 1)) == list(range(1, len(rows) + 1))
 
 
 def test_an_interrupted_comparison_leaves_no_half_results(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -11,7 +11,7 @@ from tiny import TINY_MODEL
 from adept.comparison import comparison as evidence
 from adept.comparison.comparison import WITHHELD, bare, spread
 from adept.comparison.config import CompareConfig
-from adept.comparison.plan import plan_comparison
+from adept.comparison.recipes import plan_comparison
 from adept.comparison.results import Example, Store, WrittenTexts
 from adept.comparison.trial import Trial, obtain_row
 from adept.data.corpus import DataConfig, load
@@ -40,7 +40,7 @@ def examples(finished: CompareConfig, **changes: object) -> list[Example]:
     store = Store(finished)
     store.config = replace(finished, **changes)  # type: ignore[arg-type]
     trial = Trial(store, load(finished.data), 0)
-    found = [(cell, obtain_row(trial, cell)) for cell in plan_comparison(finished).cells]
+    found = [(cell, obtain_row(trial, cell)) for cell in plan_comparison(finished).recipes]
     return evidence.choose_examples(trial, [(cell, row) for cell, row in found if row])
 
 

@@ -12,7 +12,7 @@ from made_rows import made, make_rows
 
 from adept.comparison import comparison as evidence
 from adept.comparison.config import CompareConfig
-from adept.comparison.plan import ALTERNATIVES, PROMPTED, REDACTED, TOKEN_WISE, plan_comparison
+from adept.comparison.recipes import ALTERNATIVES, PROMPTED, REDACTED, TOKEN_WISE, plan_comparison
 from adept.comparison.results import ResultRow, Store
 from adept.comparison.trial import Trial, build_alternative
 from adept.data.corpus import DataConfig, load
@@ -41,8 +41,8 @@ def test_every_alternative_has_a_row_at_every_budget_and_redaction_has_one(
     found = [(row.mechanism, row.claimed_epsilon) for row in rows if row.mechanism in ALTERNATIVES]
     word_wise = [(name, epsilon) for name in TOKEN_WISE for epsilon in (6.0, 20.0)]
     assert found == [*word_wise, (REDACTED, None), (PROMPTED, 6.0), (PROMPTED, 20.0)]
-    assert len(plan_comparison(asked).cells) == len(rows)
-    without = plan_comparison(replace(asked, alternatives=False)).cells
+    assert len(plan_comparison(asked).recipes) == len(rows)
+    without = plan_comparison(replace(asked, alternatives=False)).recipes
     assert not [cell for cell in without if cell.mechanism in ALTERNATIVES]
 
 
@@ -59,7 +59,7 @@ def test_labels_with_a_budget_of_their_own_leave_the_rest_to_the_text(asked: Com
     labels = {"labels": "randomized_response", "label_epsilon": 2.0}
     config = replace(asked, epsilons=[6.0], output_dir=str(tmp_path), **labels)  # type: ignore[arg-type]
     trial = Trial(Store(config), load(config.data), 0)
-    cells = [cell for cell in plan_comparison(config).cells if cell.mechanism in TOKEN_WISE]
+    cells = [cell for cell in plan_comparison(config).recipes if cell.mechanism in TOKEN_WISE]
     assert [build_alternative(trial, cell).epsilon for cell in cells] == [4.0] * len(TOKEN_WISE)
 
 

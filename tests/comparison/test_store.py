@@ -9,12 +9,12 @@ import pytest
 from made_rows import BASE, attacked
 
 from adept.comparison.config import CompareConfig
-from adept.comparison.plan import Cell, ModelKind
+from adept.comparison.recipes import ModelKind, Recipe
 from adept.comparison.results import AuditVerdict, ReleasedLabels, ResultRow, Store, WrittenTexts, open_directory
 from adept.data.corpus import DataConfig
 from adept.errors import DataError
 
-CELL = Cell("l1", 8.0, "lstm", "tfidf", ModelKind("l1", "none"))
+RECIPE = Recipe("l1", 8.0, "lstm", "tfidf", ModelKind("l1", "none"))
 WRITTEN = WrittenTexts(["a", "b"], ["x", "y"], {"epsilon": math.inf})
 VERDICT = AuditVerdict("l1", 8.0, False, 3.5, "", "in words")
 ATTACKED = attacked("dptext", epsilon=math.inf, largest_odds=math.inf)
@@ -29,39 +29,39 @@ def store(tmp_path: Path) -> Store:
 @pytest.mark.parametrize("value", KINDS.values(), ids=KINDS)
 def test_what_was_kept_is_found_again(store: Store, value: ResultRow) -> None:
     """Also where a number is infinite."""
-    assert store.find(type(value), 3, CELL) is None
-    assert store.keep(value, 3, CELL) is value
-    assert store.find(type(value), 3, CELL) == value
+    assert store.find(type(value), 3, RECIPE) is None
+    assert store.keep(value, 3, RECIPE) is value
+    assert store.find(type(value), 3, RECIPE) == value
 
 
 @pytest.mark.parametrize("value", KINDS.values(), ids=KINDS)
 def test_a_damaged_file_is_named_in_one_line_wherever_it_was_cut(store: Store, value: ResultRow) -> None:
-    store.keep(value, 0, CELL)
+    store.keep(value, 0, RECIPE)
     [path] = [path for path in store.directory.rglob("*") if path.is_file() and path.name != "comparison.json"]
     whole = path.read_bytes()
     for damaged in (b"", whole[:1], whole[: len(whole) // 2], whole[:-1], b"null", b'"{}"', b"\xff" * 20):
         path.write_bytes(damaged)
         with pytest.raises(DataError, match=r"is damaged \(\w+\): remove it") as error:
-            store.find(type(value), 0, CELL)
+            store.find(type(value), 0, RECIPE)
         assert str(path) in str(error.value)
         assert "\n" not in str(error.value)
     path.unlink()
-    assert store.find(type(value), 0, CELL) is None
+    assert store.find(type(value), 0, RECIPE) is None
 
 
 def test_texts_with_a_label_too_few_are_damaged(store: Store) -> None:
-    store.keep(WRITTEN, 0, CELL)
+    store.keep(WRITTEN, 0, RECIPE)
     [path] = (store.directory / "rewrites").iterdir()
     path.write_text(json.dumps({**json.loads(path.read_text()), "labels": ["x"]}))
     with pytest.raises(DataError, match="is damaged"):
-        store.find(WrittenTexts, 0, CELL)
+        store.find(WrittenTexts, 0, RECIPE)
 
 
 def test_budgets_that_print_alike_share_nothing(store: Store) -> None:
-    close = replace(CELL, budget=8.000001)
-    assert f"{close.budget:g}" == f"{CELL.budget:g}"
-    store.keep(WRITTEN, 0, CELL)
-    store.keep(VERDICT, 0, CELL)
+    close = replace(RECIPE, budget=8.000001)
+    assert f"{close.budget:g}" == f"{RECIPE.budget:g}"
+    store.keep(WRITTEN, 0, RECIPE)
+    store.keep(VERDICT, 0, RECIPE)
     assert store.find(WrittenTexts, 0, close) is None
     assert store.find(AuditVerdict, 0, close) is None
 
@@ -69,32 +69,32 @@ def test_budgets_that_print_alike_share_nothing(store: Store) -> None:
 @pytest.mark.parametrize(
     "other",
     [
-        replace(CELL, classifier="lstm"),
-        replace(CELL, decoder="nearest"),
-        replace(CELL, budget=9.0),
-        replace(CELL, budget=None),
-        replace(CELL, mechanism="l2"),
-        replace(CELL, model=ModelKind("l2", "none")),
-        replace(CELL, model=ModelKind("l1", "words")),
-        replace(CELL, model=None, decoder=None),
+        replace(RECIPE, classifier="lstm"),
+        replace(RECIPE, decoder="nearest"),
+        replace(RECIPE, budget=9.0),
+        replace(RECIPE, budget=None),
+        replace(RECIPE, mechanism="l2"),
+        replace(RECIPE, model=ModelKind("l2", "none")),
+        replace(RECIPE, model=ModelKind("l1", "words")),
+        replace(RECIPE, model=None, decoder=None),
     ],
 )
-def test_no_two_cells_share_a_row(store: Store, other: Cell) -> None:
-    store.keep(BASE, 0, CELL)
-    assert store.find(ResultRow, 0, other) is store.find(ResultRow, 1, CELL) is None
+def test_no_two_recipes_share_a_row(store: Store, other: Recipe) -> None:
+    store.keep(BASE, 0, RECIPE)
+    assert store.find(ResultRow, 0, other) is store.find(ResultRow, 1, RECIPE) is None
 
 
 def test_texts_serve_every_classifier_and_a_verdict_every_seed(store: Store) -> None:
     for value in (WRITTEN, VERDICT):
-        store.keep(value, 0, CELL)
-    assert store.find(WrittenTexts, 0, replace(CELL, classifier="lstm")) == WRITTEN
-    assert store.find(AuditVerdict, 1, replace(CELL, model=None)) == VERDICT
+        store.keep(value, 0, RECIPE)
+    assert store.find(WrittenTexts, 0, replace(RECIPE, classifier="lstm")) == WRITTEN
+    assert store.find(AuditVerdict, 1, replace(RECIPE, model=None)) == VERDICT
 
 
 def test_a_row_is_kept_again_with_what_was_measured(store: Store) -> None:
-    store.keep(BASE, 0, CELL)
-    store.keep(replace(BASE, words=0.5), 0, CELL)
-    assert store.find(ResultRow, 0, CELL) == replace(BASE, words=0.5)
+    store.keep(BASE, 0, RECIPE)
+    store.keep(replace(BASE, words=0.5), 0, RECIPE)
+    assert store.find(ResultRow, 0, RECIPE) == replace(BASE, words=0.5)
 
 
 def test_a_directory_of_another_layout_or_a_damaged_one_is_refused_in_one_line(tmp_path: Path) -> None:

@@ -20,8 +20,8 @@ from adept.mechanisms.random_draws import exponential_series
 from adept.models.sentences import nearest_text
 from adept.models.sentences.meanings import MEANING_LENGTH, meanings_of, words_of
 from adept.models.tokenizer import join_words
-from adept.rewriting import alphabets as cells
-from adept.rewriting.alphabets import Cell, Cells, Group, LabelCells
+from adept.rewriting import cells
+from adept.rewriting.cells import Cell, Cells, Group, LabelCells
 from adept.rewriting.loading import label_mechanism
 from adept.rewriting.rewriter import Rewriter
 

@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 from adept.models.sentences.meanings import ListedTexts, mean_meaning
 from adept.models.sentences.sentence_list import SentenceList
 from adept.models.tokenizer import join_words
-from adept.rewriting import alphabets as cells
-from adept.rewriting.alphabets import LabelCells
+from adept.rewriting import cells
+from adept.rewriting.cells import LabelCells
 
 ODD_NAMES = ["", " ", "X17", "42", "zzqxv", "Überweisung", "\U0001f600", "a" * 5000, "-", "q_1"]
 

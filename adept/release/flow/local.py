@@ -55,7 +55,7 @@ from adept.release.records import (
 )
 from adept.release.statement import statement as statements
 from adept.release.statement.statement import PrivacyStatement, check_shuffling, find_shuffled, shuffling_of
-from adept.rewriting.alphabets import Cells
+from adept.rewriting.cells import Cells
 from adept.rewriting.expectation import approval_examples
 from adept.rewriting.loading import best_exact, load_model
 from adept.rewriting.rewriter import Rewriter

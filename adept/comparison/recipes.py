@@ -1,6 +1,6 @@
-"""The plan of a comparison: *cells*, each of which is the recipe for one row of the table.
+"""The plan of a comparison: *recipes*, one for each row of the table.
 
-A cell determines all properties of its row. The steps that compute the row read the cell and not
+A recipe determines all properties of its row. The steps that compute the row read the recipe and not
 the configuration of the comparison. A new mechanism needs no change to this module. A new
 reference, decoder, baseline or alternative needs a name in this module, a place in ``_list_rows``,
 and a function in ``adept.comparison.trial`` that computes its texts.
@@ -50,7 +50,7 @@ class ModelKind:
 
 
 @dataclass(frozen=True)
-class Cell:
+class Recipe:
     """The recipe for one row of the table; the recipe is the same for every seed."""
 
     mechanism: str  # or what stands in its place
@@ -71,25 +71,27 @@ class Cell:
 
 @dataclass(frozen=True)
 class Schedule:
-    """The recipes (cells) for all rows of a comparison, for its attacks and for its audits."""
+    """The recipes for all rows of a comparison, for its attacks and for its audits."""
 
-    cells: list[Cell]  # of every seed's rows, in the order of the table
-    attacked: list[Cell]  # one for each release
-    audited: list[Cell]  # one for each mechanism
+    recipes: list[Recipe]  # of every seed's rows, in the order of the table
+    attacked: list[Recipe]  # one for each release
+    audited: list[Recipe]  # one for each mechanism
 
     @property
     def models(self) -> list[ModelKind | None]:
         """The kinds of models, in the order of the table; None stands for rows without a model."""
-        return list(dict.fromkeys(cell.model for cell in self.cells))
+        return list(dict.fromkeys(recipe.model for recipe in self.recipes))
 
 
 def plan_comparison(config: CompareConfig, *, examples: bool = False) -> Schedule:
-    """Return the recipes (cells) for all rows, for all attacks and for all audits of a comparison.
+    """Return the recipes for all rows, for all attacks and for all audits of a comparison.
 
     ``examples`` is True if the model was adapted to labelled examples.
     """
-    cells = [cell for name, model in _list_rows(config, examples) for cell in _resolve(config, name, model)]
-    return Schedule(cells, _choose_attacked(config, cells) if config.attacks else [], _choose_audited(config, cells))
+    recipes = [recipe for name, model in _list_rows(config, examples) for recipe in _resolve(config, name, model)]
+    return Schedule(
+        recipes, _choose_attacked(config, recipes) if config.attacks else [], _choose_audited(config, recipes)
+    )
 
 
 def _list_rows(config: CompareConfig, examples: bool) -> Iterator[tuple[str, ModelKind | None]]:
@@ -118,14 +120,14 @@ def _choose_model(config: CompareConfig, name: str) -> ModelKind:
     return ModelKind("l2" if content == "none" else "sphere", content)
 
 
-def _resolve(config: CompareConfig, name: str, model: ModelKind | None) -> list[Cell]:
+def _resolve(config: CompareConfig, name: str, model: ModelKind | None) -> list[Recipe]:
     budgets: Sequence[float | None] = [None] if name in (*WITHOUT_MODEL, REDACTED, *REFERENCES) else config.epsilons
     decoder = _choose_decoder(config, name)
     samples = 1 if decoder is None or name in ALTERNATIVES else config.samples
     samples = min(samples, 2) if name == "identity" else samples  # more would repeat texts
     measured = decoder is not None and (config.baselines or config.alternatives)
     return [
-        Cell(name, budget, decoder, classifier, model, samples, *_treat_labels(config, name, budget), measured)
+        Recipe(name, budget, decoder, classifier, model, samples, *_treat_labels(config, name, budget), measured)
         for budget in budgets
         for classifier in config.classifiers
     ]
@@ -151,16 +153,16 @@ def _treat_labels(config: CompareConfig, name: str, budget: float | None) -> tup
     return COPY if alone or (labels == JOINT_RESPONSE and name in REFERENCES) else labels, label_epsilon
 
 
-def _choose_attacked(config: CompareConfig, cells: list[Cell]) -> list[Cell]:
-    """Return the cells to attack, one for each combination of model, mechanism and epsilon."""
-    releases: dict[tuple[object, ...], Cell] = {}
-    for cell in cells:
-        if cell.model and cell.budget is not None and cell.mechanism not in (*ALTERNATIVES, BY_LABEL):
-            releases.setdefault((cell.model, cell.mechanism, cell.budget), cell)
-    return sorted(releases.values(), key=lambda cell: config.mechanisms.index(cell.mechanism))
+def _choose_attacked(config: CompareConfig, recipes: list[Recipe]) -> list[Recipe]:
+    """Return the recipes to attack, one for each combination of model, mechanism and epsilon."""
+    releases: dict[tuple[object, ...], Recipe] = {}
+    for recipe in recipes:
+        if recipe.model and recipe.budget is not None and recipe.mechanism not in (*ALTERNATIVES, BY_LABEL):
+            releases.setdefault((recipe.model, recipe.mechanism, recipe.budget), recipe)
+    return sorted(releases.values(), key=lambda recipe: config.mechanisms.index(recipe.mechanism))
 
 
-def _choose_audited(config: CompareConfig, cells: list[Cell]) -> list[Cell]:
-    """Return the cells to audit: for each mechanism, its first cell at the smallest epsilon."""
-    least = {cell.mechanism: cell for cell in reversed(cells) if cell.budget == min(config.epsilons)}
+def _choose_audited(config: CompareConfig, recipes: list[Recipe]) -> list[Recipe]:
+    """Return the recipes to audit: for each mechanism, its first recipe at the smallest epsilon."""
+    least = {recipe.mechanism: recipe for recipe in reversed(recipes) if recipe.budget == min(config.epsilons)}
     return [least[name] for name in (*config.mechanisms, *ALTERNATIVES) if name in least and name != SYNTHESIZER]
