@@ -11,6 +11,7 @@ from pytorch_lightning.callbacks import Callback, EarlyStopping
 from pytorch_lightning.loggers.logger import Logger
 from tiny import TINY_MODEL, Run
 
+from adept import foreign
 from adept.cli import parts
 from adept.cli.train import draw_curve
 from adept.foreign import blame, import_foreign
@@ -255,7 +256,8 @@ def test_an_error_of_ones_own_class_names_the_class_and_never_quotes_private_tex
     assert (tmp_path / "run").exists() is ("hook=end" in options)
 
 
-def test_an_error_in_another_process_names_the_class_and_any_other_error_none() -> None:
+def test_an_error_in_another_process_names_the_class_and_any_other_error_none(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(foreign, "_imported", {})
     import_foreign("callbacks.own._target_", "mine.Failing")
     assert blame(RuntimeError(f'in a process:\n  File "{__file__}", line 3')) == (
         "mine.Failing failed (in another process; test_parts.py)"
