@@ -56,12 +56,16 @@ def main(config: TrainConfig) -> None:
         ("training", f"{result.train_records} records of {result.data}, vocabulary {result.vocabulary_size}"),
         ("latent", f"{result.latent_dim} dimensions, clip {result.clip}"),
         ("epochs", f"{result.fit.epochs} in {result.fit.seconds:.0f} s"),
-        ("validation loss", f"{result.fit.validation_loss:.3f} nats per token"),
+        ("validation loss", _describe_loss(result.fit.validation_loss)),
         ("speed", f"{result.fit.tokens_per_second:,.0f} tokens/s, {result.fit.records_per_second:,.0f} records/s"),
     ]
     show(f"model in {result.model_dir}", rows)
     if result.reconstruction and result.reconstruction.warning:
         warn(f"note: {result.reconstruction.warning}")
+
+
+def _describe_loss(loss: float) -> str:
+    return "not measured: no epoch ended with a validation" if math.isnan(loss) else f"{loss:.3f} nats per token"
 
 
 def run(config: TrainConfig, *, overrides: list[str] | None = None) -> TrainResult:
@@ -154,7 +158,8 @@ def _train(
     if parts.has_table and (directory / METRICS).is_file():
         draw_curve(directory / METRICS, directory / CURVE)
     loss = fitted.validation_loss
-    metrics = {"loss (nats per token)": loss, "perplexity": math.exp(min(700.0, loss))}
+    measured = not math.isnan(loss)
+    metrics = {"loss (nats per token)": loss, "perplexity": math.exp(min(700.0, loss))} if measured else {}
     (directory / MODEL / "README.md").write_text(model_card(model, metrics=metrics), "utf-8")
     write_json(result, directory / RESULT)
     return result

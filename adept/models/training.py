@@ -19,7 +19,7 @@ import torch
 from lightning_fabric.plugins.environments.lightning import LightningEnvironment
 from lightning_fabric.utilities.exceptions import MisconfigurationException
 from lightning_fabric.utilities.rank_zero import rank_zero_only
-from pytorch_lightning.callbacks import Callback, EarlyStopping, ModelCheckpoint, RichProgressBar
+from pytorch_lightning.callbacks import Callback, Checkpoint, EarlyStopping, ModelCheckpoint, RichProgressBar
 from torch import Tensor
 
 from adept.data.corpus import Corpus
@@ -164,14 +164,20 @@ def origin_of(spec: TrainSpec, train: Corpus) -> dict[str, Any]:
     }
 
 
-class EpochTable(Callback):
-    """A callback that writes a table with one row for each epoch; a resumed run continues its table."""
+class EpochTable(Checkpoint):
+    """A callback that writes a table with one row for each epoch; a resumed run continues its table.
+
+    It is a ``Checkpoint`` because Lightning calls these last, when other callbacks have logged their numbers.
+    """
 
     def __init__(self, path: Path) -> None:
-        self.path = path
+        self.path, self.validated = path, False
 
     def on_train_epoch_start(self, trainer: Any, pl_module: Any) -> None:
-        self.rate = trainer.optimizers[0].param_groups[0]["lr"]
+        self.rate, self.validated = trainer.optimizers[0].param_groups[0]["lr"], False
+
+    def on_validation_end(self, trainer: Any, pl_module: Any) -> None:
+        self.validated = True
 
     def on_train_epoch_end(self, trainer: Any, pl_module: Any) -> None:
         if not trainer.is_global_zero:
@@ -179,6 +185,8 @@ class EpochTable(Callback):
         rows = [row for row in read_table(self.path) if int(row["epoch"]) < trainer.current_epoch]
         own = {"epoch": trainer.current_epoch, "step": trainer.global_step, "learning_rate": self.rate}
         measured = {name: float(value) for name, value in sorted(trainer.callback_metrics.items())}
+        if not self.validated:  # Lightning keeps the loss of an earlier epoch
+            measured.pop("validation_loss", None)
         write_table([*rows, own | measured], self.path)
 
 

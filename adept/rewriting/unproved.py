@@ -28,6 +28,7 @@ from functools import cache, cached_property
 from pathlib import Path
 from typing import Any, ClassVar
 
+import numpy as np
 import torch
 from torch import Tensor
 
@@ -150,7 +151,9 @@ class Unproved(Mechanism):
         probe, reason = torch.full((1, dim), 0.1 * self.clip_norm / dim, dtype=torch.float64), ""
         for to in ARRAYS.values():
             try:
-                as_rows(self.author.privatize(to(probe.clone())), rows=1, what="privatize")
+                released = as_rows(self.author.privatize(to(probe.clone())), rows=1, what="privatize")
+                if not np.isfinite(released).all():
+                    raise MechanismFailure("privatize returns numbers that are not finite")
             except Exception as error:  # noqa: BLE001 - foreign code; it read no record
                 reason = reason or printable(
                     error if isinstance(error, MechanismFailure) else f"{type(error).__name__}: {error}"

@@ -170,6 +170,32 @@ def test_a_part_of_your_own_stands_in_a_class_of_yours(adept_here: Run, tmp_path
     assert [row["step"] for row in rows(tmp_path / "run" / "metrics.csv")] == ["2"]
 
 
+class Late(Callback):
+    """A callback that logs a number when Lightning has ended an epoch."""
+
+    def on_train_epoch_end(self, trainer: Any, pl_module: Any) -> None:
+        pl_module.log("late", 100.0 + trainer.current_epoch)
+
+
+def test_a_row_holds_the_numbers_of_its_own_epoch(adept_here: Run, tmp_path: Path) -> None:
+    """Those that a callback logs last, and no validation loss of an epoch before."""
+    own = ["callbacks.late._target_=mine.Late", "trainer.check_val_every_n_epoch=2", "trainer.max_epochs=3"]
+    done = adept_here("train", *TINY, *own, f"output_dir={tmp_path}/run")
+    assert done.returncode == 0, done.stderr
+    table = rows(tmp_path / "run" / "metrics.csv")
+    assert [row["late"] for row in table] == ["100.0", "101.0", "102.0"]
+    assert [bool(row["validation_loss"]) for row in table] == [False, True, False]
+
+
+def test_a_run_without_a_validation_says_so(adept_here: Run, tmp_path: Path) -> None:
+    done = adept_here(
+        "train", *TINY, "trainer.max_epochs=1", "trainer.limit_val_batches=0", f"output_dir={tmp_path}/run"
+    )
+    assert done.returncode == 0, done.stderr
+    assert "not measured: no epoch ended with a validation" in done.stdout
+    assert "nan" not in (tmp_path / "run" / "model" / "README.md").read_text().lower().split()
+
+
 @pytest.mark.parametrize(
     "option", ["precision=bf16-mixed", "min_epochs=1", "fast_dev_run=true", "max_steps=3", "accumulate_grad_batches=2"]
 )
