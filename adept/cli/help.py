@@ -267,8 +267,8 @@ def check_options(command: str, arguments: list[str]) -> None:
         if given_group and not is_foreign(command, name, value):
             choices = names(name, command)
             several = name in SEVERAL and value.startswith("[") and value.endswith("]")
-            chosen = [item.strip() for item in value[1:-1].split(",")] if several else [value]
-            if wrong := next((item for item in chosen if item not in choices), None if chosen else ""):
+            chosen = [item.strip() for item in value[1:-1].split(",") if value != "[]"] if several else [value]
+            if (wrong := next((item for item in chosen if item not in choices), None)) is not None:
                 got = f"{wrong or 'nothing'}{_elsewhere(name, wrong) or _meant(wrong, choices)}"
                 raise ConfigurationError(f"{name} must be one of {', '.join(choices)}, got {got}")
     own = [name for name in given if name.startswith("mechanism.")]

@@ -93,6 +93,7 @@ def read_values(command: str, arguments: list[str]) -> tuple[dict[str, Any], Any
     schema, given = configuration(command), dict(argument.split("=", 1) for argument in arguments)
     register(command)
     chosen = [f"{name}={given.pop(name)}" for name in groups(command) if name in given]
+    chosen = [re.sub("=null$", "=[]", choice) for choice in chosen]  # Hydra's word for no file of the group
     foreign = next((choice.partition("=")[2] for choice in chosen if is_foreign(command, *choice.split("=", 1))), None)
     chosen = [choice for choice in chosen if foreign is None or choice != f"mechanism={foreign}"]
     composed = _compose_own(chosen, command) if OWN.directory else _compose(config_directory(), command, chosen)

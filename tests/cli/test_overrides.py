@@ -19,8 +19,8 @@ from tiny import Run
 
 from adept.__main__ import COMMANDS
 from adept.cli import sweep
-from adept.cli.help import REQUIRED, options, typed_as
-from adept.cli.overrides import FILES, QUOTED_STRING, configure, read_value
+from adept.cli.help import REQUIRED, check_options, groups, options, typed_as
+from adept.cli.overrides import FILES, QUOTED_STRING, configure, read_value, read_values
 from adept.errors import ConfigurationError
 
 HARMLESS = "epsilon=8"
@@ -363,6 +363,20 @@ def test_hostile_names_reach_the_configuration_of_a_command() -> None:
     assert config.label_set == labels
     assert configure("evaluate", ["train=x=y,z.csv", "test=it's"]).train == "x=y,z.csv"
     assert configure("evaluate", ["train=[it's.csv,don't.csv]", "test=x"]).train == ["it's.csv", "don't.csv"]
+
+
+@pytest.mark.parametrize(
+    ("command", "group"), [(command, group) for command in COMMANDS for group in groups(command)]
+)
+def test_null_is_no_file_of_a_group_that_needs_none_and_an_empty_name_is_refused(command: str, group: str) -> None:
+    with pytest.raises(ConfigurationError, match=rf"{group} must be one of .*, got nothing"):
+        check_options(command, [f"{group}="])
+    if groups(command)[group] is not None:
+        with pytest.raises(ConfigurationError, match=rf"{group} must be one of .*, got null"):
+            check_options(command, [f"{group}=null"])
+        return
+    check_options(command, [f"{group}=null"])
+    assert read_values(command, [f"{group}=null"]) == read_values(command, [])
 
 
 @settings(deadline=None)  # a busy machine is no failure
