@@ -54,6 +54,7 @@ MEASURED = {  # numbers that each run of a command measures; callbacks and furth
     ),
 }  # fmt: skip
 MORE_NUMBERS = re.compile(r"callbacks|baselines|alternatives")  # options that add some
+IN_TABLE_ALONE = ("train_loss", "learning_rate", "epoch", "step")  # of a training: columns of metrics.csv
 RESULT_TABLES = {"train": "metrics.csv", "compare": "results.csv"}  # tables with columns that objective may name
 MAX_RUNS = 10_000
 VIOLATED = 1  # the exit status of an audit that found a violation
@@ -75,6 +76,7 @@ class Run:
     failure: str = ""
     score: float | None = None  # value of the objective
     violated: bool = False
+    unmeasured: str = ""  # the objective, if the run measured none
 
     @property
     def title(self) -> str:
@@ -86,9 +88,9 @@ class Run:
         """Remark about the run in the table of all runs."""
         if self.failure:
             return f"failed: {self.failure}"
-        if self.same_as is not None:
-            return f"the same training as run {self.same_as}"
-        return "violation found" if self.violated else ""
+        same = self.same_as is not None and f"the same training as run {self.same_as}"
+        unmeasured = self.unmeasured and f"no {self.unmeasured} was measured"
+        return "; ".join(filter(None, [same, self.violated and "violation found", unmeasured]))
 
 
 def refuse(command: str, arguments: list[str]) -> None:
@@ -131,7 +133,12 @@ def main(command: str, arguments: list[str]) -> int:
     for run in runs:
         status = max(status, _finish(command, runs, run))
         if not run.failure:
-            run.score = read_score(command, run.directory, objective)
+            try:
+                run.score = read_score(command, run.directory, objective)
+            except ConfigurationError:
+                if objective not in MEASURED[command]:
+                    raise
+                run.unmeasured = objective  # without validation, for example
             run.violated = (read_result(run.directory) or {}).get("violated") is True
         rows.append({"run": run.number, **run.chosen, objective: run.score, "note": run.note})
         write_table(rows, directory / TABLE)
@@ -162,6 +169,10 @@ def plan(command: str, arguments: list[str]) -> tuple["SweepOptions", list[Run]]
         written = write_out(command, run_arguments)
         check_options(command, written)
         config = configure(command, [*written, f"output_dir={directory}"])
+        if options.objective in IN_TABLE_ALONE and command == "train" and {"none"} == {*config.logger, *config.callbacks}:
+            raise ConfigurationError(
+                f"objective must not be {options.objective} with logger=none, which writes no metrics.csv: leave one out"
+            )
         keys.append(key_of(config) if key_of else number)
         same = keys.index(keys[-1])
         values, kind = read_values(command, written)
