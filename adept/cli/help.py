@@ -258,10 +258,12 @@ def check_options(command: str, arguments: list[str]) -> None:
             )
         if inside := [option for option in known if option.startswith(f"{name}.") and name not in known]:
             raise ConfigurationError(f"{name} must be set by its options, got {argument}: write {inside[0]}=...")
+        refuse_interpolation(name, value, known)
         group, dot, rest = name.partition(".")
         is_inside = dot and rest and group in known and group in ("mechanism", *OPEN_GROUPS)  # checked when it is read
         if name not in known and not is_inside:
-            meant = _meant(name, known) or f": adept {command} --help lists its options"
+            near = [option for option in known if group != "figure" or option.startswith("figure.")]
+            meant = _meant(name, near) or f": adept {command} --help lists its options"
             raise ConfigurationError(f"{command} has no option {name}{meant}")
         given_group = name in groups(command) and (value != "null" or groups(command)[name] is not None)
         if given_group and not is_foreign(command, name, value):
@@ -269,12 +271,22 @@ def check_options(command: str, arguments: list[str]) -> None:
             several = name in SEVERAL and value.startswith("[") and value.endswith("]")
             chosen = [item.strip() for item in value[1:-1].split(",") if value != "[]"] if several else [value]
             if (wrong := next((item for item in chosen if item not in choices), None)) is not None:
-                got = f"{wrong or 'nothing'}{_elsewhere(name, wrong) or _meant(wrong, choices)}"
+                meant = _elsewhere(name, wrong) or _own_mechanism(command, name, wrong) or _meant(wrong, choices)
+                got = f"{wrong or 'nothing'}{meant}"
                 raise ConfigurationError(f"{name} must be one of {', '.join(choices)}, got {got}")
     own = [name for name in given if name.startswith("mechanism.")]
     for one, others in {"epsilon": {"mechanism.epsilon"}, "foreign": {"mechanism", *own}}.items():
         if one in given and (both := others.intersection(given)):
             raise ConfigurationError(f"{one} must be given once, got {one} and {min(both)}: leave one out")
+
+
+def refuse_interpolation(name: str, value: str, known: Iterable[str]) -> None:
+    """Raise ConfigurationError for ``${NAME}`` of an option, or of one of Hydra's resolvers, outside quotes."""
+    named = re.findall(r"\$\{([\w.]+)(:?)", re.sub(r"'[^']*'|\"[^\"]*\"", "", value))
+    if any(colon or option in known for option, colon in named):
+        raise ConfigurationError(
+            f"{name} must be written out, got {value}: there are no interpolations; quotes inside the value keep it as it is"
+        )
 
 
 def _elsewhere(group: str, value: str) -> str:
@@ -284,6 +296,14 @@ def _elsewhere(group: str, value: str) -> str:
         return ""
     users = re.findall(r"^# adept (\w+) ", path.read_text("utf-8"), re.MULTILINE)
     return f": it belongs to adept {users[0]}, so write adept {users[0]} experiment={value}"
+
+
+def _own_mechanism(command: str, group: str, value: str) -> str:
+    """Return the words that write MODULE.ATTRIBUTE with a colon; none for another group or value."""
+    module, _, attribute = value.rpartition(".")
+    takes_own = group == "mechanism" and command in (*OWN_MECHANISM, "audit")
+    is_path = f"{module}.{attribute}".replace(".", "_").isidentifier() and module and attribute
+    return f": did you mean {module}:{attribute}?" if takes_own and is_path else ""
 
 
 def nearest(name: str, known: Iterable[str]) -> str | None:

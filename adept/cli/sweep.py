@@ -22,7 +22,8 @@ from statistics import fmean
 from typing import TYPE_CHECKING, Any
 
 from adept.cli.help import OWN as OWN_FILES
-from adept.cli.help import PRINTING, check_options, groups, names, write_out
+from adept.cli.help import PRINTING, check_options, groups, names, refuse_interpolation, write_out
+from adept.cli.help import options as list_options
 from adept.cli.process import DONE, describe, is_interrupted, resume_collection, show_lines
 from adept.data.writing import read_table, write_table
 from adept.errors import ConfigurationError, DataError, Interrupted
@@ -88,9 +89,12 @@ class Run:
         """Remark about the run in the table of all runs."""
         if self.failure:
             return f"failed: {self.failure}"
-        same = self.same_as is not None and f"the same training as run {self.same_as}"
-        unmeasured = self.unmeasured and f"no {self.unmeasured} was measured"
-        return "; ".join(filter(None, [same, self.violated and "violation found", unmeasured]))
+        notes = {
+            f"the same training as run {self.same_as}": self.same_as is not None,
+            "violation found": self.violated,
+            f"no {self.unmeasured} was measured": bool(self.unmeasured),
+        }
+        return "; ".join(note for note, holds in notes.items() if holds)
 
 
 def refuse(command: str, arguments: list[str]) -> None:
@@ -156,7 +160,7 @@ def plan(command: str, arguments: list[str]) -> tuple["SweepOptions", list[Run]]
 
     refuse(command, arguments)
     given = [argument.lstrip("+") for argument in arguments if argument not in FLAGS]
-    options = _own_options(given)
+    options = _own_options(command, given)
     own = OWN_FILES.directory is not None or any(map(MORE_NUMBERS.match, given))
     if options.objective and not own and options.objective not in MEASURED[command]:
         raise _unknown_objective(options.objective, MEASURED[command])
@@ -169,7 +173,11 @@ def plan(command: str, arguments: list[str]) -> tuple["SweepOptions", list[Run]]
         written = write_out(command, run_arguments)
         check_options(command, written)
         config = configure(command, [*written, f"output_dir={directory}"])
-        if options.objective in IN_TABLE_ALONE and command == "train" and {"none"} == {*config.logger, *config.callbacks}:
+        if (
+            options.objective in IN_TABLE_ALONE
+            and command == "train"
+            and {"none"} == {*config.logger, *config.callbacks}
+        ):
             raise ConfigurationError(
                 f"objective must not be {options.objective} with logger=none, which writes no metrics.csv: leave one out"
             )
@@ -182,7 +190,7 @@ def plan(command: str, arguments: list[str]) -> tuple["SweepOptions", list[Run]]
     return options, runs
 
 
-def _own_options(given: list[str]) -> "SweepOptions":
+def _own_options(command: str, given: list[str]) -> "SweepOptions":
     from adept.cli.config import SweepOptions
 
     own = dict[str, str]()
@@ -194,6 +202,7 @@ def _own_options(given: list[str]) -> "SweepOptions":
         if name in OWN:
             if name in own or not (equals and value):
                 raise ConfigurationError(f"{name} must have one value, got {own.get(name, value) or 'none'}")
+            refuse_interpolation(name, value, [option.name for option in list_options(command)])
             own[name] = os.path.expanduser(value) if name == OWN[0] else value  # noqa: PTH111 - Path raises without a home
     return SweepOptions(**own)
 
