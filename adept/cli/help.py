@@ -7,7 +7,7 @@ import shutil
 import sys
 import textwrap
 from collections.abc import Iterable, Iterator
-from dataclasses import MISSING, dataclass, is_dataclass
+from dataclasses import MISSING, dataclass, is_dataclass, replace
 from difflib import get_close_matches
 from functools import cache
 from pathlib import Path
@@ -53,7 +53,7 @@ INDENT = 30
 NEAR = 0.75  # least similarity, from 0 to 1, of a name that a message proposes to the name that was typed
 PLACEHOLDERS = {"str": "TEXT", "int": "N", "float": "X", "bool": "true|false", "group": "NAME"}
 NOTE = """\
-Write an option as NAME=VALUE. The values below are the defaults; the default is null if a word in
+Write an option as NAME=VALUE. The values below are yours or the defaults; the default is null if a word in
 capitals stands in its place. You must give every option that has a star.
 The command adept {command} --cfg job prints all options with the values that they have."""
 
@@ -320,13 +320,16 @@ def _meant(name: str, known: Iterable[str]) -> str:
 
 
 def help_text(command: str, sentence: str, arguments: list[str]) -> str:
-    """Return a command's help; ``mechanism=NAME`` adds the options of this mechanism."""
+    """Return a command's help with the values of ``arguments``; ``mechanism=NAME`` adds this mechanism's options."""
     from adept.cli import config, sweep
 
     chosen = [argument.partition("=")[2] for argument in arguments if argument.startswith("mechanism=")]
     listed = [*options(command), *(option for name in chosen for option in mechanism_options(name))]
     if command in sweep.SWEEPING:
         listed += options_of(config.SweepOptions, heading=_summary(config.SweepOptions))
+    plain = [argument for argument in arguments if re.fullmatch(r"[\w.]+=(?!null$)[\w./:~-]+", argument)]
+    given = dict(argument.split("=") for argument in plain)
+    listed = [replace(option, default=given.get(option.name, option.default)) for option in listed]
     width = max(72, min(120, shutil.get_terminal_size((100, 24)).columns))
     usage = re.findall(r"^# (adept .+)$", (config_directory() / f"{command}.yaml").read_text("utf-8"), re.MULTILINE)
     parts = [f"adept {command}: {sentence}", "\n".join(f"  {line}" for line in usage), NOTE.format(command=command)]
