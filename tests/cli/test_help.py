@@ -191,7 +191,7 @@ def test_a_misspelt_option_is_answered_with_the_nearest_one(
     assert message in done.stderr
 
 
-def test_a_name_that_looks_like_an_interpolation_is_kept_in_quotes_or_if_it_names_no_option() -> None:
+def test_an_interpolation_in_quotes_or_of_no_option_is_a_name() -> None:
     check_options("train", ["output_dir='runs/${seed}'", "text_column=price_${usd}"])
     check_options("rewrite", ["label_set=['${seed}',b]"])
 
