@@ -7,7 +7,7 @@ import shutil
 import sys
 import textwrap
 from collections.abc import Iterable, Iterator
-from dataclasses import MISSING, dataclass, is_dataclass
+from dataclasses import MISSING, dataclass, is_dataclass, replace
 from difflib import get_close_matches
 from functools import cache
 from pathlib import Path
@@ -53,7 +53,7 @@ INDENT = 30
 NEAR = 0.75  # least similarity, from 0 to 1, of a name that a message proposes to the name that was typed
 PLACEHOLDERS = {"str": "TEXT", "int": "N", "float": "X", "bool": "true|false", "group": "NAME"}
 NOTE = """\
-Write an option as NAME=VALUE. The values below are the defaults; the default is null if a word in
+Write an option as NAME=VALUE. The values below are yours or the defaults; the default is null if a word in
 capitals stands in its place. You must give every option that has a star.
 The command adept {command} --cfg job prints all options with the values that they have."""
 
@@ -258,23 +258,35 @@ def check_options(command: str, arguments: list[str]) -> None:
             )
         if inside := [option for option in known if option.startswith(f"{name}.") and name not in known]:
             raise ConfigurationError(f"{name} must be set by its options, got {argument}: write {inside[0]}=...")
+        refuse_interpolation(name, value, known)
         group, dot, rest = name.partition(".")
         is_inside = dot and rest and group in known and group in ("mechanism", *OPEN_GROUPS)  # checked when it is read
         if name not in known and not is_inside:
-            meant = _meant(name, known) or f": adept {command} --help lists its options"
+            near = [option for option in known if group != "figure" or option.startswith("figure.")]
+            meant = _meant(name, near) or f": adept {command} --help lists its options"
             raise ConfigurationError(f"{command} has no option {name}{meant}")
         given_group = name in groups(command) and (value != "null" or groups(command)[name] is not None)
         if given_group and not is_foreign(command, name, value):
             choices = names(name, command)
             several = name in SEVERAL and value.startswith("[") and value.endswith("]")
-            chosen = [item.strip() for item in value[1:-1].split(",")] if several else [value]
-            if wrong := next((item for item in chosen if item not in choices), None if chosen else ""):
-                got = f"{wrong or 'nothing'}{_elsewhere(name, wrong) or _meant(wrong, choices)}"
+            chosen = [item.strip() for item in value[1:-1].split(",") if value != "[]"] if several else [value]
+            if (wrong := next((item for item in chosen if item not in choices), None)) is not None:
+                meant = _elsewhere(name, wrong) or _own_mechanism(command, name, wrong) or _meant(wrong, choices)
+                got = f"{wrong or 'nothing'}{meant}"
                 raise ConfigurationError(f"{name} must be one of {', '.join(choices)}, got {got}")
     own = [name for name in given if name.startswith("mechanism.")]
     for one, others in {"epsilon": {"mechanism.epsilon"}, "foreign": {"mechanism", *own}}.items():
         if one in given and (both := others.intersection(given)):
             raise ConfigurationError(f"{one} must be given once, got {one} and {min(both)}: leave one out")
+
+
+def refuse_interpolation(name: str, value: str, known: Iterable[str]) -> None:
+    """Raise ConfigurationError for ``${NAME}`` of an option, or of one of Hydra's resolvers, outside quotes."""
+    named = re.findall(r"\$\{([\w.]+)(:?)", re.sub(r"'[^']*'|\"[^\"]*\"", "", value))
+    if any(colon or option in known for option, colon in named):
+        raise ConfigurationError(
+            f"{name} must be written out, got {value}: there are no interpolations; quotes inside the value keep it as it is"
+        )
 
 
 def _elsewhere(group: str, value: str) -> str:
@@ -284,6 +296,14 @@ def _elsewhere(group: str, value: str) -> str:
         return ""
     users = re.findall(r"^# adept (\w+) ", path.read_text("utf-8"), re.MULTILINE)
     return f": it belongs to adept {users[0]}, so write adept {users[0]} experiment={value}"
+
+
+def _own_mechanism(command: str, group: str, value: str) -> str:
+    """Return the words that write MODULE.ATTRIBUTE with a colon; none for another group or value."""
+    module, _, attribute = value.rpartition(".")
+    takes_own = group == "mechanism" and command in (*OWN_MECHANISM, "audit")
+    is_path = f"{module}.{attribute}".replace(".", "_").isidentifier() and module and attribute
+    return f": did you mean {module}:{attribute}?" if takes_own and is_path else ""
 
 
 def nearest(name: str, known: Iterable[str]) -> str | None:
@@ -300,13 +320,16 @@ def _meant(name: str, known: Iterable[str]) -> str:
 
 
 def help_text(command: str, sentence: str, arguments: list[str]) -> str:
-    """Return a command's help; ``mechanism=NAME`` adds the options of this mechanism."""
+    """Return a command's help with the values of ``arguments``; ``mechanism=NAME`` adds this mechanism's options."""
     from adept.cli import config, sweep
 
     chosen = [argument.partition("=")[2] for argument in arguments if argument.startswith("mechanism=")]
     listed = [*options(command), *(option for name in chosen for option in mechanism_options(name))]
     if command in sweep.SWEEPING:
         listed += options_of(config.SweepOptions, heading=_summary(config.SweepOptions))
+    plain = [argument for argument in arguments if re.fullmatch(r"[\w.]+=(?!null$)[\w./:~-]+", argument)]
+    given = dict(argument.split("=") for argument in plain)
+    listed = [replace(option, default=given.get(option.name, option.default)) for option in listed]
     width = max(72, min(120, shutil.get_terminal_size((100, 24)).columns))
     usage = re.findall(r"^# (adept .+)$", (config_directory() / f"{command}.yaml").read_text("utf-8"), re.MULTILINE)
     parts = [f"adept {command}: {sentence}", "\n".join(f"  {line}" for line in usage), NOTE.format(command=command)]

@@ -34,6 +34,7 @@ from adept.cli.help import (
     configuration,
     groups,
     is_foreign,
+    typed_as,
 )
 from adept.cli.process import interrupt_on_signals, show_lines
 from adept.data.corpus import FROM_FILE
@@ -48,6 +49,7 @@ FILES |= {"examples", "train", "test", "reference", "resume_from", "data.path", 
 FILES |= {"output_dir", "runs", "environments"}
 SAVED = "# adept train --config-dir RUN --config-name config"  # the beginning of a saved configuration
 NUMBERS = {float: ("a number", "0.5"), int: ("a whole number", "8"), bool: ("true or false", "true")}  # for messages
+SAMPLES = {"figure.width": "3.4"}  # of options without a usual number, where those above are out of range
 BOOLEANS = dict.fromkeys(("true", "yes", "y", "on", "1"), True) | dict.fromkeys(("false", "no", "n", "off", "0"), False)
 DECIMAL_COMMA = re.compile(r"[+-]?\d+,\d+")
 QUOTED = r"""'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*\""""
@@ -93,6 +95,7 @@ def read_values(command: str, arguments: list[str]) -> tuple[dict[str, Any], Any
     schema, given = configuration(command), dict(argument.split("=", 1) for argument in arguments)
     register(command)
     chosen = [f"{name}={given.pop(name)}" for name in groups(command) if name in given]
+    chosen = [re.sub("=null$", "=[]", choice) for choice in chosen]  # Hydra's word for no file of the group
     foreign = next((choice.partition("=")[2] for choice in chosen if is_foreign(command, *choice.split("=", 1))), None)
     chosen = [choice for choice in chosen if foreign is None or choice != f"mechanism={foreign}"]
     composed = _compose_own(chosen, command) if OWN.directory else _compose(config_directory(), command, chosen)
@@ -116,7 +119,8 @@ def read_values(command: str, arguments: list[str]) -> tuple[dict[str, Any], Any
                 else f"mechanism must be given with {name}, got none: add mechanism=NAME"
             )
         *path, last = name.split(".")
-        reduce(dict.__getitem__, path, values)[last] = read_value(name, hints[name], text)
+        place = reduce(dict.__getitem__, path, values)
+        place[last] = read_value(name, hints[name], text, usual=place[last])
     _move_trainer_options(values)
     return values, kind
 
@@ -224,11 +228,11 @@ def _build(schema: Any, values: dict[str, Any]) -> Any:
     return schema(**values | inner)
 
 
-def read_value(name: str, hint: Any, text: str) -> Any:
+def read_value(name: str, hint: Any, text: str, *, usual: Any = None) -> Any:
     """Return the value that a text stands for, of the kind with which the option is annotated.
 
-    Where a list of texts is expected, ``@FILE`` becomes a list whose only item is "@FILE"; the
-    command reads the file later.
+    A message proposes the option's ``usual`` value or, if that is no number, one of ``SAMPLES``. Where a
+    list of texts is expected, ``@FILE`` becomes a list whose only item is "@FILE"; the command reads the file later.
     """
     kind, trimmed = hint, text.strip()
     optional = NoneType in get_args(hint)
@@ -241,20 +245,20 @@ def read_value(name: str, hint: Any, text: str) -> Any:
         kind = str if name in FILES else float
         kind = list[kind] if in_brackets else kind  # type: ignore[valid-type]
     if get_origin(kind) is not list:
-        return _read_one(name, kind, text)
+        return _read_one(name, kind, text, usual)
     [kind] = get_args(kind)
     if kind is str and text.startswith(FROM_FILE):
         return [text]
     if not in_brackets:
         if kind is float and DECIMAL_COMMA.fullmatch(text):
-            _read_one(name, kind, text)
+            _read_one(name, kind, text, usual)
         raise ConfigurationError(f"{name} must be a list: write {name}=[...], with commas between")
     body = trimmed[1:-1]
     items = [quoted or plain.strip() for quoted, plain in ITEM.findall(f"{body},")] if body.strip() else []
-    return [_read_one(name, kind, item) for item in items]
+    return [_read_one(name, kind, item, usual) for item in items]
 
 
-def _read_one(name: str, kind: Any, text: str) -> Any:
+def _read_one(name: str, kind: Any, text: str, usual: Any) -> Any:
     value = text
     if QUOTED_STRING.fullmatch(text):  # a backslash in it counts only before a quote, and before those
         value = re.sub(rf"(\\+)({text[0]}|\Z)", lambda found: found[1][: len(found[1]) // 2] + found[2], text[1:-1])
@@ -263,10 +267,10 @@ def _read_one(name: str, kind: Any, text: str) -> Any:
     try:
         return BOOLEANS[value.lower()] if kind is bool else kind(value)
     except (KeyError, ValueError):
-        raise ConfigurationError(_advice(name, kind, printable(value))) from None
+        raise ConfigurationError(_advice(name, kind, printable(value), usual)) from None
 
 
-def _advice(name: str, kind: Any, value: str) -> str:
+def _advice(name: str, kind: Any, value: str, usual: Any) -> str:
     if kind is float and DECIMAL_COMMA.fullmatch(value):
         return (
             f"{name} must have a decimal point, got {value}: write {value.replace(',', '.')}; a list is written [A,B]"
@@ -274,4 +278,6 @@ def _advice(name: str, kind: Any, value: str) -> str:
     if "," in value:
         return f"{name} must be one value, got {len(value.split(','))} ({value}): give one of them"
     expected, sample = NUMBERS[kind]
+    is_number = kind is not bool and isinstance(usual, int | float)
+    sample = typed_as(usual) if is_number else SAMPLES.get(name, sample)
     return f"{name} must be {expected}, got {value or 'nothing'}: write {name}={sample}, for example"

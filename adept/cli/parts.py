@@ -18,6 +18,7 @@ from pathlib import Path
 from types import NoneType
 from typing import Any
 
+import torch
 import yaml
 
 from adept.cli.config import TrainConfig
@@ -57,6 +58,8 @@ ELSEWHERE = {
     "num_nodes": None,
     "overfit_batches": "trainer.limit_train_batches",
 }
+# Those that start processes by a fork: others run this program's file again, which knows no command then
+FORKING = ("ddp_fork", "ddp_notebook")
 PRECISIONS = ("32", "32-true", "16", "16-mixed", "bf16", "bf16-mixed")  # of these, weights are float32 in each
 
 
@@ -134,7 +137,27 @@ def check_trainer(options: dict[str, Any]) -> dict[str, Any]:
             )
     if options.get("precision") is not None:  # checked here, as Lightning looks at the device first
         check_choice(PRECISIONS, **{"trainer.precision": str(options["precision"])})
-    return options
+    return options | _strategy(options)
+
+
+def _strategy(options: dict[str, Any]) -> dict[str, Any]:
+    """Return the strategy of ``trainer=ddp`` for several devices; raise ConfigurationError for one that cannot start."""
+    strategy = options.get("strategy") or "auto"
+    if strategy != "auto" and not str(strategy).startswith(FORKING):
+        raise ConfigurationError(
+            f"trainer.strategy must be {FORKING[0]} or auto, got {printable(strategy)}: leave it out, and add trainer=ddp"
+        )
+    return {"strategy": FORKING[0]} if strategy == "auto" and _has_several(options.get("devices")) else {}
+
+
+def _has_several(devices: Any) -> bool:
+    """Return True if Lightning's option ``devices`` asks for more than one: a number, places, or all that there are."""
+    if isinstance(devices, list):
+        return len(devices) > 1
+    text = str(devices).strip()
+    if text in ("auto", "-1"):
+        return torch.cuda.device_count() > 1
+    return len([*filter(str.strip, text.split(","))]) > 1 or (text.isdecimal() and int(text) > 1)
 
 
 def logged_values(config: TrainConfig) -> dict[str, Any]:

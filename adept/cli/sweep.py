@@ -22,7 +22,8 @@ from statistics import fmean
 from typing import TYPE_CHECKING, Any
 
 from adept.cli.help import OWN as OWN_FILES
-from adept.cli.help import PRINTING, check_options, groups, names, write_out
+from adept.cli.help import PRINTING, check_options, groups, names, refuse_interpolation, write_out
+from adept.cli.help import options as list_options
 from adept.cli.process import DONE, describe, is_interrupted, resume_collection, show_lines
 from adept.data.writing import read_table, write_table
 from adept.errors import ConfigurationError, DataError, Interrupted
@@ -54,6 +55,7 @@ MEASURED = {  # numbers that each run of a command measures; callbacks and furth
     ),
 }  # fmt: skip
 MORE_NUMBERS = re.compile(r"callbacks|baselines|alternatives")  # options that add some
+IN_TABLE_ALONE = ("train_loss", "learning_rate", "epoch", "step")  # of a training: columns of metrics.csv
 RESULT_TABLES = {"train": "metrics.csv", "compare": "results.csv"}  # tables with columns that objective may name
 MAX_RUNS = 10_000
 VIOLATED = 1  # the exit status of an audit that found a violation
@@ -75,6 +77,7 @@ class Run:
     failure: str = ""
     score: float | None = None  # value of the objective
     violated: bool = False
+    unmeasured: str = ""  # the objective, if the run measured none
 
     @property
     def title(self) -> str:
@@ -86,9 +89,12 @@ class Run:
         """Remark about the run in the table of all runs."""
         if self.failure:
             return f"failed: {self.failure}"
-        if self.same_as is not None:
-            return f"the same training as run {self.same_as}"
-        return "violation found" if self.violated else ""
+        notes = {
+            f"the same training as run {self.same_as}": self.same_as is not None,
+            "violation found": self.violated,
+            f"no {self.unmeasured} was measured": bool(self.unmeasured),
+        }
+        return "; ".join(note for note, holds in notes.items() if holds)
 
 
 def refuse(command: str, arguments: list[str]) -> None:
@@ -131,7 +137,12 @@ def main(command: str, arguments: list[str]) -> int:
     for run in runs:
         status = max(status, _finish(command, runs, run))
         if not run.failure:
-            run.score = read_score(command, run.directory, objective)
+            try:
+                run.score = read_score(command, run.directory, objective)
+            except ConfigurationError:
+                if objective not in MEASURED[command]:
+                    raise
+                run.unmeasured = objective  # without validation, for example
             run.violated = (read_result(run.directory) or {}).get("violated") is True
         rows.append({"run": run.number, **run.chosen, objective: run.score, "note": run.note})
         write_table(rows, directory / TABLE)
@@ -149,7 +160,7 @@ def plan(command: str, arguments: list[str]) -> tuple["SweepOptions", list[Run]]
 
     refuse(command, arguments)
     given = [argument.lstrip("+") for argument in arguments if argument not in FLAGS]
-    options = _own_options(given)
+    options = _own_options(command, given)
     own = OWN_FILES.directory is not None or any(map(MORE_NUMBERS.match, given))
     if options.objective and not own and options.objective not in MEASURED[command]:
         raise _unknown_objective(options.objective, MEASURED[command])
@@ -162,6 +173,14 @@ def plan(command: str, arguments: list[str]) -> tuple["SweepOptions", list[Run]]
         written = write_out(command, run_arguments)
         check_options(command, written)
         config = configure(command, [*written, f"output_dir={directory}"])
+        if (
+            options.objective in IN_TABLE_ALONE
+            and command == "train"
+            and {"none"} == {*config.logger, *config.callbacks}
+        ):
+            raise ConfigurationError(
+                f"objective must not be {options.objective} with logger=none, which writes no metrics.csv: leave one out"
+            )
         keys.append(key_of(config) if key_of else number)
         same = keys.index(keys[-1])
         values, kind = read_values(command, written)
@@ -171,7 +190,7 @@ def plan(command: str, arguments: list[str]) -> tuple["SweepOptions", list[Run]]
     return options, runs
 
 
-def _own_options(given: list[str]) -> "SweepOptions":
+def _own_options(command: str, given: list[str]) -> "SweepOptions":
     from adept.cli.config import SweepOptions
 
     own = dict[str, str]()
@@ -183,6 +202,7 @@ def _own_options(given: list[str]) -> "SweepOptions":
         if name in OWN:
             if name in own or not (equals and value):
                 raise ConfigurationError(f"{name} must have one value, got {own.get(name, value) or 'none'}")
+            refuse_interpolation(name, value, [option.name for option in list_options(command)])
             own[name] = os.path.expanduser(value) if name == OWN[0] else value  # noqa: PTH111 - Path raises without a home
     return SweepOptions(**own)
 

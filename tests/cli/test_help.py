@@ -164,6 +164,21 @@ def test_help_names_a_commands_groups_and_the_options_of_a_chosen_mechanism() ->
             "experiment=demo",
             "experiment must be one of atis_l1, atis_original, atis_sqrt_n, large, utterances, got demo",
         ),
+        ("study", "figure.format=pdf", "study has no option figure.format: adept study --help lists its options"),
+        (
+            "study",
+            "figure.width=3.4in",
+            "figure.width must be a number, got 3.4in: write figure.width=3.4, for example",
+        ),
+        ("train", "model.latent_dim=x", "write model.latent_dim=32, for example"),
+        (
+            "train",
+            "output_dir=runs/${seed}",
+            "output_dir must be written out, got runs/${seed}: there are no interpolations",
+        ),
+        ("train", "output_dir=${oc.env:HOME}/x", "output_dir must be written out"),
+        ("train", "mechanism=mine.Laplace", "got mine.Laplace: did you mean mine:Laplace?"),
+        ("audit", "mechanism=mine.inner.Laplace", "did you mean mine.inner:Laplace?"),
         ("compare", "qqq=1", "adept compare --help lists its options"),
         ("ledger", "nowhere.ledger", "ledger must be a file, got nowhere.ledger"),
     ],
@@ -174,6 +189,11 @@ def test_a_misspelt_option_is_answered_with_the_nearest_one(
     done = adept_here(command, argument)
     assert (done.returncode, done.stderr.count("\n")) == (2, 1)
     assert message in done.stderr
+
+
+def test_an_interpolation_in_quotes_or_of_no_option_is_a_name() -> None:
+    check_options("train", ["output_dir='runs/${seed}'", "text_column=price_${usd}"])
+    check_options("rewrite", ["label_set=['${seed}',b]"])
 
 
 @pytest.mark.parametrize(

@@ -19,8 +19,8 @@ from tiny import Run
 
 from adept.__main__ import COMMANDS
 from adept.cli import sweep
-from adept.cli.help import REQUIRED, options, typed_as
-from adept.cli.overrides import FILES, QUOTED_STRING, configure, read_value
+from adept.cli.help import REQUIRED, check_options, groups, options, typed_as
+from adept.cli.overrides import FILES, QUOTED_STRING, configure, read_value, read_values
 from adept.errors import ConfigurationError
 
 HARMLESS = "epsilon=8"
@@ -140,7 +140,7 @@ REWRITE = "rewrite model_dir={model} input={input} output={output}"
         (f"{REWRITE} epsilon=abc", "epsilon must be a number, got abc: write epsilon=0.5, for example\n"),
         (f"{REWRITE} epsilon=8 samples=1001", "samples must be at most 1,000, got 1001\n"),
         (f"{REWRITE} epsilon=8 statement={{output}}.partial", "statement must be a file of its own"),
-        (f"{REWRITE} epsilon=8 samples=few", "samples must be a whole number, got few: write samples=8, for example\n"),
+        (f"{REWRITE} epsilon=8 samples=few", "samples must be a whole number, got few: write samples=1, for example\n"),
         (f"{REWRITE} epsilon=8 shuffle=perhaps", "shuffle must be true or false, got perhaps"),
         ("compare epsilons=8 output_dir={nowhere}", "epsilons must be a list: write epsilons=[...]"),
         (f"{REWRITE} epsilon=8 mechanism=sqrt_n", "trained for clip l1"),
@@ -363,6 +363,18 @@ def test_hostile_names_reach_the_configuration_of_a_command() -> None:
     assert config.label_set == labels
     assert configure("evaluate", ["train=x=y,z.csv", "test=it's"]).train == "x=y,z.csv"
     assert configure("evaluate", ["train=[it's.csv,don't.csv]", "test=x"]).train == ["it's.csv", "don't.csv"]
+
+
+@pytest.mark.parametrize(("command", "group"), [(command, group) for command in COMMANDS for group in groups(command)])
+def test_null_is_no_file_of_a_group_that_needs_none_and_an_empty_name_is_refused(command: str, group: str) -> None:
+    with pytest.raises(ConfigurationError, match=rf"{group} must be one of .*, got nothing"):
+        check_options(command, [f"{group}="])
+    if groups(command)[group] is not None:
+        with pytest.raises(ConfigurationError, match=rf"{group} must be one of .*, got null"):
+            check_options(command, [f"{group}=null"])
+        return
+    check_options(command, [f"{group}=null"])
+    assert read_values(command, [f"{group}=null"]) == read_values(command, [])
 
 
 @settings(deadline=None)  # a busy machine is no failure

@@ -7,12 +7,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 from pytorch_lightning.callbacks import Callback, EarlyStopping
 from pytorch_lightning.loggers.logger import Logger
 from tiny import TINY_MODEL, Run
 
 from adept import foreign
 from adept.cli import parts
+from adept.cli.help import config_directory
 from adept.cli.train import draw_curve
 from adept.foreign import blame, import_foreign
 from adept.models.config import TrainerConfig
@@ -110,6 +112,9 @@ def test_a_logger_gets_numbers_and_options_and_nothing_of_the_data(adept_here: R
         ("trainer.precision=3-bit", "trainer.precision must be one of 32, 32-true, 16, 16-mixed, bf16, bf16-mixed, got 3-bit"),
         ("trainer.precision=64-true", "trainer.precision must be one of 32, 32-true, 16, "),
         ("trainer.num_nodes=2", "trainer.num_nodes must be left out, because adept sets it: leave it out"),
+        ("trainer.strategy=ddp trainer.devices=2", "trainer.strategy must be ddp_fork or auto, got ddp: leave it out, and"),
+        ("trainer.strategy=ddp_spawn", "leave it out, and add trainer=ddp"),
+        ("trainer=ddp trainer.strategy=fsdp", "leave it out, and add trainer=ddp"),
         ("trainer.overfit_batches=1", "because adept sets it: set trainer.limit_train_batches"),
         ("trainer=gpu trainer.precision=bf16-mixd", "trainer.precision must be one of 32, 32-true, 16, "),
         ("trainer.ckpt_path=x", "train has no option trainer.ckpt_path: did you mean resume_from?"),
@@ -291,10 +296,27 @@ def test_an_error_in_another_process_names_the_class_and_any_other_error_none(mo
     assert blame(RuntimeError("of adept itself")) is None
 
 
+@pytest.mark.parametrize(
+    ("devices", "several"),
+    [(2, True), ("2", True), ([0, 1], True), ("0,1", True), (1, False), ("1", False), ([3], False), ("3,", False), (None, False)],
+)  # fmt: skip
+def test_several_devices_get_the_strategy_of_trainer_ddp(devices: Any, several: bool) -> None:
+    of_ddp = yaml.safe_load((config_directory() / "trainer" / "ddp.yaml").read_text("utf-8"))["strategy"]
+    assert parts.check_trainer({"devices": devices}).get("strategy") == (of_ddp if several else None)
+
+
+@pytest.mark.parametrize("devices", ["auto", -1, "-1"])
+def test_all_devices_are_several_where_there_are_several(devices: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    for count in (1, 2):
+        monkeypatch.setattr("torch.cuda.device_count", lambda count=count: count)
+        assert ("strategy" in parts.check_trainer({"devices": devices})) is (count == 2)
+
+
 @pytest.mark.slow
-def test_of_several_processes_one_writes(adept: Run, tmp_path: Path) -> None:
+@pytest.mark.parametrize("choice", [["trainer=ddp"], []])
+def test_of_several_processes_one_writes(adept: Run, tmp_path: Path, choice: list[str]) -> None:
     done = adept(
-        "train", *TINY, "trainer=ddp", "trainer.devices=2", "trainer.accelerator=cpu", "trainer.max_epochs=2",
+        "train", *TINY, *choice, "trainer.devices=2", "trainer.accelerator=cpu", "trainer.max_epochs=2",
         f"output_dir={tmp_path}/run",
     )  # fmt: skip
     assert done.returncode == 0, done.stderr

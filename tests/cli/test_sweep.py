@@ -133,6 +133,15 @@ def test_with_noise_in_training_mechanisms_of_one_clip_are_trained_apart() -> No
     assert [run.same_as for run in runs] == [None, None, 0]  # topics are another content
 
 
+@pytest.mark.parametrize("option", ["trainer.limit_val_batches=0", "trainer.check_val_every_n_epoch=2"])
+def test_a_run_without_validation_leaves_the_objective_empty(adept_here: Run, tmp_path: Path, option: str) -> None:
+    done = adept_here("train", "-m", "mechanism=l1", "seed=0,1", *TINY, option, f"sweep_dir={tmp_path}/s")
+    assert done.returncode == 0, done.stderr
+    found = [(row["validation_loss"], row["note"]) for row in table(tmp_path / "s")]
+    assert found == 2 * [("", "no validation_loss was measured")]
+    assert "objective" not in done.stderr
+
+
 def test_a_failed_run_is_named_and_the_others_are_finished(adept_here: Run, files: Path) -> None:
     line = [
         "evaluate",
@@ -233,6 +242,11 @@ def test_audits_are_swept_also_of_a_mechanism_from_elsewhere(adept_here: Run, tm
         ("attack -m epsilon=1,2", "attack takes no -m: only train, evaluate, compare, audit"),
         ("train -m seed=0,1 objective=validation", "objective must be one of epoch, epochs, latent_dim"),
         ("audit -m mechanism=l1 epsilon=1,2 objective=accuracy", "objective must be one of certified_epsilon"),
+        ("train -m seed=0,1 objective=train_loss logger=none", "objective must not be train_loss with logger=none"),
+        (
+            "train -m logger=csv,none objective=step",
+            "objective must not be step with logger=none, which writes no metr",
+        ),
         ("train -m seed=0,1 output_dir=x", "output_dir must be left out with -m"),
         ("train -m seed=0,1 resume_from=x", "resume_from must be left out with -m"),
         ("train -m seed=0,1 --cfg job", "leave -m out"),
@@ -243,6 +257,7 @@ def test_audits_are_swept_also_of_a_mechanism_from_elsewhere(adept_here: Run, tm
         ("train -m mechanism=glob(z*)", "mechanism must fit a file in conf/mechanism"),
         ("train -m mechanism=l1 model.latent_dim=16,-1", "model.latent_dim must be an integer between 1"),
         ("train -m seed=range(0,9000) model.latent_dim=1,2", "at most 10,000 runs, got 18,000"),
+        ("train -m seed=0,1 sweep_dir=x/${seed}", "sweep_dir must be written out, got x/${seed}"),
         ("train -m seed=0,1 sweep_dir=", "sweep_dir must have one value, got none"),
         ("train seed=0,1 output_dir=x", "to run once for each value, add -m"),
         ("train mechanism=l1,sqrt_n output_dir=x", "to run once for each value, add -m"),

@@ -38,9 +38,17 @@ def test_the_script_trains_adepts_lstm_for_l1_on_the_bundled_text_and_says_so_fi
     assert status == 0, err
     assert out.splitlines()[0] == (
         "training an LSTM that encodes a text as 32 numbers, and an LSTM decoder, for mechanism=l1 on 300 records of "
-        "air_travel (experiment=atis_l1)"
+        "air_travel"
     )
     assert json.loads((tmp_path / "runs/train/result.json").read_text())["clip"] == "l1"
+
+
+def test_the_scripts_help_shows_its_own_settings(
+    monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    _, out, _ = script(monkeypatch, capfd, "--help")
+    assert "\n  mechanism=l1 " in out
+    assert "\n  output_dir=runs/train " in out
 
 
 def test_the_scripts_settings_give_way_to_those_that_are_given(
