@@ -38,7 +38,7 @@ def test_the_script_trains_adepts_lstm_for_l1_on_the_bundled_text_and_says_so_fi
     assert status == 0, err
     assert out.splitlines()[0] == (
         "training an LSTM that encodes a text as 32 numbers, and an LSTM decoder, for mechanism=l1 on 300 records of "
-        "air_travel"
+        "air_travel (experiment=atis_l1)"
     )
     assert json.loads((tmp_path / "runs/train/result.json").read_text())["clip"] == "l1"
 
