@@ -135,6 +135,10 @@ def check_trainer(options: dict[str, Any]) -> dict[str, Any]:
             _refuse_unknown(
                 "trainer", name, {*known, *(field.name for field in fields(TrainerConfig))} - ELSEWHERE.keys()
             )
+    if nothing := [name for name in ("max_steps", "limit_train_batches") if options.get(name) == 0]:
+        raise ConfigurationError(
+            f"trainer.{nothing[0]} must be above 0, got {options[nothing[0]]}: nothing would be trained"
+        )
     if options.get("precision") is not None:  # checked here, as Lightning looks at the device first
         check_choice(PRECISIONS, **{"trainer.precision": str(options["precision"])})
     return options | _strategy(options)

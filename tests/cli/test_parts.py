@@ -111,6 +111,8 @@ def test_a_logger_gets_numbers_and_options_and_nothing_of_the_data(adept_here: R
         ("trainer.gradient_clip_val=1", "trainer.gradient_clip_val must be left out, because adept sets it: set training.gradient"),
         ("trainer.precision=3-bit", "trainer.precision must be one of 32, 32-true, 16, 16-mixed, bf16, bf16-mixed, got 3-bit"),
         ("trainer.precision=64-true", "trainer.precision must be one of 32, 32-true, 16, "),
+        ("trainer.max_steps=0", "trainer.max_steps must be above 0, got 0: nothing would be trained"),
+        ("trainer.limit_train_batches=0.0", "trainer.limit_train_batches must be above 0, got 0.0: nothing"),
         ("trainer.num_nodes=2", "trainer.num_nodes must be left out, because adept sets it: leave it out"),
         ("trainer.strategy=ddp trainer.devices=2", "trainer.strategy must be ddp_fork or auto, got ddp: leave it out, and"),
         ("trainer.strategy=ddp_spawn", "leave it out, and add trainer=ddp"),
