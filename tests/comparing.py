@@ -5,7 +5,7 @@ from contextlib import contextmanager
 
 import pytest
 
-from adept.cli.sweep import plan
+from adept.comparison import recipes
 from adept.comparison.comparison import Comparison
 from adept.comparison.config import CompareConfig
 from adept.comparison.results import ResultRow, Results
@@ -15,7 +15,7 @@ from adept.comparison.results import ResultRow, Results
 def unaudited() -> Iterator[None]:
     """Plan no audits meanwhile."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(plan, "_choose_audited", lambda *_: [])
+        patch.setattr(recipes, "_choose_audited", lambda *_: [])
         yield
 
 
