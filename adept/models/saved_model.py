@@ -1,14 +1,13 @@
 """A model directory: the autoencoder with labels, topics, codebooks and public sentences, its files and its card.
 
-The card is the README of the directory: sizes, origin, measurements and guarantees. The description, ``config.json``,
-may be damaged or hostile; it is checked before anything is built from it.
+The card is the README of the directory: sizes, origin, measurements and guarantees.
 """
 
 import json
 import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from statistics import fmean
 from typing import TYPE_CHECKING, Any
@@ -17,15 +16,16 @@ import torch
 from safetensors.torch import save_file
 from torch import Tensor
 
-from adept.errors import ConfigurationError, ModelError, printable
+from adept.errors import ConfigurationError, ModelError
 from adept.mechanisms.clip_to_grid import NORM_ORDER
 from adept.mechanisms.policy import Lists
-from adept.models.config import MAX_VOCABULARY, MODEL, TOPICS, ModelConfig, TrainingData
+from adept.models.config import MODEL, TOPICS, ModelConfig, TrainingData
 from adept.models.lstm_autoencoder import Adept, pad
-from adept.models.tokenizer import FIRST_LABEL, MAX_LABELS, UNKNOWN, Tokenizer, join_words
+from adept.models.model_description import build_model
+from adept.models.tokenizer import UNKNOWN, Tokenizer, join_words
 from adept.models.topics import TopicEncoder
 from adept.models.untrusted_files import Shape, corrupt, read_json, read_tensors
-from adept.ranges import MAX_NUMBER, check_choice, check_integer, is_moderate
+from adept.ranges import MAX_NUMBER, check_choice, is_moderate
 from adept.torch_defaults import usual_torch
 
 if TYPE_CHECKING:
@@ -34,8 +34,6 @@ if TYPE_CHECKING:
 CONFIG, WEIGHTS, CODEBOOKS = "config.json", "model.safetensors", "codebooks.safetensors"
 LSTM_FORMAT, TOPICS_FORMAT = 2, 1  # formats of config.json; format 1 of an LSTM had other names of weights
 HIDDEN_LABELS = 0.3  # share of labels that training hides, to serve unlabelled text too
-MAX_CODEBOOKS, MAX_CODEWORDS = 20, 1 << 16
-MAX_HELD_OUT = 200  # texts that the model keeps for estimates
 MAX_MEASURED_TEXTS, MIN_SHARE = 200, 0.25  # of a reconstruction
 LICENSES = {"air_travel": "mit"}  # license of the bundled text; other text has its own
 ENGLISH_DATA = ("air_travel", "atis", "snips")
@@ -172,7 +170,8 @@ class Autoencoder(Adept):
         if not (directory / CONFIG).exists() and (directory / MODEL / CONFIG).exists():
             directory = directory / MODEL
         _, description = read_json(directory / CONFIG)
-        model = _build_model(description, directory / CONFIG)
+        expected = _format_of(description.get("model"))
+        model = build_model(cls, description, directory / CONFIG, expected=expected)
 
         def read(name: str, shapes: dict[str, Shape]) -> dict[str, Tensor]:
             expected = {name: (model.config.precision, shape) for name, shape in shapes.items()}
@@ -267,48 +266,6 @@ def _metadata(model: Autoencoder) -> str:
     if name in ENGLISH_DATA:
         fields["language"] = ["en"]
     return "\n".join(f"{field}: {json.dumps(value)}" for field, value in fields.items())
-
-
-def _build_model(description: dict[str, Any], path: Path) -> Autoencoder:
-    """Build a model on the "meta" device, to check its sizes before allocating memory."""
-    expected = _format_of(description.get("model"))
-    try:
-        if description["format_version"] != expected:
-            raise ModelError(
-                f"{path} has format {printable(description['format_version'])}, "
-                f"this version of adept reads format {expected} of this encoder: train again"
-            )
-        if not isinstance(description["codec"], bool):
-            raise corrupt(path, "codec must be true or false")
-        texts = description.get("held_out", [])
-        if not (_are_texts(texts) and len(texts) <= MAX_HELD_OUT):
-            raise corrupt(path, f"held_out must be at most {MAX_HELD_OUT} texts")
-        examples = description.get("label_examples", {})
-        if not (isinstance(examples, dict) and all(map(_are_texts, examples.values()))):
-            raise corrupt(path, "label_examples must hold lists of texts by label")
-        check_integer(0, MAX_CODEBOOKS, codebooks=len(description["codebooks"]))
-        for size in description["codebooks"]:
-            check_integer(2, MAX_CODEWORDS, codebooks=size)
-        if unknown := set(description["model"]) - {field.name for field in fields(ModelConfig)}:
-            raise corrupt(path, f"unknown sizes {sorted(unknown)}")
-        check_integer(FIRST_LABEL, MAX_VOCABULARY + MAX_LABELS, vocabulary_size=description["vocabulary_size"])
-        check_integer(0, min(MAX_LABELS, description["vocabulary_size"] - FIRST_LABEL), labels=description["labels"])
-        with torch.device("meta"):
-            return Autoencoder(
-                ModelConfig(**description["model"]),
-                vocabulary_size=description["vocabulary_size"],
-                clip=description["clip"],
-                training_data=TrainingData(**description["training_data"]),
-                labels=description["labels"],
-            )
-    except ConfigurationError as error:
-        raise corrupt(path, str(error)) from None
-    except (ValueError, KeyError, TypeError) as error:
-        raise corrupt(path, f"no {error.args[0]}" if isinstance(error, KeyError) else type(error).__name__) from None
-
-
-def _are_texts(given: Any) -> bool:
-    return isinstance(given, list) and all(isinstance(text, str) for text in given)
 
 
 @dataclass(frozen=True)
