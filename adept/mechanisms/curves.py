@@ -97,11 +97,12 @@ def expect_accuracy(command: str, known: Known, *, epsilon: float, rows: float) 
     """Return the accuracy that a classifier is expected to have after one release of a file with so many rows.
 
     ``epsilon`` is that of a record: for ``synthesize``, that of a person over the largest number of their records.
+    What ``rewrite`` is expected to reach with a smaller rehearsed epsilon, it is expected to reach with a larger one.
     """
     curve, tried = Curve(*PLAN_CURVES[command, known.rehearsal is not None]), known.rehearsal
-    features = read_features(command, known, epsilon=epsilon, rows=rows)
+    smaller = [own for own in tried.released if own < epsilon] if tried and command == REWRITE else []
+    middle = max(_expect_odds(command, known, curve, epsilon=own, rows=rows) for own in (*smaller, epsilon))
     start = start_odds(command, known, epsilon=epsilon)
-    middle = start + sum(map(operator.mul, curve.weights, features))
     own = curve.few_deviation if tried and tried.rows < ENOUGH_TEXTS else curve.deviation
     error = math.hypot(own, _measuring_error(known, start))
     measured = known.rehearsal or known.names_texts
@@ -109,6 +110,12 @@ def expect_accuracy(command: str, known: Known, *, epsilon: float, rows: float) 
     low, high = (to_share(middle + sign * RANGE_DEVIATIONS * error) for sign in (-1, 1))
     caution = CAUTION_DEVIATIONS if measured else UNMEASURED_DEVIATIONS
     return Range(low, to_share(middle), high, to_share(middle - caution * doubt))
+
+
+def _expect_odds(command: str, known: Known, curve: Curve, *, epsilon: float, rows: float) -> float:
+    features = read_features(command, known, epsilon=epsilon, rows=rows)
+    moved: float = sum(map(operator.mul, curve.weights, features))
+    return start_odds(command, known, epsilon=epsilon) + moved
 
 
 def start_odds(command: str, known: Known, *, epsilon: float) -> float:
@@ -125,7 +132,8 @@ def read_features(command: str, known: Known, *, epsilon: float, rows: float) ->
     """Return the numbers that a curve weighs: accuracies as log odds; rows and epsilon as logarithms.
 
     After a rehearsal, rows count as a multiple of its rows. For ``rewrite``, a curve also weighs how far a classifier
-    of the texts themselves is ahead of one of their rewrites, and how far the nearest name is behind.
+    of the texts themselves is ahead of one of their rewrites, and how far the nearest name is behind. With fewer rows
+    than the rehearsal had, budgets keep the distances that they had there.
     """
     each, budget = math.log(rows / known.labels), math.log(epsilon / USUAL_EPSILON)
     if (tried := known.rehearsal) is None:
@@ -135,7 +143,7 @@ def read_features(command: str, known: Known, *, epsilon: float, rows: float) ->
         return 1.0, more, budget
     released, original = tried.odds(epsilon)
     ahead, behind = max(0.0, original - released), max(0.0, released - known.names_odds)
-    return more, more * budget, ahead, ahead * more, behind
+    return more, max(0.0, more) * budget, ahead, ahead * more, behind
 
 
 def _measuring_error(known: Known, odds: float) -> float:

@@ -1,5 +1,6 @@
 """Curves of ``adept plan``: more of what helps is expected to be worth more, and less knowledge makes ranges wider."""
 
+import random
 from itertools import pairwise
 
 import pytest
@@ -54,11 +55,37 @@ def test_ranges_are_widest_without_measurements_and_narrow_with_public_texts(com
 
 
 def test_a_budget_is_expected_to_be_worth_what_its_own_rehearsal_was() -> None:
-    low, high = (Known(6, 0.3, 480, Rehearsal(RELEASED | {12.0: share}, 0.76, 8, 480)) for share in (0.5, 0.7))
+    low, high = (
+        Known(6, 0.3, 480, Rehearsal({4.0: 0.3, 8.0: 0.4, 12.0: share, 16.0: 0.72}, 0.76, 8, 480))
+        for share in (0.45, 0.7)
+    )
     for epsilon, differs in ((8.0, False), (12.0, True), (13.0, True), (15.0, False)):
         expected = [expect_accuracy(REWRITE, known, epsilon=epsilon, rows=48).middle for known in (low, high)]
         assert (expected[0] < expected[1] - 0.1) == differs
         assert (expected[0] == expected[1]) != differs
+
+
+def test_no_rehearsal_makes_more_rows_or_a_larger_budget_worth_less() -> None:
+    """Rehearsals at their ends, too: one text, nothing right, all right, and fewer rows than were rehearsed."""
+    draw = random.Random(1)
+    for _ in range(2000):
+        released = sorted(draw.choice([0.0, 1.0, draw.random()]) for _ in RELEASED)
+        tried = Rehearsal(
+            dict(zip(RELEASED, released, strict=True)),
+            draw.choice([0.0, 1.0, released[-1], draw.random()]),
+            draw.choice([1, 8, 100]),
+            draw.choice([1, 48, 2000]),
+        )
+        known = Known(draw.choice([2, 77]), draw.random(), tried.texts, tried)
+        table = [
+            [
+                expect_accuracy(REWRITE, known, epsilon=own, rows=each * known.labels).middle
+                for each in (0.5, 5, 150, 13000)
+            ]
+            for own in RELEASED
+        ]
+        for line in (*table, *zip(*table, strict=True)):
+            assert all(one <= other + 1e-9 for one, other in pairwise(line)), (known, table)
 
 
 @COMMANDS
