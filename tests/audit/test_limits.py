@@ -4,7 +4,7 @@ import math
 
 import pytest
 from audit import collection
-from audit.asking import failed_of
+from audit.asking import failed_of, finds
 
 from adept.audit.auditor import EVENT, failure_trials, not_looked_at
 
@@ -32,5 +32,4 @@ def test_a_total_failure_is_certified_by_the_trials_named_and_not_by_half_of_the
     mechanism = collection.broken("one_in_fifty_is_bare")
     trials = failure_trials(0.02, claimed=4.0, alpha=ALPHA)
     assert failed_of({"event"}, mechanism, dim=2, trials=int(trials / 2)) == set()
-    tries = (failed_of({"event"}, mechanism, dim=2, trials=int(1.5 * trials)) == {"event"} for _ in range(3))
-    assert any(tries)
+    assert finds("event", mechanism, dim=2, trials=int(1.5 * trials))

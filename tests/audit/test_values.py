@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from audit.asking import asked, failed, failed_of
+from audit.asking import asked, failed, failed_of, finds
 from audit.broken.values import OneOfAThousandIsBare
 from audit.protocols import KRR, protocols
 
@@ -57,7 +57,7 @@ def test_a_million_releases_of_ldp_auditors_oracles_certify_95_percent(name: str
 @pytest.mark.parametrize("name", protocols(1.0, 8))
 def test_a_violation_is_found_in_an_oracle_that_claims_two_fifths_less(name: str) -> None:
     options = {"trials": 15_000, "confidence": CONFIDENCE}
-    assert failed_of({"event"}, Claim(protocols(2.0, 8)[name], epsilon=1.2), **options) == {"event"}
+    assert finds("event", Claim(protocols(2.0, 8)[name], epsilon=1.2), **options)
 
 
 @pytest.mark.parametrize(
@@ -140,7 +140,7 @@ class BareWhenAlone(KRR):
     ids=lambda x: str(x),
 )
 def test_what_a_batch_reveals_is_found(kind: type[KRR], check: str) -> None:
-    assert failed_of({check}, kind(1.0, 6), trials=2_000) == {check}
+    assert finds(check, kind(1.0, 6), trials=2_000)
 
 
 def test_noise_that_follows_a_seed_is_found() -> None:
@@ -214,7 +214,7 @@ class ConsistentText(Consistent):
 
 @pytest.mark.parametrize("kind", [Consistent, ConsistentText])
 def test_equal_members_of_an_outcome_reveal_equal_ones_of_the_record(kind: type[Consistent]) -> None:
-    assert failed_of({"event"}, kind(), trials=10_000, confidence=CONFIDENCE) == {"event"}
+    assert finds("event", kind(), trials=10_000, confidence=CONFIDENCE)
 
 
 class HashingAvoidsZero:
@@ -245,7 +245,7 @@ class HashingAvoidsZero:
 
 
 def test_what_an_outcome_supports_is_read_beside_its_own_parts() -> None:
-    assert failed_of({"event"}, HashingAvoidsZero(), trials=20_000, confidence=CONFIDENCE) == {"event"}
+    assert finds("event", HashingAvoidsZero(), trials=20_000, confidence=CONFIDENCE)
 
 
 class Geometric:
@@ -270,7 +270,7 @@ class Geometric:
 
 def test_stated_outcomes_that_never_come_are_found_together_though_each_is_rare() -> None:
     """A cut at nine scales: of 8 times 60,000 releases 50 would lie beyond, and each such outcome less than ten times."""
-    assert failed_of({"frequencies"}, Geometric(16), trials=60_000) == {"frequencies"}
+    assert finds("frequencies", Geometric(16), trials=60_000)
     assert failed_of({"frequencies"}, Geometric(50), trials=60_000, confidence=CONFIDENCE) == set()
 
 
@@ -316,7 +316,7 @@ class Labels:
 def test_one_bare_value_of_a_long_alphabet_is_found() -> None:
     """Neither the first values nor those spread over the alphabet hold it: it is the one whose releases repeat."""
     for mechanism in (Labels("label 61"), OneOfAThousandIsBare(4.0, 8)):
-        assert failed_of({"event"}, mechanism, trials=2_000) == {"event"}
+        assert finds("event", mechanism, trials=2_000)
     assert failed_of({"event"}, Labels(), trials=2_000, confidence=CONFIDENCE) == set()
 
 

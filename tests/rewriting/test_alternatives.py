@@ -12,7 +12,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from audit.asking import failed_of
+from audit.asking import failed_of, finds
 
 from adept.errors import ConfigurationError
 from adept.rewriting.alternatives import (
@@ -92,7 +92,7 @@ def test_without_padding_the_length_is_a_violation() -> None:
             ]
 
     broken = Unpadded(epsilon=4.0, public=PUBLIC, length=6)
-    assert failed_of({"event"}, broken, pairs=[(SHORT, LONG)], trials=2_000) == {"event"}
+    assert finds("event", broken, pairs=[(SHORT, LONG)], trials=2_000)
 
 
 def test_the_budget_of_each_position_instead_of_the_record_is_a_violation() -> None:
@@ -102,7 +102,7 @@ def test_the_budget_of_each_position_instead_of_the_record_is_a_violation() -> N
             return self.epsilon
 
     broken = WholeBudgetEach(epsilon=2.0, public=PUBLIC, length=30)
-    assert failed_of({"event"}, broken, pairs=[(SHORT, f"{LONG} {LONG} {LONG} {LONG}")], trials=3_000) == {"event"}
+    assert finds("event", broken, pairs=[(SHORT, f"{LONG} {LONG} {LONG} {LONG}")], trials=3_000)
 
 
 def test_nearer_words_are_likelier() -> None:
@@ -129,7 +129,7 @@ def test_as_many_tokens_as_the_record_has_are_a_violation(prompting_one: PromptS
 
     one = prompting_one
     broken = LengthOfRecord(epsilon=1.0, model=one.model, tokenizer=one.tokenizer, length=3, logits=one.logits)
-    assert failed_of({"event"}, broken, pairs=[(SHORT, LONG)], trials=300) == {"event"}
+    assert finds("event", broken, pairs=[(SHORT, LONG)], trials=300)
 
 
 def test_redaction_tags_what_its_rules_know_and_keeps_the_rest() -> None:

@@ -8,7 +8,7 @@ import math
 import numpy as np
 import pytest
 import torch
-from audit.asking import failed_of
+from audit.asking import failed_of, finds
 from torch import Tensor
 
 from adept.audit.checks import independence
@@ -78,12 +78,8 @@ def target(mechanism: object, dim: int = 16) -> VectorTarget:
 
 
 def test_noise_that_is_small_now_and_then_is_found() -> None:
-    assert failed_of({"repeated outputs"}, RarelyBare(), dim=16, trials=20_000, confidence=1 - ALPHA) == {
-        "repeated outputs"
-    }
-    assert failed_of({"repeated outputs"}, WithoutProjection(), dim=16, trials=20_000, confidence=1 - ALPHA) == {
-        "repeated outputs"
-    }
+    assert finds("repeated outputs", RarelyBare(), dim=16, trials=20_000, confidence=1 - ALPHA)
+    assert finds("repeated outputs", WithoutProjection(), dim=16, trials=20_000, confidence=1 - ALPHA)
     for sound in (Sound(), HugeNowAndThen()):
         assert failed_of({"repeated outputs"}, sound, dim=16, trials=20_000, confidence=1 - ALPHA) == set()
 
