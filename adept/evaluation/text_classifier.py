@@ -14,7 +14,6 @@ the same rules hold for rewrites and for original text. All numbers were chosen 
 """
 
 import math
-import re
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
@@ -30,7 +29,7 @@ from adept.errors import DataError
 from adept.evaluation.label_names import spell_names
 from adept.evaluation.softmax_regression import Features, best_labels, commonness, softmax_regression
 from adept.mechanisms import policy
-from adept.models.sentence_encoder import LENGTH, SentenceEncoder
+from adept.models.sentence_encoder import LENGTH, SentenceEncoder, reads_as_english
 
 TEMPERATURES = 2.0 ** torch.arange(-2.0, 2.75, 0.25, dtype=torch.float32)  # factors by which scores are multiplied
 FOLDS, MIN_RECORDS_TO_TUNE = 3, 100
@@ -265,10 +264,3 @@ def _list_names(labels: Sequence[str]) -> Corpus:
     """Return the names of labels that have a word, as texts with their labels."""
     named = {label: name for label, name in zip(labels, spell_names(labels), strict=True) if name}
     return Corpus([*named.values()], [*named])
-
-
-def reads_as_english(texts: Sequence[str]) -> bool:
-    """Return True if the sentence encoder knows most words of the texts."""
-    encoder, words = SentenceEncoder.load(), re.findall(r"[^\W\d_]+", " ".join(texts))
-    known = sum(map(encoder.knows, words))
-    return bool(known >= policy.MIN_KNOWN_SHARE * len(words))

@@ -38,6 +38,8 @@ DOMAIN_CODEWORDS = 1024  # codewords of a model of one domain; a model with more
 # Texts of a codeword
 POOL_TEXTS = 10_240  # texts of all pools together; more if there are many codewords
 POOL_SIZES = 10, 40  # least and largest number of texts of the pool of one codeword
+# What words mean
+TOPIC_COSINE = 0.25  # of two texts' vectors, from which they have the same topic
 # How words are compared
 SPELLING, COOCCURRENCE, MEANING = 0.8, 1.5, 3.0  # weights of features beside the word itself
 # Two defaults

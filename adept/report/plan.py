@@ -14,7 +14,6 @@ from adept.data.corpus import Corpus
 from adept.evaluation.free_rows import FreeRow, PublicTexts, measure_free_rows
 from adept.evaluation.label_names import spell_names
 from adept.evaluation.record_free import EXAMPLES, LARGER_ENCODER, NEAREST_NAME, TITLES
-from adept.evaluation.text_classifier import reads_as_english
 from adept.mechanisms.curves import (
     MAX_MEASURED_LABELS,
     MAX_MEASURED_ROWS,
@@ -32,7 +31,7 @@ from adept.mechanisms.guarantee import CANDIDATES, risk
 from adept.mechanisms.policy import WORTH_MARGIN
 from adept.models.names import spell_out
 from adept.models.saved_model import Autoencoder
-from adept.models.sentence_encoder import SentenceEncoder
+from adept.models.sentence_encoder import SentenceEncoder, reads_as_english
 from adept.models.tokenizer import Tokenizer
 from adept.rewriting.loading import best_exact
 from adept.rewriting.rewriter import Rewriter

@@ -175,6 +175,17 @@ def test_an_attribute_is_read_off_what_is_copied_and_not_off_noise(
     assert rows["description"][2].rate.low <= rows["description"][2].optimum <= rows["description"][2].rate.high
 
 
+def test_an_attribute_is_guessed_by_meaning_where_no_word_is_shared(
+    opened: dict[str, Rewriter], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    meals, trips = ["order a pizza", "cook some soup"], ["fly to boston", "book a plane", "catch my flight"]
+    public = Corpus([*meals, *trips] * 4, [*["meal"] * 2, *["trip"] * 3] * 4)
+    private, rewriter = Corpus(["what is for lunch", "dinner please"], ["meal"] * 2), opened["identity"]
+    monkeypatch.setattr(rewriter, "write", lambda rows, samples=1: [("spaghetti with cheese", None)] * len(rows))
+    [static, *_] = reconstruction.play_attribute(game(rewriter, private, public), attribute="label")
+    assert static.rate.value == 1
+
+
 def test_a_slot_is_an_attribute_by_its_name() -> None:
     corpus = Corpus(["to boston", "hello"], None, [[("toloc", "boston")], []])
     assert reconstruction.read_attribute(corpus, "toloc") == ["boston", "none"]
