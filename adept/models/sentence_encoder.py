@@ -21,6 +21,7 @@ import re
 from collections.abc import Sequence
 from functools import cache, cached_property
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import tokenizers
@@ -131,7 +132,7 @@ class SentenceEncoder:
             return [[]] if len(pieces) == 1 else [ids for piece in pieces for ids in self._tokens([piece])]
 
 
-def at_length(sums: NDArray[np.int64] | NDArray[np.float32]) -> Codes:
+def at_length(sums: NDArray[np.integer[Any] | np.float32]) -> Codes:
     """Return rows (N, d) of whole numbers at the norm LENGTH, rounded; rows of zeros stay as they are."""
     largest = np.maximum(sums.max(axis=1, initial=0), -sums.min(axis=1, initial=0)).astype(np.float64)
     halvings = np.maximum(0, np.frexp(largest)[1] - SUM_BITS).astype(np.int64)[:, None]
