@@ -38,7 +38,7 @@ from adept.data.texts import text_list
 from adept.errors import ConfigurationError, ModelError
 from adept.mechanisms import Description, Selection, policy
 from adept.models.decoding import Pair
-from adept.models.names import words_of_name
+from adept.models.names import spell_name
 from adept.models.saved_model import Autoencoder
 from adept.models.sentence_encoder import Codes
 from adept.models.sentences.meanings import (
@@ -113,7 +113,7 @@ class LabelCells:
 
     def _say(self, labels: Iterable[str]) -> dict[str, Texts]:
         """Return, for each label, its name in words and the sentences about it."""
-        spelled = {name: " ".join(words_of_name(name)) for name in labels}
+        spelled = {name: spell_name(name) for name in labels}
         return {name: (*filter(None, [words]), *self.about.get(name, ())) for name, words in spelled.items()}
 
     def _keep(self, cells: dict[Texts, Places]) -> None:
