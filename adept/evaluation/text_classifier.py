@@ -238,14 +238,9 @@ def count_ngrams(texts: Sequence[str], *, holders: int = 1) -> tuple[Any, csr_ma
     """
     from sklearn.feature_extraction.text import TfidfVectorizer  # slow to import
 
-    options: dict[str, Any] = {
-        "ngram_range": (1, 2),
-        "sublinear_tf": True,
-        "token_pattern": r"(?u)\S+",
-        "dtype": np.float32,
-    }
+    read: dict[str, Any] = {"ngram_range": (1, 2), "token_pattern": r"(?u)\S+"}
     try:
-        vectorizer = TfidfVectorizer(**options, min_df=holders)
+        vectorizer = TfidfVectorizer(**read, sublinear_tf=True, dtype=np.float32, min_df=holders)
         return vectorizer, vectorizer.fit_transform(texts).tocsr()
     except ValueError as error:
         if "empty vocabulary" in str(error):

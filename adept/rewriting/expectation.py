@@ -127,13 +127,13 @@ def _estimate(rewriter: Rewriter, public: Corpus | None) -> list[str]:
 
 def adaptation_lines(writer: Rewriter) -> list[str]:
     """Return a sentence on how much the examples of an adapted model shape its rewrites, or []."""
-    model, mechanism = writer.model, writer.mechanism
+    model = writer.model
     examples = model.training_data.examples
     if not examples or not model.sentences or not isinstance(writer.alphabet, Alphabet):
         return []
     near, possible = len(model.sentences.utterances), writer.alphabet.selection.size
     if isinstance(writer.alphabet, Cells):
-        share = 1 - policy.common_share(mechanism.epsilon)
+        share = 1 - policy.COMMON_SHARE
         how = f"these and the names of labels choose {share:.0%} of the {possible:,} sentences that a rewrite can be"
     elif possible <= near:
         how = f"these and public texts like them are many of the {possible:,} texts that a rewrite can be"
