@@ -82,7 +82,7 @@ def measure(model_dir: str, directories: list[str], out: Path) -> None:
             found = survives(unseen, random.Random(0).sample(own, TEXTS))
             kept_of_it = (found.topic or 0.0, found.topic_of_others or 0.0, found.words, found.words_of_others)
             table.setdefault(name, {})[str(epsilon)] = [round(share, 2) for share in kept_of_it]
-            print(epsilon, name, found.line, flush=True)
+            print(epsilon, name, *found.lines, flush=True)
     lists = re.sub(
         r"\[\s+(.*?)\s+\]",
         lambda found: f"[{' '.join(found[1].split())}]",

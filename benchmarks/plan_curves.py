@@ -24,7 +24,6 @@ import numpy as np
 
 from adept.data.corpus import Corpus
 from adept.evaluation.classifiers import predict
-from adept.evaluation.label_names import label_by_names
 from adept.mechanisms import LearnedCodebook
 from adept.mechanisms.central_counts import ADD_OR_REMOVE, Votes
 from adept.mechanisms.curves import (
@@ -41,6 +40,7 @@ from adept.mechanisms.curves import (
     to_share,
 )
 from adept.mechanisms.policy import CAUTION_DEVIATIONS, RANGE_DEVIATIONS, WORTH_MARGIN
+from adept.models.names import label_by_names
 from adept.models.saved_model import Autoencoder
 from adept.models.sentences.meanings import words_of
 from adept.models.tokenizer import Tokenizer

@@ -51,12 +51,13 @@ from hydra.core.global_hydra import GlobalHydra
 from adept.__main__ import dispatch
 from adept.cli.process import guard
 from adept.cli import overrides
+SLOW = {"sklearn", "pytorch_lightning", "pyarrow"}
 print(json.dumps([overrides.__file__, str(overrides.config_directory())]))
 for arguments in json.loads(sys.argv[1]):
     GlobalHydra.instance().clear()
     with redirect_stdout(io.StringIO()) as out, redirect_stderr(io.StringIO()) as err:
         status = guard(lambda: dispatch(arguments))
-    print(json.dumps([status, out.getvalue(), err.getvalue(), sorted({*sys.modules} & {"sklearn", "pytorch_lightning"})]))
+    print(json.dumps([status, out.getvalue(), err.getvalue(), sorted({*sys.modules} & SLOW)]))
 """
 
 
@@ -99,6 +100,15 @@ def test_every_commands_help_works_from_the_wheel_and_imports_nothing_to_train_w
     ):
         assert (status, err, slow) == (0, "", [])
         assert f"adept {command}" in out
+
+
+@pytest.mark.slow
+def test_a_release_of_a_file_of_lines_imports_no_arrow(installed: Path) -> None:
+    (installed / "few.jsonl").write_text('{"text": "flights to boston", "intent": "a"}\n' * 4)
+    [(status, _, _, slow)] = run_commands(
+        installed, ["rewrite", "input=few.jsonl", "output=few_out.jsonl", "epsilon=8", "ledger=none"]
+    )
+    assert (status, slow) == (0, [])
 
 
 @pytest.mark.slow

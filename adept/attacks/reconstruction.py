@@ -21,8 +21,8 @@ slot values form a *class*.
 Secrets for *attribute inference* are drawn uniformly from the private records. Three attackers
 guess the attribute (`play_attribute`):
 
-- ``static`` trains a classifier of the attribute on public text that was not rewritten, and applies
-  it to the rewrite of the secret;
+- ``static`` trains the classifier ``text`` (n-grams and the sentence encoder) on public text that was
+  not rewritten, and applies it to the rewrite of the secret;
 - ``adaptive`` trains such a classifier on public text that the same rewriter has rewritten;
 - ``release`` computes the exact posterior probability of each private record, and names the value
   of the attribute whose records have the largest total probability.

@@ -26,11 +26,11 @@ from adept.data.corpus import Corpus, hold_out
 from adept.errors import ConfigurationError, ModelError
 from adept.evaluation import metrics
 from adept.evaluation.classifiers import Evaluation, evaluate, score
-from adept.evaluation.label_names import label_by_names
 from adept.mechanisms import Codebook, Description, JointResponse, L1Laplace, RandomizedResponse, Votes
 from adept.mechanisms.guarantee import Guarantee
 from adept.models.config import TrainingData, TrainSpec
 from adept.models.decoding import Pair
+from adept.models.names import label_by_names
 from adept.models.saved_model import Autoencoder
 from adept.models.sentences.sentence_list import SentenceList
 from adept.models.tokenizer import Tokenizer

@@ -341,6 +341,39 @@ def bare_type(kind: Any, *, inside: bool = False) -> Any:
     return next((make(bare(kind.field(0)), kind) for is_kind, make in LISTS.items() if is_kind(kind)), kind)
 
 
+def name_type(kind: Any) -> str:
+    return "a nested type" if types.is_nested(kind) else f"type {kind}"  # the keys of objects may be data
+
+
+def is_readable_as(found: Any, kind: Any) -> bool:
+    """Return True if values of one Arrow type can be written as values of another."""
+    return types.is_null(found) or bool(_plain(bare_type(found)).equals(_plain(kind)))
+
+
+def unite_types(kinds: Sequence[Any]) -> Any:
+    """Return the type of a column that has these types in several files; None if they differ other than by nulls."""
+    found = [kind for kind in kinds if not types.is_null(kind)] or [pyarrow.null()]
+    if not all(is_readable_as(kind, found[0]) for kind in found):
+        return None
+    return long_indices(found[0]) if len(kinds) > 1 else found[0]  # several files may have more values together
+
+
+def widest_integer(kinds: Iterable[Any]) -> Any:
+    """Return an integer type that holds all values of these types, except nulls; None if there is none."""
+    found = {kind for kind in map(_plain, kinds) if not types.is_null(kind)}
+    if not found or not all(map(types.is_integer, found)):
+        return None
+    if len(found) == 1:
+        return next(iter(found))
+    if all(map(types.is_unsigned_integer, found)):
+        return pyarrow.uint64()
+    return None if pyarrow.uint64() in found else pyarrow.int64()
+
+
+def _plain(kind: Any) -> Any:
+    return kind.value_type if types.is_dictionary(kind) else kind
+
+
 def can_hold(kind: Any) -> bool:
     """Return True if values of an Arrow type can be copied into a Parquet file."""
     try:

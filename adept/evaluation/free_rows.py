@@ -11,8 +11,8 @@ import numpy as np
 
 from adept.data.corpus import Corpus
 from adept.evaluation.classifiers import TEXT, predict
-from adept.evaluation.label_names import label_by_names
 from adept.evaluation.record_free import COMMONEST_LABEL, EXAMPLES, NEAREST_NAME
+from adept.models.names import label_by_names
 
 FOLDS = 10  # parts of the examples, of which each is a test once if they are few
 MAX_JUDGED = 600  # texts, about, that are judged without a test
@@ -115,23 +115,24 @@ def find_hits(train: Corpus, read: Corpus, rows: Sequence[int], *, epsilon: floa
 
 def deal(labels: Sequence[str]) -> list[int]:
     """Return a fold for each row: those of a label are dealt to FOLDS folds in turn."""
+    return [turn % FOLDS for turn in _count_turns(labels)]
+
+
+def _count_turns(labels: Sequence[str]) -> list[int]:
+    """Return for each row the number of rows before it that have its label."""
     seen: Counter[str] = Counter()
-    folds = []
+    turns = []
     for label in labels:
-        folds.append(seen[label] % FOLDS)
+        turns.append(seen[label])
         seen[label] += 1
-    return folds
+    return turns
 
 
 def _thin(corpus: Corpus, most: int) -> Corpus:
     """Return at most ``most`` records: the first ones of each label, and as many of each as possible."""
     if len(corpus) <= most:
         return corpus
-    seen: Counter[str] = Counter()
-    turns = []
-    for label in corpus.labels or []:
-        turns.append(seen[label])
-        seen[label] += 1
+    turns = _count_turns(corpus.labels or [])
     return corpus.take(sorted(np.argsort(turns, kind="stable")[:most].tolist()))
 
 

@@ -13,8 +13,8 @@ from dataclasses import dataclass
 
 from adept.data.corpus import Corpus
 from adept.evaluation.classifiers import Evaluation, score
-from adept.evaluation.label_names import label_by_names
 from adept.evaluation.metrics import ConfidenceInterval, gain_in_hits
+from adept.models.names import label_by_names
 
 NEAREST_NAME, COMMONEST_LABEL, EXAMPLES = "nearest_name", "commonest_label", "examples"
 TITLES = {

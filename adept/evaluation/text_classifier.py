@@ -14,7 +14,6 @@ the same rules hold for rewrites and for original text. All numbers were chosen 
 """
 
 import math
-import re
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
@@ -27,10 +26,10 @@ from torch import Tensor
 from adept.data.corpus import Corpus
 from adept.data.texts import separate_characters, text_list
 from adept.errors import DataError
-from adept.evaluation.label_names import spell_names
 from adept.evaluation.softmax_regression import Features, best_labels, commonness, softmax_regression
 from adept.mechanisms import policy
-from adept.models.sentence_encoder import LENGTH, SentenceEncoder
+from adept.models.names import spell_name
+from adept.models.sentence_encoder import LENGTH, SentenceEncoder, reads_as_english
 
 TEMPERATURES = 2.0 ** torch.arange(-2.0, 2.75, 0.25, dtype=torch.float32)  # factors by which scores are multiplied
 FOLDS, MIN_RECORDS_TO_TUNE = 3, 100
@@ -103,7 +102,7 @@ class LinearClassifier:
         self._distinct = len(place)
         holders = policy.MIN_NGRAM_HOLDERS if drops_rare and len(place) >= policy.MANY_NGRAM_TEXTS else 1
         self._tfidf, counted = count_ngrams([*place], holders=holders)
-        self._encoder = encoder_for([*place])
+        self._encoder = SentenceEncoder.load() if reads_as_english([*place][: policy.KNOWN_TEXTS]) else None
         self._features = self._read(counted, [*place])
         self._counts, self._weights = self.count(), torch.empty(0)
 
@@ -239,14 +238,9 @@ def count_ngrams(texts: Sequence[str], *, holders: int = 1) -> tuple[Any, csr_ma
     """
     from sklearn.feature_extraction.text import TfidfVectorizer  # slow to import
 
-    options: dict[str, Any] = {
-        "ngram_range": (1, 2),
-        "sublinear_tf": True,
-        "token_pattern": r"(?u)\S+",
-        "dtype": np.float32,
-    }
+    read: dict[str, Any] = {"ngram_range": (1, 2), "token_pattern": r"(?u)\S+"}
     try:
-        vectorizer = TfidfVectorizer(**options, min_df=holders)
+        vectorizer = TfidfVectorizer(**read, sublinear_tf=True, dtype=np.float32, min_df=holders)
         return vectorizer, vectorizer.fit_transform(texts).tocsr()
     except ValueError as error:
         if "empty vocabulary" in str(error):
@@ -256,19 +250,7 @@ def count_ngrams(texts: Sequence[str], *, holders: int = 1) -> tuple[Any, csr_ma
         raise
 
 
-def encoder_for(texts: Sequence[str]) -> SentenceEncoder | None:
-    """Return the sentence encoder, or None if it knows too few words of the first texts."""
-    return SentenceEncoder.load() if reads_as_english(texts[: policy.KNOWN_TEXTS]) else None
-
-
 def _list_names(labels: Sequence[str]) -> Corpus:
     """Return the names of labels that have a word, as texts with their labels."""
-    named = {label: name for label, name in zip(labels, spell_names(labels), strict=True) if name}
+    named = {label: name for label in labels if (name := spell_name(label))}
     return Corpus([*named.values()], [*named])
-
-
-def reads_as_english(texts: Sequence[str]) -> bool:
-    """Return True if the sentence encoder knows most words of the texts."""
-    encoder, words = SentenceEncoder.load(), re.findall(r"[^\W\d_]+", " ".join(texts))
-    known = sum(map(encoder.knows, words))
-    return bool(known >= policy.MIN_KNOWN_SHARE * len(words))

@@ -12,14 +12,13 @@ their entry in ``docs/decisions.md`` or of their page.
 | broad codewords | 4 times as many, no gap | K s / (e^eps + s), s = max(4/3, eps - 2) | Heavy codewords of broad text |
 | codewords and labels | e^eps / (2 L), 128 to 1,024 | .8 K L / (e^eps + 1), at most K / 2 | Codewords beside labels |
 | sentences | all that the model lists | K s / (e^eps + s), s = max(1, eps - 4) | Heavy sentences |
-| a label's cell | 2^13 CELLS[eps].ratio | K s / (e^eps + s), s = max(4/3, min(eps - 2, 2), eps - 4) | Names of copied labels |
+| a label's cell | 2^(13 + max(0, eps/2 - 4)) | K s / (e^eps + s), s = max(4/3, min(eps - 2, 2), eps - 4) | Names of copied labels |
 """
 
 import math
 from collections.abc import Iterable
 from typing import NamedTuple
 
-import numpy as np
 from scipy.special import lambertw
 
 MAX_EXPONENT = 700.0  # of e, in floats
@@ -38,6 +37,8 @@ DOMAIN_CODEWORDS = 1024  # codewords of a model of one domain; a model with more
 # Texts of a codeword
 POOL_TEXTS = 10_240  # texts of all pools together; more if there are many codewords
 POOL_SIZES = 10, 40  # least and largest number of texts of the pool of one codeword
+# What words mean
+TOPIC_COSINE = 0.25  # of two texts' vectors, from which they have the same topic
 # How words are compared
 SPELLING, COOCCURRENCE, MEANING = 0.8, 1.5, 3.0  # weights of features beside the word itself
 # Two defaults
@@ -72,8 +73,8 @@ SHORTLIST_TEXTS, SHORTLIST_FACTOR = 128, 4  # texts compared by their words: at 
 SHORTLIST_SHARE = 8  # a shortlist serves a cell where at most an eighth of it is asked for
 MANY_SHORTLIST_TEXTS = 1024  # sentences that are compared by their words for cells of many sentences
 # Names of copied labels
-CELL_SENTENCES = 1 << 13  # sentences of a label's cell at epsilon 4
-DOUBLING_NATS = 2  # in which a cell doubles above the last row of CELLS
+CELL_SENTENCES, COMMON_SHARE = 1 << 13, 1 / 4  # sentences of a label's cell; share of them that all cells have
+GROWTH_EPSILON, DOUBLING_NATS = 8.0, 2  # from which a cell grows, and nats in which it then doubles
 CELL_HALVES = 8  # of the record's weight, that a cosine of 0 adds in a cell
 # Choices behind synthetic records
 TILT = 10.0  # nats of prior probability for a cosine of one
@@ -108,10 +109,7 @@ PLAN_CURVES = {  # by command, and True after a rehearsal; curves.Curve has the 
 # One classifier for every row
 ENCODER_LENGTHS = 1.0, 2.0  # least and largest length of the encoder's vector; the TF-IDF vector has length 1
 FEW_ROWS, CLEAR_NATS = 15.0, 8.0  # rows for each label up to which it is the largest; times CLEAR_NATS / epsilon below
-TEXT_STRENGTH, MAX_TEXT_STRENGTH = (
-    4.0,
-    0.3,
-)  # TEXT_STRENGTH / sqrt(rows for each label), at most MAX_TEXT_STRENGTH, times
+TEXT_STRENGTH, MAX_TEXT_STRENGTH = 4.0, 0.3  # TEXT_STRENGTH / sqrt(rows a label), at most MAX_TEXT_STRENGTH, times
 STRENGTH_NATS, STRENGTH_FACTORS = 4.0, (1 / 3, 3.0)  # epsilon / STRENGTH_NATS, within STRENGTH_FACTORS
 NGRAM_FACTOR, NOISY_FACTOR = 5.0, 1 / 3  # times as strong: if n-grams are read alone, and if labels are randomised
 KNOWN_TEXTS, MIN_KNOWN_SHARE = 1000, 0.75  # texts whose words are looked up; share of words that the encoder must know
@@ -127,21 +125,6 @@ COMMONNESS = 0.5, 0.55, 0.6, 0.65, 0.7, 0.75  # factors of the logarithm of a la
 NOISY_COMMONNESS = 0.4  # the factor for randomised labels
 # Rows that teach more than names
 WORTH_MARGIN = 0.03  # least difference to the best record-free row that is worth a release
-
-
-class CellRule(NamedTuple):
-    """A row of the rule for cells, between whose epsilons log K and the share are linear."""
-
-    epsilon: float
-    ratio: float  # sentences of a cell, divided by CELL_SENTENCES
-    common: float  # share of a cell's sentences that all cells have
-
-
-CELLS = (
-    CellRule(0.0, 1.0, 1 / 4),
-    CellRule(8.0, 1.0, 1 / 4),
-    CellRule(12.0, 4.0, 1 / 4),
-)
 
 
 class Lists(NamedTuple):
@@ -259,14 +242,8 @@ def heavy_sentences(epsilon: float, size: int) -> int:
 
 def cell_size(epsilon: float) -> int:
     """Return the number K of sentences in the cell of each label."""
-    bits = np.interp(epsilon, [cell.epsilon for cell in CELLS], [math.log2(cell.ratio) for cell in CELLS])
-    bits += max(0.0, epsilon - CELLS[-1].epsilon) / DOUBLING_NATS
-    return min(MAX_LIST, round(CELL_SENTENCES * math.pow(2.0, float(bits))))
-
-
-def common_share(epsilon: float) -> float:
-    """Return the share of each label's cell that consists of the list's first sentences."""
-    return float(np.interp(epsilon, [cell.epsilon for cell in CELLS], [cell.common for cell in CELLS]))
+    doublings = max(0.0, epsilon - GROWTH_EPSILON) / DOUBLING_NATS
+    return min(MAX_LIST, round(CELL_SENTENCES * math.pow(2.0, doublings)))
 
 
 def heavy_of_cell(epsilon: float, size: int) -> int:

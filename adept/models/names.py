@@ -1,7 +1,7 @@
-"""Names of labels and terms: the words of a name, and the public sentences that are near to it in meaning."""
+"""Names of labels and terms: the words of a name, and the sentences and texts that are near to it in meaning."""
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -34,6 +34,11 @@ def words_of_name(name: str) -> Words:
     return words if any(map(_says_something, words)) else ()
 
 
+def spell_name(label: str) -> str:
+    """Return a label's name as a text: "card payment" for "card_payment", "" for a name without a meaning."""
+    return " ".join(words_of_name(label))
+
+
 def _says_something(word: str) -> bool:
     tokens = SentenceEncoder.load().count_tokens(word)
     return word.isascii() and tokens > 0 and len(word) >= max(MIN_LETTERS, LETTERS_PER_TOKEN * tokens)
@@ -53,6 +58,22 @@ def sentences_about(sentences: SentenceList, terms: Iterable[str]) -> list[str]:
     )
     found = dict.fromkeys(place for row, places in rows for place in places if row[place] > 0)
     return [join_words(sentences[place]) for place in found]
+
+
+def label_by_names(
+    labels: Sequence[str], texts: Sequence[str], about: Mapping[str, Sequence[str]] | None = None
+) -> list[str] | None:
+    """Return for each text the label whose name, and sentences ``about`` it, are nearest by the sentence encoder.
+
+    The result is None if no label has a name or a sentence with a meaning.
+    """
+    beside, encoder = about or {}, SentenceEncoder.load()
+    said = {label: " ".join([spell_name(label), *beside.get(label, ())]).strip() for label in labels}
+    named = [label for label, text in said.items() if text]
+    if not named:
+        return None
+    names = encoder.encode([said[label] for label in named]).astype(np.float32)
+    return [named[place] for place in (encoder.encode(texts).astype(np.float32) @ names.T).argmax(axis=1).tolist()]
 
 
 def compare_names(sentences: SentenceList, spelled: Sequence[Words]) -> Iterator[tuple[int, NDArray[np.float32]]]:

@@ -21,6 +21,7 @@ import re
 from collections.abc import Sequence
 from functools import cache, cached_property
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import tokenizers
@@ -30,10 +31,12 @@ from safetensors.numpy import load_file
 
 from adept.data.texts import text_list
 from adept.errors import ModelError
+from adept.mechanisms.policy import MIN_KNOWN_SHARE, TOPIC_COSINE
 
 PACKAGED_ENCODER = Path(__file__).parents[1] / "pretrained" / "encoder"
 VECTORS, TOKENIZER = "vectors.safetensors", "tokenizer.json"
 ENGLISH = re.compile("[a-z]+")  # the letters of a word
+WORD = re.compile(r"[^\W\d_]+")  # of any language
 LENGTH = 127  # Euclidean norm of a text's vector
 MAX_DIMENSIONS = 256
 PIECE_LETTERS, MAX_PARTS = 1 << 14, 4  # letters of a text that are read at once; most letters and marks of a letter
@@ -129,13 +132,25 @@ class SentenceEncoder:
             return [[]] if len(pieces) == 1 else [ids for piece in pieces for ids in self._tokens([piece])]
 
 
-def at_length(sums: NDArray[np.int64] | NDArray[np.float32]) -> Codes:
+def at_length(sums: NDArray[np.integer[Any] | np.float32]) -> Codes:
     """Return rows (N, d) of whole numbers at the norm LENGTH, rounded; rows of zeros stay as they are."""
     largest = np.maximum(sums.max(axis=1, initial=0), -sums.min(axis=1, initial=0)).astype(np.float64)
     halvings = np.maximum(0, np.frexp(largest)[1] - SUM_BITS).astype(np.int64)[:, None]
     small = (sums.astype(np.int64) >> halvings if halvings.any() else sums).astype(np.float64)
     norms = np.sqrt(np.einsum("nd,nd->n", small, small))[:, None]
     return np.asarray(np.rint(small * LENGTH / np.maximum(norms, 1)).astype(np.int8))
+
+
+def reads_as_english(texts: Sequence[str]) -> bool:
+    """Return True if the packaged encoder knows most words of the texts."""
+    encoder, words = SentenceEncoder.load(), WORD.findall(" ".join(texts))
+    return sum(map(encoder.knows, words)) >= MIN_KNOWN_SHARE * len(words)
+
+
+def share_alike(texts: Sequence[str], others: Sequence[str]) -> float:
+    """Return the share of pairs of texts that have the same topic: a cosine of at least TOPIC_COSINE."""
+    one, other = (SentenceEncoder.load().encode(part).astype(np.float64) for part in (texts, others))
+    return float((np.einsum("nd,nd->n", one, other) >= TOPIC_COSINE * LENGTH**2).mean())
 
 
 def english_vectors(words: Sequence[str]) -> Floats:

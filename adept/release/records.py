@@ -26,10 +26,6 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-import pyarrow
-from pyarrow import types
-
-from adept.data.arrow_files import SeenValues, UnfitValues, bare_type, can_hold, fits, long_indices
 from adept.data.corpus import Corpus
 from adept.data.formats import PlacedRecord, Record, compression_of, data_files, file_format
 from adept.data.json_files import NOT_JSON
@@ -186,6 +182,8 @@ class Inputs:
             return [parquet_types(location) for location in self.locations]
         if not isinstance(first, PlacedRecord):
             return []
+        from adept.data.arrow_files import bare_type, long_indices  # slow to import
+
         schema = first.batch.schema
         return [{name: long_indices(bare_type(kind)) for name, kind in zip(schema.names, schema.types, strict=True)}]
 
@@ -393,34 +391,29 @@ class KeptColumns:
     def check(self, record: Record, number: int) -> None:
         """Raise DataError if the output cannot hold a record's kept values; show no value."""
         for column in self.columns:
-            self._check_value(record, column, number)
+            (self._check_type if self.format == "parquet" else self._check_value)(record, column, number)
 
     def _check_value(self, record: Record, column: str, number: int) -> None:
-        if self.format != "parquet":
-            try:
-                check_value(record[column], self.format)
-            except DataError:
-                raise DataError(
-                    f"column {column!r} holds {NOT_JSON} in record {number}, which {self.format} cannot hold: "
-                    "leave it out of keep_columns, or write parquet"
-                ) from None
-        elif self.copied:
+        try:
+            check_value(record[column], self.format)
+        except DataError:
+            raise DataError(
+                f"column {column!r} holds {NOT_JSON} in record {number}, which {self.format} cannot hold: "
+                "leave it out of keep_columns, or write parquet"
+            ) from None
+
+    def _check_type(self, record: Record, column: str, number: int) -> None:
+        from adept.data.arrow_files import fits, is_readable_as, name_type  # slow to import
+
+        if self.copied:
             found = record.batch.schema.field(column).type if isinstance(record, PlacedRecord) else None
-            if found is None or not _is_readable_as(found, self.types[column]):
+            if found is None or not is_readable_as(found, self.types[column]):
                 raise DataError(f"column {column!r} has another type from record {number} on: give files of one schema")
         elif not fits(record[column], self.types[column]):
             raise DataError(
-                f"column {column!r} has {_name_type(self.types[column])}, which does not hold the value of record {number}: "
+                f"column {column!r} has {name_type(self.types[column])}, which does not hold the value of record {number}: "
                 "correct the record, or the type in schema="
             )
-
-
-def _name_type(kind: Any) -> str:
-    return "a nested type" if types.is_nested(kind) else f"type {kind}"  # the keys of objects may be data
-
-
-def _is_readable_as(found: Any, kind: Any) -> bool:
-    return types.is_null(found) or bool(_plain(bare_type(found)).equals(_plain(kind)))
 
 
 def decide_kept(inputs: Inputs, options: ReleaseOptions, output_format: str, first: Record) -> KeptColumns:
@@ -438,6 +431,8 @@ def decide_kept(inputs: Inputs, options: ReleaseOptions, output_format: str, fir
         raise ConfigurationError(
             "input must not mix parquet with other formats if a parquet output has keep_columns: release the files one by one"
         )
+    from adept.data.arrow_files import can_hold, name_type  # slow to import
+
     copied = "parquet" in formats
     if copied:
         schemas = inputs.schemas(first)  # those of standard input are known from its first row
@@ -446,7 +441,7 @@ def decide_kept(inputs: Inputs, options: ReleaseOptions, output_format: str, fir
         types = _read_types(options.schema, columns) if options.schema else _find_types(inputs, options)
     for column, kind in types.items():
         if not can_hold(kind):
-            raise DataError(f"column {column!r} has {_name_type(kind)}, which parquet cannot hold: {UNFIT_ADVICE}")
+            raise DataError(f"column {column!r} has {name_type(kind)}, which parquet cannot hold: {UNFIT_ADVICE}")
     return KeptColumns(columns, output_format, types, copied=copied)
 
 
@@ -461,6 +456,8 @@ def _read_types(location: str, columns: tuple[str, ...]) -> dict[str, Any]:
 
 def _find_types(inputs: Inputs, options: ReleaseOptions) -> dict[str, Any]:
     """Return types that fit the kept values of all records, except those that are left out."""
+    from adept.data.arrow_files import SeenValues, UnfitValues  # slow to import
+
     columns = options.keep_columns
     if not inputs.repeatable:
         raise ConfigurationError(
@@ -496,35 +493,23 @@ def find_label_type(inputs: Inputs, column: str | None, drawn: Iterable[str], fi
     """
     if column is None or not all(INTEGER.fullmatch(label) for label in drawn):
         return None
-    found = {_plain(schema[column]) for schema in inputs.schemas(first) if column in schema}
-    kind = _widest({one for one in found if not types.is_null(one)})
-    return kind if kind and all(fits(int(label), kind) for label in drawn) else None
-
-
-def _widest(kinds: set[Any]) -> Any:
-    if not kinds or not all(map(types.is_integer, kinds)):
+    found = [schema[column] for schema in inputs.schemas(first) if column in schema]
+    if not found:
         return None
-    if len(kinds) == 1:
-        return next(iter(kinds))
-    if all(map(types.is_unsigned_integer, kinds)):
-        return pyarrow.uint64()
-    return None if pyarrow.uint64() in kinds else pyarrow.int64()
+    from adept.data.arrow_files import fits, widest_integer  # slow to import
 
-
-def _plain(kind: Any) -> Any:
-    return kind.value_type if types.is_dictionary(kind) else kind
+    kind = widest_integer(found)
+    return kind if kind and all(fits(int(label), kind) for label in drawn) else None
 
 
 def _unite(column: str, schemas: list[dict[str, Any]]) -> Any:
     """Return the type that a column has in all files, except files where it holds only nulls."""
     if any(column not in schema for schema in schemas):
         raise DataError(f"column {column!r} is missing in a file of the input: correct keep_columns=")
-    found = [kind for schema in schemas if not types.is_null(kind := schema[column])]
-    if not found:
-        return pyarrow.null()
-    if not all(_is_readable_as(kind, found[0]) for kind in found):
+    from adept.data.arrow_files import unite_types  # slow to import
+
+    if (kind := unite_types([schema[column] for schema in schemas])) is None:
         raise DataError(
             f"column {column!r} has different types in the files of the input: convert the files to one type, or {UNFIT_ADVICE}"
         )
-    # Several files may have more values together
-    return long_indices(found[0]) if len(schemas) > 1 else found[0]
+    return kind

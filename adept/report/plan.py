@@ -12,9 +12,7 @@ from typing import Any
 
 from adept.data.corpus import Corpus
 from adept.evaluation.free_rows import FreeRow, PublicTexts, measure_free_rows
-from adept.evaluation.label_names import spell_names
 from adept.evaluation.record_free import EXAMPLES, LARGER_ENCODER, NEAREST_NAME, TITLES
-from adept.evaluation.text_classifier import reads_as_english
 from adept.mechanisms.curves import (
     MAX_MEASURED_LABELS,
     MAX_MEASURED_ROWS,
@@ -30,9 +28,9 @@ from adept.mechanisms.curves import (
 )
 from adept.mechanisms.guarantee import CANDIDATES, risk
 from adept.mechanisms.policy import WORTH_MARGIN
-from adept.models.names import spell_out
+from adept.models.names import spell_name, spell_out
 from adept.models.saved_model import Autoencoder
-from adept.models.sentence_encoder import SentenceEncoder
+from adept.models.sentence_encoder import SentenceEncoder, reads_as_english
 from adept.models.tokenizer import Tokenizer
 from adept.rewriting.loading import best_exact
 from adept.rewriting.rewriter import Rewriter
@@ -193,9 +191,7 @@ def rehearse(
 
 
 def _label_notes(labels: Sequence[str], about: Mapping[str, Sequence[str]]) -> list[str]:
-    nameless = [
-        label for label, name in zip(labels, spell_names(labels), strict=True) if not name and label not in about
-    ]
+    nameless = [label for label in labels if not spell_name(label) and label not in about]
     notes = []
     if nameless:
         notes.append(
@@ -228,7 +224,7 @@ def _add_names(free: list[FreeRow], labels: Sequence[str], about: Mapping[str, S
     """Add the usual accuracy of label names if it was not measured, or a guess if no name has a meaning."""
     if any(row.name == NEAREST_NAME for row in free):
         return free
-    if any(spell_names(labels)) or about:
+    if any(map(spell_name, labels)) or about:
         return [FreeRow(NEAREST_NAME, expected_names(len(labels)), 0), *free]
     return [FreeRow(GUESS, 1 / len(labels), 0), *free]
 

@@ -38,17 +38,10 @@ from adept.data.texts import text_list
 from adept.errors import ConfigurationError, ModelError
 from adept.mechanisms import Description, Selection, policy
 from adept.models.decoding import Pair
-from adept.models.names import words_of_name
+from adept.models.names import spell_name
 from adept.models.saved_model import Autoencoder
 from adept.models.sentence_encoder import Codes
-from adept.models.sentences.meanings import (
-    MEANING_LENGTH,
-    Words,
-    mean_meaning,
-    meanings_of,
-    multiply_all,
-    words_of,
-)
+from adept.models.sentences.meanings import MEANING_LENGTH, Words, mean_meaning, meanings_of, multiply_all, words_of
 from adept.models.sentences.nearest_text import BATCH_RECORDS, MAX_DISTANCES, SentenceIndex
 from adept.models.sentences.sentence_list import SentenceList
 from adept.rewriting.alphabets import Labels, Sentences
@@ -113,7 +106,7 @@ class LabelCells:
 
     def _say(self, labels: Iterable[str]) -> dict[str, Texts]:
         """Return, for each label, its name in words and the sentences about it."""
-        spelled = {name: " ".join(words_of_name(name)) for name in labels}
+        spelled = {name: spell_name(name) for name in labels}
         return {name: (*filter(None, [words]), *self.about.get(name, ())) for name, words in spelled.items()}
 
     def _keep(self, cells: dict[Texts, Places]) -> None:
@@ -242,7 +235,7 @@ class Cells(Sentences):
         said = {label: tuple(texts) for label, texts in given.items()}
         self.public_labels = list(dict.fromkeys([*label_set, *said]))
         self._examples = {words_of(text): label for label, texts in said.items() for text in texts}
-        first = round(size * policy.common_share(mechanism.epsilon))
+        first = round(size * policy.COMMON_SHARE)
         self.cells = LabelCells(self.sentences.index(), size=size, first=first, about=said)
 
     def check_labels(self, labels: Sequence[str | None]) -> None:

@@ -1,7 +1,8 @@
 """Estimates of how much a rewrite keeps of its record, their table by epsilon, and warnings before a release.
 
 Estimates use public texts only, by default texts that the model has not seen. Two texts have the
-same *topic* if the same codeword of the model is nearest to both. Warnings about another language
+same *topic* if the cosine of the sentence encoder's vectors is at least TOPIC_COSINE; in another language than English,
+if the same codeword of the model is nearest to both. Warnings about another language
 or overlong texts are computed from the records without any noise, so they go only to standard
 error.
 """
@@ -25,6 +26,7 @@ from adept.mechanisms import Description, policy
 from adept.mechanisms.guarantee import CANDIDATES, Guarantee, words
 from adept.models.codebooks import encode_public
 from adept.models.saved_model import mean_word_f1
+from adept.models.sentence_encoder import reads_as_english, share_alike
 from adept.models.tokenizer import UNKNOWN, Tokenizer
 from adept.rewriting.alphabets import Alphabet
 from adept.rewriting.cells import NO_NAME, Cells
@@ -74,7 +76,7 @@ class Expectation:
     """
 
     texts: int  # number of public texts in the estimate
-    topic: float | None  # share of rewrites about their record's topic; None for a model without codebooks
+    topic: float | None  # share of rewrites about their record's topic; None in another language, without codebooks
     topic_of_others: float | None
     words: float  # mean F1
     words_of_others: float
@@ -125,13 +127,13 @@ def _estimate(rewriter: Rewriter, public: Corpus | None) -> list[str]:
 
 def adaptation_lines(writer: Rewriter) -> list[str]:
     """Return a sentence on how much the examples of an adapted model shape its rewrites, or []."""
-    model, mechanism = writer.model, writer.mechanism
+    model = writer.model
     examples = model.training_data.examples
     if not examples or not model.sentences or not isinstance(writer.alphabet, Alphabet):
         return []
     near, possible = len(model.sentences.utterances), writer.alphabet.selection.size
     if isinstance(writer.alphabet, Cells):
-        share = 1 - policy.common_share(mechanism.epsilon)
+        share = 1 - policy.COMMON_SHARE
         how = f"these and the names of labels choose {share:.0%} of the {possible:,} sentences that a rewrite can be"
     elif possible <= near:
         how = f"these and public texts like them are many of the {possible:,} texts that a rewrite can be"
@@ -214,6 +216,8 @@ def expectation(rewriter: Rewriter, public: Corpus | None = None) -> Expectation
 @torch.inference_mode()
 def _same_topic(rewriter: Rewriter, texts: Sequence[str], written: Sequence[str]) -> float | None:
     model = rewriter.model
+    if reads_as_english(texts):
+        return share_alike(texts, written)
     if not model.codebooks:
         return None
     coarse = model.codebooks[min(model.codebooks, key=lambda size: abs(size - TOPIC_CODEWORDS))]

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import torch
 
 from adept.attacks import membership, reconstruction
 from adept.attacks.attack_game import AttackGame, AttackRow, draw_rates
@@ -173,6 +174,22 @@ def test_an_attribute_is_read_off_what_is_copied_and_not_off_noise(
     assert rows["identity"][2].rate.value > 0.9
     assert rows["description"][2].optimum is not None
     assert rows["description"][2].rate.low <= rows["description"][2].optimum <= rows["description"][2].rate.high
+
+
+def test_an_attribute_is_guessed_by_meaning_where_no_word_is_shared(
+    opened: dict[str, Rewriter], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    meals, trips = ["order a pizza", "cook some soup"], ["fly to boston", "book a plane", "catch my flight"]
+    public = Corpus([*meals, *trips] * 4, [*["meal"] * 2, *["trip"] * 3] * 4)
+    private, rewriter = Corpus(["fares to denver", "show flights"], ["meal", "trip"]), opened["identity"]
+    own, said = rewriter.encode(private.texts), ["spaghetti with cheese", "airline tickets"]
+
+    def write(rows: torch.Tensor, samples: int = 1) -> list[tuple[str, None]]:
+        return [(said[place], None) for place in torch.cdist(rows, own).argmin(dim=1).tolist()]
+
+    monkeypatch.setattr(rewriter, "write", write)
+    [static, *_] = reconstruction.play_attribute(game(rewriter, private, public), attribute="label")
+    assert static.rate.value == 1
 
 
 def test_a_slot_is_an_attribute_by_its_name() -> None:

@@ -27,10 +27,10 @@ from adept.comparison.results import ResultRow, pack_hits, unpack_hits
 from adept.data.corpus import Corpus, DataConfig, load
 from adept.errors import ConfigurationError, DataError
 from adept.evaluation.classifiers import Evaluation
-from adept.evaluation.label_names import label_by_names
 from adept.models import training as model_training
 from adept.models.config import ModelConfig, TrainerConfig, TrainingConfig
 from adept.models.decoding_options import DecodingConfig
+from adept.models.names import label_by_names
 from adept.report.page import write
 from adept.report.table import MEASURES
 from adept.rewriting.loading import load_model

@@ -17,6 +17,8 @@ from adept.models.sentence_encoder import (
     PIECE_LETTERS,
     SentenceEncoder,
     at_length,
+    reads_as_english,
+    share_alike,
 )
 
 UNREADABLE = ["", "   ", "\n", "[MASK]", "[CLS][SEP]", "\ue000\ue001", "\x00"]
@@ -82,6 +84,19 @@ def test_sums_of_any_size_are_scaled_exactly(size: int) -> None:
     found, norm = at_length(row)[0].astype(float), float(np.linalg.norm(row.astype(float)))
     assert np.abs(found - row[0] / norm * LENGTH).max() <= 0.5 + 1e-3
     assert not at_length(np.zeros((2, 4), dtype=np.int64)).any()
+
+
+def test_texts_have_one_topic_from_a_cosine_on_and_never_without_a_word() -> None:
+    texts = ["book a table for two", "play some jazz", ""]
+    assert share_alike(texts, texts) == pytest.approx(2 / 3)  # a text without words is alike to none
+    others = ["reserve a table in a restaurant", "play a song of a jazz band", "hello"]
+    assert share_alike(texts, others) == pytest.approx(2 / 3)
+    assert share_alike(texts, [others[1], others[0], ""]) == 0
+
+
+def test_english_is_known_by_most_of_its_words() -> None:
+    assert reads_as_english(["what is the weather in Boston", "42!"])
+    assert not reads_as_english(["wie wird morgen das wetter", "schalte bitte das licht aus"])
 
 
 def test_near_in_meaning_is_near_in_numbers(encoder: SentenceEncoder) -> None:

@@ -4,6 +4,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+import torch
 
 from adept.data.corpus import Corpus
 from adept.mechanisms import Description, JointResponse, LearnedCodebook, LocalRandomizer
@@ -30,13 +31,13 @@ def expected(run: Path, mechanism: LearnedCodebook | Description) -> Expectation
 
 
 def test_more_is_expected_of_a_larger_budget_and_nothing_of_none(topic_run: Path) -> None:
-    """At eps = .01 the own codeword is one of 32 like the others: 40 texts have the same topic by chance."""
+    """At eps = .01, half of 40 texts about travel have the same topic by chance: 36 or more once in ten million."""
     little, much = (expected(topic_run, LearnedCodebook(epsilon=epsilon)) for epsilon in (0.01, 30.0))
-    assert little.topic is not None
-    assert much.topic is not None
-    assert much.topic > 0.5 > little.topic
-    assert much.words > much.words_of_others
     described = expected(topic_run, Description(epsilon=120.0))
+    assert little.topic is not None
+    assert described.topic is not None
+    assert described.topic > 0.9 > little.topic
+    assert much.words > much.words_of_others
     assert described.words > 0.4 > 0.2 > described.words_of_others  # the nearest of 200 sentences
 
 
@@ -64,6 +65,27 @@ def test_public_texts_of_the_users_own_take_the_place_of_the_models(topic_run: P
     assert strange is not None
     assert strange.words < own.words
     assert expectation(rewriter, Corpus(texts[:3])) is None
+
+
+def test_meaning_tells_topics_apart_and_codewords_only_in_another_language(topic_run: Path) -> None:
+    model, tokenizer = load_model(topic_run)
+    rewriter = Rewriter(model, tokenizer, mechanism=Description(epsilon=120.0))
+    strange = Corpus([f"qzx{number} vrrk{number} wqq{number}" for number in range(12)])
+    model.codebooks = {32: torch.ones(1, model.config.latent_dim)}  # to which all texts are near
+    found, other = expectation(rewriter), expectation(rewriter, strange)
+    assert found
+    assert found.topic is not None
+    assert found.topic_of_others is not None
+    assert found.topic > 0.8
+    assert found.topic_of_others < found.topic
+    assert other
+    assert other.topic == other.topic_of_others == 1
+    model.codebooks = {}
+    found, other = expectation(rewriter), expectation(rewriter, strange)
+    assert found
+    assert found.topic is not None
+    assert other
+    assert other.topic is None
 
 
 def test_a_line_says_which_smaller_budget_writes_the_same_sentences(topic_run: Path) -> None:

@@ -5,7 +5,8 @@ numbers of the Euclidean norm MEANING_LENGTH. The inner product of two meanings 
 their cosine, and 32-bit floats hold it exactly.
 
 The meaning of a public sentence adds up its different words. *Claim*: the sum is exact. *Proof*: a sentence has at
-most MAX_WORDS words, a word whose vector holds a number above MAX_WORD_SUM is refused, and
+most MAX_WORDS words. If no word's vector holds a number above MAX_SHORT_SUM, sums are 16-bit integers, which hold
+``MAX_WORDS * MAX_SHORT_SUM < 2^15``. Otherwise a word with a number above MAX_WORD_SUM is refused, and
 ``MAX_WORDS * MAX_WORD_SUM <= 2^24``, which 32-bit floats hold exactly in any order. QED.
 """
 
@@ -38,7 +39,7 @@ NEGATIONS = {"not", "no", "never", "without", "nothing", "nobody", "none", "neit
     *(verb + end for verb in AUXILIARIES | MODALS for end in ("n't", "nt")),
 }
 MEANING_LENGTH = LENGTH  # of a meaning and of a centre
-MAX_WORD_SUM = (1 << 24) // MAX_WORDS
+MAX_SHORT_SUM, MAX_WORD_SUM = ((1 << 15) - 1) // MAX_WORDS, (1 << 24) // MAX_WORDS
 MAX_RECORD_LETTERS = 100 * MAX_WORDS  # letters of a record that are split into words
 BATCH_TEXTS, BATCH_ROWS = 1 << 11, 1 << 9  # words, and texts, whose sums are computed together, near the processor
 BATCH_PRODUCTS = 1 << 12  # texts whose products are computed together
@@ -153,10 +154,12 @@ def meanings_of_table(words: Sequence[str], table: sparse.csr_array) -> Codes:
         ModelError: a word is too long for exact sums.
     """
     encoder = SentenceEncoder.load()
-    vectors = np.empty((max(1, len(words)), encoder.dim), dtype=np.float32)
+    vectors: NDArray[np.int16 | np.float32] = np.empty((max(1, len(words)), encoder.dim), dtype=np.int16)
     for begin in range(0, len(vectors), BATCH_TEXTS):
         sums = encoder.sums(words[begin : begin + BATCH_TEXTS] or [""])
-        if np.abs(sums).max() > MAX_WORD_SUM:
+        if (largest := np.abs(sums).max()) > MAX_SHORT_SUM:
+            vectors = vectors.astype(np.float32)
+        if largest > MAX_WORD_SUM:
             raise ModelError(
                 "the model lists a word that is too long for exact sums: train the model again or restore it"
             )

@@ -18,7 +18,6 @@ from functools import cached_property, partial
 from itertools import chain, islice
 from typing import Any
 
-import pyarrow
 import torch
 from torch import Tensor
 
@@ -214,7 +213,11 @@ class LocalPlan(Plan[PrivacyStatement]):
     def types(self) -> dict[str, Any]:
         """Arrow types of those output columns that do not hold text."""
         label = {self.label_column: self.label_type} if self.label_column and self.label_type else {}
-        return {**self.kept.types, **label, **({"sample": pyarrow.int64()} if self.options.samples > 1 else {})}
+        if self.options.samples == 1:
+            return {**self.kept.types, **label}
+        import pyarrow  # slow to import
+
+        return {**self.kept.types, **label, "sample": pyarrow.int64()}
 
     @cached_property
     def codebook(self) -> dict[str, Any]:

@@ -1,6 +1,7 @@
 """Meanings are whole numbers of one length, and a sentence of a list means what its words mean together."""
 
 from collections.abc import Sequence
+from itertools import islice
 
 import broad
 import numpy as np
@@ -11,6 +12,7 @@ from adept.errors import ModelError
 from adept.models.sentence_encoder import SentenceEncoder, at_length
 from adept.models.sentences import meanings
 from adept.models.sentences.meanings import (
+    MAX_SHORT_SUM,
     MAX_WORD_SUM,
     MAX_WORDS,
     MEANING_LENGTH,
@@ -95,6 +97,22 @@ def test_sums_of_the_heaviest_words_that_are_read_are_exact() -> None:
     assert np.abs(total).max() > 0.95 * 2**24
     assert (of_words([words]) == at_length(total)).all()
     assert (of_words([words[::-1]]) == at_length(total)).all()
+
+
+@pytest.mark.parametrize(("times", "is_short"), [(6, True), (7, False)])
+def test_sums_of_sixteen_bits_and_of_more_are_exact(times: int, is_short: bool) -> None:
+    """Of 40 words whose largest numbers lie below, or above, what 16 bits hold for all words together."""
+    encoder, others = SentenceEncoder.load(), map(chr, range(0x4E00, 0x9FFF))
+    spelled = (HEAVY * times + other for other in others)
+    words = tuple(
+        islice((word for word in spelled if (encoder.sums([word]).max() <= MAX_SHORT_SUM) == is_short), MAX_WORDS)
+    )
+    sums = encoder.sums(words)
+    assert bool(np.abs(sums).max() <= MAX_SHORT_SUM) == is_short
+    total = np.array([[sum(map(int, column)) for column in sums.T]])
+    assert bool(np.abs(total).max() < 2**15) == is_short
+    assert (of_words([words]) == at_length(total)).all()
+    assert (of_words([("to", "boston"), words])[0] == of_words([("to", "boston")])[0]).all()
 
 
 def test_a_list_with_a_word_too_long_for_exact_sums_is_refused() -> None:
