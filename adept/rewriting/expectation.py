@@ -26,9 +26,10 @@ from adept.mechanisms.guarantee import CANDIDATES, Guarantee, words
 from adept.models.codebooks import encode_public
 from adept.models.saved_model import mean_word_f1
 from adept.models.tokenizer import UNKNOWN, Tokenizer
+from adept.models.untrusted_files import packaged_directory
 from adept.rewriting.alphabets import Alphabet
 from adept.rewriting.cells import NO_NAME, Cells
-from adept.rewriting.loading import best_exact, is_packaged, packaged_directory
+from adept.rewriting.loading import best_exact, is_packaged
 from adept.rewriting.rewriter import Rewriter
 
 TOPIC_CODEWORDS = 32  # that tell topics apart, if the model has so few
