@@ -86,7 +86,6 @@ def run(config: TrainConfig, *, overrides: list[str] | None = None) -> TrainResu
     directory, checkpoint = _prepare(config)
     if overrides is not None and checkpoint is None:  # at once, as a run may be interrupted
         _write_overrides(config, overrides, directory)
-        (directory / RESOLVED).write_text(resolved_yaml(config), "utf-8")
         experiment = [override for override in overrides if override.startswith("experiment=")]
         show_lines([" ".join([describe(config, len(splits["train"])), *(f"({name})" for name in experiment)])])
         if not is_public(config):
@@ -258,7 +257,8 @@ def _count_epochs(directory: Path) -> int:
 
 
 def _write_overrides(config: TrainConfig, overrides: list[str], directory: Path) -> None:
-    """Store a run's options with absolute paths, so that the run can resume in any directory."""
+    """Store a run's options with absolute paths, so that the run can resume in any directory, and all their values."""
+    (directory / RESOLVED).write_text(resolved_yaml(config), "utf-8")
     paths = {f"data.{name}": getattr(config.data, name) for name in PLACES}
     kept = [override for override in overrides if _key(override) not in (*paths, "resume_from", "output_dir")]
     kept += [f"{name}={Path(path).absolute()}" for name, path in paths.items() if path is not None]
