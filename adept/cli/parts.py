@@ -113,10 +113,7 @@ def build(config: TrainConfig, directory: Path) -> Parts:
     if NONE in config.logger and len(config.logger) > 1:
         raise ConfigurationError("logger must be none or names of loggers, got both: leave none out")
     if "lr_monitor" in config.callbacks and not named:
-        raise ConfigurationError(
-            "callbacks=lr_monitor must have a logger to write to: add logger=tensorboard, or leave it out, because metrics.csv "
-            "has the learning rates"
-        )
+        raise ConfigurationError("callbacks=lr_monitor must have a logger: add logger=tensorboard, or read metrics.csv")
     loggers = tuple(_make("logger", name, options, LOGGERS) for name, options in named.items())
     callbacks = [_make("callbacks", name, options, CALLBACKS) for name, options in config.callbacks.items()]
     trainer = check_trainer(config.lightning, max_epochs=config.trainer.max_epochs)
@@ -133,21 +130,18 @@ def build(config: TrainConfig, directory: Path) -> Parts:
 
 def logger_options(name: str, options: dict[str, Any], directory: Path) -> dict[str, Any]:
     """Return a logger's options, with those that adept adds: places beside the model, and nothing of the command line."""
-    place, target = directory.absolute(), options.get(TARGET, LOGGERS.get(name))
+    target = options.get(TARGET, LOGGERS.get(name))
+    place = options.get("save_dir", directory.absolute().parent)  # of MLflow, whose runs share a database
     own: dict[str, dict[str, Any]] = {
         "tensorboard": {"save_dir": str(directory), "name": "tensorboard", "version": ""},
         "wandb": {"save_dir": str(directory), "project": "adept"},
         "mlflow": {
-            "tracking_uri": f"sqlite:///{place.parent}/mlflow.db",
-            "artifact_location": f"file:{place.parent}/mlruns",
+            "tracking_uri": f"sqlite:///{place}/mlflow.db",
+            "artifact_location": f"file:{Path(place).absolute()}/mlruns",
             "experiment_name": "adept",
             "run_name": directory.name,
         },
     }
-    if target == LOGGERS["mlflow"] and "save_dir" in options:
-        raise ConfigurationError(
-            f"logger.{name}.save_dir must be left out, because tracking_uri is given: set logger.{name}.tracking_uri=sqlite:///FILE"
-        )
     forced = {"settings": (options.get("settings") or {}) | WANDB_SETTINGS} if target == LOGGERS["wandb"] else {}
     return own.get(name, {}) | options | forced
 

@@ -95,6 +95,13 @@ def test_an_option_has_an_effect_or_is_refused() -> None:
     }  # fmt: skip
 
 
+@pytest.mark.parametrize(("options", "place"), [({}, "/a"), ({"save_dir": "b"}, "b")])
+def test_runs_beside_each_other_share_a_database_of_mlflow(options: dict[str, Any], place: str) -> None:
+    made = parts.logger_options("mlflow", options, Path("/a/run"))
+    assert made["tracking_uri"] == f"sqlite:///{place}/mlflow.db"
+    assert made["artifact_location"] == f"file:{Path(place).absolute()}/mlruns"
+
+
 @pytest.mark.parametrize("options", [{}, {"settings": {"console": "auto"}}, {parts.TARGET: parts.LOGGERS["wandb"]}])
 def test_wandb_keeps_neither_the_command_line_nor_printed_lines(options: dict[str, Any], tmp_path: Path) -> None:
     """In them stand paths and columns of the data."""
@@ -157,7 +164,6 @@ def test_a_logger_gets_numbers_and_options_and_nothing_of_the_data(adept_here: R
         ("trainer.max_epochs=2 trainer.min_epochs=3", "trainer.min_epochs must be at most trainer.max_epochs=2, got 3: set both"),
         ("logger.csv.save_dir=x", "logger.csv.save_dir has no effect, because metrics.csv stands in output_dir: leave it out, or"),
         ("logger=none logger.none.x=1", "logger.none.x has no effect"),
-        ("logger=mlflow logger.mlflow.save_dir=x", "logger.mlflow.save_dir must be left out, because tracking_uri is given"),
         ("trainer.overfit_batches=1", "because adept sets it: set trainer.limit_train_batches"),
         ("trainer=gpu trainer.precision=bf16-mixd", "trainer.precision must be one of 32, 32-true, 16, "),
         ("trainer.ckpt_path=x", "train has no option trainer.ckpt_path: did you mean resume_from?"),
