@@ -16,7 +16,8 @@ from adept.models.config import MODEL
 from adept.models.names import MAX_TERM_WORDS, are_terms, sentences_about, spell_out
 from adept.models.saved_model import Autoencoder, model_card
 from adept.models.sentence_encoder import SentenceEncoder
-from adept.rewriting.loading import load_model, model_directory
+from adept.models.untrusted_files import model_directory
+from adept.rewriting.loading import load_model
 
 
 def main(config: AdaptConfig) -> None:
@@ -79,9 +80,8 @@ def _check(config: AdaptConfig) -> None:
 
 
 def _card(model_dir: str | None) -> str:
-    place = model_directory(model_dir)
-    cards = [path for path in (place / "README.md", place / MODEL / "README.md") if path.is_file()]
-    return cards[0].read_text("utf-8", "replace") if cards else ""
+    card = model_directory(model_dir) / "README.md"
+    return card.read_text("utf-8", "replace") if card.is_file() else ""
 
 
 def _are_names(config: AdaptConfig, model: Autoencoder, lines: list[str]) -> bool:

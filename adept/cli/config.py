@@ -135,11 +135,9 @@ class VerifyConfig:
     statement: str = REQUIRED
     """The privacy statement to check, which is a file OUTPUT.privacy.json. You may write the file's
     name alone, without statement=."""
-
     output: str | None = None
     """The released file that the statement describes. With null, the command checks the file beside
     the statement with the statement's name, but without the ending .privacy.json."""
-
     model_dir: str | None = None
     """Directory of the model that the statement describes, or utterances for the model that comes
     with the package. With null, the command checks the statement without the model."""
@@ -582,14 +580,16 @@ class TrainConfig(Columns):
 
     def refuse_overridden(self, given: set[str]) -> None:
         """Raise ConfigurationError if one of the options that the user gave is without effect."""
-        content = self.training.for_mechanism(self.mechanism.kind).content.kind
-        topics, kind = content == TOPICS, self.mechanism.kind.name
-        elsewhere = self.data.path is not None or self.data.hub is not None or self.data.broad is not None
+        kind, content = self.mechanism.kind, self.training.for_mechanism(self.mechanism.kind).content.kind
+        topics, source = content == TOPICS, f"training.content.kind={content}"
+        read = topics and f"mechanism={kind.name} reads topics: give training.content.topics=N, or {source[:21]}=none"
+        unlisted = kind.clip == "l1" and "a model for the clip l1 lists no public texts: leave it out"
+        elsewhere = {self.data.path, self.data.hub, self.data.broad} != {None}
         without_effect = {
-            "model.latent_dim": topics
-            and f"mechanism={kind} reads topics: give training.content.topics=N, or training.content.kind=none",
-            "model.encoder": self.model.encoder != (TOPICS if topics else "lstm")
-            and f"the encoder follows from training.content.kind={content}: give that option",
+            **dict.fromkeys(("model.latent_dim", "model.directions"), read),
+            "model.decoder": self.model.decoder == "nearest" and unlisted,
+            "training.codec.sentences": unlisted,
+            "model.encoder": (self.model.encoder == TOPICS) != topics and f"it follows from {source}: give that",
             "training.content.topics": not topics and "an LSTM encoder has no topics: give model.latent_dim=N",
             "data.sizes": elsewhere and f"it is for data=air_travel alone, got data={self.data.name}: give data.most=N",
             "data.path": self.data.name == "air_travel" and "data=air_travel comes with adept: give data=files, too",

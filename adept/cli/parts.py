@@ -5,10 +5,13 @@ line. Lightning's own names of options are checked against the signatures of the
 
 *Claim*: a logger gets numbers and values of options, and no text, label, word or path of the data.
 *Reason*: ``LOGGED`` lists the groups whose values it gets, and none of them names data; Lightning
-adds losses and learning rates. A callback or a logger of your own is your code, and may do anything.
+adds losses and learning rates; ``WANDB_SETTINGS`` keep the command line from W&B. A callback or a
+logger of your own is your code, and may do anything.
 """
 
 import inspect
+import math
+import os
 import pkgutil
 import re
 import sys
@@ -43,6 +46,7 @@ CALLBACKS = {
 }
 LOCAL = {LOGGERS["tensorboard"], "pytorch_lightning.loggers.CSVLogger"}  # loggers that write files
 CSV, NONE = "csv", "none"  # metrics.csv and curve.svg, or not even these
+PROFILERS = {name: f"pytorch_lightning.profilers.{name.title()}Profiler" for name in ("simple", "advanced")}
 TARGET = "_target_"
 BASES = {"logger": "pytorch_lightning.loggers.Logger", "callbacks": "pytorch_lightning.callbacks.Callback"}
 LOGGED = ("seed", "labels", "model", "tokenizer", "training", "trainer")  # options that loggers get
@@ -57,7 +61,15 @@ ELSEWHERE = {
     "plugins": None,
     "num_nodes": None,
     "overfit_batches": "trainer.limit_train_batches",
+    "barebones": "logger=none",
 }
+# Options of the Trainer without effect: adept train neither tests nor predicts, and has a sampler of its own
+UNUSED = {"limit_test_batches", "limit_predict_batches", "use_distributed_sampler", "sync_batchnorm"}
+UNUSED |= {"model_registry", "enable_autolog_hparams"}
+# W&B would keep the command line and all printed lines, which hold paths and names of the data
+WANDB_SETTINGS = {"x_disable_meta": True, "x_save_requirements": False, "disable_code": True, "console": "off"}
+QUIET = {"MLFLOW_DISABLE_TELEMETRY": "true", "MLFLOW_LOGGING_LEVEL": "WARNING", "WANDB_ERROR_REPORTING": "false"}
+LOCAL_ADDRESS = re.compile(r"file:(?!//[^/])|sqlite:///|\.{0,2}/")  # of MLflow
 # Those that start processes by a fork: others run this program's file again, which knows no command then
 FORKING = ("ddp_fork", "ddp_notebook")
 PRECISIONS = ("32", "32-true", "16", "16-mixed", "bf16", "bf16-mixed")  # of these, weights are float32 in each
@@ -82,11 +94,6 @@ def build(config: TrainConfig, directory: Path) -> Parts:
         ConfigurationError: a name, an option or a class does not exist, a package is missing, or a
             logger would send numbers about private training text over the network.
     """
-    own = {
-        "tensorboard": {"save_dir": str(directory), "name": "tensorboard", "version": ""},
-        "wandb": {"save_dir": str(directory), "project": "adept"},
-        "mlflow": {"tracking_uri": f"file:{directory.absolute()}/mlruns", "experiment_name": "adept"},
-    }
     check_device(config.trainer.accelerator)
     for group in ("logger", "callbacks"):
         for name, options in getattr(config, group).items():
@@ -94,24 +101,59 @@ def build(config: TrainConfig, directory: Path) -> Parts:
                 raise ConfigurationError(
                     f"{group}.{name} must hold options, got {printable(options)}: write {group}.{name}: {{}}"
                 )
-    named = {name: own.get(name, {}) | options for name, options in config.logger.items() if name not in (CSV, NONE)}
+    if given := [f"logger.{name}.{option}" for name in (CSV, NONE) for option in config.logger.get(name, ())]:
+        raise ConfigurationError(
+            f"{given[0]} has no effect, because metrics.csv stands in output_dir: leave it out, or add a logger with "
+            f"logger.mine.{TARGET}={LIGHTNING}.loggers.CSVLogger"
+        )
+    chosen = {name: options for name, options in config.logger.items() if name not in (CSV, NONE)}
+    named = {name: logger_options(name, options, directory) for name, options in chosen.items()}
     if not is_public(config):
         _refuse_sending(named)
     if NONE in config.logger and len(config.logger) > 1:
         raise ConfigurationError("logger must be none or names of loggers, got both: leave none out")
     if "lr_monitor" in config.callbacks and not named:
-        raise ConfigurationError(
-            "callbacks=lr_monitor must have a logger to write to: add logger=tensorboard, or leave it out, because metrics.csv "
-            "has the learning rates"
-        )
+        raise ConfigurationError("callbacks=lr_monitor must have a logger: add logger=tensorboard, or read metrics.csv")
+    loggers = tuple(_make("logger", name, options, LOGGERS) for name, options in named.items())
+    callbacks = [_make("callbacks", name, options, CALLBACKS) for name, options in config.callbacks.items()]
+    trainer = check_trainer(config.lightning, max_epochs=config.trainer.max_epochs)
+    if profiler := trainer.get("profiler"):
+        trainer["profiler"] = pkgutil.resolve_name(PROFILERS[profiler])(directory, "profile")
     return Parts(
-        loggers=tuple(_make("logger", name, options, LOGGERS) for name, options in named.items()),
-        callbacks=tuple(_make("callbacks", name, options, CALLBACKS) for name, options in config.callbacks.items()),
-        trainer=check_trainer(config.lightning),
-        logged=logged_values(config),
+        loggers=loggers,
+        callbacks=(*callbacks, *([_telling(logged_values(config))] if loggers else [])),
+        trainer=trainer,
         has_table=NONE not in config.logger,
         announce=_announce,
     )
+
+
+def logger_options(name: str, options: dict[str, Any], directory: Path) -> dict[str, Any]:
+    """Return a logger's options, with those that adept adds: places beside the model, and nothing of the command line."""
+    target = options.get(TARGET, LOGGERS.get(name))
+    place = options.get("save_dir", directory.absolute().parent)  # of MLflow, whose runs share a database
+    own: dict[str, dict[str, Any]] = {
+        "tensorboard": {"save_dir": str(directory), "name": "tensorboard", "version": ""},
+        "wandb": {"save_dir": str(directory), "project": "adept"},
+        "mlflow": {
+            "tracking_uri": f"sqlite:///{place}/mlflow.db",
+            "artifact_location": f"file:{Path(place).absolute()}/mlruns",
+            "experiment_name": "adept",
+            "run_name": directory.name,
+        },
+    }
+    forced = {"settings": (options.get("settings") or {}) | WANDB_SETTINGS} if target == LOGGERS["wandb"] else {}
+    return own.get(name, {}) | options | forced
+
+
+def _telling(values: dict[str, Any]) -> Any:
+    """Return a callback that gives the loggers the options' values; a thread that begins before a fork is lost in it."""
+
+    def tell(trainer: Any, _: Any) -> None:
+        for logger in trainer.loggers:
+            logger.log_hyperparams(values)
+
+    return pkgutil.resolve_name(f"{LIGHTNING}.callbacks:LambdaCallback")(on_fit_start=tell)
 
 
 def _announce(step: str) -> None:
@@ -124,21 +166,28 @@ def is_public(config: TrainConfig) -> bool:
     return config.data.public if config.training_data.public is None else config.training_data.public
 
 
-def check_trainer(options: dict[str, Any]) -> dict[str, Any]:
+def check_trainer(options: dict[str, Any], *, max_epochs: float = math.inf) -> dict[str, Any]:
     """Return options of Lightning's ``Trainer``; raise ConfigurationError for a name that it lacks."""
     known = inspect.signature(pkgutil.resolve_name(f"{LIGHTNING}:Trainer")).parameters if options else {}
     for name in options:
         if name in ELSEWHERE:
             instead = f"set {ELSEWHERE[name]}" if ELSEWHERE[name] else "leave it out"
             raise ConfigurationError(f"trainer.{name} must be left out, because adept sets it: {instead}")
+        if name in UNUSED:
+            raise ConfigurationError(f"trainer.{name} has no effect here: leave it out")
         if name not in known:
-            _refuse_unknown(
-                "trainer", name, {*known, *(field.name for field in fields(TrainerConfig))} - ELSEWHERE.keys()
-            )
+            names = {*known, *(field.name for field in fields(TrainerConfig))}
+            _refuse_unknown("trainer", name, names - ELSEWHERE.keys() - UNUSED)
+    if isinstance(least := options.get("min_epochs"), int) and least > max_epochs:
+        raise ConfigurationError(
+            f"trainer.min_epochs must be at most trainer.max_epochs={max_epochs}, got {least}: set both"
+        )
     if nothing := [name for name in ("max_steps", "limit_train_batches") if options.get(name) == 0]:
         raise ConfigurationError(
             f"trainer.{nothing[0]} must be above 0, got {options[nothing[0]]}: nothing would be trained"
         )
+    if options.get("profiler") is not None:
+        check_choice(PROFILERS, **{"trainer.profiler": str(options["profiler"])})
     if options.get("precision") is not None:  # checked here, as Lightning looks at the device first
         check_choice(PRECISIONS, **{"trainer.precision": str(options["precision"])})
     return options | _strategy(options)
@@ -180,12 +229,16 @@ def logged_values(config: TrainConfig) -> dict[str, Any]:
 def _refuse_sending(loggers: dict[str, dict[str, Any]]) -> None:
     for name, options in loggers.items():
         target, addresses = options.get(TARGET, LOGGERS.get(name)), str([*options.values()])
-        offline = options.get("offline") is True or options.get("mode") in ("offline", "disabled")
-        local = target in LOCAL or (target == LOGGERS["wandb"] and offline) or target == LOGGERS["mlflow"]
-        if not local or re.search(r"\b(?!file:)\w+://", addresses):
+        mode = options.get("mode", "offline" if options.get("offline") is True else "online")
+        local = {
+            LOGGERS["wandb"]: mode in ("offline", "disabled") and options.get("settings") == WANDB_SETTINGS,
+            LOGGERS["mlflow"]: LOCAL_ADDRESS.match(str(options.get("tracking_uri"))),
+        }.get(str(target), target in LOCAL)
+        if not local or re.search(r"\b(?!file:|sqlite:///)\w+://", addresses):
             raise ConfigurationError(
-                f"logger={name} must write locally, because the training text is private: use another logger or, for wandb, "
-                f"logger.{name}.offline=true; if anyone may read the text, add training_data.public=true"
+                f"logger={name} must write locally, because the training text is private: use another logger, "
+                "logger.wandb.offline=true or, for mlflow, no tracking_uri; if anyone may read the text, add "
+                "training_data.public=true"
             )
 
 
@@ -193,6 +246,7 @@ def _make(group: str, name: str, options: dict[str, Any], known: dict[str, str])
     place, target = f"{group}.{name}", options.get(TARGET, known.get(name))
     if not isinstance(target, str):
         raise ConfigurationError(f"{place} must have a class, got none: add {place}.{TARGET}=MODULE.CLASS")
+    os.environ.update({variable: value for variable, value in QUIET.items() if variable not in os.environ})
     kind = import_foreign(f"{place}.{TARGET}", target, form="MODULE.CLASS")
     given = {option: value for option, value in options.items() if option != TARGET}
     try:

@@ -22,11 +22,16 @@ from adept.data.corpus import Corpus, load
 from adept.data.writing import new_directory, read_table
 from adept.errors import AdeptError, ConfigurationError, DataError, Interrupted
 from adept.foreign import blame
+from adept.mechanisms import Description
 from adept.models.config import CHECKPOINTS, LAST, METRICS, MODEL, TOPICS, FitResult, Parts, TrainingData, TrainSpec
 from adept.models.saved_model import Reconstruction, model_card, reconstruction
 
 OVERRIDES, RESULT, CURVE = "overrides.json", "result.json", "curve.svg"
 RESOLVED = "config.yaml"
+PRIVATE_NOTE = (
+    "note: this text counts as private, and so does the model, which can write its sentences: a release with the model needs "
+    "accept_private_model=true, and mechanism=description refuses it; if anyone may read the text, add training_data.public=true"
+)
 TRIED_EPSILON = 8.0  # at which a mechanism of somebody else is built once before the training
 PLACES = ("path", "broad")  # options of the data that name directories
 WIDTH, HEIGHT, MARGIN = 480, 300, 44  # of the picture, in pixels
@@ -81,9 +86,10 @@ def run(config: TrainConfig, *, overrides: list[str] | None = None) -> TrainResu
     directory, checkpoint = _prepare(config)
     if overrides is not None and checkpoint is None:  # at once, as a run may be interrupted
         _write_overrides(config, overrides, directory)
-        (directory / RESOLVED).write_text(resolved_yaml(config), "utf-8")
         experiment = [override for override in overrides if override.startswith("experiment=")]
         show_lines([" ".join([describe(config, len(splits["train"])), *(f"({name})" for name in experiment)])])
+        if not is_public(config):
+            warn(PRIVATE_NOTE)
         sys.stdout.flush()
     try:
         result = _train(config, splits, directory, checkpoint, parts)
@@ -116,6 +122,12 @@ def _clear(directory: Path) -> None:
 
 def _check_mechanism(config: TrainConfig) -> None:
     kind = config.mechanism.kind
+    if not is_public(config) and (issubclass(kind, Description) or config.model.decoder == "nearest"):
+        option = "mechanism=description" if issubclass(kind, Description) else "model.decoder=nearest"
+        raise ConfigurationError(
+            f"{option} must have public training text, because its releases are sentences of this text: use another one; if "
+            "anyone may read the text, add training_data.public=true"
+        )
     source = getattr(kind, "source", None)  # of somebody else's, which training calls only for noise
     if config.training.epsilon is not None and not callable(getattr(source or kind, "simulate", None)):
         raise ConfigurationError(f"training.epsilon must be null for {kind.name}, which has no method simulate: add it")
@@ -245,7 +257,8 @@ def _count_epochs(directory: Path) -> int:
 
 
 def _write_overrides(config: TrainConfig, overrides: list[str], directory: Path) -> None:
-    """Store a run's options with absolute paths, so that the run can resume in any directory."""
+    """Store a run's options with absolute paths, so that the run can resume in any directory, and all their values."""
+    (directory / RESOLVED).write_text(resolved_yaml(config), "utf-8")
     paths = {f"data.{name}": getattr(config.data, name) for name in PLACES}
     kept = [override for override in overrides if _key(override) not in (*paths, "resume_from", "output_dir")]
     kept += [f"{name}={Path(path).absolute()}" for name, path in paths.items() if path is not None]

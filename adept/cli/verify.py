@@ -40,6 +40,6 @@ def _restate(said: Json) -> Json | None:
 def _model(name: str | None) -> str | None:
     if name is None or Path(name).exists():
         return name
-    from adept.rewriting.loading import model_directory  # seconds to import, and rarely needed
+    from adept.models.untrusted_files import model_directory  # seconds to import, and rarely needed
 
     return str(model_directory(name))

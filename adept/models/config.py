@@ -257,7 +257,6 @@ class Parts:
     loggers: tuple[Any, ...] = ()
     callbacks: tuple[Any, ...] = ()
     trainer: dict[str, Any] = field(default_factory=dict)  # further options of Lightning's Trainer
-    logged: dict[str, Any] = field(default_factory=dict)  # values of options, which the loggers get
     has_table: bool = True  # write metrics.csv
     announce: Callable[[str], object] = lambda step: None  # is told of a step that takes long
 

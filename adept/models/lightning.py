@@ -35,8 +35,7 @@ class AdeptModule(lightning.LightningModule):
         randomise: a function that adds noise to the latents (B, n) before the decoder reads them in training.
 
     Raises:
-        ConfigurationError: ``encoder`` is False, and no network is given: a checkpoint of such a network
-            holds no encoder that this class knows.
+        ConfigurationError: ``encoder`` is False, and no network is given; its checkpoint has an unknown encoder.
     """
 
     def __init__(
@@ -72,11 +71,15 @@ class AdeptModule(lightning.LightningModule):
         """Return the loss of tokens (B, T) in nats per token."""
         return self._logged(tokens, "train_loss")
 
-    def validation_step(self, tokens: Tensor, batch_idx: int) -> None:
+    def test_step(self, tokens: Tensor, batch_idx: int) -> None:
+        """Log the loss as a validation does."""
+        self.validation_step(tokens, batch_idx, "test_loss")
+
+    def validation_step(self, tokens: Tensor, batch_idx: int, name: str = "validation_loss") -> None:
         """Log the loss, with the same noise in every epoch, to make epochs comparable."""
         with torch.random.fork_rng():
             torch.manual_seed(batch_idx)
-            self._logged(tokens, "validation_loss")
+            self._logged(tokens, name)
 
     def _logged(self, tokens: Tensor, name: str) -> Tensor:
         loss, size = self.model.loss(tokens, self.randomise), int((tokens != PAD).sum())
@@ -111,16 +114,17 @@ class UtteranceDataModule(lightning.LightningDataModule):
     """Batches of utterances of similar length, in an order given by seed and epoch, on any number of devices.
 
     Args:
-        train, validation: texts, or lists of token ids that each end with END.
+        train, validation, test: texts, or lists of token ids that each end with END.
         tokenizer: for texts.
         max_length: largest number of tokens that are read from a text.
-        batch_size: number of utterances in one step on each device; for validation, it is 4 times as many.
+        batch_size: number of utterances in one step on each device; without training, it is 4 times as many.
     """
 
     def __init__(
         self,
         train: Sequence[str] | Sequence[Sequence[int]],
         validation: Sequence[str] | Sequence[Sequence[int]],
+        test: Sequence[str] | Sequence[Sequence[int]] = (),
         *,
         tokenizer: Tokenizer | None = None,
         max_length: int = 40,
@@ -128,8 +132,8 @@ class UtteranceDataModule(lightning.LightningDataModule):
         seed: int = 0,
     ) -> None:
         super().__init__()
-        self.rows, self.unseen = (_token_ids(given, tokenizer, max_length) for given in (train, validation))
         self.batch_size, self.seed = batch_size, seed
+        self.rows, *self.unseen = (_token_ids(given, tokenizer, max_length) for given in (train, validation, test))
 
     def train_dataloader(self) -> DataLoader[Any]:
         """Return batches (B, T) in another order in each epoch."""
@@ -137,7 +141,11 @@ class UtteranceDataModule(lightning.LightningDataModule):
 
     def val_dataloader(self) -> DataLoader[Any]:
         """Return batches (B, T) in one order."""
-        return token_loader(self.unseen, batch_size=4 * self.batch_size, **self._devices())
+        return token_loader(self.unseen[0], batch_size=4 * self.batch_size, **self._devices())
+
+    def test_dataloader(self) -> DataLoader[Any]:
+        """Return batches (B, T) in one order."""
+        return token_loader(self.unseen[1], batch_size=4 * self.batch_size, **self._devices())
 
     def _devices(self) -> dict[str, int]:
         trainer = self.trainer

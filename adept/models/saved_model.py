@@ -19,19 +19,19 @@ from torch import Tensor
 from adept.errors import ConfigurationError, ModelError
 from adept.mechanisms.clip_to_grid import NORM_ORDER
 from adept.mechanisms.policy import Lists
-from adept.models.config import MODEL, TOPICS, ModelConfig, TrainingData
+from adept.models.config import TOPICS, ModelConfig, TrainingData
 from adept.models.lstm_autoencoder import Adept, pad
 from adept.models.model_description import build_model
 from adept.models.tokenizer import UNKNOWN, Tokenizer, join_words
 from adept.models.topics import TopicEncoder
-from adept.models.untrusted_files import Shape, corrupt, read_json, read_tensors
+from adept.models.untrusted_files import CONFIG, Shape, corrupt, model_directory, read_json, read_tensors
 from adept.ranges import MAX_NUMBER, check_choice, is_moderate
 from adept.torch_defaults import usual_torch
 
 if TYPE_CHECKING:
     from adept.models.sentences.sentence_list import SentenceList
 
-CONFIG, WEIGHTS, CODEBOOKS = "config.json", "model.safetensors", "codebooks.safetensors"
+WEIGHTS, CODEBOOKS = "model.safetensors", "codebooks.safetensors"
 LSTM_FORMAT, TOPICS_FORMAT = 2, 1  # formats of config.json; format 1 of an LSTM had other names of weights
 HIDDEN_LABELS = 0.3  # share of labels that training hides, to serve unlabelled text too
 MAX_MEASURED_TEXTS, MIN_SHARE = 200, 0.25  # of a reconstruction
@@ -166,9 +166,7 @@ class Autoencoder(Adept):
     @usual_torch()
     def from_pretrained(cls, directory: str | Path) -> "Autoencoder":
         """Load a model, from its directory or its run's; raise ModelError if files are missing, damaged or do not fit."""
-        directory = Path(directory)
-        if not (directory / CONFIG).exists() and (directory / MODEL / CONFIG).exists():
-            directory = directory / MODEL
+        directory = model_directory(directory)
         _, description = read_json(directory / CONFIG)
         expected = _format_of(description.get("model"))
         model = build_model(cls, description, directory / CONFIG, expected=expected)

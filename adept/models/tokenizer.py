@@ -21,7 +21,7 @@ from adept.data.texts import UNSPACED, plain_text, separate_characters, text_lis
 from adept.errors import ConfigurationError
 from adept.models.config import MAX_VOCABULARY, TokenizerConfig
 from adept.models.sentence_encoder import synonyms_of
-from adept.models.untrusted_files import corrupt, read_json
+from adept.models.untrusted_files import corrupt, model_directory, read_json
 
 PAD, UNKNOWN, START, END = range(4)
 SPECIAL_TOKENS = ["[PAD]", "[UNK]", "[START]", "[END]"]
@@ -78,8 +78,9 @@ class Tokenizer:
     @classmethod
     def from_pretrained(cls, directory: str | Path) -> "Tokenizer":
         """Load a tokenizer with its synonyms, if any; raise ModelError if a file is damaged."""
-        backend = _load_backend(Path(directory) / cls.FILE)
-        return cls(backend, _load_synonyms(Path(directory) / cls.SYNONYMS, backend))
+        directory = model_directory(directory)
+        backend = _load_backend(directory / cls.FILE)
+        return cls(backend, _load_synonyms(directory / cls.SYNONYMS, backend))
 
     def save_pretrained(self, directory: str | Path) -> None:
         (Path(directory) / self.FILE).write_text(self._backend.to_str(pretty=False), "utf-8")

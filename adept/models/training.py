@@ -74,7 +74,7 @@ def train_model(
     if model.config.encoder == TOPICS:
         fit_topics(model, tokenizer, first, spec)
     fitted = fit(model, tokenizer, first, validation, spec, output_dir=output_dir, resume=resume)
-    if spec.clip != "l1":  # the l1 mechanism uses neither codewords nor descriptions
+    if spec.clip != "l1":  # this model serves mechanisms on the sphere, too; l1 uses neither codewords nor descriptions
         spec.parts.announce("listing codewords and public sentences")
         learn_codes(model, tokenizer, train, validation, spec)
     elif spec.training_data.public:
@@ -242,37 +242,30 @@ def make_trainer(
     """
     cast(Any, rank_zero_only).rank = 0  # Lightning read it from such variables when it was imported
     show = sys.stderr.isatty() if config.progress_bar is None else config.progress_bar
-    if show:
-        callbacks = [*callbacks, RichProgressBar(console_kwargs={"stderr": True})]
+    bar = [RichProgressBar(console_kwargs={"stderr": True})] if show else []
     check_device(config.accelerator)
     parts = parts or Parts()
     options: dict[str, Any] = {
         "accelerator": config.accelerator,
         "devices": 1,
-        "num_nodes": 1,
-        "strategy": "auto",
         "enable_model_summary": False,
         "num_sanity_val_steps": 0,
         # The classifier of published tables is trained in the orders that this gives
         "reload_dataloaders_every_n_epochs": 1,
         "log_every_n_steps": 10_000,
     }
-    with quiet_lightning():
-        with refuse_misuse(ValueError, TypeError, RuntimeError):
-            trainer = lightning.Trainer(
-                **options | parts.trainer,
-                plugins=LightningEnvironment(),
-                default_root_dir=directory,
-                max_epochs=config.max_epochs,
-                gradient_clip_val=gradient_clip,
-                callbacks=[*callbacks, *parts.callbacks],
-                enable_progress_bar=show,
-                enable_checkpointing=checkpoints,
-                logger=list(parts.loggers) or False,
-            )
-        for logger in parts.loggers:
-            logger.log_hyperparams(parts.logged)
-    return trainer
+    with quiet_lightning(), refuse_misuse(ValueError, TypeError, RuntimeError):
+        return lightning.Trainer(
+            **options | parts.trainer,
+            plugins=LightningEnvironment(),
+            default_root_dir=directory,
+            max_epochs=config.max_epochs,
+            gradient_clip_val=gradient_clip,
+            callbacks=[*callbacks, *bar, *parts.callbacks],
+            enable_progress_bar=show,
+            enable_checkpointing=checkpoints,
+            logger=list(parts.loggers) or False,
+        )
 
 
 class quiet_lightning(warnings.catch_warnings):  # noqa: N801 - used like a function

@@ -21,14 +21,36 @@ from safetensors import SafetensorError, safe_open
 from torch import Tensor
 
 from adept.errors import ModelError, printable
+from adept.models.config import MODEL
 from adept.ranges import MAX_NUMBER, is_moderate
 
+PACKAGED_MODEL = "utterances"  # the name of the model that comes with the package
+CONFIG = "config.json"
 MEBIBYTE = 1 << 20
 TEXT_LIMIT = 16 * MEBIBYTE
 TENSOR_LIMIT = 256 * MEBIBYTE
 HEADER_LIMIT = 1 * MEBIBYTE
 KINDS = {"float32": "F32", "float16": "F16", "int32": "I32", "int16": "I16"}  # names of types in safetensors files
 Shape = tuple[int | None, ...]  # None stands for any size
+
+
+def packaged_directory() -> Path:
+    return Path(__file__).parents[1] / "pretrained" / PACKAGED_MODEL
+
+
+def model_directory(name: str | Path | None) -> Path:
+    """Return a model's directory, also for that of its run; None, and PACKAGED_MODEL if there is no such file, are ours.
+
+    Raises:
+        ModelError: no directory can have this name.
+    """
+    if name is None or (str(name) == PACKAGED_MODEL and not Path(PACKAGED_MODEL).exists()):
+        return packaged_directory()
+    try:
+        is_run = not (Path(name) / CONFIG).exists() and (Path(name) / MODEL / CONFIG).exists()
+    except (OSError, ValueError):
+        raise ModelError(f"{printable(name)} is not a model directory: train one or correct the path") from None
+    return Path(name) / MODEL if is_run else Path(name)
 
 
 def check_file(path: Path, *, limit: int) -> None:

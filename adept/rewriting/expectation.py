@@ -28,9 +28,10 @@ from adept.models.codebooks import encode_public
 from adept.models.saved_model import mean_word_f1
 from adept.models.sentence_encoder import reads_as_english, share_alike
 from adept.models.tokenizer import UNKNOWN, Tokenizer
+from adept.models.untrusted_files import packaged_directory
 from adept.rewriting.alphabets import Alphabet
 from adept.rewriting.cells import NO_NAME, Cells
-from adept.rewriting.loading import best_exact, is_packaged, packaged_directory
+from adept.rewriting.loading import best_exact, is_packaged
 from adept.rewriting.rewriter import Rewriter
 
 TOPIC_CODEWORDS = 32  # that tell topics apart, if the model has so few

@@ -14,12 +14,12 @@ from adept.mechanisms import BY_NAME, Description, JointResponse, LearnedCodeboo
 from adept.mechanisms.base import Kind
 from adept.mechanisms.guarantee import Guarantee
 from adept.models.config import TrainingData
-from adept.models.saved_model import CODEBOOKS, CONFIG, TAGS, WEIGHTS, Autoencoder, model_card
+from adept.models.saved_model import CODEBOOKS, TAGS, WEIGHTS, Autoencoder, model_card
 from adept.models.sentences.sentence_files import DESCRIPTION, TABLES
 from adept.models.sentences.sentence_list import SentenceList
 from adept.models.tokenizer import Tokenizer
+from adept.models.untrusted_files import CONFIG, model_directory, packaged_directory
 
-PACKAGED_MODEL = "utterances"  # the name of the model that comes with the package
 # The files of a model's directory on which a release depends; a statement holds their digests.
 MODEL_FILES = (CONFIG, WEIGHTS, CODEBOOKS, Tokenizer.FILE, Tokenizer.SYNONYMS, DESCRIPTION, TABLES)
 # Nothing else is fetched.
@@ -152,16 +152,6 @@ def best_exact(model: Autoencoder, *, epsilon: float | None = None) -> Kind:
     return BY_NAME[policy.default_mechanism(model.lists, epsilon=epsilon)]
 
 
-def packaged_directory() -> Path:
-    return Path(__file__).parents[1] / "pretrained" / PACKAGED_MODEL
-
-
-def model_directory(name: str | Path | None) -> Path:
-    """Return the directory with this name; None, and PACKAGED_MODEL if there is no such file, are the packaged model."""
-    packaged = name is None or (str(name) == PACKAGED_MODEL and not Path(PACKAGED_MODEL).exists())
-    return packaged_directory() if packaged else Path(name or "")
-
-
 def is_packaged(files: Mapping[str, str] | None) -> bool:
     """Return True if these files are all files of the packaged model on which a release depends.
 
@@ -183,11 +173,6 @@ def load_model(directory: str | Path | None = None) -> tuple[Autoencoder, Tokeni
         ModelError: the directory is incomplete or damaged.
     """
     directory = model_directory(directory)
-    try:
-        if not (directory / "config.json").exists() and (directory / "model" / "config.json").exists():
-            directory = directory / "model"
-    except (OSError, ValueError):
-        raise ModelError(f"{printable(directory)} is not a model directory: train one or correct the path") from None
     model, tokenizer = Autoencoder.from_pretrained(directory), Tokenizer.from_pretrained(directory)
     if len(tokenizer) != model.vocabulary_size or len(tokenizer.labels) != model.labels:
         raise ModelError(f"tokenizer.json in {directory} does not fit the model: restore the one it was trained with")

@@ -1,12 +1,16 @@
 """Lightning's parts come by name: loggers, callbacks, options of its Trainer; no logger learns of the data."""
 
 import csv
+import inspect
 import sys
+import threading
 import xml.etree.ElementTree as ElementTree
 from pathlib import Path
+from queue import Queue
 from typing import Any
 
 import pytest
+import pytorch_lightning as pl
 import yaml
 from pytorch_lightning.callbacks import Callback, EarlyStopping
 from pytorch_lightning.loggers.logger import Logger
@@ -72,6 +76,42 @@ def test_every_epoch_has_one_row_and_the_run_a_picture(adept_here: Run, tmp_path
     assert [row["epoch"] for row in rows(run / "metrics.csv")] == ["0", "1", "2"]
 
 
+def test_a_profile_stands_in_the_directory_of_the_run(adept_here: Run, tmp_path: Path) -> None:
+    done = adept_here("train", *TINY, "trainer=debug", "trainer.profiler=simple", f"output_dir={tmp_path}/run")
+    assert done.returncode == 0, done.stderr
+    assert "run_training_batch" in (tmp_path / "run" / "fit-profile.txt").read_text()
+
+
+def test_an_option_has_an_effect_or_is_refused() -> None:
+    """Each option of Lightning's Trainer is passed on, set by adept, or refused as one without effect."""
+    known = set(inspect.signature(pl.Trainer).parameters)
+    assert {*parts.ELSEWHERE, *parts.UNUSED} <= known
+    assert known - {*parts.ELSEWHERE, *parts.UNUSED} == {
+        "accelerator", "strategy", "devices", "precision", "fast_dev_run", "max_epochs", "min_epochs", "max_steps", "min_steps",
+        "max_time", "limit_train_batches", "limit_val_batches", "val_check_interval", "check_val_every_n_epoch",
+        "num_sanity_val_steps", "log_every_n_steps", "enable_model_summary", "accumulate_grad_batches",
+        "gradient_clip_algorithm", "deterministic", "benchmark", "inference_mode", "profiler", "detect_anomaly",
+        "reload_dataloaders_every_n_epochs",
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize(("options", "place"), [({}, "/a"), ({"save_dir": "b"}, "b")])
+def test_runs_beside_each_other_share_a_database_of_mlflow(options: dict[str, Any], place: str) -> None:
+    made = parts.logger_options("mlflow", options, Path("/a/run"))
+    assert made["tracking_uri"] == f"sqlite:///{place}/mlflow.db"
+    assert made["artifact_location"] == f"file:{Path(place).absolute()}/mlruns"
+
+
+@pytest.mark.parametrize("options", [{}, {"settings": {"console": "auto"}}, {parts.TARGET: parts.LOGGERS["wandb"]}])
+def test_wandb_keeps_neither_the_command_line_nor_printed_lines(options: dict[str, Any], tmp_path: Path) -> None:
+    """In them stand paths and columns of the data."""
+    settings = parts.logger_options("mine" if options.keys() == {parts.TARGET} else "wandb", options, tmp_path)[
+        "settings"
+    ]
+    assert settings["x_disable_meta"]
+    assert settings["console"] == "off"
+
+
 def test_without_a_logger_no_table_is_left(adept_here: Run, tmp_path: Path) -> None:
     done = adept_here("train", *TINY, "trainer.max_epochs=1", "logger=none", f"output_dir={tmp_path}/run")
     assert done.returncode == 0, done.stderr
@@ -117,6 +157,13 @@ def test_a_logger_gets_numbers_and_options_and_nothing_of_the_data(adept_here: R
         ("trainer.strategy=ddp trainer.devices=2", "trainer.strategy must be ddp_fork or auto, got ddp: leave it out, and"),
         ("trainer.strategy=ddp_spawn", "leave it out, and add trainer=ddp"),
         ("trainer=ddp trainer.strategy=fsdp", "leave it out, and add trainer=ddp"),
+        ("trainer.limit_test_batches=3", "trainer.limit_test_batches has no effect here: leave it out"),
+        ("trainer.sync_batchnorm=true", "trainer.sync_batchnorm has no effect here"),
+        ("trainer.barebones=true", "because adept sets it: set logger=none"),
+        ("trainer.profiler=xla", "trainer.profiler must be one of simple, advanced, got xla"),
+        ("trainer.max_epochs=2 trainer.min_epochs=3", "trainer.min_epochs must be at most trainer.max_epochs=2, got 3: set both"),
+        ("logger.csv.save_dir=x", "logger.csv.save_dir has no effect, because metrics.csv stands in output_dir: leave it out, or"),
+        ("logger=none logger.none.x=1", "logger.none.x has no effect"),
         ("trainer.overfit_batches=1", "because adept sets it: set trainer.limit_train_batches"),
         ("trainer=gpu trainer.precision=bf16-mixd", "trainer.precision must be one of 32, 32-true, 16, "),
         ("trainer.ckpt_path=x", "train has no option trainer.ckpt_path: did you mean resume_from?"),
@@ -154,6 +201,10 @@ def test_a_part_that_does_not_fit_is_one_line(adept_here: Run, tmp_path: Path, o
         ("logger=wandb logger.wandb.offline=true", False),
         ("logger=mlflow", False),
         ("logger=mlflow logger.mlflow.tracking_uri=https://example.org", True),
+        ("logger=mlflow logger.mlflow.tracking_uri=databricks", True),
+        ("logger=mlflow logger.mlflow.tracking_uri=sqlite:////tmp/nowhere/x.db", False),
+        ("logger=wandb logger.wandb.mode=offline", False),
+        ("logger=wandb logger.wandb.offline=true logger.wandb.mode=online", True),
         ("logger=tensorboard", False),
         ("logger=tensorboard logger.tensorboard.save_dir=s3://bucket", True),
         ("logger.own._target_=mine.Recorder", True),
@@ -240,6 +291,24 @@ def test_a_run_that_lightning_refuses_leaves_its_directory_to_the_corrected_comm
     assert not run.exists()
 
 
+class Threaded(Recorder):
+    """A logger that writes in a thread, as those of TensorBoard and W&B do; a fork would leave the thread behind."""
+
+    def __init__(self) -> None:
+        self.queue: Queue[Any] | None = None
+
+    def log_metrics(self, metrics: dict[str, float], step: int | None = None) -> None:
+        if self.queue is None:
+            self.queue = Queue(1)
+            threading.Thread(
+                target=lambda waiting: [waiting.get() for _ in range(99)], args=[self.queue], daemon=True
+            ).start()
+        self.queue.put(metrics, timeout=3)
+
+    def log_hyperparams(self, params: Any, *_: Any, **__: Any) -> None:
+        self.log_metrics(params)
+
+
 class Failing(Callback):
     """A callback with a defect, in the hook that is named."""
 
@@ -285,7 +354,7 @@ def test_an_error_of_ones_own_class_names_the_class_and_never_quotes_private_tex
     assert done.returncode == 2, done.stderr
     assert message in done.stderr
     assert "umbrella" not in done.stderr or "public=false" not in options
-    assert done.stderr.count("\n") == 1
+    assert done.stderr.count("\n") == 1 + ("note: this text counts as private" in done.stderr)
     assert (tmp_path / "run").exists() is ("hook=end" in options)
 
 
@@ -315,7 +384,7 @@ def test_all_devices_are_several_where_there_are_several(devices: Any, monkeypat
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("choice", [["trainer=ddp"], []])
+@pytest.mark.parametrize("choice", [["trainer=ddp"], ["logger.own._target_=mine.Threaded"]])
 def test_of_several_processes_one_writes(adept: Run, tmp_path: Path, choice: list[str]) -> None:
     done = adept(
         "train", *TINY, *choice, "trainer.devices=2", "trainer.accelerator=cpu", "trainer.max_epochs=2",

@@ -65,6 +65,23 @@ def test_the_scripts_settings_give_way_to_those_that_are_given(
 @pytest.mark.parametrize(
     ("options", "message"),
     [
+        (
+            "mechanism=l1 model.decoder=nearest",
+            "model.decoder has no effect here, because a model for the clip l1 lists no public",
+        ),
+        (
+            "mechanism=sqrt_n data.public=false model.decoder=nearest",
+            "model.decoder=nearest must have public training text",
+        ),
+        ("mechanism=description training_data.public=false", "mechanism=description must have public training text"),
+        (
+            "mechanism=l1 training.codec.sentences=true",
+            "training.codec.sentences has no effect here, because a model for",
+        ),
+        (
+            "model.directions=1",
+            "model.directions has no effect here, because mechanism=learned_codebook reads topics: give",
+        ),
         ("model.latent_dim=16", "model.latent_dim has no effect here, because mechanism=learned_codebook reads topics"),
         ("model.latent_dim=16 model.encoder=lstm", "give training.content.topics=N"),
         ("model.encoder=lstm", "follows from training.content.kind=topics"),

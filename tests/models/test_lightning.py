@@ -58,6 +58,16 @@ def test_the_module_trains_in_a_users_trainer_and_comes_back_from_its_checkpoint
     assert all(torch.equal(weights[name], value) for name, value in again.state_dict().items())
 
 
+def test_a_trainer_tests_the_third_texts(tmp_path: Path) -> None:
+    module, tokenizer = parts()[0], Tokenizer.train(TEXTS)
+    data = UtteranceDataModule(TEXTS, TEXTS[:4], TEXTS[4:8], tokenizer=tokenizer)
+    trainer = own_trainer(tmp_path)
+    [measured] = trainer.test(module, data, verbose=False)
+    swapped = UtteranceDataModule(TEXTS, TEXTS[4:8], tokenizer=tokenizer)
+    [same] = trainer.validate(module, swapped, verbose=False)
+    assert measured == {"test_loss": same["validation_loss"]}
+
+
 @pytest.mark.parametrize(
     "options", [{"precision": "bf16-mixed"}, {"max_steps": 9, "max_epochs": None}, {"fast_dev_run": True}]
 )

@@ -331,6 +331,7 @@ def test_a_resumed_run_that_is_interrupted_keeps_its_new_options(
     train.run(config, overrides=["trainer.max_epochs=1"])
     interrupt(resumed(config, epochs=2), monkeypatch, training, "learn_codes")
     assert "trainer.max_epochs=2" in train.complete([f"resume_from={tmp_path}/run"])
+    assert "max_epochs: 2" in (tmp_path / "run" / "config.yaml").read_text()
     assert train.run(config).fit.epochs == 2
 
 
