@@ -395,30 +395,20 @@ class _DataSet(_Arrow):
     def names(self) -> list[Any]:
         return list(self.frame.column_names)
 
-    def values(self, name: str) -> list[Any]:
-        found = super().values(name)
-        # Of a ClassLabel, whose values are places in it
-        names = getattr(self.frame.features[name], "names", None)
-        return [value if value is None or not names else (names[value] if value >= 0 else None) for value in found]
-
     def _column(self, name: str) -> Any:
-        return self.frame.select_columns([name]).with_format("arrow")[:].column(name)
+        """Return a column, in which the classes of a ``ClassLabel`` stand as their names."""
+        column = self.frame.select_columns([name]).with_format("arrow")[:].column(name)
+        if names := getattr(self.frame.features[name], "names", None):
+            places = [place if place is not None and place >= 0 else None for place in column.to_pylist()]
+            column = pa.chunked_array([pa.array(names, "string").take(pa.array(places, "int64"))])
+        return column
 
     def copy_rows(self, name: str, places: Sequence[int]) -> Any:
-        """Return a column's values at the given places, and their type.
-
-        For a ``ClassLabel`` column, the values are the names of the classes.
-        """
-        library, feature = sys.modules["datasets"], self.frame.features[name]
-        if getattr(feature, "names", None):
-            return pa.array(self.values(name), "string").take(places), library.Value("string")
-        values = super().copy_rows(name, places)
+        """Return a column's values at the given places, and their type."""
+        values, feature = super().copy_rows(name, places), self.frame.features[name]
         if _holds_names(feature):
-            feature = library.Features.from_arrow_schema(pa.schema([(name, values.type)]))[name]
+            feature = sys.modules["datasets"].Features.from_arrow_schema(pa.schema([(name, values.type)]))[name]
         return values, feature
-
-    def _integer_type(self, name: str) -> Any:
-        return None if _holds_names(self.frame.features[name]) else super()._integer_type(name)
 
     def _make(self, name: str, values: list[Any], kind: Any, *, text: str) -> Any:
         made = super()._make(name, values, kind, text=text)

@@ -208,11 +208,11 @@ class CentralRun(Run[CentralStatement]):
         release = self._draw_counts()
         plan = self.plan
         rows, written = plan.writer.write(release, rows=plan.options.rows), 0
-        with open_output(plan.publication, format=plan.format, columns=plan.columns) as output:
+        with open_output(plan.publication, format=plan.format, columns=plan.columns) as (write, sha256):
             while part := list(islice(rows, BATCH_ROWS)):
-                output.write([dict(zip(plan.columns, pair, strict=False)) for pair in part])
+                write([dict(zip(plan.columns, pair, strict=False)) for pair in part])
                 written += len(part)
-        found: dict[str, Any] = {"output_sha256": output.sha256(), "stands_out": plan.writer.stands_out(release)}
+        found: dict[str, Any] = {"output_sha256": sha256(), "stands_out": plan.writer.stands_out(release)}
         return replace(plan.expected_statement(), records=written, **found), None
 
     def claim(self) -> None:

@@ -150,6 +150,7 @@ class Statement(ABC):
         return {
             **{name: getattr(guarantee, name) for name in ("holds", "exact", "sensitivity", "scale")},
             "private_model": self.training_data.get("public") is not True,
+            "simulated": False,  # no release is one
             "statement": self.text,
         }
 
@@ -175,7 +176,6 @@ class PrivacyStatement(Statement):
     excess: str = "refuse"
     over_limit: str = "refuse"
     shuffled: Shuffled | None = None
-    simulated: bool = False
 
     @cached_property
     def responses(self) -> tuple[JointResponse | None, RandomizedResponse | None]:
@@ -370,7 +370,6 @@ class CentralStatement(Statement):
             "label_set": list(self.label_set) if self.label_set else None,
             "kept_columns": [],
             "composition": wording.central_composition(self),
-            "simulated": False,
         }
 
 

@@ -97,8 +97,6 @@ def local_text(statement: "PrivacyStatement") -> str:
         parts.append(_describe_shuffling(statement.shuffled, statement))
     parts.append(f"The following is not hidden: {_list_facts(facts_not_hidden(statement))}.")
     parts.append(origin(statement.training_data))
-    if statement.simulated:
-        parts.append("This is a simulation with seeded noise: it guarantees nothing.")
     return " ".join(filter(None, parts))
 
 
