@@ -102,7 +102,8 @@ def rewrite_frame(
     request = _request(
         {"epsilon": epsilon, "text_column": text, "label_column": label, "person_column": person}, options
     )
-    table.check_labels(request.labels)
+    if isinstance(table, _Texts) and request.labels == "joint":
+        raise ConfigurationError("labels must not be joint for texts without columns: give a table of one column")
     used = _checked_columns(table, request)
     place = _free(os.fspath(statement), request)
     rewriter, asked = open_release(request)
@@ -266,9 +267,6 @@ class Table:
             )
         return self.names[0] if named is None else named
 
-    def check_labels(self, treatment: str) -> None:
-        """Raise ConfigurationError if the result has no place for labels that are written."""
-
     def values(self, name: str) -> list[Any]:
         """Return the values of a column, with None for missing values."""
         return value_list(self.frame[name], len(self.frame), name)
@@ -342,10 +340,6 @@ class _Texts(Table):
         if named is not None:
             raise ConfigurationError(f"text must be left out for texts without columns, got {named!r}: leave it out")
         return "text"
-
-    def check_labels(self, treatment: str) -> None:
-        if treatment == "joint":
-            raise ConfigurationError("labels must not be joint for texts without columns: give a table of one column")
 
     def values(self, name: str) -> list[Any]:
         return list(self.frame)

@@ -46,7 +46,6 @@ from adept.release.flow.journal import Entry, NoJournal
 from adept.release.flow.plan import Plan, Progress, Run, find_files, foretell, ignore, release
 from adept.release.flow.publication import Publication, open_output
 from adept.release.ledger.claims import Ledger
-from adept.release.ledger.file import Spending
 from adept.release.options import CentralOptions
 from adept.release.records import Inputs
 from adept.release.statement.statement import CentralStatement, now
@@ -217,7 +216,7 @@ class CentralRun(Run[CentralStatement]):
 
     def claim(self) -> None:
         """List the release in the ledger."""
-        if ledger := self.enter_ledger(Spending.of_central(self.plan.expected_statement())):
+        if ledger := self.enter_ledger(self.plan.expected_statement()):
             ledger.claim()
 
     def _draw_counts(self) -> Counts:

@@ -38,7 +38,6 @@ from adept.release.flow.journal import Entry, NoJournal
 from adept.release.flow.plan import Plan, Progress, Run, find_files, foretell, ignore, release
 from adept.release.flow.publication import Publication, open_output
 from adept.release.ledger.claims import LEFT_OUT, NO_LIMIT, Ledger, LeftOut, Overlap
-from adept.release.ledger.file import Spending
 from adept.release.ledger.identity import prefix_digest, row_digest, throwaway_key
 from adept.release.options import FileOptions, ReleaseRequest
 from adept.release.records import (
@@ -279,7 +278,7 @@ class LocalPlan(Plan[PrivacyStatement]):
             left_out, told = foretell(run.choose)
             deque(run.leave_out(checked, left_out) if left_out else checked, maxlen=0)
         else:
-            run.enter_ledger(Spending.of_local(self.statement()))
+            run.enter_ledger(self.statement())
             run.collect(iter(checked))
             told = foretell(ledger.claim)[1] if ledger else []
         checked.notes += told
@@ -416,7 +415,7 @@ class LocalRun(Run[PrivacyStatement]):
         """
         if self.plan.options.drops_persons:
             return self.leave_out(checked, self.choose())
-        self.enter_ledger(Spending.of_local(self.plan.statement()))
+        self.enter_ledger(self.plan.statement())
         if self.plan.inputs.repeatable:
             self.collect(iter(self.plan.check(self.plan.records())))
         if self._collected and (ledger := self.kept_ledger):
@@ -436,7 +435,7 @@ class LocalRun(Run[PrivacyStatement]):
         ``LeftOut`` has the proof. A resumed run takes the choice that its journal holds, and claims
         the same records again.
         """
-        if (ledger := self.enter_ledger(Spending.of_local(self.plan.statement()))) is None:
+        if (ledger := self.enter_ledger(self.plan.statement())) is None:
             raise ConfigurationError(NO_LIMIT)
         stored, read = LeftOut.find(self.journal.entries()), prefix_digest(self.key)
         for batch, before, digest in self._batches(iter(self.plan.check(self.plan.records()))):

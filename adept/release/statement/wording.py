@@ -236,7 +236,7 @@ def central_text(statement: "CentralStatement") -> str:
             statement.guarantee.text,
             *_rounds(statement),
             central_composition(statement),
-            f"For one {statement.unit}, the odds of any output {odds_change(statement.epsilon)}.",
+            f"For one {statement.guarantee.unit}, the odds of any output {odds_change(statement.epsilon)}.",
             both if statement.label_set else "Labels were left out.",
             "Every text is a public text of the model, and none was copied from a record. The choice of texts, their numbers, and "
             f"their labels depend only on the released counts{named}.",
