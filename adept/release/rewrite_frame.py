@@ -107,7 +107,8 @@ def rewrite_frame(
     used = _checked_columns(table, request)
     place = _free(os.fspath(statement), request)
     rewriter, asked = open_release(request)
-    inputs = _Held(("frame",), held=table.records(used), types=table.integer_types(used))
+    types = {name: kind for name in used if (kind := table.integer_type(name)) is not None}
+    inputs = _Held(("frame",), sizes=[], held=table.records(used), types=types)
     # The name stands for the output, so that rows have columns; no such file is written
     plan = plan_local(rewriter, inputs, Publication("frame.jsonl", place.statement), asked)
     plan = replace(plan, kept=KeptColumns())  # a frame may hold values that no file can
@@ -168,10 +169,6 @@ class _Held(Inputs):
     @property
     def formats(self) -> set[str]:
         return set()
-
-    @property
-    def repeatable(self) -> bool:
-        return True
 
     def records(self, **_: Any) -> Iterator[Record]:
         return iter(self.held)
@@ -277,11 +274,6 @@ class Table:
         rows = enumerate(zip(*columns, strict=True))
         return [PlacedRecord(dict(zip(names, row, strict=True)), None, place) for place, row in rows]
 
-    def integer_types(self, names: Sequence[str]) -> dict[str, Any]:
-        """Return the Arrow types of the columns that are declared as whole numbers."""
-        types = {name: self._integer_type(name) for name in names}
-        return {name: kind for name, kind in types.items() if kind is not None}
-
     def build(
         self,
         rows: Sequence[Record],
@@ -313,7 +305,8 @@ class Table:
         # An array in a cell may be a part of a larger array
         return type(column)([deepcopy(cell) for cell in column], dtype=object) if column.dtype == object else column
 
-    def _integer_type(self, name: str) -> Any:
+    def integer_type(self, name: str) -> Any:
+        """Return the Arrow type of a column that is declared as whole numbers, or None."""
         kind = self.frame[name].dtype
         kind = getattr(getattr(kind, "categories", None), "dtype", kind)
         return pa.from_numpy_dtype(getattr(kind, "numpy_dtype", kind)) if kind.kind in "iu" else None
@@ -344,7 +337,7 @@ class _Texts(Table):
     def values(self, name: str) -> list[Any]:
         return list(self.frame)
 
-    def _integer_type(self, name: str) -> Any:
+    def integer_type(self, name: str) -> Any:
         return None
 
     def _table(self, columns: dict[str, Any]) -> Any:
@@ -370,7 +363,7 @@ class _Arrow(Table):
     def copy_rows(self, name: str, places: Sequence[int]) -> Any:
         return _copy_arrow(name, self._column(name), places)
 
-    def _integer_type(self, name: str) -> Any:
+    def integer_type(self, name: str) -> Any:
         kind = self._column(name).type
         kind = kind.value_type if pa.types.is_dictionary(kind) else kind
         return kind if pa.types.is_integer(kind) else None

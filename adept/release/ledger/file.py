@@ -150,9 +150,7 @@ class Database(sqlite3.Connection):
 
     def row(self, query: str, *values: object) -> tuple[Any, ...]:
         """Return the first row of an SQL query's result, which must have at least one row."""
-        with self.reported():
-            found: tuple[Any, ...] = self.execute(query, values).fetchone()
-            return found
+        return self.run(query, *values)[0]
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -81,22 +81,22 @@ NOTHING_STANDS_OUT = (
 
 
 def local_text(statement: "PrivacyStatement") -> str:
-    parts = [statement.guarantee.text, _labels(statement), local_composition(statement)]
-    if statement.guarantee.holds is not None and not statement.guarantee.exact:
-        parts.append(
-            "The release uses floating-point arithmetic: the proof covers the formula, but not every rounding error."
-        )
-    if statement.samples > 1:
-        kind = "description" if statement.mechanism.radius is None else "latent"
-        parts.append(
-            f"The {statement.samples} rewrites of a record share one released {kind}, so they cost no further budget."
-        )
-    if statement.kept_columns:
-        parts.append(f"The columns {', '.join(statement.kept_columns)} are copied as they are: they are not private.")
-    if statement.shuffled:
-        parts.append(_describe_shuffling(statement.shuffled, statement))
-    parts.append(f"The following is not hidden: {_list_facts(facts_not_hidden(statement))}.")
-    parts.append(origin(statement.training_data))
+    samples, kept, shuffled = statement.samples, ", ".join(statement.kept_columns), statement.shuffled
+    kind = "description" if statement.mechanism.radius is None else "latent"
+    rewrites = f"The {samples} rewrites of a record share one released {kind}, so they cost no further budget."
+    inexact = statement.guarantee.holds is not None and not statement.guarantee.exact
+    rounding = "The release uses floating-point arithmetic: the proof covers the formula, but not every rounding error."
+    parts = [
+        statement.guarantee.text,
+        _labels(statement),
+        local_composition(statement),
+        rounding if inexact else "",
+        rewrites if samples > 1 else "",
+        f"The columns {kept} are copied as they are: they are not private." if statement.kept_columns else "",
+        _describe_shuffling(shuffled, statement) if shuffled else "",
+        f"The following is not hidden: {_list_facts(facts_not_hidden(statement))}.",
+        origin(statement.training_data),
+    ]
     return " ".join(filter(None, parts))
 
 
@@ -131,16 +131,20 @@ def local_composition(statement: "PrivacyStatement") -> str:
 
 
 def _describe_bound(statement: "PrivacyStatement") -> str:
-    people = statement.max_records_per_person
+    people, excess, over_limit = statement.max_records_per_person, statement.excess, statement.over_limit
+    kept = "record was" if people == 1 else f"{people} records were"
+    first = f"Each person's first {kept} kept, and all later ones were left out"
     checked = f"The run checked that nobody contributed more than {people} record{'s' * (people != 1)}"
-    if statement.excess == "drop":
-        kept = "record was" if people == 1 else f"{people} records were"
-        checked = f"Each person's first {kept} kept, and all later ones were left out"
-    if statement.over_limit == "drop":
-        checked += ". A ledger of earlier releases limits each person's budget, and records of persons without budget were left out"
-    if "drop" in (statement.excess, statement.over_limit):
-        checked += ". So the epsilon of a record compares records of the same person"
-    return checked
+    limited = (
+        "A ledger of earlier releases limits each person's budget, and records of persons without budget were left out"
+    )
+    same = "So the epsilon of a record compares records of the same person"
+    sentences = [
+        first if excess == "drop" else checked,
+        limited if over_limit == "drop" else "",
+        same if "drop" in (excess, over_limit) else "",
+    ]
+    return ". ".join(filter(None, sentences))
 
 
 SHUFFLING_CONDITIONS = (
@@ -219,13 +223,18 @@ def _labels(statement: "PrivacyStatement") -> str:
 
 def facts_not_hidden(statement: "PrivacyStatement") -> list[str]:
     copied = [*(["label"] if statement.labels == "copy" else []), *statement.kept_columns]
-    order = [] if statement.shuffled and statement.shuffled.here else ["their order"]
-    most, drops = statement.max_records_per_person, statement.excess == "drop"
-    rows = [fact.format(most=most) for fact in EXCESS_NOT_HIDDEN] if drops else []
-    rows += [OVER_LIMIT_NOT_HIDDEN] if statement.over_limit == "drop" else []
-    time = [TIME_NOT_HIDDEN, *([FIRST_LABEL_NOT_HIDDEN] if statement.by_label else [])]
-    rows += [UNPROVED_NOT_HIDDEN] if statement.guarantee.holds is None else []
-    return [*NOT_HIDDEN[:2], *order, *NOT_HIDDEN[2:], *rows, *(f"each record's {column}" for column in copied), *time]
+    excess = EXCESS_NOT_HIDDEN if statement.excess == "drop" else ()
+    return [
+        *NOT_HIDDEN[:2],
+        *([] if statement.shuffled and statement.shuffled.here else ["their order"]),
+        *NOT_HIDDEN[2:],
+        *(fact.format(most=statement.max_records_per_person) for fact in excess),
+        *([OVER_LIMIT_NOT_HIDDEN] if statement.over_limit == "drop" else []),
+        *([UNPROVED_NOT_HIDDEN] if statement.guarantee.holds is None else []),
+        *(f"each record's {column}" for column in copied),
+        TIME_NOT_HIDDEN,
+        *([FIRST_LABEL_NOT_HIDDEN] if statement.by_label else []),
+    ]
 
 
 def central_text(statement: "CentralStatement") -> str:
