@@ -62,7 +62,7 @@ def rewrite_frame(
     *Claim*: a call that fails leaves no statement and nothing in the ledger, and after a call that
     returns, the ledger lists its records. *Proof*. Before any record is added to the ledger (the list
     of released records), all records and options are checked, and a file with the temporary name of
-    the statement is created. ``FrameRun.claim`` lists all records in one transaction before it
+    the statement is created. ``LocalRun.claim`` lists all records in one transaction before it
     returns the first. The last step gives the statement its final name. If anything fails before this
     step ends, nobody has read any of the rewrites, and the records are removed from the ledger. QED.
 
@@ -115,7 +115,7 @@ def rewrite_frame(
     checked = plan.check(plan.begun)
     deque(plan.check(plan.records()), maxlen=0)  # nothing is made or listed if a record is refused
     with open_ledger(request, None if request.ledger == NO_LEDGER else find_key(request)) as ledger:
-        run = FrameRun(plan, NoJournal(), b"", ledger)
+        run = LocalRun(plan, NoJournal(), b"", ledger, listed_name=place.statement)
         with _all_or_nothing(run, place):
             records = list(run.claim(checked))
             places = np.repeat([cast(PlacedRecord, record).index for record in records], asked.samples).tolist()
@@ -129,19 +129,8 @@ def rewrite_frame(
     return private
 
 
-class FrameRun(LocalRun):
-    """A run whose input is in memory, and cannot change between its two readings."""
-
-    @property
-    def listed_name(self) -> str:
-        return self.publication.statement
-
-    def _digest(self, batch: Sequence[Record]) -> bytes:
-        return b""
-
-
 @contextmanager
-def _all_or_nothing(run: FrameRun, place: Publication) -> Iterator[None]:
+def _all_or_nothing(run: LocalRun, place: Publication) -> Iterator[None]:
     """Reserve the statement's name; if the ``with`` block fails, remove what it made and listed."""
     ledger = run.ledger
     place.make_directories()

@@ -514,7 +514,7 @@ class LocalRun(Run[PrivacyStatement]):
             before += len(batch)
 
     def _digest(self, batch: Sequence[Record]) -> bytes:
-        return b"".join(row_digest(self.key, record) for record in batch)
+        return b"".join(row_digest(self.key, record) for record in batch) if self.key else b""
 
 
 def _shorten(digest: bytes) -> bytes:

@@ -204,7 +204,11 @@ def foretell(claim: Callable[[], Answer]) -> tuple[Answer | None, list[str]]:
 
 @dataclass
 class Run(ABC, Generic[Stated]):
-    """One run of a release: its plan, its open journal, and arguments of ``release``."""
+    """One run of a release: its plan, its open journal, and arguments of ``release``.
+
+    The key of a release in memory, whose input cannot change, is empty; ``listed_name`` is then the
+    name of the release in the ledger.
+    """
 
     plan: Plan[Stated]
     journal: Journal
@@ -212,6 +216,7 @@ class Run(ABC, Generic[Stated]):
     ledger: Ledger | None = None
     progress: Progress = ignore
     tell: Tell = ignore
+    listed_name: str | None = None
 
     @property
     def publication(self) -> Publication:
@@ -259,11 +264,6 @@ class Run(ABC, Generic[Stated]):
         """Release all records, and write their rows; return statement and notes for the curator."""
 
     @property
-    def listed_name(self) -> str:
-        """The output's name in the ledger."""
-        return self.publication.target
-
-    @property
     def kept_ledger(self) -> Ledger | None:
         """The ledger; None without one, and if a default ledger was given up."""
         return self.ledger if self.ledger and self.ledger.keeps else None
@@ -273,7 +273,7 @@ class Run(ABC, Generic[Stated]):
         if ledger := self.kept_ledger:
             options = self.plan.options
             ledger.identity(text_column=options.text_column, person_column=options.person_column)
-            ledger.begin(self.journal.run, Spending.of(planned), self.listed_name)
+            ledger.begin(self.journal.run, Spending.of(planned), self.listed_name or self.publication.target)
         return self.kept_ledger
 
     def show(self) -> None:
