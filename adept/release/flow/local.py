@@ -466,10 +466,8 @@ class LocalRun(Run[PrivacyStatement]):
     def write(self, records: Iterator[Record]) -> str:
         """Write the rows of all records; return the SHA-256 digest of the output."""
         plan, written = self.plan, 0
-        with open_output(plan.publication, format=plan.format, columns=plan.columns, types=plan.types) as (
-            write,
-            sha256,
-        ):
+        opened = open_output(plan.publication, format=plan.format, columns=plan.columns, types=plan.types)
+        with opened as (write, sha256):
             for count, rows in plan.ordered_rows(self.entries(records)):
                 if rows:
                     write(rows)

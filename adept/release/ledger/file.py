@@ -91,6 +91,7 @@ SELECT started, finished, mechanism, epsilon, delta,
     (SELECT claimed_epsilon FROM unproved WHERE release = id)
 FROM releases ORDER BY id
 """
+# Fields of a statement that the ledger lists
 STATED_FIELDS = (
     "mechanism", "epsilon", "delta", "model_sha256", "unit", "neighbours", "person_epsilon", "person_delta"
 )  # fmt: skip

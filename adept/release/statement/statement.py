@@ -455,7 +455,8 @@ def shuffling_of(said: Json) -> Shuffled | None:
     """Return the guarantee from shuffling that a statement holds."""
     if said.get("trust") != "shuffled":
         return None
-    return Shuffled(*map(said.__getitem__, verify.SHUFFLED))
+    found: list[Any] = [said.get(name) for name in verify.SHUFFLED]
+    return Shuffled(*found)
 
 
 # --- Mechanism, model, versions of programs
