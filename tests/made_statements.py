@@ -2,9 +2,9 @@
 
 from typing import Any
 
-from adept.mechanisms import L1Laplace
+from adept.mechanisms import L1Laplace, Votes
 from adept.release.ledger.file import Spending
-from adept.release.statement.statement import PrivacyStatement
+from adept.release.statement.statement import CentralStatement, PrivacyStatement
 
 
 def statement(*, epsilon: float = 2.0, **changes: Any) -> PrivacyStatement:
@@ -22,6 +22,12 @@ def statement(*, epsilon: float = 2.0, **changes: Any) -> PrivacyStatement:
         **changes,
     }
     return PrivacyStatement(**fields)
+
+
+def central_statement(votes: Votes, *, persons: bool) -> CentralStatement:
+    """Return the statement of a central release that counted with ``votes``."""
+    facts: dict[str, Any] = {"training_data": {}, "versions": {}, "label_set": None, "size": 1, "codebook_sha256": ""}
+    return CentralStatement(votes=votes, persons=persons, records=None, **facts)
 
 
 def spending(**changes: Any) -> Spending:

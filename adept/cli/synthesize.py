@@ -93,7 +93,7 @@ def _share_lines(config: SynthesizeConfig, synthesizer: Synthesizer) -> list[str
 
 def summary(statement: CentralStatement, *, output: str, place: str | None) -> list[str]:
     """Return lines about the release; ``place`` is the statement's file, or None in a dry run."""
-    protected = f"epsilon {words(statement.epsilon)} for each {statement.unit}"
+    protected = f"epsilon {words(statement.epsilon)} for each {statement.guarantee.unit}"
     most = statement.votes.votes_per_person
     persons = f", of whom at most {most} record{'s' * (most > 1)} counted" if statement.persons else ""
     relation = "adding or removing it" if statement.votes.neighbours == ADD_OR_REMOVE else "replacing it"

@@ -318,7 +318,7 @@ def _mechanism_key(name: str) -> str:
     if not is_foreign(name):
         return name
     facts = find_kind(name).origin  # type: ignore[attr-defined]
-    return f"{name}-{(facts.sha256 or '')[:12]}"
+    return f"{name}-{(facts['sha256'] or '')[:12]}"
 
 
 def _budget(epsilon: float | None) -> list[str]:

@@ -62,7 +62,7 @@ def rewrite_frame(
     *Claim*: a call that fails leaves no statement and nothing in the ledger, and after a call that
     returns, the ledger lists its records. *Proof*. Before any record is added to the ledger (the list
     of released records), all records and options are checked, and a file with the temporary name of
-    the statement is created. ``FrameRun.claim`` lists all records in one transaction before it
+    the statement is created. ``LocalRun.claim`` lists all records in one transaction before it
     returns the first. The last step gives the statement its final name. If anything fails before this
     step ends, nobody has read any of the rewrites, and the records are removed from the ledger. QED.
 
@@ -102,18 +102,20 @@ def rewrite_frame(
     request = _request(
         {"epsilon": epsilon, "text_column": text, "label_column": label, "person_column": person}, options
     )
-    table.check_labels(request.labels)
+    if isinstance(table, _Texts) and request.labels == "joint":
+        raise ConfigurationError("labels must not be joint for texts without columns: give a table of one column")
     used = _checked_columns(table, request)
     place = _free(os.fspath(statement), request)
     rewriter, asked = open_release(request)
-    inputs = _Held(("frame",), held=table.records(used), types=table.integer_types(used))
+    types = {name: kind for name in used if (kind := table.integer_type(name)) is not None}
+    inputs = _Held(("frame",), sizes=[], held=table.records(used), types=types)
     # The name stands for the output, so that rows have columns; no such file is written
     plan = plan_local(rewriter, inputs, Publication("frame.jsonl", place.statement), asked)
     plan = replace(plan, kept=KeptColumns())  # a frame may hold values that no file can
     checked = plan.check(plan.begun)
     deque(plan.check(plan.records()), maxlen=0)  # nothing is made or listed if a record is refused
     with open_ledger(request, None if request.ledger == NO_LEDGER else find_key(request)) as ledger:
-        run = FrameRun(plan, NoJournal(), b"", ledger)
+        run = LocalRun(plan, NoJournal(), b"", ledger, listed_name=place.statement)
         with _all_or_nothing(run, place):
             records = list(run.claim(checked))
             places = np.repeat([cast(PlacedRecord, record).index for record in records], asked.samples).tolist()
@@ -127,19 +129,8 @@ def rewrite_frame(
     return private
 
 
-class FrameRun(LocalRun):
-    """A run whose input is in memory, and cannot change between its two readings."""
-
-    @property
-    def listed_name(self) -> str:
-        return self.publication.statement
-
-    def _digest(self, batch: Sequence[Record]) -> bytes:
-        return b""
-
-
 @contextmanager
-def _all_or_nothing(run: FrameRun, place: Publication) -> Iterator[None]:
+def _all_or_nothing(run: LocalRun, place: Publication) -> Iterator[None]:
     """Reserve the statement's name; if the ``with`` block fails, remove what it made and listed."""
     ledger = run.ledger
     place.make_directories()
@@ -167,10 +158,6 @@ class _Held(Inputs):
     @property
     def formats(self) -> set[str]:
         return set()
-
-    @property
-    def repeatable(self) -> bool:
-        return True
 
     def records(self, **_: Any) -> Iterator[Record]:
         return iter(self.held)
@@ -266,9 +253,6 @@ class Table:
             )
         return self.names[0] if named is None else named
 
-    def check_labels(self, treatment: str) -> None:
-        """Raise ConfigurationError if the result has no place for labels that are written."""
-
     def values(self, name: str) -> list[Any]:
         """Return the values of a column, with None for missing values."""
         return value_list(self.frame[name], len(self.frame), name)
@@ -278,11 +262,6 @@ class Table:
         columns = [self.values(name) for name in names]
         rows = enumerate(zip(*columns, strict=True))
         return [PlacedRecord(dict(zip(names, row, strict=True)), None, place) for place, row in rows]
-
-    def integer_types(self, names: Sequence[str]) -> dict[str, Any]:
-        """Return the Arrow types of the columns that are declared as whole numbers."""
-        types = {name: self._integer_type(name) for name in names}
-        return {name: kind for name, kind in types.items() if kind is not None}
 
     def build(
         self,
@@ -315,7 +294,8 @@ class Table:
         # An array in a cell may be a part of a larger array
         return type(column)([deepcopy(cell) for cell in column], dtype=object) if column.dtype == object else column
 
-    def _integer_type(self, name: str) -> Any:
+    def integer_type(self, name: str) -> Any:
+        """Return the Arrow type of a column that is declared as whole numbers, or None."""
         kind = self.frame[name].dtype
         kind = getattr(getattr(kind, "categories", None), "dtype", kind)
         return pa.from_numpy_dtype(getattr(kind, "numpy_dtype", kind)) if kind.kind in "iu" else None
@@ -343,14 +323,10 @@ class _Texts(Table):
             raise ConfigurationError(f"text must be left out for texts without columns, got {named!r}: leave it out")
         return "text"
 
-    def check_labels(self, treatment: str) -> None:
-        if treatment == "joint":
-            raise ConfigurationError("labels must not be joint for texts without columns: give a table of one column")
-
     def values(self, name: str) -> list[Any]:
         return list(self.frame)
 
-    def _integer_type(self, name: str) -> Any:
+    def integer_type(self, name: str) -> Any:
         return None
 
     def _table(self, columns: dict[str, Any]) -> Any:
@@ -376,7 +352,7 @@ class _Arrow(Table):
     def copy_rows(self, name: str, places: Sequence[int]) -> Any:
         return _copy_arrow(name, self._column(name), places)
 
-    def _integer_type(self, name: str) -> Any:
+    def integer_type(self, name: str) -> Any:
         kind = self._column(name).type
         kind = kind.value_type if pa.types.is_dictionary(kind) else kind
         return kind if pa.types.is_integer(kind) else None
@@ -395,30 +371,20 @@ class _DataSet(_Arrow):
     def names(self) -> list[Any]:
         return list(self.frame.column_names)
 
-    def values(self, name: str) -> list[Any]:
-        found = super().values(name)
-        # Of a ClassLabel, whose values are places in it
-        names = getattr(self.frame.features[name], "names", None)
-        return [value if value is None or not names else (names[value] if value >= 0 else None) for value in found]
-
     def _column(self, name: str) -> Any:
-        return self.frame.select_columns([name]).with_format("arrow")[:].column(name)
+        """Return a column, in which the classes of a ``ClassLabel`` stand as their names."""
+        column = self.frame.select_columns([name]).with_format("arrow")[:].column(name)
+        if names := getattr(self.frame.features[name], "names", None):
+            places = [place if place is not None and place >= 0 else None for place in column.to_pylist()]
+            column = pa.chunked_array([pa.array(names, "string").take(pa.array(places, "int64"))])
+        return column
 
     def copy_rows(self, name: str, places: Sequence[int]) -> Any:
-        """Return a column's values at the given places, and their type.
-
-        For a ``ClassLabel`` column, the values are the names of the classes.
-        """
-        library, feature = sys.modules["datasets"], self.frame.features[name]
-        if getattr(feature, "names", None):
-            return pa.array(self.values(name), "string").take(places), library.Value("string")
-        values = super().copy_rows(name, places)
+        """Return a column's values at the given places, and their type."""
+        values, feature = super().copy_rows(name, places), self.frame.features[name]
         if _holds_names(feature):
-            feature = library.Features.from_arrow_schema(pa.schema([(name, values.type)]))[name]
+            feature = sys.modules["datasets"].Features.from_arrow_schema(pa.schema([(name, values.type)]))[name]
         return values, feature
-
-    def _integer_type(self, name: str) -> Any:
-        return None if _holds_names(self.frame.features[name]) else super()._integer_type(name)
 
     def _make(self, name: str, values: list[Any], kind: Any, *, text: str) -> Any:
         made = super()._make(name, values, kind, text=text)

@@ -23,7 +23,7 @@ import math
 import re
 import sys
 from collections.abc import Callable
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from functools import cache, cached_property
 from pathlib import Path
 from typing import Any, ClassVar
@@ -44,27 +44,19 @@ NAME = re.compile(r"[A-Za-z_][\w.]*:[A-Za-z_][\w.]*", re.ASCII)
 MAX_NAME_LENGTH = 100
 
 
-@dataclass(frozen=True)
-class Origin:
-    """The code of a mechanism: where it is, its version, and the digest of the file that defines it."""
+def find_origin(found: Any, name: str) -> dict[str, str | None]:
+    """Return the origin of a class, an object or a function that a user calls ``name``.
 
-    module: str
-    attribute: str
-    version: str | None  # of the package; None if there is none
-    sha256: str | None  # None if no file defines it, as in a notebook
-
-    @property
-    def name(self) -> str:
-        return f"{self.module}:{self.attribute}"
-
-    @classmethod
-    def of(cls, found: Any, name: str) -> "Origin":
-        """Return the origin of a class, an object or a function that a user calls ``name``."""
-        kind = found if isinstance(found, type) or inspect.isroutine(found) else type(found)
-        file = getattr(sys.modules.get(kind.__module__), "__file__", None)
-        sha256 = hashlib.sha256(Path(file).read_bytes()).hexdigest() if file and Path(file).is_file() else None
-        module, _, attribute = name.partition(":")
-        return cls(module, attribute, _find_version(module.partition(".")[0]), sha256)
+    Its entries are ``module`` and ``attribute``, the ``version`` of the package (None if there is
+    none), and ``sha256``, the digest of the file that defines it (None if no file does, as in a
+    notebook).
+    """
+    kind = found if isinstance(found, type) or inspect.isroutine(found) else type(found)
+    file = getattr(sys.modules.get(kind.__module__), "__file__", None)
+    sha256 = hashlib.sha256(Path(file).read_bytes()).hexdigest() if file and Path(file).is_file() else None
+    module, _, attribute = name.partition(":")
+    version = _find_version(module.partition(".")[0])
+    return {"module": module, "attribute": attribute, "version": version, "sha256": sha256}
 
 
 def _find_version(package: str) -> str | None:
@@ -80,11 +72,11 @@ class Unproved(Mechanism):
     Attributes:
         source: the class, which is called with ``epsilon`` (and with ``clip_norm``, if it takes
             that), or the object itself.
-        origin: the code that ``source`` comes from.
+        origin: the code that ``source`` comes from (``find_origin``).
     """
 
     source: ClassVar[Any]
-    origin: ClassVar[Origin]
+    origin: ClassVar[dict[str, str | None]]
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -125,7 +117,7 @@ class Unproved(Mechanism):
 
     @property
     def unproved(self) -> dict[str, Any]:
-        return {"claim": NOT_CHECKED, "delta": self.claimed_delta, **asdict(self.origin)}
+        return {"claim": NOT_CHECKED, "delta": self.claimed_delta, **self.origin}
 
     def privatize(self, latents: Tensor) -> Tensor:
         clipped = self.project(latents)
@@ -208,7 +200,7 @@ def kind_of(found: Any, name: str) -> type[Unproved]:
     if not (isinstance(clip, str) and clip in CLIPS):
         raise ConfigurationError(f"clip of {name} must be one of {', '.join(CLIPS)}, got {printable(clip)}")
     serves = frozenset({"l1"} if clip == "l1" else {"l2", "sphere"})
-    own = {"source": found, "origin": Origin.of(found, name), "name": name, "clip": clip, "serves": serves}
+    own = {"source": found, "origin": find_origin(found, name), "name": name, "clip": clip, "serves": serves}
     return type("Unproved", (Unproved,), {**own, "__module__": __name__})
 
 

@@ -60,18 +60,6 @@ COMPARED = {
 }
 
 
-@dataclass(frozen=True)
-class View:
-    """The beliefs of a reader who saw one release."""
-
-    people: int  # N, you among them
-    claimed: float  # the largest belief that the mechanism's claim allows
-    bound: float  # the largest belief that is possible
-    after: float  # the belief that it was you, after this release
-    likelier: int  # number of the others who are more likely than you
-    others: list[tuple[str, float]]  # the likeliest, with the belief in each
-
-
 def crowd_of(model: Autoencoder) -> list[str]:
     """Return N - 1 distinct public sentences of a model; raise ModelError if it has fewer."""
     texts = list(dict.fromkeys(join_words(words) for words in model.sentences.utterances)) if model.sentences else []
@@ -112,21 +100,22 @@ class Reader:
             raise ConfigurationError("the page has ended: start adept play again")
         return self._rewriter.encode(self._crowd[begin : begin + BATCH_PEOPLE])
 
-    def view(self, encoded: Tensor, released: Tensor) -> View:
-        """Return a reader's beliefs if your sentence ``encoded`` was released as ``released``."""
+    def view(self, encoded: Tensor, released: Tensor) -> dict[str, Any]:
+        """Return a reader's beliefs if your sentence ``encoded`` was released as ``released``, as JSON values."""
         crowd = read_candidates(self._rewriter.mechanism, encoded).before(self.prepare())
         beliefs = torch.softmax(crowd.log_likelihood(released)[0].double(), dim=0)
         after, rest = float(beliefs[0]), beliefs[1:]
         likeliest = torch.topk(rest, 7)
         guarantee = self._rewriter.guarantee
-        return View(
-            people=PEOPLE,
-            claimed=bound(guarantee.claimed_epsilon),
-            bound=bound(guarantee.epsilon),
-            after=after,
-            likelier=int((rest > after).sum()),
-            others=[(self._crowd[int(place)], float(belief)) for belief, place in zip(*likeliest, strict=True)],
-        )
+        return {
+            "people": PEOPLE,  # you among them
+            "claimed": bound(guarantee.claimed_epsilon),  # the largest belief that the mechanism's claim allows
+            "bound": bound(guarantee.epsilon),  # the largest belief that is possible
+            "after": after,  # the belief that it was you, after this release
+            "likelier": int((rest > after).sum()),  # number of the others who are more likely than you
+            # The likeliest others, with the belief in each
+            "others": [(self._crowd[int(place)], float(belief)) for belief, place in zip(*likeliest, strict=True)],
+        }
 
 
 def worst_pair(*, epsilon: float, dim: int) -> list[float]:
@@ -167,7 +156,7 @@ class Release:
     encoded: Tensor  # the sentence as the mechanism reads it (1, .)
     released: Tensor  # (1, .)
 
-    def view(self) -> View:
+    def view(self) -> dict[str, Any]:
         """Return the beliefs of a reader who has seen this release."""
         return self.reader.view(self.encoded, self.released)
 

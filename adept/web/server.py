@@ -17,7 +17,7 @@ import sys
 import traceback
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any, Literal, TypeVar
@@ -134,7 +134,7 @@ class Play:
         for release in releases:
             if not release.reader.ready:  # seconds, in which others are answered
                 await to_thread.run_sync(release.reader.prepare, limiter=self._preparing, abandon_on_cancel=True)
-            yield json.dumps(asdict(await self._work(release.view))) + "\n"
+            yield json.dumps(await self._work(release.view)) + "\n"
 
     async def worst(self, request: Request) -> Response:
         """Answer with the log-odds of ``worst_pair``, and with their claimed and actual maximum."""

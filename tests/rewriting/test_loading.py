@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from adept.mechanisms import LearnedCodebook
-from adept.release.statement.statement import model_facts, model_sha256
+from adept.release.statement.statement import model_facts
 from adept.release.statement.wording import origin
 from adept.rewriting.expectation import expected_lines, unseen_line
 from adept.rewriting.loading import MODEL_FILES, is_packaged, load_model, packaged_directory
@@ -28,7 +28,7 @@ def linked_copy(directory: Path, *, without: str = "") -> Path:
 def said_of(directory: Path) -> tuple[Rewriter, str]:
     """Return a rewriter with the model of a directory, and what a statement says of this model."""
     rewriter = Rewriter.from_pretrained(directory, mechanism=LearnedCodebook(epsilon=8.0))
-    return rewriter, origin(model_facts(rewriter.model, model_sha256(rewriter.model))["training_data"])
+    return rewriter, origin(model_facts(rewriter.model)["training_data"])
 
 
 def test_a_model_with_other_codewords_is_not_the_one_that_comes_with_adept(tmp_path: Path) -> None:

@@ -222,5 +222,5 @@ def test_the_digest_is_that_of_the_file_which_defines_the_class(
     (tmp_path / "inner_63.py").write_text("class Mine:\n    epsilon = 1.0\n    def privatize(self, x): return x\n")
     (tmp_path / "outer_63.py").write_text("from inner_63 import Mine\n__version__ = '1.2\\n3'\n")
     origin = import_kind("outer_63:Mine").origin
-    assert origin.sha256 == hashlib.sha256((tmp_path / "inner_63.py").read_bytes()).hexdigest()
-    assert (origin.module, origin.attribute, origin.version) == ("outer_63", "Mine", "1.2\\n3")
+    assert origin["sha256"] == hashlib.sha256((tmp_path / "inner_63.py").read_bytes()).hexdigest()
+    assert (origin["module"], origin["attribute"], origin["version"]) == ("outer_63", "Mine", "1.2\\n3")

@@ -26,8 +26,8 @@ def test_the_crowd_is_999_different_public_sentences(sentences: Sentences) -> No
 def test_no_release_gives_a_reader_more_belief_than_the_bound(sentences: Sentences, epsilon: float) -> None:
     for _ in range(20):
         view = released(sentences, "ours", epsilon).view()
-        assert view.after <= view.bound * (1 + 1e-6)
-        assert view.claimed == view.bound
+        assert view["after"] <= view["bound"] * (1 + 1e-6)
+        assert view["claimed"] == view["bound"]
 
 
 def test_the_belief_is_bayes_rule_on_the_codebook_s_weights(sentences: Sentences) -> None:
@@ -39,7 +39,7 @@ def test_the_belief_is_bayes_rule_on_the_codebook_s_weights(sentences: Sentences
     weights = [math.exp(4.0) if one else 1.0 for one in heavy]
     rest = [symbol in row for row in rewriter.encode(sentences.crowd[200:]).tolist()]
     total = sum(weights) + sum(math.exp(4.0) if one else 1.0 for one in rest)
-    assert reader.view(rewriter.encode([TEXT]), released).after == pytest.approx(weights[0] / total, rel=1e-5)
+    assert reader.view(rewriter.encode([TEXT]), released)["after"] == pytest.approx(weights[0] / total, rel=1e-5)
 
 
 def test_a_description_that_came_out_true_is_believed_up_to_the_bound(sentences: Sentences) -> None:
@@ -48,7 +48,7 @@ def test_a_description_that_came_out_true_is_believed_up_to_the_bound(sentences:
     assert rewriter.encode([TEXT]).tolist()[0] not in rewriter.encode(sentences.crowd).tolist()
     views = [reader.view(rewriter.encode([TEXT]), rewriter.release([TEXT])) for _ in range(20)]
     # The truth comes out with probability .91: twenty lies in a row have 1e-21.
-    assert max(view.after for view in views) == pytest.approx(views[0].bound, rel=1e-6)
+    assert max(view["after"] for view in views) == pytest.approx(views[0]["bound"], rel=1e-6)
 
 
 def test_releases_of_the_worst_pair_cross_the_claim_and_not_the_true_epsilon() -> None:

@@ -46,7 +46,6 @@ from adept.release.flow.journal import Entry, NoJournal
 from adept.release.flow.plan import Plan, Progress, Run, find_files, foretell, ignore, release
 from adept.release.flow.publication import Publication, open_output
 from adept.release.ledger.claims import Ledger
-from adept.release.ledger.file import Spending
 from adept.release.options import CentralOptions
 from adept.release.records import Inputs
 from adept.release.statement.statement import CentralStatement, now
@@ -208,16 +207,16 @@ class CentralRun(Run[CentralStatement]):
         release = self._draw_counts()
         plan = self.plan
         rows, written = plan.writer.write(release, rows=plan.options.rows), 0
-        with open_output(plan.publication, format=plan.format, columns=plan.columns) as output:
+        with open_output(plan.publication, format=plan.format, columns=plan.columns) as (write, sha256):
             while part := list(islice(rows, BATCH_ROWS)):
-                output.write([dict(zip(plan.columns, pair, strict=False)) for pair in part])
+                write([dict(zip(plan.columns, pair, strict=False)) for pair in part])
                 written += len(part)
-        found: dict[str, Any] = {"output_sha256": output.sha256(), "stands_out": plan.writer.stands_out(release)}
+        found: dict[str, Any] = {"output_sha256": sha256(), "stands_out": plan.writer.stands_out(release)}
         return replace(plan.expected_statement(), records=written, **found), None
 
     def claim(self) -> None:
         """List the release in the ledger."""
-        if ledger := self.enter_ledger(Spending.of_central(self.plan.expected_statement())):
+        if ledger := self.enter_ledger(self.plan.expected_statement()):
             ledger.claim()
 
     def _draw_counts(self) -> Counts:

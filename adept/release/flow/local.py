@@ -37,7 +37,6 @@ from adept.release.flow.journal import Entry, NoJournal
 from adept.release.flow.plan import Plan, Progress, Run, find_files, foretell, ignore, release
 from adept.release.flow.publication import Publication, open_output
 from adept.release.ledger.claims import LEFT_OUT, NO_LIMIT, Ledger, LeftOut, Overlap
-from adept.release.ledger.file import Spending
 from adept.release.ledger.identity import prefix_digest, row_digest, throwaway_key
 from adept.release.options import FileOptions, ReleaseRequest
 from adept.release.records import (
@@ -60,6 +59,7 @@ from adept.rewriting.loading import best_exact, load_model
 from adept.rewriting.rewriter import Rewriter
 
 Drawn = Iterator[tuple[Sequence[Record], Entry]]  # batches of records, with what was drawn for them
+Batch = tuple[list[Record], int, bytes]  # records, the number of records before them, and digests of their rows
 Written = Iterator[tuple[int, list[Record]]]  # numbers of finished records, with rows of the output
 # A resumed release may change these options: nothing that was drawn depends on them.
 FREE_OPTIONS = (
@@ -274,11 +274,6 @@ class LocalPlan(Plan[PrivacyStatement]):
             shuffled=find_shuffled(mechanism, options, dim=dim, records=records, smallest=smallest),
         )
 
-    @property
-    def spending(self) -> Spending:
-        """The budget with which the ledger lists the release."""
-        return Spending.of_local(self.statement())
-
     def preview(self, ledger: Ledger | None = None) -> tuple[PrivacyStatement, CheckedRecords]:
         checked, told = self.check(self.begun), list[str]()
         run = LocalRun(self, NoJournal(), throwaway_key(), ledger)
@@ -286,7 +281,7 @@ class LocalPlan(Plan[PrivacyStatement]):
             left_out, told = foretell(run.choose)
             deque(run.leave_out(checked, left_out) if left_out else checked, maxlen=0)
         else:
-            run.enter_ledger(self.spending)
+            run.enter_ledger(self.statement())
             run.collect(iter(checked))
             told = foretell(ledger.claim)[1] if ledger else []
         checked.notes += told
@@ -423,7 +418,7 @@ class LocalRun(Run[PrivacyStatement]):
         """
         if self.plan.options.drops_persons:
             return self.leave_out(checked, self.choose())
-        self.enter_ledger(self.plan.spending)
+        self.enter_ledger(self.plan.statement())
         if self.plan.inputs.repeatable:
             self.collect(iter(self.plan.check(self.plan.records())))
         if self._collected and (ledger := self.kept_ledger):
@@ -432,10 +427,10 @@ class LocalRun(Run[PrivacyStatement]):
 
     def collect(self, records: Iterator[Record]) -> None:
         """Collect all records for the ledger's next claim."""
-        for before, batch in self._numbered(records):
+        for batch, before, digest in self._batches(records):
             if ledger := self.kept_ledger:
                 ledger.collect_records(batch, before=before)
-                self._collected[before] = _shorten(self._digest(batch))
+                self._collected[before] = _shorten(digest)
 
     def choose(self) -> LeftOut:
         """Check all records, claim those whose persons have budget left, and return the others.
@@ -443,15 +438,15 @@ class LocalRun(Run[PrivacyStatement]):
         ``LeftOut`` has the proof. A resumed run takes the choice that its journal holds, and claims
         the same records again.
         """
-        if (ledger := self.enter_ledger(self.plan.spending)) is None:
+        if (ledger := self.enter_ledger(self.plan.statement())) is None:
             raise ConfigurationError(NO_LIMIT)
         stored, read = LeftOut.find(self.journal.entries()), prefix_digest(self.key)
-        for before, batch in self._numbered(iter(self.plan.check(self.plan.records()))):
+        for batch, before, digest in self._batches(iter(self.plan.check(self.plan.records()))):
             if stored:
                 ledger.collect_records(stored.split(batch, before=before)[0], before=before)
             else:
                 ledger.wait(batch, before=before)
-            read.update(digest := self._digest(batch))
+            read.update(digest)
             self._collected[before] = _shorten(digest)
         if stored and stored.input != read.hexdigest():
             raise DataError(OTHER_INPUT)
@@ -464,8 +459,8 @@ class LocalRun(Run[PrivacyStatement]):
     def leave_out(self, checked: CheckedRecords, left_out: LeftOut) -> Iterator[Record]:
         """Yield the records that are not left out; refuse an input that has changed meanwhile."""
         checked.notes += left_out.lines
-        for before, batch in self._numbered(iter(checked)):
-            if self._collected.get(before) != _shorten(self._digest(batch)):
+        for batch, before, digest in self._batches(iter(checked)):
+            if self._collected.get(before) != _shorten(digest):
                 raise DataError(
                     "input changed while it was read: restore it, and run the same command with resume=true"
                 )
@@ -474,14 +469,15 @@ class LocalRun(Run[PrivacyStatement]):
     def write(self, records: Iterator[Record]) -> str:
         """Write the rows of all records; return the SHA-256 digest of the output."""
         plan, written = self.plan, 0
-        with open_output(plan.publication, format=plan.format, columns=plan.columns, types=plan.types) as output:
+        opened = open_output(plan.publication, format=plan.format, columns=plan.columns, types=plan.types)
+        with opened as (write, sha256):
             for count, rows in plan.ordered_rows(self.entries(records)):
                 if rows:
-                    output.write(rows)
+                    write(rows)
                 written += count
                 self.progress(written)
         self.journal.sync()
-        return output.sha256()
+        return sha256()
 
     def entries(self, records: Iterator[Record]) -> Drawn:
         """Yield the records in batches, with what an earlier run or this run drew for them."""
@@ -491,10 +487,12 @@ class LocalRun(Run[PrivacyStatement]):
             prefix.update(digest := self._digest(batch))
             if len(batch) != entry["records"] or prefix.hexdigest() != entry["input"]:
                 raise DataError(OTHER_INPUT)
-            self._claim_batch(batch, digest, read)  # the run that drew them may have had no ledger
+            self._claim_batch((batch, read, digest))  # the run that drew them may have had no ledger
             read += len(batch)
             yield batch, entry
-        for (batch, digest), draws in draw_parts(self.plan.draw, self._claim_parts(records, read), self.plan.options):
+        # The input may have grown since its records were claimed
+        batches = map(self._claim_batch, self._batches(records, read))
+        for (batch, _, digest), draws in draw_parts(self.plan.draw, batches, self.plan.options):
             prefix.update(digest)
             entry = {"records": len(batch), "input": prefix.hexdigest(), **draws}
             self.journal.append(entry, durable=self.publication.streaming)
@@ -502,28 +500,22 @@ class LocalRun(Run[PrivacyStatement]):
                 self.show()
             yield batch, entry
 
-    def _claim_parts(self, records: Iterator[Record], read: int) -> Iterator[tuple[list[Record], bytes]]:
-        for before, batch in self._numbered(records, read):
-            digest = self._digest(batch)
-            self._claim_batch(batch, digest, before)  # the input may have grown since its records were claimed
-            yield batch, digest
-
-    def _claim_batch(self, batch: Sequence[Record], digest: bytes, before: int) -> None:
-        """List the records of a batch in the ledger, unless ``claim`` has listed them."""
-        if self.plan.options.drops_persons:
-            return
-        if (ledger := self.kept_ledger) and self._collected.get(before) != _shorten(digest):
-            ledger.collect_records(batch, before=before)
+    def _claim_batch(self, batch: Batch) -> Batch:
+        """List the records of a batch in the ledger, unless ``claim`` has listed them; return the batch."""
+        records, before, digest = batch
+        claimed = self.plan.options.drops_persons or self._collected.get(before) == _shorten(digest)
+        if (ledger := self.kept_ledger) and not claimed:
+            ledger.collect_records(records, before=before)
             ledger.claim()
+        return batch
 
-    def _numbered(self, records: Iterator[Record], before: int = 0) -> Iterator[tuple[int, list[Record]]]:
-        """Yield batches of records, each with the number of records before it."""
+    def _batches(self, records: Iterator[Record], before: int = 0) -> Iterator[Batch]:
         for batch in self.plan.parts(records):
-            yield before, batch
+            yield batch, before, self._digest(batch)
             before += len(batch)
 
     def _digest(self, batch: Sequence[Record]) -> bytes:
-        return b"".join(row_digest(self.key, record) for record in batch)
+        return b"".join(row_digest(self.key, record) for record in batch) if self.key else b""
 
 
 def _shorten(digest: bytes) -> bytes:

@@ -59,23 +59,19 @@ class Plan(ABC, Generic[Stated]):
     format: str
 
     @cached_property
-    def model_sha256(self) -> str:
-        """SHA-256 digest of the model's weights."""
-        return statements.model_sha256(self.writer.model)
-
-    @cached_property
     def model_facts(self) -> dict[str, Any]:
         """The statement's fields about the model and the versions of programs."""
-        return statements.model_facts(self.writer.model, self.model_sha256)
+        return statements.model_facts(self.writer.model)
 
     def terms(self) -> dict[str, Any]:
         """Return the terms: the public values that a resumed run must share with the first run."""
+        model, tokenizer, sha256 = self.writer.model, self.writer.tokenizer, self.model_facts["model_sha256"]
         return {
             # Without a directory: a run can be resumed from another one
             "output": Path(self.publication.target).name,
             "format_written": self.format,
             **self.own_terms(),
-            "model": statements.model_fingerprint(self.writer.model, self.writer.tokenizer, self.model_sha256),
+            "model": statements.model_fingerprint(model, tokenizer, sha256),
             "versions": statements.drawing_versions(),
         }
 
@@ -208,7 +204,11 @@ def foretell(claim: Callable[[], Answer]) -> tuple[Answer | None, list[str]]:
 
 @dataclass
 class Run(ABC, Generic[Stated]):
-    """One run of a release: its plan, its open journal, and arguments of ``release``."""
+    """One run of a release: its plan, its open journal, and arguments of ``release``.
+
+    The key of a release in memory, whose input cannot change, is empty; ``listed_name`` is then the
+    name of the release in the ledger.
+    """
 
     plan: Plan[Stated]
     journal: Journal
@@ -216,6 +216,7 @@ class Run(ABC, Generic[Stated]):
     ledger: Ledger | None = None
     progress: Progress = ignore
     tell: Tell = ignore
+    listed_name: str | None = None
 
     @property
     def publication(self) -> Publication:
@@ -263,21 +264,16 @@ class Run(ABC, Generic[Stated]):
         """Release all records, and write their rows; return statement and notes for the curator."""
 
     @property
-    def listed_name(self) -> str:
-        """The output's name in the ledger."""
-        return self.publication.target
-
-    @property
     def kept_ledger(self) -> Ledger | None:
         """The ledger; None without one, and if a default ledger was given up."""
         return self.ledger if self.ledger and self.ledger.keeps else None
 
-    def enter_ledger(self, spending: Spending) -> Ledger | None:
-        """Begin the release in the ledger with this budget, and return the ledger, if it is kept."""
+    def enter_ledger(self, planned: Stated) -> Ledger | None:
+        """Begin the release in the ledger with the planned budget, and return the ledger, if it is kept."""
         if ledger := self.kept_ledger:
             options = self.plan.options
             ledger.identity(text_column=options.text_column, person_column=options.person_column)
-            ledger.begin(self.journal.run, spending, self.listed_name)
+            ledger.begin(self.journal.run, Spending.of(planned), self.listed_name or self.publication.target)
         return self.kept_ledger
 
     def show(self) -> None:

@@ -47,7 +47,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from adept.data.formats import STANDARD_STREAM, Record, Types
+from adept.data.formats import STANDARD_STREAM, Record, Types, Write
 from adept.data.writing import WRITERS, publish, record_writer, sync_directory
 from adept.errors import DataError
 from adept.release.flow.journal import journal_files
@@ -238,29 +238,19 @@ def _ours(name: str) -> bool:
         return False  # one of them is not there, or cannot be
 
 
-@dataclass(frozen=True)
-class Output:
-    """An open output; once it is closed, ``sha256()`` returns the digest of its content.
-
-    Rows on standard output are visible as soon as ``write`` returns.
-    """
-
-    write: Callable[[Sequence[Record]], None]
-    sha256: Callable[[], str]
-
-
 @contextmanager
 def open_output(
     publication: Publication, *, format: str, columns: Sequence[str], types: Types | None = None
-) -> Iterator[Output]:
-    """Yield the open output of a release.
+) -> Iterator[tuple[Write, Callable[[], str]]]:
+    """Yield a function that writes rows, and one that returns the SHA-256 digest of the closed output.
 
-    Raise DataError if the program that reads standard output stops before all rows are written.
+    Rows on standard output are visible as soon as they are written. Raise DataError if the program
+    that reads standard output stops before all rows are written.
     """
     if not publication.streaming:
         partial = publication.target + PARTIAL
         with record_writer(partial, format=format, columns=columns, types=types) as write:
-            yield Output(write, lambda: file_sha256(partial))
+            yield write, lambda: file_sha256(partial)
         return
     raw = _StandardOutput()
     stream: Any = io.BufferedWriter(raw)
@@ -273,7 +263,7 @@ def open_output(
                 write(rows)
                 stream.flush()
 
-            yield Output(write_now, raw.digest.hexdigest)
+            yield write_now, raw.digest.hexdigest
     except BrokenPipeError:
         raise DataError(
             "standard output was closed before everything was written: what was read of it is a release, "

@@ -21,7 +21,7 @@ import sqlite3
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, closing, contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from fractions import Fraction
 from functools import cache
 from pathlib import Path
@@ -32,9 +32,8 @@ from adept.data.formats import STANDARD_STREAM
 from adept.data.writing import new_private_file
 from adept.errors import DataError
 from adept.mechanisms.central_counts import ADD_OR_REMOVE
-from adept.mechanisms.guarantee import Guarantee
 from adept.release.ledger.identity import PERSON_KIND, ROW_KIND, row_digest
-from adept.release.statement.statement import CentralStatement, PrivacyStatement, file_sha256, now
+from adept.release.statement.statement import Statement, file_sha256, now
 from adept.release.statement.wording import StatedTotal
 
 # Errors of SQLite that concern the machine, not the file.
@@ -92,6 +91,10 @@ SELECT started, finished, mechanism, epsilon, delta,
     (SELECT claimed_epsilon FROM unproved WHERE release = id)
 FROM releases ORDER BY id
 """
+# Fields of a statement that the ledger lists
+STATED_FIELDS = (
+    "mechanism", "epsilon", "delta", "model_sha256", "unit", "neighbours", "person_epsilon", "person_delta"
+)  # fmt: skip
 UNKNOWN_CONTENT = (
     "; the ledger does not know the content of {} of its releases (an earlier version entered them, or they were no files), so "
     "sign their statements instead"
@@ -148,9 +151,7 @@ class Database(sqlite3.Connection):
 
     def row(self, query: str, *values: object) -> tuple[Any, ...]:
         """Return the first row of an SQL query's result, which must have at least one row."""
-        with self.reported():
-            found: tuple[Any, ...] = self.execute(query, values).fetchone()
-            return found
+        return self.run(query, *values)[0]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -190,38 +191,22 @@ class Spending:
         return Fraction() if self.unproved is not None else exact(self.epsilon)
 
     @classmethod
-    def of(
-        cls, guarantee: Guarantee, name: str, model_sha256: str | None, *, persons: bool = False, central: bool = False
-    ) -> "Spending":
-        """Return the budget of a release with this guarantee by the mechanism with this name."""
-        twice = 2 if guarantee.neighbours == ADD_OR_REMOVE else 1
+    def of(cls, statement: Statement) -> "Spending":
+        """Return the budget that the statement of a release states."""
+        said = statement.fields()
+        central, persons = said["trust"] == "central", said["max_records_per_person"] is not None
+        twice = 2 if said["neighbours"] == ADD_OR_REMOVE else 1
+        copied: dict[str, Any] = {name: math.inf if said[name] == "inf" else said[name] for name in STATED_FIELDS}
+        if central and persons:
+            copied["person_epsilon"] *= twice
         return cls(
-            mechanism=name,
-            epsilon=guarantee.epsilon,
-            delta=guarantee.delta,
-            model_sha256=model_sha256,
-            unit=guarantee.unit,
-            neighbours=guarantee.neighbours,
+            **copied,
             persons=persons,
             central=central,
             per_row=2 * twice if central and persons else twice,
             per_person=twice,
-            person_epsilon=twice * guarantee.epsilon if central and persons else None,
-            person_delta=0.0 if central and persons else None,
+            unproved=said["claimed_epsilon"] if said["holds"] is None else None,
         )
-
-    @classmethod
-    def of_local(cls, statement: PrivacyStatement) -> "Spending":
-        whole, named = statement.whole_guarantee, statement.max_records_per_person is not None
-        spending = cls.of(whole, statement.mechanism.name, statement.model_sha256, persons=named)
-        unproved = statement.claimed_epsilon if whole.holds is None else None
-        spending = replace(spending, unproved=unproved)
-        return replace(spending, person_epsilon=statement.person_epsilon, person_delta=statement.person_delta)
-
-    @classmethod
-    def of_central(cls, statement: CentralStatement) -> "Spending":
-        whole, named = statement.guarantee, statement.persons
-        return cls.of(whole, statement.votes.name, statement.model_sha256, persons=named, central=True)
 
 
 @dataclass(frozen=True)

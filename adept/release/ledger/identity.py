@@ -182,8 +182,7 @@ def throwaway_key() -> bytes:
 
 def row_digest(key: bytes, record: Mapping[str, Any]) -> bytes:
     """Return the keyed digest (16 bytes) of a row; the order of its columns does not matter."""
-    content = repr(sorted(record.items(), key=lambda item: item[0])).encode("utf-8", "surrogatepass")
-    return hashlib.blake2b(content, key=key, digest_size=DIGEST_BYTES, person=b"adept row").digest()
+    return _digest(key, repr(sorted(record.items(), key=lambda item: item[0])), b"adept row")
 
 
 def prefix_digest(key: bytes) -> "hashlib.blake2b":

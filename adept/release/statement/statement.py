@@ -12,7 +12,7 @@ import math
 import platform
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from dataclasses import asdict, astuple, dataclass, field, fields, replace
+from dataclasses import asdict, astuple, dataclass, field, fields
 from datetime import UTC, datetime
 from functools import cached_property
 from pathlib import Path
@@ -40,7 +40,7 @@ from adept.rewriting.rewriter import Rewriter
 MAX_DELTA, MAX_DELTA_SHARE = 1e-6, 0.1  # the usual central delta: at most this, and at most this share of 1 / n
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True)
 class Shuffled:
     """The guarantee of a shuffled file for readers who see its records only in their new order.
 
@@ -114,9 +114,10 @@ class Statement(ABC):
     label_column: str | None = None
 
     @property
-    @abstractmethod
     def text(self) -> str:
         """The statement in English sentences."""
+        text: str = self.values()["statement"]
+        return text
 
     @abstractmethod
     def values(self) -> dict[str, Any]:
@@ -148,9 +149,9 @@ class Statement(ABC):
 
     def _common(self, guarantee: Guarantee) -> dict[str, Any]:
         return {
-            **{name: getattr(guarantee, name) for name in ("holds", "exact", "sensitivity", "scale")},
+            **{name: getattr(guarantee, name) for name in ("holds", "exact", "sensitivity", "scale", "delta", "unit")},
             "private_model": self.training_data.get("public") is not True,
-            "statement": self.text,
+            "simulated": False,  # no release is one
         }
 
 
@@ -175,7 +176,6 @@ class PrivacyStatement(Statement):
     excess: str = "refuse"
     over_limit: str = "refuse"
     shuffled: Shuffled | None = None
-    simulated: bool = False
 
     @cached_property
     def responses(self) -> tuple[JointResponse | None, RandomizedResponse | None]:
@@ -209,11 +209,6 @@ class PrivacyStatement(Statement):
     def epsilon(self) -> float:
         """Actual total epsilon of a record, for the pairs of records in ``neighbours``."""
         return total(self.guarantee.epsilon, self.label_budget)
-
-    @property
-    def whole_guarantee(self) -> Guarantee:
-        """Guarantee of everything that is released of a record, for the pairs in ``neighbours``."""
-        return replace(self.guarantee, epsilon=self.epsilon, neighbours=self.neighbours)
 
     @property
     def claimed_epsilon(self) -> float:
@@ -260,10 +255,6 @@ class PrivacyStatement(Statement):
         whose = f"{ANY_TWO_RECORDS} of the same person" if "drop" in (self.excess, self.over_limit) else ANY_TWO_RECORDS
         return f"{whose} with the same {' and '.join(copied)}" if copied else whose
 
-    @property
-    def text(self) -> str:
-        return wording.local_text(self)
-
     def values(self) -> dict[str, Any]:
         shuffled, radius = astuple(self.shuffled) if self.shuffled else (None,) * 5, self.mechanism.radius
         return {
@@ -278,13 +269,12 @@ class PrivacyStatement(Statement):
             "clip": None if radius is None else self.mechanism.clip,
             "clip_norm": radius,
             "label_epsilon": "inf" if self.labels == "copy" else self.label_epsilon,
-            "delta": self.guarantee.delta,
             "excess": self.excess if self.max_records_per_person else None,
             "over_limit": self.over_limit if self.max_records_per_person else None,
             "not_hidden": wording.facts_not_hidden(self),
-            "unit": self.guarantee.unit,
             "trust": "shuffled" if self.shuffled else "local",
             "composition": wording.local_composition(self),
+            "statement": wording.local_text(self),
         }
 
 
@@ -319,11 +309,6 @@ class CentralStatement(Statement):
         return self.votes.epsilon
 
     @property
-    def unit(self) -> str:
-        """Unit that the guarantee protects: "person" or "record"."""
-        return self.guarantee.unit
-
-    @property
     def times_counted(self) -> int:
         """Number by which this release's epsilon is multiplied in the total epsilon of one record.
 
@@ -345,10 +330,6 @@ class CentralStatement(Statement):
             draws.insert(0, ("number", votes.number_epsilon, votes.number_scale))
         return [laplace_part(of, epsilon=e, sensitivity=votes.sensitivity, scale=b) for of, e, b in draws]
 
-    @property
-    def text(self) -> str:
-        return wording.central_text(self)
-
     def values(self) -> dict[str, Any]:
         votes, epsilon = self.votes, self.epsilon
         return {
@@ -358,7 +339,6 @@ class CentralStatement(Statement):
             "claimed_epsilon": self.guarantee.claimed_epsilon,
             "text_epsilon": epsilon,
             "label_epsilon": epsilon if self.label_set else None,
-            "delta": 0.0,
             "person_epsilon": epsilon if self.persons else None,
             "person_delta": 0.0 if self.persons else None,
             "max_records_per_person": votes.votes_per_person if self.persons else None,
@@ -370,7 +350,7 @@ class CentralStatement(Statement):
             "label_set": list(self.label_set) if self.label_set else None,
             "kept_columns": [],
             "composition": wording.central_composition(self),
-            "simulated": False,
+            "statement": wording.central_text(self),
         }
 
 
@@ -475,10 +455,8 @@ def shuffling_of(said: Json) -> Shuffled | None:
     """Return the guarantee from shuffling that a statement holds."""
     if said.get("trust") != "shuffled":
         return None
-    found: dict[str, Any] = {
-        own.name: said.get(name) for own, name in zip(fields(Shuffled), verify.SHUFFLED, strict=True)
-    }
-    return Shuffled(**found)
+    found: list[Any] = [said.get(name) for name in verify.SHUFFLED]
+    return Shuffled(*found)
 
 
 # --- Mechanism, model, versions of programs
@@ -519,17 +497,11 @@ def codebook_facts(
     several = len(draws) > 1
     sha256 = sentences and sentences_sha256(sentences)
     if isinstance(mechanism, Codebook):
-        sha256 = _codewords_sha256(mechanism, dim)
+        codewords = (block.codewords.contiguous().numpy().astype("<f4").tobytes() for block in mechanism.layout(dim))
+        sha256 = hashlib.sha256(b"".join(codewords)).hexdigest()
     if about:
         sha256 = hashlib.sha256(json.dumps([sha256, about], sort_keys=True).encode("ascii")).hexdigest()
     return {"size": sizes if several else sizes[0], "top": tops if several else tops[0], "codebook_sha256": sha256}
-
-
-def _codewords_sha256(mechanism: Codebook, dim: int) -> str:
-    digest = hashlib.sha256()
-    for block in mechanism.layout(dim):
-        digest.update(block.codewords.contiguous().numpy().astype("<f4").tobytes())
-    return digest.hexdigest()
 
 
 def label_facts(response: RandomizedResponse | JointResponse | None) -> dict[str, Any]:
@@ -557,8 +529,8 @@ def model_fingerprint(model: Autoencoder, tokenizer: Tokenizer, sha256: str) -> 
     return hashlib.sha256(described.encode("utf-8", "surrogatepass")).hexdigest()
 
 
-def model_facts(model: Autoencoder, sha256: str) -> dict[str, Any]:
-    data = model.training_data
+def model_facts(model: Autoencoder) -> dict[str, Any]:
+    data, sha256 = model.training_data, model_sha256(model)
     return {
         "training_data": {
             "name": wording.plain_name(data.name),

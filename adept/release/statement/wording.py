@@ -1,5 +1,7 @@
 """The sentences of privacy statements, the data set card, and the page for approval.
 
+The page's own sentences stand in its template, ``templates/approval.html.jinja``.
+
 Every epsilon and delta in the sentences is rounded up (``guarantee.words``). A probability is
 written as a number of times out of a total, and never rounded to "always" (``guarantee.often``). A
 stranger may have chosen the name of the model's training text. So this name is reduced to plain
@@ -29,7 +31,6 @@ LABEL_TREATMENTS: dict[str | None, str] = {
     None: "none in the file",
 }
 MAX_NAME_LENGTH = 100
-LABELS_IN_TEXTS = "; a text can tell its label, so leaving the label column out later does not hide the labels"
 NOT_HIDDEN = (
     "the fact that someone took part",
     "how many records there are",
@@ -80,24 +81,22 @@ NOTHING_STANDS_OUT = (
 
 
 def local_text(statement: "PrivacyStatement") -> str:
-    parts = [statement.guarantee.text, _labels(statement), local_composition(statement)]
-    if statement.guarantee.holds is not None and not statement.guarantee.exact:
-        parts.append(
-            "The release uses floating-point arithmetic: the proof covers the formula, but not every rounding error."
-        )
-    if statement.samples > 1:
-        kind = "description" if statement.mechanism.radius is None else "latent"
-        parts.append(
-            f"The {statement.samples} rewrites of a record share one released {kind}, so they cost no further budget."
-        )
-    if statement.kept_columns:
-        parts.append(f"The columns {', '.join(statement.kept_columns)} are copied as they are: they are not private.")
-    if statement.shuffled:
-        parts.append(_describe_shuffling(statement.shuffled, statement))
-    parts.append(f"The following is not hidden: {_list_facts(facts_not_hidden(statement))}.")
-    parts.append(origin(statement.training_data))
-    if statement.simulated:
-        parts.append("This is a simulation with seeded noise: it guarantees nothing.")
+    samples, kept, shuffled = statement.samples, ", ".join(statement.kept_columns), statement.shuffled
+    kind = "description" if statement.mechanism.radius is None else "latent"
+    rewrites = f"The {samples} rewrites of a record share one released {kind}, so they cost no further budget."
+    inexact = statement.guarantee.holds is not None and not statement.guarantee.exact
+    rounding = "The release uses floating-point arithmetic: the proof covers the formula, but not every rounding error."
+    parts = [
+        statement.guarantee.text,
+        _labels(statement),
+        local_composition(statement),
+        rounding if inexact else "",
+        rewrites if samples > 1 else "",
+        f"The columns {kept} are copied as they are: they are not private." if statement.kept_columns else "",
+        _describe_shuffling(shuffled, statement) if shuffled else "",
+        f"The following is not hidden: {_list_facts(facts_not_hidden(statement))}.",
+        origin(statement.training_data),
+    ]
     return " ".join(filter(None, parts))
 
 
@@ -132,16 +131,20 @@ def local_composition(statement: "PrivacyStatement") -> str:
 
 
 def _describe_bound(statement: "PrivacyStatement") -> str:
-    people = statement.max_records_per_person
+    people, excess, over_limit = statement.max_records_per_person, statement.excess, statement.over_limit
+    kept = "record was" if people == 1 else f"{people} records were"
+    first = f"Each person's first {kept} kept, and all later ones were left out"
     checked = f"The run checked that nobody contributed more than {people} record{'s' * (people != 1)}"
-    if statement.excess == "drop":
-        kept = "record was" if people == 1 else f"{people} records were"
-        checked = f"Each person's first {kept} kept, and all later ones were left out"
-    if statement.over_limit == "drop":
-        checked += ". A ledger of earlier releases limits each person's budget, and records of persons without budget were left out"
-    if "drop" in (statement.excess, statement.over_limit):
-        checked += ". So the epsilon of a record compares records of the same person"
-    return checked
+    limited = (
+        "A ledger of earlier releases limits each person's budget, and records of persons without budget were left out"
+    )
+    same = "So the epsilon of a record compares records of the same person"
+    sentences = [
+        first if excess == "drop" else checked,
+        limited if over_limit == "drop" else "",
+        same if "drop" in (excess, over_limit) else "",
+    ]
+    return ". ".join(filter(None, sentences))
 
 
 SHUFFLING_CONDITIONS = (
@@ -220,13 +223,18 @@ def _labels(statement: "PrivacyStatement") -> str:
 
 def facts_not_hidden(statement: "PrivacyStatement") -> list[str]:
     copied = [*(["label"] if statement.labels == "copy" else []), *statement.kept_columns]
-    order = [] if statement.shuffled and statement.shuffled.here else ["their order"]
-    most, drops = statement.max_records_per_person, statement.excess == "drop"
-    rows = [fact.format(most=most) for fact in EXCESS_NOT_HIDDEN] if drops else []
-    rows += [OVER_LIMIT_NOT_HIDDEN] if statement.over_limit == "drop" else []
-    time = [TIME_NOT_HIDDEN, *([FIRST_LABEL_NOT_HIDDEN] if statement.by_label else [])]
-    rows += [UNPROVED_NOT_HIDDEN] if statement.guarantee.holds is None else []
-    return [*NOT_HIDDEN[:2], *order, *NOT_HIDDEN[2:], *rows, *(f"each record's {column}" for column in copied), *time]
+    excess = EXCESS_NOT_HIDDEN if statement.excess == "drop" else ()
+    return [
+        *NOT_HIDDEN[:2],
+        *([] if statement.shuffled and statement.shuffled.here else ["their order"]),
+        *NOT_HIDDEN[2:],
+        *(fact.format(most=statement.max_records_per_person) for fact in excess),
+        *([OVER_LIMIT_NOT_HIDDEN] if statement.over_limit == "drop" else []),
+        *([UNPROVED_NOT_HIDDEN] if statement.guarantee.holds is None else []),
+        *(f"each record's {column}" for column in copied),
+        TIME_NOT_HIDDEN,
+        *([FIRST_LABEL_NOT_HIDDEN] if statement.by_label else []),
+    ]
 
 
 def central_text(statement: "CentralStatement") -> str:
@@ -237,7 +245,7 @@ def central_text(statement: "CentralStatement") -> str:
             statement.guarantee.text,
             *_rounds(statement),
             central_composition(statement),
-            f"For one {statement.unit}, the odds of any output {odds_change(statement.epsilon)}.",
+            f"For one {statement.guarantee.unit}, the odds of any output {odds_change(statement.epsilon)}.",
             both if statement.label_set else "Labels were left out.",
             "Every text is a public text of the model, and none was copied from a record. The choice of texts, their numbers, and "
             f"their labels depend only on the released counts{named}.",
@@ -356,103 +364,19 @@ def approval_page(
         loader=PackageLoader("adept.release.statement"), autoescape=True, undefined=StrictUndefined, trim_blocks=True,
         lstrip_blocks=True,
     )  # fmt: skip
+    environment.filters |= {function.__name__: function for function in (judge, odds_change, plain_name, risk, words)}
+    exposed = [fact for fact in described["not_hidden"] if fact not in FINE_PRINT]
     return environment.get_template("approval.html.jinja").render(
         title=title,
         statement=statement,
         said=described,
         central=described["trust"] == "central",
         about=about,
-        done=_list_done(described),
-        guarantee=_state_guarantee(described),
-        total=_state_total(total),
-        exposed=_list_exposed(described),
+        labels=LABEL_TREATMENTS[described["labels"]],
+        candidates=f"{CANDIDATES:,}",
+        shuffling_conditions=SHUFFLING_CONDITIONS,
+        total=total,
+        exposed=sorted(exposed, key=lambda fact: not fact.startswith("each record's")),  # the most serious first
         fine_print=[fact for fact in described["not_hidden"] if fact in FINE_PRINT],
         examples=examples,
     )
-
-
-def _list_done(said: Json) -> list[tuple[str, str]]:
-    people, labels = said["max_records_per_person"], said["labels"]
-    told = labels == "copy" and said["text_epsilon"] is None
-    rows = "rows written" if said["trust"] == "central" else "records rewritten"
-    return [
-        (rows, f"{said['records']:,}"),
-        (
-            "mechanism",
-            f"{said['mechanism']}, by a model of the text \u201c{plain_name(said['training_data'].get('name'))}\u201d",
-        ),
-        ("labels", LABEL_TREATMENTS[labels] + LABELS_IN_TEXTS * told),
-        ("columns copied as they are", ", ".join(said["kept_columns"]) or "none"),
-        ("records of one person", f"at most {people}" if people else "not bounded"),
-        ("released", said["date"] or "not yet"),
-    ]
-
-
-def _state_guarantee(said: Json) -> list[str]:
-    epsilon = math.inf if said["epsilon"] == "inf" else said["epsilon"]
-    if said["holds"] is None:
-        claimed = words(said["claimed_epsilon"])
-        return [f"Nothing is proved. The epsilon of {claimed} is {said['unproved']['claim']}.", said["composition"]]
-    if math.isinf(epsilon):
-        return ["Nothing is guaranteed: epsilon is infinite."]
-    if said["trust"] == "central":
-        return _state_central(said, epsilon)
-    pairs, delta = said["neighbours"], said["delta"]
-    lines = [f"Epsilon is {words(epsilon)} for each record" + (f", and delta {words(delta)}." if delta else ".")]
-    if not delta:
-        lines.append(f"Whatever a reader knows, the odds between {pairs} {odds_change(epsilon)}.")
-    lines.append(
-        f"Suppose a reader has {CANDIDATES:,} candidates for what a record said. They pick the right one in "
-        f"{risk(epsilon, delta)}."
-    )
-    lines += [_judge(said), said["composition"]]
-    if said["central_epsilon"] is not None:
-        lines.append(
-            f"For readers who never see the old order, epsilon is {words(said['central_epsilon'])} and delta "
-            f"{words(said['central_delta'])}, as each record is hidden among {said['shuffled_smallest']:,} records. This "
-            f"holds under three conditions: {SHUFFLING_CONDITIONS}."
-        )
-    return lines
-
-
-def _state_central(said: Json, epsilon: float) -> list[str]:
-    change = {"add_or_remove": "took part or not", "replace": "said one thing or another"}[said["neighbours"]]
-    return [
-        f"Epsilon is {words(epsilon)} for each {said['unit']}, for the file as a whole.",
-        f"Whatever a reader knows, the odds that a {said['unit']} {change} {odds_change(epsilon)}.",
-        _judge(said),
-        said["composition"],
-        "Readers must trust whoever held the file and ran the command.",
-    ]
-
-
-def _judge(said: Json) -> str:
-    if said["person_epsilon"] is None:
-        return f"What this means for one record: {judge(said['epsilon'])}. Nothing is said of a person with several records."
-    most = said["max_records_per_person"]
-    who = f"a person with at most {most} record{'s' * (most > 1)}, whose epsilon is {words(said['person_epsilon'])}"
-    return f"What this means for {who}: {judge(said['person_epsilon'])}."
-
-
-def _state_total(total: StatedTotal | None) -> str:
-    if total is None:
-        return "No ledger was kept, so nothing is known of earlier releases."
-    listed = f"The ledger lists {total.releases} release{'s' * (total.releases > 1)}, with this one."
-    if total.epsilon is None:
-        return f"{listed} There is no bound for a person, because not every release limits the records of a person."
-    delta = f", and delta {words(total.delta)}" if total.delta else ""
-    return (
-        f"{listed} For one person, whoever was in them, the releases state at most epsilon {words(total.epsilon)} together{delta}. "
-        f"What this means: {judge(total.epsilon)}."
-    )
-
-
-def _list_exposed(said: Json) -> list[str]:
-    """Return a phrase for each thing that an attacker can use, the most serious first."""
-    wrong = "nobody checked" if said["holds"] is None else "is false: the numbers here are the true ones"
-    broken = [] if said["holds"] else [f"the claim of the mechanism, which {wrong}"]
-    inexact = [] if said["exact"] or said["holds"] is None else ["rounding errors: the noise is floating point"]
-    private = ["the text that the model was trained on, which is PRIVATE"] if said["private_model"] else []
-    usable = [fact for fact in said["not_hidden"] if fact not in FINE_PRINT]
-    copied = sorted(usable, key=lambda fact: not fact.startswith("each record's"))
-    return [*broken, *inexact, *private, *copied]

@@ -375,7 +375,7 @@ def test_rows_of_standard_output_can_be_read_as_soon_as_they_are_written(
     with path.open("wb") as stream:
         monkeypatch.setattr("adept.release.flow.publication.STDOUT", stream.fileno())
         place = Publication.of("-", str(tmp_path / "s.json"), card=False)
-        with open_output(place, format="jsonl", columns=["text"]) as output:
-            output.write([{"text": "a fare"}])
+        with open_output(place, format="jsonl", columns=["text"]) as (write, sha256):
+            write([{"text": "a fare"}])
             assert path.read_text() == '{"text": "a fare"}\n'
-    assert output.sha256() == hashlib.sha256(path.read_bytes()).hexdigest()
+    assert sha256() == hashlib.sha256(path.read_bytes()).hexdigest()

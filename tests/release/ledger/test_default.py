@@ -7,11 +7,10 @@ from collections.abc import Iterable
 from contextlib import closing
 from decimal import Decimal
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
-from made_statements import spending
+from made_statements import central_statement, spending
 
 from adept.cli import ledger as ledger_command
 from adept.errors import ConfigurationError, DataError, ReleaseRefused
@@ -21,7 +20,6 @@ from adept.release.ledger.default import DefaultLedger, default_location, open_l
 from adept.release.ledger.file import Spending
 from adept.release.ledger.identity import UNWRITTEN, identity_text
 from adept.release.options import LedgerOptions
-from adept.release.statement.statement import CentralStatement
 
 KEY = b"k" * 32
 Subjects = list[tuple[bytes, int]]
@@ -32,9 +30,7 @@ def local(epsilon: float, *, persons: bool = False) -> Spending:
 
 
 def central(epsilon: float, *, persons: bool = False, neighbours: str = "add_or_remove") -> Spending:
-    votes = Votes(epsilon=epsilon, neighbours=neighbours)
-    facts: dict[str, Any] = {"training_data": {}, "versions": {}, "label_set": None, "size": 1, "codebook_sha256": ""}
-    return Spending.of_central(CentralStatement(votes=votes, persons=persons, records=None, **facts))
+    return Spending.of(central_statement(Votes(epsilon=epsilon, neighbours=neighbours), persons=persons))
 
 
 def release(ledger: Ledger, run: str, spending: Spending, records: Iterable[dict[str, object]] = ()) -> None:

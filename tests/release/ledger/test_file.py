@@ -10,6 +10,7 @@ import broad
 import pandas
 import pytest
 from forked import standard_output
+from made_statements import central_statement
 
 from adept import rewrite_frame
 from adept.cli import ledger as ledger_command
@@ -92,9 +93,10 @@ def test_a_guarantee_says_for_which_neighbours_it_holds() -> None:
     assert joint.guarantee().neighbours == "any two records"
     for neighbours, twice in (("add_or_remove", 2), ("replace", 1)):
         for persons in (True, False):
-            found = Votes(epsilon=1.0, neighbours=neighbours).guarantee(persons=persons)
+            votes = Votes(epsilon=1.0, neighbours=neighbours)
+            found = votes.guarantee(persons=persons)
             assert (found.neighbours, found.unit) == (neighbours, "person" if persons else "record")
-            spent = Spending.of(found, "votes", None, persons=persons, central=True)
+            spent = Spending.of(central_statement(votes, persons=persons))
             assert (spent.neighbours, spent.unit, spent.delta) == (found.neighbours, found.unit, 0.0)
             assert (spent.per_row, spent.per_person) == (twice * (1 + persons), twice)
 

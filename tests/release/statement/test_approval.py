@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from made_statements import spending, statement
+from made_statements import central_statement, spending, statement
 from release.statement.test_forged_statements import central
 from tiny import Run
 
@@ -111,7 +111,6 @@ def test_nothing_on_the_page_runs_or_is_loaded_and_what_others_wrote_stays_text(
         ({"mechanism": OriginalLaplace(epsilon=2.0)}, "the claim of the mechanism, which is false"),
         ({"mechanism": OriginalLaplace(epsilon=2.0)}, "Epsilon is 8 for each record."),
         ({"training_data": {"name": "x", "public": False}}, "which is PRIVATE"),
-        ({"simulated": True}, "seeded noise: it guarantees nothing"),
         ({"kept_columns": ["time"]}, "each record&#39;s time"),
         ({"mechanism": L1Laplace(epsilon=60.0)}, "next to nothing is guaranteed"),
         (
@@ -180,8 +179,8 @@ def test_a_central_release_counts_in_the_total_as_replacing_a_person_needs_it(tm
     """Removing and adding a person costs the epsilon of add_or_remove twice."""
     with closing(Ledger(str(tmp_path / "ledger.db"), key=b"k" * 32, again=True)) as ledger:
         for run, neighbours, total in (("a", REPLACE, 1.0), ("b", ADD_OR_REMOVE, 3.0)):
-            guarantee = Votes(epsilon=1.0, neighbours=neighbours, votes_per_person=2).guarantee(persons=True)
-            stated = Spending.of(guarantee, "counts", "", persons=True, central=True)
+            votes = Votes(epsilon=1.0, neighbours=neighbours, votes_per_person=2)
+            stated = Spending.of(central_statement(votes, persons=True))
             ledger.begin(run, stated, run)
             ledger.claim()
             assert ledger.stated_total() == StatedTotal(len(ledger.entries()), total, 0.0)

@@ -59,11 +59,6 @@ def test_sums_of_budgets_are_rounded_up() -> None:
 RESPONSE = RandomizedResponse(epsilon=1.5, labels=("fare", "flight"))
 
 
-def test_a_simulation_says_that_it_guarantees_nothing() -> None:
-    assert "guarantees nothing" in statement(simulated=True).text
-    assert "guarantees nothing" not in statement().text
-
-
 def test_private_training_text_is_named_as_such() -> None:
     assert "declared public by whoever trained it" in statement().text
     assert "declared PRIVATE" in statement(training_data={"name": "files", "public": False, "records": 9}).text
