@@ -324,7 +324,7 @@ def _load_directory(config: DataConfig, columns: Columns) -> dict[str, Corpus]:
         parts = list(map(str, paths))
         columns.check_used(parts)
         files[split] = {"location": parts if len(parts) > 1 else parts[0], **named}
-    say_unread(str(directory), tuple(unread))
+    say_unread(str(directory), unread)
     return read_corpora(files, columns)
 
 

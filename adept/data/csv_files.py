@@ -43,9 +43,11 @@ from adept.data.formats import (
     Write,
     check_columns,
     check_text,
+    say_once,
     say_unread,
 )
 from adept.data.json_files import to_json
+from adept.data.texts import trimmed
 
 DELIMITERS = {"comma": ",", "semicolon": ";", "tab": "\t", "pipe": "|"}
 PIECE_CHARACTERS = 2**20  # most that are read at once
@@ -165,7 +167,9 @@ def read_csv(
     for cells in parsed:
         if least <= len(cells) and not any(cells[width:]):
             if least < width and not tolerant and any(cells[least:]):
-                say_unread("a csv", ("cells of columns without a name",))
+                say_unread("a csv", ["cells of columns without a name"])
+            if not tolerant and width > 1 and _hold_row(cells, rows.delimiter, width):
+                say_once("a quoted cell of a csv holds lines that look like rows: check that no quote is missing")
             record = dict(zip(names, cells, strict=False))
             record.pop("", None)
             yield record
@@ -174,6 +178,10 @@ def read_csv(
         else:
             where = "columns=" if named is not None else "the header"
             raise DamagedRecord(f"wrong number of fields, {len(cells)} for {width} in {where}")
+
+
+def _hold_row(cells: Sequence[str], delimiter: str, width: int) -> bool:
+    return any(line.count(delimiter) == width - 1 for cell in cells if "\n" in cell for line in cell.split("\n")[1:])
 
 
 def _header(
@@ -185,7 +193,7 @@ def _header(
     if first is None:
         return named or [], parsed
     if named is not None:
-        header = [name.strip() for name in first]
+        header = list(map(trimmed, first))
         is_header = any(header) and set(header) <= {*named, ""}
         return (header, parsed) if is_header else (named, chain([first], parsed))
     if found := SEPARATOR.fullmatch(rows.delimiter.join(first)):
@@ -197,14 +205,15 @@ def _header(
         rows.delimiter = found[1]
         parsed = _cells(rows, tolerant=tolerant)
         first = next(parsed, [])
-    if not any(map(str.strip, first)):
+    if not any(map(trimmed, first)):
         raise DamagedRecord("no names of columns")
     if any(name != name.lstrip() and name.lstrip()[:1] == '"' for name in first):
         raise UnfitFile("has spaces before the quotes of its first line: remove spaces after the delimiters")
     others = [name for name, other in DELIMITERS.items() if other in first[0] and other != rows.delimiter]
     if len(first) == 1 and others and not sure:
-        raise UnfitFile(f"begins with one cell that holds {DELIMITERS[others[0]]!r}: add delimiter={others[0]}")
-    return [name.strip() for name in first], parsed
+        advice = f"add delimiter={others[0]} for all csv files, or save it with others"
+        raise UnfitFile(f"begins with one cell that holds {DELIMITERS[others[0]]!r}: {advice}")
+    return list(map(trimmed, first)), parsed
 
 
 def _cells(rows: Rows, *, tolerant: bool) -> Iterator[list[str]]:
@@ -221,9 +230,9 @@ def _cells(rows: Rows, *, tolerant: bool) -> Iterator[list[str]]:
             return
         except TooLong:
             raise DamagedRecord(f"a row of {TOO_LONG}, or a quote that is never closed") from None
-        except csv.Error as error:
+        except csv.Error:
             if not tolerant:
-                raise DamagedRecord(str(error)) from None
+                raise DamagedRecord("a quote opens a cell and is not closed, or not doubled inside it") from None
             cells = []
         if len(cells) < 2 or any(cells):
             yield [cell[1:] if cell[:1] == "'" and is_formula(cell[1:]) else cell for cell in cells]

@@ -64,6 +64,7 @@ FRAME_TYPES: dict[tuple[str, str], Callable[[Any], tuple[list[Any], Callable[[],
     ("pyarrow", "RecordBatch"): lambda frame: (list(frame.schema.names), lambda: frame.column(0)),
     ("datasets", "Dataset"): lambda frame: (list(frame.column_names), lambda: frame[frame.column_names[0]]),
 }
+UNSEEN = re.compile(r"\A[\s\u200b-\u200f\u2060\ufeff]+|[\s\u200b-\u200f\u2060\ufeff]+\Z")
 USUAL_LABEL_COLUMN = "intent"  # the label column of files, if no option names another one
 INTEGER = re.compile(r"0|-?[1-9][0-9]{0,19}")  # how whole numbers are spelled that a column of 64 bits can hold
 
@@ -71,9 +72,14 @@ INTEGER = re.compile(r"0|-?[1-9][0-9]{0,19}")  # how whole numbers are spelled t
 # --- Names of columns
 
 
+def trimmed(name: str) -> str:
+    """Return a name without spaces and invisible characters around it, such as a byte order mark."""
+    return UNSEEN.sub("", name)
+
+
 def folded(name: str) -> str:
-    """Return a name without differences of case and without spaces around it."""
-    return name.strip().casefold()
+    """Return a name, trimmed, without differences of case."""
+    return trimmed(name).casefold()
 
 
 class MissingColumn(DataError):
