@@ -187,12 +187,12 @@ def separate_characters(text: str) -> str:
     return text if text.isascii() else re.sub(UNSPACED, r" \g<0> ", text)
 
 
-def value_list(values: object, count: int, name: str) -> list[Any]:
+def value_list(values: object, count: int | None, name: str) -> list[Any]:
     """Return one value for each record, such as the record's label; missing values become None.
 
     Args:
         values: as ``texts`` in ``text_list``, but with elements of any type.
-        count: the number of records.
+        count: the number of records; None if there may be any number of values.
         name: the name of the argument in error messages.
 
     Raises:
@@ -200,7 +200,7 @@ def value_list(values: object, count: int, name: str) -> list[Any]:
             elements.
     """
     found = _elements(values, name, "a list")
-    if len(found) != count:
+    if count is not None and len(found) != count:
         raise DataError(f"{name} must be as many as the texts, got {len(found)} for {count}: give one for each text")
     return [_plain(value) for value in found]
 
