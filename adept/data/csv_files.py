@@ -59,10 +59,6 @@ CELL_BEGINS, BARE, QUOTED, QUOTE_IN_QUOTED = "", "x", '"', '""'
 ENDS = ("\n", "\r")
 
 
-class TooLong(Exception):
-    """An error: a row has more than MAX_CHARACTERS characters."""
-
-
 @cache
 def _patterns(delimiter: str) -> tuple[re.Pattern[str], re.Pattern[str]]:
     """Return two patterns: one for a quoted cell up to its closing quote, one for whole cells."""
@@ -123,7 +119,7 @@ class Rows:
             if length <= MAX_CHARACTERS:
                 parts.append(line)
             elif self._raises:
-                raise TooLong
+                raise DamagedRecord(f"a row of {TOO_LONG}, or a quote that is never closed")
             else:
                 parts.clear()
             if state != QUOTED or '"' in line:
@@ -228,8 +224,6 @@ def _cells(rows: Rows, *, tolerant: bool) -> Iterator[list[str]]:
             cells = next(reader)
         except StopIteration:
             return
-        except TooLong:
-            raise DamagedRecord(f"a row of {TOO_LONG}, or a quote that is never closed") from None
         except csv.Error:
             if not tolerant:
                 raise DamagedRecord("a quote opens a cell and is not closed, or not doubled inside it") from None

@@ -59,6 +59,7 @@ SIDECARS = re.compile(
     r"[._].*|dataset_infos?\.json|dataset_dict\.json|state\.json|.*\.md|.*\.privacy\.json|(README|LICENSE)(\..*)?",
     re.IGNORECASE,
 )
+KNOWN_ENDINGS = re.compile(rf"(\.({'|'.join([*ENDINGS, *COMPRESSIONS])}))+\Z", re.IGNORECASE)
 STATEMENT = ".privacy.json"  # follows the name of a release's output
 
 
@@ -220,17 +221,17 @@ def write_txt(stream: IO[str], columns: Sequence[str], types: Any = None) -> Ite
 
 
 def data_files(location: str, given: str | None) -> tuple[list[str], str | None]:
-    """Return the files at a location (as for ``read_records``), and their format, if known."""
+    """Return the files at a location (as for ``read_records``), and their format, if known.
+
+    Outputs of releases are left out and named, if there are other files.
+    """
     if location != STANDARD_STREAM and not os.path.exists(location) and glob.has_magic(location):  # noqa: PTH110
-        return _each_once(location, _matching(location)), given
-    if location == STANDARD_STREAM or not os.path.isdir(location):  # noqa: PTH112 - Path.is_dir raises for a long name
+        found = _matching(location)
+    elif location == STANDARD_STREAM or not os.path.isdir(location):  # noqa: PTH112 - Path.is_dir raises for a long name
         return [location], given
-    given = given or format_of_name(location.rstrip("/"))
-    return _each_once(location, part_files(location, given)), given
-
-
-def _each_once(place: str, found: list[str]) -> list[str]:
-    """Return the files at a place, without outputs of releases if there are others; refuse a file with two names."""
+    else:
+        given = given or format_of_name(location.rstrip("/"))
+        found = part_files(location, given)
     first: dict[tuple[int, int], str] = {}
     for name in found:
         with suppress(OSError):  # reading says why
@@ -239,8 +240,8 @@ def _each_once(place: str, found: list[str]) -> list[str]:
                 raise DataError(f"{other} and {name} are one file, which would be read twice: leave one out")
     sources = [name for name in found if not os.path.exists(name + STATEMENT)]  # noqa: PTH110
     if sources:
-        say_unread(place, [f"{name} (the output of a release)" for name in found if name not in sources])
-    return sources or found
+        say_unread(location, [f"{name} (the output of a release)" for name in found if name not in sources])
+    return sources or found, given
 
 
 def part_files(directory: str, given: str | None = None) -> list[str]:
@@ -268,13 +269,9 @@ def part_files(directory: str, given: str | None = None) -> list[str]:
 
 
 def _check_copies(paths: Sequence[Path]) -> None:
-    endings = {*ENDINGS, *COMPRESSIONS}
     first: dict[str, str] = {}
     for path in paths:
-        parts = path.name.split(".")
-        while len(parts) > 1 and parts[-1].lower() in endings:
-            parts.pop()
-        if (other := first.setdefault(".".join(parts), path.name)) != path.name:
+        if (other := first.setdefault(KNOWN_ENDINGS.sub("", path.name), path.name)) != path.name:
             raise DataError(
                 f"{path.parent} holds {other} and {path.name}, which may be the same records: name one of them, or both by "
                 "a pattern"

@@ -47,7 +47,6 @@ UNSPACED = (
     "[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff"
     "\u3000-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\uff00-\uffef\U00020000-\U0003ffff]"
 )
-SCALAR_TYPES = [("numpy", "generic")]
 COLUMN_TYPES: dict[tuple[str, str], Callable[[Any], Iterable[Any]]] = {
     ("pandas", "Series"): lambda column: column.tolist(),
     ("pandas", "Index"): lambda column: column.tolist(),
@@ -57,12 +56,9 @@ COLUMN_TYPES: dict[tuple[str, str], Callable[[Any], Iterable[Any]]] = {
     ("pyarrow", "ChunkedArray"): lambda column: column.to_pylist(),
     ("datasets", "Column"): list,
 }
-FRAME_TYPES: dict[tuple[str, str], Callable[[Any], tuple[list[Any], Callable[[], Any]]]] = {
-    ("pandas", "DataFrame"): lambda frame: (list(frame.columns), lambda: frame.iloc[:, 0]),
-    ("polars", "DataFrame"): lambda frame: (list(frame.columns), lambda: frame.to_series(0)),
-    ("pyarrow", "Table"): lambda frame: (list(frame.column_names), lambda: frame.column(0)),
-    ("pyarrow", "RecordBatch"): lambda frame: (list(frame.schema.names), lambda: frame.column(0)),
-    ("datasets", "Dataset"): lambda frame: (list(frame.column_names), lambda: frame[frame.column_names[0]]),
+FRAME_TYPES = {  # with the attribute that lists the columns
+    **dict.fromkeys((("pandas", "DataFrame"), ("polars", "DataFrame")), "columns"),
+    **dict.fromkeys((("pyarrow", "Table"), ("pyarrow", "RecordBatch"), ("datasets", "Dataset")), "column_names"),
 }
 UNSEEN = re.compile(r"\A[\s\u200b-\u200f\u2060\ufeff]+|[\s\u200b-\u200f\u2060\ufeff]+\Z")
 USUAL_LABEL_COLUMN = "intent"  # the label column of files, if no option names another one
@@ -222,12 +218,13 @@ def _elements(values: object, name: str, wanted: str = "a list of strings") -> l
             )
         return list(flat.reshape(-1).tolist())
     if kind := instance_of(values, FRAME_TYPES):
-        names, column = FRAME_TYPES[kind](values)
+        frame: Any = values
+        names = list(getattr(frame, FRAME_TYPES[kind]))
         if len(names) != 1:
             raise DataError(
                 f"{name} must be one column, got {len(names)} ({list_names(names)}): choose the one with the texts"
             )
-        return _elements(column(), name, wanted)
+        return _elements(frame[names[0]], name, wanted)
     if kind := instance_of(values, COLUMN_TYPES):
         return list(COLUMN_TYPES[kind](values))
     if isinstance(values, str):
@@ -241,8 +238,13 @@ def _elements(values: object, name: str, wanted: str = "a list of strings") -> l
 def _plain(value: Any) -> Any:
     if isinstance(value, str):
         return str.__str__(value)
-    value = value.item() if instance_of(value, SCALAR_TYPES) else value
+    value = python_value(value)
     return None if is_null(value) else value
+
+
+def python_value(value: Any) -> Any:
+    """Return a number of NumPy or PyTorch as a number of Python, and any other value as it is."""
+    return value.item() if hasattr(value, "item") and getattr(value, "shape", None) == () else value
 
 
 def is_null(value: object) -> bool:
@@ -270,8 +272,7 @@ def plain_text(value: Any) -> str | None:
             return text.lower()
         whole = WHOLE.fullmatch(text)
         return (str(int(whole[1])) if whole else text) or None
-    if hasattr(value, "item") and getattr(value, "shape", None) == ():
-        value = value.item()  # a number of NumPy or PyTorch
+    value = python_value(value)
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, numbers.Real | Decimal) and _is_whole(value):
@@ -289,8 +290,7 @@ def cell_text(value: Any) -> str | None:
         return str.__str__(value)  # subclasses such as np.str_ become plain strings
     if (text := plain_text(value)) is not None or is_null(value):
         return text
-    if instance_of(value, SCALAR_TYPES):
-        value = value.item()
+    value = python_value(value)
     if isinstance(value, date | time):
         return str(value)
     return str(value) if isinstance(value, float | Decimal) and str(value)[-1].isdigit() else None

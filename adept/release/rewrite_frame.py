@@ -19,11 +19,11 @@ import pyarrow as pa
 from adept.data.arrow_files import copy_column, plain_values
 from adept.data.formats import STANDARD_STREAM, PlacedRecord, Record
 from adept.data.texts import (
-    SCALAR_TYPES,
     USUAL_LABEL_COLUMN,
     instance_of,
     label_set_of,
     list_names,
+    python_value,
     text_list,
     value_list,
 )
@@ -196,7 +196,7 @@ def _request(columns: Mapping[str, Any], options: dict[str, Any]) -> ReleaseRequ
     for name in ("keep_columns", "record_columns"):
         if options.get(name) is not None:
             options[name] = value_list(options[name], None, name)
-    columns, options = ({name: _number(value) for name, value in given.items()} for given in (columns, options))
+    columns, options = ({name: python_value(value) for name, value in given.items()} for given in (columns, options))
     budgets = {"epsilon": columns["epsilon"], "label_epsilon": options.get("label_epsilon")}
     check_positive(**{name: value for name, value in budgets.items() if value is not None})
     if options.get("label_set") is not None:
@@ -208,10 +208,6 @@ def _request(columns: Mapping[str, Any], options: dict[str, Any]) -> ReleaseRequ
     if columns["label_column"] is None and treatment == "copy":
         options["labels"] = "drop"
     return ReleaseRequest(**columns, **options)
-
-
-def _number(value: Any) -> Any:
-    return value.item() if instance_of(value, SCALAR_TYPES) else value
 
 
 def _choice(mechanism: Any) -> MechanismChoice | None:

@@ -191,7 +191,7 @@ def test_records_of_the_ledger_are_refused_and_a_call_that_fails_leaves_it_as_it
         ({"mechanism": "none"}, "mechanism must be"),
         ({"mechanism": SqrtNLaplace(epsilon=4.0)}, "epsilon must be given once"),
         ({"epsilon": None}, "epsilon must be given"),
-        ({"epsilon": "8"}, "epsilon must be positive and finite, got 8 of type str"),
+        ({"epsilon": "8"}, "epsilon must be positive and finite, got '8'"),
         ({"samples": "2"}, "samples must be a whole number, got 2"),
         ({"frame": pd.DataFrame(RECORDS)[:0]}, "no records"),
         ({"frame": RECORDS}, "frame must be a list of strings"),
