@@ -20,7 +20,8 @@ rows between them are read as one. Without a later quote, the row extends to the
 
 Spreadsheets write empty cells to the right of a table, and rows of empty cells below it. So spaces
 around the names in the header are removed, columns without a name are left out, and so are empty
-cells to the right of the header's cells. A row of several cells that are all empty is not a record.
+cells to the right of the header's cells. A row of several cells that are all empty is not a record,
+nor is a row of several cells that repeats the header, as where files were joined.
 Each of these rules reads only the header and one row.
 """
 
@@ -47,12 +48,14 @@ from adept.data.formats import (
     say_unread,
 )
 from adept.data.json_files import to_json
-from adept.data.texts import trimmed
+from adept.data.texts import folded, trimmed
 
 DELIMITERS = {"comma": ",", "semicolon": ";", "tab": "\t", "pipe": "|"}
 PIECE_CHARACTERS = 2**20  # most that are read at once
 NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
-SEPARATOR = re.compile(r"sep=(.)\1*\s*", re.DOTALL)  # a first line that some spreadsheets write into a csv
+SEPARATOR = re.compile(
+    r"sep=(.)\1*\s*", re.DOTALL | re.IGNORECASE
+)  # a first line that some spreadsheets write into a csv
 
 # A state is spelled as the beginning of a row that leads to it.
 CELL_BEGINS, BARE, QUOTED, QUOTE_IN_QUOTED = "", "x", '"', '""'
@@ -95,6 +98,7 @@ class Rows:
 
     def __init__(self, stream: IO[str], delimiter: str, *, raises: bool = False) -> None:
         self._stream, self.delimiter, self._raises = stream, delimiter, raises
+        self.row: str | None = None  # the newest one
 
     def __iter__(self) -> Iterator[str | None]:
         readline = self._stream.readline
@@ -107,6 +111,7 @@ class Rows:
                 if state == QUOTED or line[-1:] not in ENDS:
                     row = self._finish(line, state)
             if row is None or len(row) > 2 or row.strip("\r\n"):
+                self.row = row
                 yield row
 
     def _finish(self, line: str, state: str) -> str | None:
@@ -168,7 +173,10 @@ def read_csv(
                 say_once("a quoted cell of a csv holds lines that look like rows: check that no quote is missing")
             record = dict(zip(names, cells, strict=False))
             record.pop("", None)
-            yield record
+            if len(record) < 2 or any(cell.strip() != name for name, cell in record.items()):
+                yield record
+            elif not tolerant:
+                say_unread("a csv", ["rows that repeat its header"])
         elif tolerant:
             yield {}
         else:
@@ -185,11 +193,16 @@ def _header(
 ) -> tuple[Sequence[str], Iterator[list[str]]]:
     if named is not None and tolerant:
         return named, parsed
-    first = next(parsed, None)
+    try:
+        first = next(parsed, None)
+    except DamagedRecord:
+        _refuse_delimiter(rows, sure=sure)
+        raise
     if first is None:
         return named or [], parsed
     if named is not None:
-        header = list(map(trimmed, first))
+        spelled = {folded(name): name for name in named}
+        header = [spelled.get(folded(cell), cell) for cell in first]
         is_header = any(header) and set(header) <= {*named, ""}
         return (header, parsed) if is_header else (named, chain([first], parsed))
     if found := SEPARATOR.fullmatch(rows.delimiter.join(first)):
@@ -202,14 +215,22 @@ def _header(
         parsed = _cells(rows, tolerant=tolerant)
         first = next(parsed, [])
     if not any(map(trimmed, first)):
+        _refuse_delimiter(rows, sure=sure)
         raise DamagedRecord("no names of columns")
     if any(name != name.lstrip() and name.lstrip()[:1] == '"' for name in first):
         raise UnfitFile("has spaces before the quotes of its first line: remove spaces after the delimiters")
-    others = [name for name, other in DELIMITERS.items() if other in first[0] and other != rows.delimiter]
-    if len(first) == 1 and others and not sure:
-        advice = f"add delimiter={others[0]} for all csv files, or save it with others"
-        raise UnfitFile(f"begins with one cell that holds {DELIMITERS[others[0]]!r}: {advice}")
+    if len(first) == 1:
+        _refuse_delimiter(rows, sure=sure)
     return list(map(trimmed, first)), parsed
+
+
+def _refuse_delimiter(rows: Rows, *, sure: bool) -> None:
+    row = rows.row or ""
+    for name, other in DELIMITERS.items():
+        separates = f'"{other}' in row or f'{other}"' in row or ('"' not in row and other in row)
+        if separates and other != rows.delimiter and not sure:
+            advice = f"add delimiter={name} for all csv files, or save it with others"
+            raise UnfitFile(f"begins with one cell that holds {other!r}: {advice}")
 
 
 def _cells(rows: Rows, *, tolerant: bool) -> Iterator[list[str]]:

@@ -61,7 +61,7 @@ def placed(directory: Path, name: str, content: bytes) -> str:
         ("a.csv", b'text;intent\nplay a song;music\n"set; an, alarm";alarm\n', {"delimiter": "semicolon"}),
         ("a.csv", b"text|intent\nplay a song|music\nset; an, alarm|alarm\n", {"delimiter": "pipe"}),
         ("a.csv", b'sep=;\r\ntext;intent\r\nplay a song;music\r\n"set; an, alarm";alarm\r\n', {}),
-        ("a.csv", b"\xef\xbb\xbfsep=,\r\n" + CSV, {}),
+        ("a.csv", b"\xef\xbb\xbfSep=,\r\n" + CSV, {}),
         ("a.csv", CSV.partition(b"\n")[2], {"columns": ["text", "intent"]}),
         ("a.csv", b'"intent","text"\nmusic,play a song\nalarm,"set; an, alarm"\n', {"columns": ["text", "intent"]}),
         ("a.json", ARRAY, {}),
@@ -125,6 +125,9 @@ def test_a_directory_of_directories_is_refused(tmp_path: Path) -> None:
         ),
         ("a.tsv", b'text\tintent\n"secret" song\tx\n', "quote opens a cell and is not closed, or not doubled"),
         ("a.csv", b'text,intent\n"secret,x\n', "quote opens a cell and is not closed, or not doubled"),
+        ("a.csv", b'"text";"intent"\n"secret, secret";"x"\n', "holds ';': add delimiter=semicolon"),
+        ("a.csv", b'text;"intent"\nsecret;"x"\n', "holds ';': add delimiter=semicolon"),
+        ("a.csv", b'"text"\t"intent"\n"secret"\t"x"\n', "add delimiter=tab"),
         ("a.txt", b"version https://git-lfs.github.com/spec/v1\noid sha256:secret\n", "run git lfs pull"),
         ("a.csv", b"<!DOCTYPE html>\n<p>secret</p>\n", "is a document"),
         ("a.csv", b"text\tintent\nsecret\tx\n", "add delimiter=tab"),
@@ -351,6 +354,11 @@ SHEETS: dict[str, tuple[bytes, dict[str, object]]] = {
     "a separator line with empty cells": (b"sep=,,\ntext,intent\nplay a song,music\nstop,alarm\n", {}),
     "line ends of an old Mac": (b"text,intent\rplay a song,music\rstop,alarm\r", {}),
     "no header, delimiters at the end": (b"play a song,music,\nstop,alarm,\n", {"columns": ["text", "intent"]}),
+    "a header in another case beside columns=": (
+        b"text,INTENT\nplay a song,music\nstop,alarm\n",
+        {"columns": ["text", "intent"]},
+    ),
+    "a header again, where files were joined": (b"text,intent\nplay a song,music\ntext, intent\nstop,alarm\n", {}),
     "a header beside columns=": (b"text, intent,\nplay a song,music,\nstop,alarm,\n", {"columns": ["text", "intent"]}),
 }
 
@@ -454,6 +462,7 @@ CASES: dict[str, Callable[[Path], str | Case]] = {
     "a file without extension, with `format=`": lambda place: (placed(place, "a", CSV), {"format": "csv"}),
     "a csv with empty cells to the right": lambda place: placed(place, "a.csv", b"text,,\nplay a song,,\nset an alarm,,\n"),
     "a csv with rows of empty cells": lambda place: placed(place, "a.csv", b"text,n\nplay a song,1\n,\nset an alarm,2\n,\n"),
+    "a csv with its header twice, as joined files have it": lambda place: placed(place, "a.csv", b"text,n\na,1\ntext,n\nb,2\n"),
     "a csv with spaces around its names": lambda place: placed(place, "a.csv", b"n , text\n1,play a song\n2,set an alarm\n"),
     "a number in the text column": lambda place: placed(place, "a.jsonl", b'{"text": 7}\n{"text": "x"}\n'),
     "10,000 columns": lambda place: placed(
