@@ -53,9 +53,7 @@ from adept.data.texts import folded, trimmed
 DELIMITERS = {"comma": ",", "semicolon": ";", "tab": "\t", "pipe": "|"}
 PIECE_CHARACTERS = 2**20  # most that are read at once
 NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
-SEPARATOR = re.compile(
-    r"sep=(.)\1*\s*", re.DOTALL | re.IGNORECASE
-)  # a first line that some spreadsheets write into a csv
+SEPARATOR = re.compile(r"sep=(.)\1*\s*", re.DOTALL | re.IGNORECASE)  # a first line of some spreadsheets
 
 # A state is spelled as the beginning of a row that leads to it.
 CELL_BEGINS, BARE, QUOTED, QUOTE_IN_QUOTED = "", "x", '"', '""'
@@ -158,6 +156,7 @@ def read_csv(
     try:
         names, parsed = _header(rows, parsed, named, tolerant=tolerant, sure=sure)
     except DamagedRecord as error:
+        _refuse_delimiter(rows, sure=sure)
         raise UnfitFile(f"is damaged (header: {error}): repair it") from None
     if not names and not tolerant:
         return  # there is nothing in the file
@@ -193,11 +192,7 @@ def _header(
 ) -> tuple[Sequence[str], Iterator[list[str]]]:
     if named is not None and tolerant:
         return named, parsed
-    try:
-        first = next(parsed, None)
-    except DamagedRecord:
-        _refuse_delimiter(rows, sure=sure)
-        raise
+    first = next(parsed, None)
     if first is None:
         return named or [], parsed
     if named is not None:
@@ -215,7 +210,6 @@ def _header(
         parsed = _cells(rows, tolerant=tolerant)
         first = next(parsed, [])
     if not any(map(trimmed, first)):
-        _refuse_delimiter(rows, sure=sure)
         raise DamagedRecord("no names of columns")
     if any(name != name.lstrip() and name.lstrip()[:1] == '"' for name in first):
         raise UnfitFile("has spaces before the quotes of its first line: remove spaces after the delimiters")
