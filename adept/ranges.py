@@ -19,7 +19,7 @@ def check_positive(**values: float) -> None:
     for field, value in values.items():
         number = isinstance(value, int | float) and not isinstance(value, bool)
         if not (number and 0 < value <= sys.float_info.max):
-            raise ConfigurationError(f"{field} must be positive and finite, got {printable(value)}")
+            raise ConfigurationError(f"{field} must be positive and finite, got {printable(repr(value))}")
 
 
 def check_between(low: float, high: float, **values: float) -> None:
@@ -34,7 +34,9 @@ def check_integer(low: int, high: int, **values: int) -> None:
     """Raise ConfigurationError unless every value is an integer in [low, high]."""
     for field, value in values.items():
         if isinstance(value, bool) or not isinstance(value, int) or not low <= value <= high:
-            raise ConfigurationError(f"{field} must be an integer between {low} and {high}, got {printable(value)}")
+            raise ConfigurationError(
+                f"{field} must be an integer between {low} and {high}, got {printable(repr(value))}"
+            )
 
 
 def check_choice(choices: Collection[str], **values: object) -> None:

@@ -8,6 +8,7 @@ from typing import Any
 from adept.cli.config import AUTO, EXAMPLES, NAMES, AdaptConfig
 from adept.cli.console import show, warn, write_json
 from adept.data.corpus import Corpus, read_corpus, read_label_set
+from adept.data.formats import ending_of
 from adept.data.writing import new_directory
 from adept.errors import ConfigurationError, DataError, ModelError
 from adept.evaluation.classifiers import list_few
@@ -88,7 +89,7 @@ def _are_names(config: AdaptConfig, model: Autoencoder, lines: list[str]) -> boo
     """Return True if the lines of the examples are names; print a note if they might be either."""
     if config.kind != AUTO or not are_terms(lines):
         return config.kind == NAMES
-    loose = str(config.examples).endswith(".md") or len(lines) < MIN_EXAMPLES
+    loose = ending_of(str(config.examples)) == "md" or len(lines) < MIN_EXAMPLES
     broad = model.sentences is not None and model.sentences.is_broad
     named = are_terms(lines, most=MAX_TERM_WORDS if loose else 1)
     named = named and broad and any(map(SentenceEncoder.load().knows, chain.from_iterable(map(spell_out, lines))))
@@ -113,7 +114,7 @@ def _examples(config: AdaptConfig, model: Autoencoder, lines: list[str], *, name
 
 
 def _read_examples(config: AdaptConfig) -> Corpus:
-    is_page = config.examples is not None and config.examples.endswith(".md")
+    is_page = config.examples is not None and ending_of(config.examples) == "md"
     if config.label_column is not None and (config.examples is None or is_page):
         raise ConfigurationError("label_column needs examples= with labels: give a file of utterances, or leave it out")
     if config.examples is None:

@@ -1,6 +1,7 @@
 """``adept evaluate``: train a classifier on one or more files, and test it on another file."""
 
 import math
+import os
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -158,7 +159,7 @@ def _write(found: Evaluation, classifier: str, path: Path) -> None:
 def _names(given: object) -> list[str]:
     listed: list[Any] = given if isinstance(given, list) else [given]
     names = [name for name in listed if isinstance(name, str)]
-    if not names or len(set(names)) < len(listed):
+    if not names or len(set(map(os.path.realpath, names))) < len(listed):
         raise ConfigurationError(
             f"train must be a file, or a list of different files, got {given}: write train=[a.csv,b.csv]"
         )

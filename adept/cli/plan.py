@@ -46,7 +46,7 @@ def run(config: PlanConfig) -> Plan:
         rows=config.expected_rows,
         examples=public.get("examples"),
         test=public.get("test"),
-        about=read_label_descriptions(config.label_descriptions),
+        about=read_label_descriptions(config.label_descriptions, labels),
         most=config.max_records_per_person or 1,
         is_packaged=is_packaged(model.files),
     )

@@ -427,9 +427,9 @@ class SeenValues:
                 return pyarrow.bool_()
             case ["whole numbers"]:
                 return self._whole_type()
-            case ["fractions"]:
-                return pyarrow.float64()
-            case ["fractions", "whole numbers"] if self.low >= -LARGEST_EXACT and self.high <= LARGEST_EXACT:
+            case ["fractions"] | ["fractions", "whole numbers"] if (
+                self.low >= -LARGEST_EXACT and self.high <= LARGEST_EXACT
+            ):
                 return pyarrow.float64()
             case ["fractions", "whole numbers"]:
                 raise UnfitValues("fractions beside whole numbers beyond 2^53, which no column holds exactly")

@@ -7,12 +7,21 @@ import os
 import random
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from adept.data.formats import ENDINGS, MAX_UNREAD, SPLIT_NAMES, SPLITS, Record, find_splits, say_unread
+from adept.data.formats import (
+    ENDINGS,
+    MAX_UNREAD,
+    SPLIT_NAMES,
+    SPLITS,
+    Record,
+    find_splits,
+    format_of_name,
+    say_unread,
+)
 from adept.data.reading import ReadingOptions, read_records
 from adept.data.texts import (
     MissingColumn,
@@ -324,7 +333,7 @@ def _load_directory(config: DataConfig, columns: Columns) -> dict[str, Corpus]:
         parts = list(map(str, paths))
         columns.check_used(parts)
         files[split] = {"location": parts if len(parts) > 1 else parts[0], **named}
-    say_unread(str(directory), tuple(unread))
+    say_unread(str(directory), unread)
     return read_corpora(files, columns)
 
 
@@ -354,16 +363,19 @@ def _load_air_travel(config: DataConfig) -> dict[str, Corpus]:
     return {split: _corpus_of(rows[split][:size], "text", "intent") for split, size in sized}
 
 
-def read_label_descriptions(location: str | None) -> dict[str, tuple[str, ...]]:
+def read_label_descriptions(location: str | None, label_set: Collection[str]) -> dict[str, tuple[str, ...]]:
     """Read public sentences that describe labels; return the sentences for each label.
 
-    Each line of the file holds a label and one or more sentences, separated by tabs. If
-    ``location`` is None, there are no sentences.
+    Each line of the file holds a label and one or more sentences, separated by tabs; blank lines
+    are skipped. If ``location`` is None, there are no sentences. One line in the log names the
+    labels that ``label_set`` lacks, unless it is empty.
     """
     found: dict[str, tuple[str, ...]] = {}
     options = ReadingOptions(format="txt")
     for number, record in enumerate(read_records(location, options=options) if location else (), start=1):
         first, *rest = str(record["text"]).split("\t")
+        if not (first.strip() or rest):
+            continue
         label, sentences = plain_text(first), tuple(part.strip() for part in rest if part.strip())
         if label is None or not sentences:
             raise ConfigurationError(
@@ -371,6 +383,8 @@ def read_label_descriptions(location: str | None) -> dict[str, tuple[str, ...]]:
                 f"{location}: correct it"
             )
         found[label] = (*found.get(label, ()), *sentences)
+    if unknown := [label for label in found if label_set and label not in label_set]:
+        say_unread(str(location), [f"{label!r}, which label_set lacks" for label in unknown])
     return found
 
 
@@ -380,7 +394,13 @@ def read_label_set(given: Sequence[str] | None) -> tuple[str, ...]:
     if len(labels) != 1 or not str(labels[0]).startswith(FROM_FILE):
         return label_set_of(labels)
     location = os.path.expanduser(str(labels[0]).removeprefix(FROM_FILE))  # noqa: PTH111 - Path raises without a home
+    if (kind := format_of_name(location) or "txt") != "txt":
+        raise ConfigurationError(f"label_set must name a file with a label on each line, got {kind}: save it as txt")
     lines = [record["text"] for record in read_records(location, options=ReadingOptions(format="txt"))]
+    if noted := [number for number, line in enumerate(lines, start=1) if line.startswith("# ")]:
+        raise ConfigurationError(
+            f"label_set must hold labels alone, got a comment in line {noted[0]} of {location}: remove it"
+        )
     if not (found := label_set_of(lines, file=location)):
         raise ConfigurationError(f"label_set must hold labels, got none in {location}: write one on each line")
     return found

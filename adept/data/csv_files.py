@@ -20,7 +20,8 @@ rows between them are read as one. Without a later quote, the row extends to the
 
 Spreadsheets write empty cells to the right of a table, and rows of empty cells below it. So spaces
 around the names in the header are removed, columns without a name are left out, and so are empty
-cells to the right of the header's cells. A row of several cells that are all empty is not a record.
+cells to the right of the header's cells. A row of several cells that are all empty is not a record,
+nor is a row of several cells that repeats the header, as where files were joined.
 Each of these rules reads only the header and one row.
 """
 
@@ -43,22 +44,20 @@ from adept.data.formats import (
     Write,
     check_columns,
     check_text,
+    say_once,
     say_unread,
 )
 from adept.data.json_files import to_json
+from adept.data.texts import folded, trimmed
 
 DELIMITERS = {"comma": ",", "semicolon": ";", "tab": "\t", "pipe": "|"}
 PIECE_CHARACTERS = 2**20  # most that are read at once
 NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
-SEPARATOR = re.compile(r"sep=(.)\1*\s*", re.DOTALL)  # a first line that some spreadsheets write into a csv
+SEPARATOR = re.compile(r"sep=(.)\1*\s*", re.DOTALL | re.IGNORECASE)  # a first line of some spreadsheets
 
 # A state is spelled as the beginning of a row that leads to it.
 CELL_BEGINS, BARE, QUOTED, QUOTE_IN_QUOTED = "", "x", '"', '""'
 ENDS = ("\n", "\r")
-
-
-class TooLong(Exception):
-    """An error: a row has more than MAX_CHARACTERS characters."""
 
 
 @cache
@@ -97,6 +96,7 @@ class Rows:
 
     def __init__(self, stream: IO[str], delimiter: str, *, raises: bool = False) -> None:
         self._stream, self.delimiter, self._raises = stream, delimiter, raises
+        self.row: str | None = None  # the newest one
 
     def __iter__(self) -> Iterator[str | None]:
         readline = self._stream.readline
@@ -109,6 +109,7 @@ class Rows:
                 if state == QUOTED or line[-1:] not in ENDS:
                     row = self._finish(line, state)
             if row is None or len(row) > 2 or row.strip("\r\n"):
+                self.row = row
                 yield row
 
     def _finish(self, line: str, state: str) -> str | None:
@@ -121,7 +122,7 @@ class Rows:
             if length <= MAX_CHARACTERS:
                 parts.append(line)
             elif self._raises:
-                raise TooLong
+                raise DamagedRecord(f"a row of {TOO_LONG}, or a quote that is never closed")
             else:
                 parts.clear()
             if state != QUOTED or '"' in line:
@@ -155,6 +156,7 @@ def read_csv(
     try:
         names, parsed = _header(rows, parsed, named, tolerant=tolerant, sure=sure)
     except DamagedRecord as error:
+        _refuse_delimiter(rows, sure=sure)
         raise UnfitFile(f"is damaged (header: {error}): repair it") from None
     if not names and not tolerant:
         return  # there is nothing in the file
@@ -165,15 +167,24 @@ def read_csv(
     for cells in parsed:
         if least <= len(cells) and not any(cells[width:]):
             if least < width and not tolerant and any(cells[least:]):
-                say_unread("a csv", ("cells of columns without a name",))
+                say_unread("a csv", ["cells of columns without a name"])
+            if not tolerant and width > 1 and _hold_row(cells, rows.delimiter, width):
+                say_once("a quoted cell of a csv holds lines that look like rows: check that no quote is missing")
             record = dict(zip(names, cells, strict=False))
             record.pop("", None)
-            yield record
+            if len(record) < 2 or any(cell.strip() != name for name, cell in record.items()):
+                yield record
+            elif not tolerant:
+                say_unread("a csv", ["rows that repeat its header"])
         elif tolerant:
             yield {}
         else:
             where = "columns=" if named is not None else "the header"
             raise DamagedRecord(f"wrong number of fields, {len(cells)} for {width} in {where}")
+
+
+def _hold_row(cells: Sequence[str], delimiter: str, width: int) -> bool:
+    return any(line.count(delimiter) == width - 1 for cell in cells if "\n" in cell for line in cell.split("\n")[1:])
 
 
 def _header(
@@ -185,7 +196,8 @@ def _header(
     if first is None:
         return named or [], parsed
     if named is not None:
-        header = [name.strip() for name in first]
+        spelled = {folded(name): name for name in named}
+        header = [spelled.get(folded(cell), cell) for cell in first]
         is_header = any(header) and set(header) <= {*named, ""}
         return (header, parsed) if is_header else (named, chain([first], parsed))
     if found := SEPARATOR.fullmatch(rows.delimiter.join(first)):
@@ -197,14 +209,22 @@ def _header(
         rows.delimiter = found[1]
         parsed = _cells(rows, tolerant=tolerant)
         first = next(parsed, [])
-    if not any(map(str.strip, first)):
+    if not any(map(trimmed, first)):
         raise DamagedRecord("no names of columns")
     if any(name != name.lstrip() and name.lstrip()[:1] == '"' for name in first):
         raise UnfitFile("has spaces before the quotes of its first line: remove spaces after the delimiters")
-    others = [name for name, other in DELIMITERS.items() if other in first[0] and other != rows.delimiter]
-    if len(first) == 1 and others and not sure:
-        raise UnfitFile(f"begins with one cell that holds {DELIMITERS[others[0]]!r}: add delimiter={others[0]}")
-    return [name.strip() for name in first], parsed
+    if len(first) == 1:
+        _refuse_delimiter(rows, sure=sure)
+    return list(map(trimmed, first)), parsed
+
+
+def _refuse_delimiter(rows: Rows, *, sure: bool) -> None:
+    row = rows.row or ""
+    for name, other in DELIMITERS.items():
+        separates = f'"{other}' in row or f'{other}"' in row or ('"' not in row and other in row)
+        if separates and other != rows.delimiter and not sure:
+            advice = f"add delimiter={name} for all csv files, or save it with others"
+            raise UnfitFile(f"begins with one cell that holds {other!r}: {advice}")
 
 
 def _cells(rows: Rows, *, tolerant: bool) -> Iterator[list[str]]:
@@ -219,11 +239,9 @@ def _cells(rows: Rows, *, tolerant: bool) -> Iterator[list[str]]:
             cells = next(reader)
         except StopIteration:
             return
-        except TooLong:
-            raise DamagedRecord(f"a row of {TOO_LONG}, or a quote that is never closed") from None
-        except csv.Error as error:
+        except csv.Error:
             if not tolerant:
-                raise DamagedRecord(str(error)) from None
+                raise DamagedRecord("a quote opens a cell and is not closed, or not doubled inside it") from None
             cells = []
         if len(cells) < 2 or any(cells):
             yield [cell[1:] if cell[:1] == "'" and is_formula(cell[1:]) else cell for cell in cells]

@@ -13,7 +13,7 @@ import os
 import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import cache
 from pathlib import Path
 from typing import IO, Any
@@ -56,18 +56,24 @@ SPLIT_FILE = (
 )
 SHARD = re.compile(r"-\d+-of-0*(\d+)(?:-[0-9a-f]{16})?(?=\.)")  # of the names of a data set's parts on the Hub
 SIDECARS = re.compile(
-    r"[._].*|dataset_infos?\.json|dataset_dict\.json|state\.json|.*\.md|(README|LICENSE)(\..*)?", re.IGNORECASE
+    r"[._].*|dataset_infos?\.json|dataset_dict\.json|state\.json|.*\.md|.*\.privacy\.json|(README|LICENSE)(\..*)?",
+    re.IGNORECASE,
 )
+KNOWN_ENDINGS = re.compile(rf"(\.({'|'.join([*ENDINGS, *COMPRESSIONS])}))+\Z", re.IGNORECASE)
+STATEMENT = ".privacy.json"  # follows the name of a release's output
 
 
 @cache
-def say_unread(place: str, names: tuple[str, ...]) -> None:
+def say_once(line: str) -> None:
+    """Log a line, once in a run."""
+    logging.getLogger("adept").warning("adept: %s", line)
+
+
+def say_unread(place: str, names: Sequence[str]) -> None:
     """Log one line, once in a run, with the names of what is not read in a directory or file."""
     more = " and others" if len(names) > MAX_UNREAD else ""
     if names:
-        logging.getLogger("adept").warning(
-            "adept: in %s, these are not read: %s%s", place, ", ".join(names[:MAX_UNREAD]), more
-        )
+        say_once(f"in {place}, these are not read: {', '.join(names[:MAX_UNREAD])}{more}")
 
 
 class UnfitFile(Exception):
@@ -215,13 +221,27 @@ def write_txt(stream: IO[str], columns: Sequence[str], types: Any = None) -> Ite
 
 
 def data_files(location: str, given: str | None) -> tuple[list[str], str | None]:
-    """Return the files at a location (as for ``read_records``), and their format, if known."""
+    """Return the files at a location (as for ``read_records``), and their format, if known.
+
+    Outputs of releases are left out and named, if there are other files.
+    """
     if location != STANDARD_STREAM and not os.path.exists(location) and glob.has_magic(location):  # noqa: PTH110
-        return _matching(location), given
-    if location == STANDARD_STREAM or not os.path.isdir(location):  # noqa: PTH112 - Path.is_dir raises for a long name
+        found = _matching(location)
+    elif location == STANDARD_STREAM or not os.path.isdir(location):  # noqa: PTH112 - Path.is_dir raises for a long name
         return [location], given
-    given = given or format_of_name(location.rstrip("/"))
-    return part_files(location, given), given
+    else:
+        given = given or format_of_name(location.rstrip("/"))
+        found = part_files(location, given)
+    first: dict[tuple[int, int], str] = {}
+    for name in found:
+        with suppress(OSError):  # reading says why
+            state = Path(name).stat()
+            if (other := first.setdefault((state.st_dev, state.st_ino), name)) != name:
+                raise DataError(f"{other} and {name} are one file, which would be read twice: leave one out")
+    sources = [name for name in found if not os.path.exists(name + STATEMENT)]  # noqa: PTH110
+    if sources:
+        say_unread(location, [f"{name} (the output of a release)" for name in found if name not in sources])
+    return sources or found, given
 
 
 def part_files(directory: str, given: str | None = None) -> list[str]:
@@ -243,8 +263,19 @@ def part_files(directory: str, given: str | None = None) -> list[str]:
     if not parts:
         raise DataError(f"{directory} is a directory without data files: name another one, or add format=")
     check_shards(parts)
-    say_unread(directory, tuple(path.name for path in files if path not in parts))
+    _check_copies(parts)
+    say_unread(directory, [path.name for path in files if path not in parts])
     return list(map(str, parts))
+
+
+def _check_copies(paths: Sequence[Path]) -> None:
+    first: dict[str, str] = {}
+    for path in paths:
+        if (other := first.setdefault(KNOWN_ENDINGS.sub("", path.name), path.name)) != path.name:
+            raise DataError(
+                f"{path.parent} holds {other} and {path.name}, which may be the same records: name one of them, or both by "
+                "a pattern"
+            )
 
 
 def check_shards(paths: Sequence[Path]) -> None:
@@ -262,15 +293,8 @@ def _matching(pattern: str) -> list[str]:
     files = [str(name) for name in names if name.is_file() and not SIDECARS.fullmatch(name.name)]
     folders = [str(name) for name in names if name.is_dir() and tells_format(str(name))]
     parts = [part for name in folders for part in part_files(name, format_of_name(name))]
-    found = sorted({*files, *parts})
-    if not found:
+    if not (found := sorted({*files, *parts})):
         raise DataError(f"cannot read {pattern}: no file has such a name")
-    places: dict[tuple[int, int], str] = {}
-    for location in found:
-        state = Path(location).stat()
-        first = places.setdefault((state.st_dev, state.st_ino), location)
-        if first != location:
-            raise DataError(f"{first} and {location} are one file, which would be read twice: leave one out")
     return found
 
 

@@ -59,13 +59,14 @@ COMPRESSED_HEAD = re.compile(rb"(?P<gz>\x1f\x8b)|(?P<bz2>BZh[1-9]1AY&SY)|(?P<xz>
 UNFIT_HEADS = {  # by the first bytes of a file
     b"PK\x03\x04": f"{SPREADSHEET_ADVICE}, or a zip archive: unpack it",
     b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1": SPREADSHEET_ADVICE,
-    **dict.fromkeys((b"%PDF-", b"{\\rtf"), DOCUMENT_ADVICE),
+    **dict.fromkeys((b"%PDF-", b"{\\rtf", b"<!DOCTYPE", b"<!doctype", b"<html"), DOCUMENT_ADVICE),
     **dict.fromkeys((b"7z\xbc\xaf", b"\x04\x22\x4d\x18"), COMPRESSED_ADVICE),
     **dict.fromkeys((b"\xff\xfe", b"\xfe\xff"), "UTF-16: save it as UTF-8"),
+    b"version https://git-lfs": "a pointer of Git LFS to a file that is not here: run git lfs pull",
     b"PAR1": "a parquet file: add format=parquet",
     **dict.fromkeys((b"ARROW1", b"\xff\xff\xff\xff"), "an Arrow file: add format=arrow"),
 }
-HEAD_BYTES = 10  # enough to tell what a file is
+HEAD_BYTES = 24  # enough to tell what a file is
 READING_EXCEPTIONS = (
     "in a csv file, a quote that its row does not close takes in the rows after it, up to the next quote or the end of the file",
     "in a JSON array, a string or bracket that its element does not close takes in the elements after it, often all of them: "
@@ -324,7 +325,7 @@ class _Source(io.FileIO):
 
     def look(self) -> bytes:
         head = b""
-        while len(head) < HEAD_BYTES and (part := super().read(HEAD_BYTES - len(head))):
+        while len(head) < HEAD_BYTES and b"\n" not in head and (part := super().read(HEAD_BYTES - len(head))):
             head += part
         if self.seekable():
             self.seek(0)

@@ -47,7 +47,6 @@ UNSPACED = (
     "[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff"
     "\u3000-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\uff00-\uffef\U00020000-\U0003ffff]"
 )
-SCALAR_TYPES = [("numpy", "generic")]
 COLUMN_TYPES: dict[tuple[str, str], Callable[[Any], Iterable[Any]]] = {
     ("pandas", "Series"): lambda column: column.tolist(),
     ("pandas", "Index"): lambda column: column.tolist(),
@@ -57,13 +56,11 @@ COLUMN_TYPES: dict[tuple[str, str], Callable[[Any], Iterable[Any]]] = {
     ("pyarrow", "ChunkedArray"): lambda column: column.to_pylist(),
     ("datasets", "Column"): list,
 }
-FRAME_TYPES: dict[tuple[str, str], Callable[[Any], tuple[list[Any], Callable[[], Any]]]] = {
-    ("pandas", "DataFrame"): lambda frame: (list(frame.columns), lambda: frame.iloc[:, 0]),
-    ("polars", "DataFrame"): lambda frame: (list(frame.columns), lambda: frame.to_series(0)),
-    ("pyarrow", "Table"): lambda frame: (list(frame.column_names), lambda: frame.column(0)),
-    ("pyarrow", "RecordBatch"): lambda frame: (list(frame.schema.names), lambda: frame.column(0)),
-    ("datasets", "Dataset"): lambda frame: (list(frame.column_names), lambda: frame[frame.column_names[0]]),
+FRAME_TYPES = {  # with the attribute that lists the columns
+    **dict.fromkeys((("pandas", "DataFrame"), ("polars", "DataFrame")), "columns"),
+    **dict.fromkeys((("pyarrow", "Table"), ("pyarrow", "RecordBatch"), ("datasets", "Dataset")), "column_names"),
 }
+UNSEEN = re.compile(r"\A[\s\u200b-\u200f\u2060\ufeff]+|[\s\u200b-\u200f\u2060\ufeff]+\Z")
 USUAL_LABEL_COLUMN = "intent"  # the label column of files, if no option names another one
 INTEGER = re.compile(r"0|-?[1-9][0-9]{0,19}")  # how whole numbers are spelled that a column of 64 bits can hold
 
@@ -71,9 +68,14 @@ INTEGER = re.compile(r"0|-?[1-9][0-9]{0,19}")  # how whole numbers are spelled t
 # --- Names of columns
 
 
+def trimmed(name: str) -> str:
+    """Return a name without spaces and invisible characters around it, such as a byte order mark."""
+    return UNSEEN.sub("", name)
+
+
 def folded(name: str) -> str:
-    """Return a name without differences of case and without spaces around it."""
-    return name.strip().casefold()
+    """Return a name, trimmed, without differences of case."""
+    return trimmed(name).casefold()
 
 
 class MissingColumn(DataError):
@@ -181,12 +183,12 @@ def separate_characters(text: str) -> str:
     return text if text.isascii() else re.sub(UNSPACED, r" \g<0> ", text)
 
 
-def value_list(values: object, count: int, name: str) -> list[Any]:
+def value_list(values: object, count: int | None, name: str) -> list[Any]:
     """Return one value for each record, such as the record's label; missing values become None.
 
     Args:
         values: as ``texts`` in ``text_list``, but with elements of any type.
-        count: the number of records.
+        count: the number of records; None if there may be any number of values.
         name: the name of the argument in error messages.
 
     Raises:
@@ -194,7 +196,7 @@ def value_list(values: object, count: int, name: str) -> list[Any]:
             elements.
     """
     found = _elements(values, name, "a list")
-    if len(found) != count:
+    if count is not None and len(found) != count:
         raise DataError(f"{name} must be as many as the texts, got {len(found)} for {count}: give one for each text")
     return [_plain(value) for value in found]
 
@@ -216,12 +218,13 @@ def _elements(values: object, name: str, wanted: str = "a list of strings") -> l
             )
         return list(flat.reshape(-1).tolist())
     if kind := instance_of(values, FRAME_TYPES):
-        names, column = FRAME_TYPES[kind](values)
+        frame: Any = values
+        names = list(getattr(frame, FRAME_TYPES[kind]))
         if len(names) != 1:
             raise DataError(
                 f"{name} must be one column, got {len(names)} ({list_names(names)}): choose the one with the texts"
             )
-        return _elements(column(), name, wanted)
+        return _elements(frame[names[0]], name, wanted)
     if kind := instance_of(values, COLUMN_TYPES):
         return list(COLUMN_TYPES[kind](values))
     if isinstance(values, str):
@@ -235,8 +238,13 @@ def _elements(values: object, name: str, wanted: str = "a list of strings") -> l
 def _plain(value: Any) -> Any:
     if isinstance(value, str):
         return str.__str__(value)
-    value = value.item() if instance_of(value, SCALAR_TYPES) else value
+    value = python_value(value)
     return None if is_null(value) else value
+
+
+def python_value(value: Any) -> Any:
+    """Return a number of NumPy or PyTorch as a number of Python, and any other value as it is."""
+    return value.item() if hasattr(value, "item") and getattr(value, "shape", None) == () else value
 
 
 def is_null(value: object) -> bool:
@@ -264,8 +272,7 @@ def plain_text(value: Any) -> str | None:
             return text.lower()
         whole = WHOLE.fullmatch(text)
         return (str(int(whole[1])) if whole else text) or None
-    if hasattr(value, "item") and getattr(value, "shape", None) == ():
-        value = value.item()  # a number of NumPy or PyTorch
+    value = python_value(value)
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, numbers.Real | Decimal) and _is_whole(value):
@@ -283,8 +290,7 @@ def cell_text(value: Any) -> str | None:
         return str.__str__(value)  # subclasses such as np.str_ become plain strings
     if (text := plain_text(value)) is not None or is_null(value):
         return text
-    if instance_of(value, SCALAR_TYPES):
-        value = value.item()
+    value = python_value(value)
     if isinstance(value, date | time):
         return str(value)
     return str(value) if isinstance(value, float | Decimal) and str(value)[-1].isdigit() else None

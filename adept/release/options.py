@@ -65,8 +65,10 @@ class PersonOptions(Columns):
     def check_counts(self, *names: str) -> None:
         """Raise ConfigurationError unless each of the named options is null or at least 1."""
         for name in names:
-            if getattr(self, name) is not None and getattr(self, name) < 1:
-                raise ConfigurationError(f"{name} must be at least 1, got {getattr(self, name)}")
+            value = getattr(self, name)
+            if value is not None and (not isinstance(value, int) or value < 1):
+                rule = "at least 1" if isinstance(value, int) else "a whole number"
+                raise ConfigurationError(f"{name} must be {rule}, got {value}")
 
 
 @dataclass(kw_only=True)

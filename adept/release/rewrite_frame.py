@@ -18,10 +18,19 @@ import pyarrow as pa
 
 from adept.data.arrow_files import copy_column, plain_values
 from adept.data.formats import STANDARD_STREAM, PlacedRecord, Record
-from adept.data.texts import USUAL_LABEL_COLUMN, instance_of, label_set_of, list_names, text_list, value_list
+from adept.data.texts import (
+    USUAL_LABEL_COLUMN,
+    instance_of,
+    label_set_of,
+    list_names,
+    python_value,
+    text_list,
+    value_list,
+)
 from adept.errors import AdeptError, ConfigurationError, DataError
 from adept.mechanisms import BY_NAME
 from adept.mechanisms.base import MechanismChoice
+from adept.ranges import check_positive
 from adept.release.flow.journal import NoJournal
 from adept.release.flow.local import LocalRun, open_release, plan_local
 from adept.release.flow.publication import Publication
@@ -173,7 +182,10 @@ def _request(columns: Mapping[str, Any], options: dict[str, Any]) -> ReleaseRequ
         )
     for name in ("keep_columns", "record_columns"):
         if options.get(name) is not None:
-            options[name] = text_list(options[name], name)
+            options[name] = value_list(options[name], None, name)
+    columns, options = ({name: python_value(value) for name, value in given.items()} for given in (columns, options))
+    budgets = {"epsilon": columns["epsilon"], "label_epsilon": options.get("label_epsilon")}
+    check_positive(**{name: value for name, value in budgets.items() if value is not None})
     if options.get("label_set") is not None:
         options["label_set"] = list(label_set_of(options["label_set"]))
     options["mechanism"] = _choice(options.get("mechanism"))
@@ -298,7 +310,8 @@ class Table:
         """Return the Arrow type of a column that is declared as whole numbers, or None."""
         kind = self.frame[name].dtype
         kind = getattr(getattr(kind, "categories", None), "dtype", kind)
-        return pa.from_numpy_dtype(getattr(kind, "numpy_dtype", kind)) if kind.kind in "iu" else None
+        kind = getattr(kind, "numpy_dtype", kind)
+        return pa.from_numpy_dtype(kind) if isinstance(kind, np.dtype) and kind.kind in "iu" else None
 
     def _make(self, name: str, values: list[Any], kind: Any, *, text: str) -> Any:
         return values if kind is None else np.array(values, kind.to_pandas_dtype())

@@ -178,6 +178,7 @@ class Broad:
         (TWO_WORDS, "a.txt", "auto", "examples"),
         (TWO_WORDS, "a.txt", "names", None),
         (TWO_WORDS, "a.md", "auto", "names"),
+        (TWO_WORDS, "a.MD", "auto", "names"),
         (TWO_WORDS[:7], "a.txt", "auto", "names"),
         (["lost_card", "CardFees", "weather"] * 4, "a.txt", "auto", "names"),
         (["lost_card", "CardFees", "weather"] * 4, "a.txt", "examples", None),

@@ -187,7 +187,7 @@ def test_a_sentence_states_what_a_file_adds(without: float, said: str) -> None:
     assert _gain(ConfidenceInterval(0.8, 0.75, 0.85), without) == said
 
 
-@pytest.mark.parametrize("train", [[], ["a.csv", "a.csv"], ["a.csv", 3], 7])
+@pytest.mark.parametrize("train", [[], ["a.csv", "a.csv"], ["a.csv", "./a.csv"], ["a.csv", 3], 7])
 def test_what_names_no_files_is_refused(train: object) -> None:
     with pytest.raises(ConfigurationError, match="train must be a file"):
         run(EvaluateConfig(train=train, test="test.csv"))

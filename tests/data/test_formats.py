@@ -18,7 +18,7 @@ from pyarrow import feather, ipc, parquet
 
 from adept.data.corpus import read_corpus
 from adept.data.csv_files import DELIMITERS
-from adept.data.formats import COMPRESSIONS, ENDINGS, FORMATS, file_format, say_unread
+from adept.data.formats import COMPRESSIONS, ENDINGS, FORMATS, file_format, say_once
 from adept.data.reading import READING_EXCEPTIONS, ReadingOptions, declared_columns, mismatch, read_records
 from adept.data.texts import RequiredColumns, text_list
 from adept.data.writing import record_writer, written_format
@@ -61,7 +61,7 @@ def placed(directory: Path, name: str, content: bytes) -> str:
         ("a.csv", b'text;intent\nplay a song;music\n"set; an, alarm";alarm\n', {"delimiter": "semicolon"}),
         ("a.csv", b"text|intent\nplay a song|music\nset; an, alarm|alarm\n", {"delimiter": "pipe"}),
         ("a.csv", b'sep=;\r\ntext;intent\r\nplay a song;music\r\n"set; an, alarm";alarm\r\n', {}),
-        ("a.csv", b"\xef\xbb\xbfsep=,\r\n" + CSV, {}),
+        ("a.csv", b"\xef\xbb\xbfSep=,\r\n" + CSV, {}),
         ("a.csv", CSV.partition(b"\n")[2], {"columns": ["text", "intent"]}),
         ("a.csv", b'"intent","text"\nmusic,play a song\nalarm,"set; an, alarm"\n', {"columns": ["text", "intent"]}),
         ("a.json", ARRAY, {}),
@@ -118,7 +118,18 @@ def test_a_directory_of_directories_is_refused(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("name", "content", "message"),
     [
-        ("a.csv", b"text;intent\nsecret, secret;x\n", "holds ';': add delimiter=semicolon"),
+        (
+            "a.csv",
+            b"text;intent\nsecret, secret;x\n",
+            "holds ';': add delimiter=semicolon for all csv files, or save it",
+        ),
+        ("a.tsv", b'text\tintent\n"secret" song\tx\n', "quote opens a cell and is not closed, or not doubled"),
+        ("a.csv", b'text,intent\n"secret,x\n', "quote opens a cell and is not closed, or not doubled"),
+        ("a.csv", b'"text";"intent"\n"secret, secret";"x"\n', "holds ';': add delimiter=semicolon"),
+        ("a.csv", b'text;"intent"\nsecret;"x"\n', "holds ';': add delimiter=semicolon"),
+        ("a.csv", b'"text"\t"intent"\n"secret"\t"x"\n', "add delimiter=tab"),
+        ("a.txt", b"version https://git-lfs.github.com/spec/v1\noid sha256:secret\n", "run git lfs pull"),
+        ("a.csv", b"<!DOCTYPE html>\n<p>secret</p>\n", "is a document"),
         ("a.csv", b"text\tintent\nsecret\tx\n", "add delimiter=tab"),
         ("a.csv.gz", gzip.compress(b"text|intent\nsecret|x\n", mtime=0), "add delimiter=pipe"),
         ("a.tsv", b"text,intent\nsecret,x\n", "add delimiter=comma"),
@@ -334,11 +345,20 @@ SHEETS: dict[str, tuple[bytes, dict[str, object]]] = {
     "rows without the last empty cells": (b"text,intent,,\nplay a song,music\nstop,alarm,\n", {}),
     "empty rows": (b",,\r\ntext,intent,\r\nplay a song,music,\r\n,,\r\n\r\nstop,alarm,\r\n,,\r\n,,\r\n", {}),
     "spaces around the names": (b"text , intent\nplay a song, music\nstop, alarm\n", {}),
+    "invisible characters around the names": (
+        "\ufeff\ufefftext\u00a0,\u200bintent\u200b\nplay a song,music\nstop,alarm\n".encode(),
+        {},
+    ),
     "a name in another case": (b"text,Intent\nplay a song,music\nstop,alarm\n", {}),
     "quotes and a byte order mark": (b'\xef\xbb\xbf"text","intent"\n"play a song","music"\n"stop","alarm"\n', {}),
     "a separator line with empty cells": (b"sep=,,\ntext,intent\nplay a song,music\nstop,alarm\n", {}),
     "line ends of an old Mac": (b"text,intent\rplay a song,music\rstop,alarm\r", {}),
     "no header, delimiters at the end": (b"play a song,music,\nstop,alarm,\n", {"columns": ["text", "intent"]}),
+    "a header in another case beside columns=": (
+        b"text,INTENT\nplay a song,music\nstop,alarm\n",
+        {"columns": ["text", "intent"]},
+    ),
+    "a header again, where files were joined": (b"text,intent\nplay a song,music\ntext, intent\nstop,alarm\n", {}),
     "a header beside columns=": (b"text, intent,\nplay a song,music,\nstop,alarm,\n", {"columns": ["text", "intent"]}),
 }
 
@@ -362,11 +382,46 @@ def test_cells_that_only_look_like_numbers_or_formulas_stay_as_they_are(tmp_path
 def test_cells_of_columns_without_a_name_are_left_out_with_a_line(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    say_unread.cache_clear()
+    say_once.cache_clear()
     records = list(read_records(placed(tmp_path, "a.csv", b"text,,\nplay,secret,\nstop,,\n")))
     assert records == [{"text": "play"}, {"text": "stop"}]
     assert "columns without a name" in caplog.text
     assert "secret" not in caplog.text
+
+
+@pytest.mark.parametrize(
+    ("content", "said"), [(b'text\tn\n"play\t1\nstop\t2\nhold"\t3\n', True), (b'text\tn\n"play\na song"\t1\n', False)]
+)
+def test_a_cell_that_took_in_whole_rows_is_answered_with_a_line(
+    content: bytes, said: bool, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    say_once.cache_clear()
+    assert len(list(read_records(placed(tmp_path, "a.tsv", content)))) == 1
+    assert ("lines that look like rows" in caplog.text) is said
+
+
+def test_what_a_release_wrote_is_no_input_beside_other_files(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    say_once.cache_clear()
+    for name in ("a.csv", "o.csv"):
+        placed(tmp_path, name, CSV)
+    placed(tmp_path, "o.csv.privacy.json", b"{}")
+    for location in (str(tmp_path), f"{tmp_path}/*.csv"):
+        assert list(read_records(location)) == RECORDS
+    assert "o.csv (the output of a release)" in caplog.text
+    (tmp_path / "a.csv").unlink()
+    assert list(read_records(str(tmp_path))) == RECORDS
+
+
+def test_a_directory_holds_no_file_twice(tmp_path: Path) -> None:
+    placed(tmp_path, "a.csv", CSV)
+    placed(tmp_path, "a.CSV.gz", gzip.compress(CSV, mtime=0))
+    with pytest.raises(DataError, match=r"a\.CSV\.gz and a\.csv, which may be the same records: name one of them"):
+        list(read_records(str(tmp_path)))
+    assert list(read_records(f"{tmp_path}/a*")) == RECORDS * 2
+    (tmp_path / "a.CSV.gz").unlink()
+    (tmp_path / "b.csv").symlink_to("a.csv")
+    with pytest.raises(DataError, match=r"a\.csv and .*b\.csv are one file"):
+        list(read_records(str(tmp_path)))
 
 
 TABLE = Path(__file__).parents[2] / "docs" / "operation.md"
@@ -407,6 +462,7 @@ CASES: dict[str, Callable[[Path], str | Case]] = {
     "a file without extension, with `format=`": lambda place: (placed(place, "a", CSV), {"format": "csv"}),
     "a csv with empty cells to the right": lambda place: placed(place, "a.csv", b"text,,\nplay a song,,\nset an alarm,,\n"),
     "a csv with rows of empty cells": lambda place: placed(place, "a.csv", b"text,n\nplay a song,1\n,\nset an alarm,2\n,\n"),
+    "a csv with its header twice, as joined files have it": lambda place: placed(place, "a.csv", b"text,n\na,1\ntext,n\nb,2\n"),
     "a csv with spaces around its names": lambda place: placed(place, "a.csv", b"n , text\n1,play a song\n2,set an alarm\n"),
     "a number in the text column": lambda place: placed(place, "a.jsonl", b'{"text": 7}\n{"text": "x"}\n'),
     "10,000 columns": lambda place: placed(
@@ -420,6 +476,10 @@ CASES: dict[str, Callable[[Path], str | Case]] = {
     "a file in UTF-16": lambda place: placed(place, "a.csv", CSV.decode().encode("utf-16")),
     "an empty file": lambda place: placed(place, "a.csv", b""),
     "a csv with one name for two columns": lambda place: placed(place, "a.csv", b"text,n,n\na,b,c\n"),
+    "a pointer of Git LFS": lambda place: placed(place, "a.csv", b"version https://git-lfs.github.com/spec/v1\noid sha256:4d\n"),
+    "a directory with `a.csv` and `a.csv.gz`": lambda place: placed(
+        place, "d/a.csv.gz", (placed(place, "d/a.csv", CSV) and gzip.compress(CSV))
+    ).removesuffix("/a.csv.gz"),
     "a directory of directories": lambda place: placed(place, "d/e/a.csv", CSV).removesuffix("/e/a.csv"),
     "parts `-of-00002` of which one is missing": lambda place: placed(place, "d/train-00000-of-00002.csv", CSV).rpartition("/")[0],
 }  # fmt: skip

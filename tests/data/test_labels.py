@@ -9,7 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from adept.data.corpus import read_corpus, read_label_set
+from adept.data.corpus import read_corpus, read_label_descriptions, read_label_set
+from adept.data.formats import say_once
 from adept.data.texts import label_of, label_set_of, plain_text
 from adept.errors import AdeptError, ConfigurationError, DataError
 
@@ -103,12 +104,31 @@ def test_twenty_thousand_labels_fit_into_a_file(tmp_path: Path) -> None:
         (b"\n \n", "got none in"),
         (b"", "has no records"),
         (b"fare\n\xff\n", "record 2"),
+        (b"fare\n# old ones\nflight\n", "a comment in line 2"),
     ],
 )
 def test_a_file_that_is_no_label_set_is_refused(tmp_path: Path, content: bytes, message: str) -> None:
     (tmp_path / "labels.txt").write_bytes(content)
     with pytest.raises(AdeptError, match=message):
         read_label_set([f"@{tmp_path}/labels.txt"])
+
+
+@pytest.mark.parametrize("name", ["labels.csv", "labels.json", "labels.tsv.gz", "labels.parquet"])
+def test_a_file_of_another_kind_is_no_label_set_and_its_header_no_label(name: str) -> None:
+    with pytest.raises(AdeptError, match=r"a label on each line, got .*: save it as txt"):
+        read_label_set([f"@{name}"])
+
+
+def test_descriptions_have_blank_lines_and_labels_that_are_not_known_are_named(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    say_once.cache_clear()
+    (tmp_path / "d.txt").write_text("fare\twhat does it cost\n\nfaer\tone way\n\n")
+    found = {"fare": ("what does it cost",), "faer": ("one way",)}
+    assert read_label_descriptions(str(tmp_path / "d.txt"), []) == found
+    assert not caplog.text
+    assert read_label_descriptions(str(tmp_path / "d.txt"), ["fare"]) == found
+    assert "'faer', which label_set lacks" in caplog.text
 
 
 def test_labels_that_begin_with_an_at_sign_are_labels_where_there_are_several() -> None:

@@ -191,6 +191,8 @@ def test_records_of_the_ledger_are_refused_and_a_call_that_fails_leaves_it_as_it
         ({"mechanism": "none"}, "mechanism must be"),
         ({"mechanism": SqrtNLaplace(epsilon=4.0)}, "epsilon must be given once"),
         ({"epsilon": None}, "epsilon must be given"),
+        ({"epsilon": "8"}, "epsilon must be positive and finite, got '8'"),
+        ({"samples": "2"}, "samples must be a whole number, got 2"),
         ({"frame": pd.DataFrame(RECORDS)[:0]}, "no records"),
         ({"frame": RECORDS}, "frame must be a list of strings"),
         ({"frame": "a fare to boston"}, "got one string"),
@@ -219,6 +221,22 @@ def test_a_column_of_numbers_is_rewritten_as_their_digits(kind: Any, tmp_path: P
     found, _ = released(tmp_path, tiny_run, given, label="category", keep_columns=[])
     assert all(isinstance(text, str) for text in column(found, "utterance"))
     assert column(found, "category") == ["true", "false"]
+
+
+def test_names_are_of_any_type_and_numbers_those_of_numpy(tmp_path: Path, tiny_run: Path) -> None:
+    columns = pd.DataFrame(RECORDS)[["utterance", "category", "time"]]
+    for names in ([0, 1, 2], pd.MultiIndex.from_tuples([("a", "text"), ("a", "label"), ("b", "time")])):
+        given = columns.set_axis(names, axis=1)
+        options = {"text": names[0], "label": names[1], "keep_columns": [names[2]]}
+        found, stated = released(tmp_path, tiny_run, given, **options, epsilon=np.float32(8), samples=np.int64(1))
+        assert list(found.columns) == list(names)
+        assert list(found[names[2]]) == RECORDS["time"]
+        assert (stated["claimed_epsilon"], stated["samples"]) == (8.0, 1)
+
+
+def test_a_sparse_column_is_kept(tmp_path: Path, tiny_run: Path) -> None:
+    given = pd.DataFrame(RECORDS).assign(few=pd.arrays.SparseArray([0, 3] * 6))
+    assert list(released(tmp_path, tiny_run, given, keep_columns=["few"])[0]["few"]) == [0, 3] * 6
 
 
 def test_the_statement_overwrites_nothing_and_is_writable_before_a_draw(

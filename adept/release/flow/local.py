@@ -105,7 +105,7 @@ def open_release(
     by_label = request.label_codewords if request.mechanism is None else "off"
     options = ReleaseOptions(**given, label_response=response, label_codewords=by_label)
     if options.by_label:
-        about = read_label_descriptions(request.label_descriptions)
+        about = read_label_descriptions(request.label_descriptions, labels)
         options = replace(options, label_set=labels, label_descriptions=about)
     elif request.label_descriptions is not None:
         raise ConfigurationError(
@@ -266,7 +266,7 @@ class LocalPlan(Plan[PrivacyStatement]):
             **{name: getattr(options, name) for name in OPTIONS_STATED},
             labels=options.labels if options.labels == "drop" or self.label_column is not None else None,
             label_response=response,
-            kept_columns=list(options.keep_columns),
+            kept_columns=list(map(str, options.keep_columns)),  # a frame may name them by numbers
             codebook=self.codebook,
             output_sha256=output_sha256,
             date=statements.now() if output_sha256 else None,
