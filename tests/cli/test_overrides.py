@@ -1,6 +1,7 @@
 """The commands as a user meets them: in a process of their own, with files, mistakes and exit statuses."""
 
 import importlib
+import inspect
 import json
 import random
 import re
@@ -316,10 +317,10 @@ HOSTILE = [
     ),
 ]
 TEXTS = [
-    (command, option.name, option.kind)
+    (command, option.name, kind)
     for command in COMMANDS
     for option in options(command)
-    if "str" in option.kind or option.name == "train"
+    if "str" in (kind := inspect.formatannotation(option.kind)) or option.name == "train"
 ]
 
 
