@@ -13,7 +13,7 @@ from typing import Any, get_args, get_origin, get_type_hints
 
 import yaml
 
-from adept.errors import ConfigurationError
+from adept.errors import ConfigurationError, typed_as
 from adept.removed import removal
 
 BARE_WORDS = {"verify": "statement", "ledger": "ledger"}  # options that a first word stands for without their names
@@ -349,20 +349,3 @@ def _entry(option: Option, width: int) -> str:
 def without_none(kind: Any) -> Any:
     """Return the annotation T of an annotation T | None; any other one as it is."""
     return next((one for one in get_args(kind) if one is not NoneType), kind) if NoneType in get_args(kind) else kind
-
-
-def typed_as(value: Any) -> str:
-    """Return a value as a user would type it on the command line."""
-    match value:
-        case None:
-            return "null"
-        case bool():
-            return str(value).lower()
-        case list() | tuple():
-            return f"[{','.join(typed_as(item) for item in value)}]"
-        case float():
-            return short if float(short := f"{value:g}") == value else repr(value)
-        case str() if not re.fullmatch(r"[\w./:~-]( *[\w./:~-])*", value) or value.lower() == "null":
-            escaped = re.sub(r"(\\*)('|\Z)", lambda found: found[1] * 2 + ("\\'" if found[2] else ""), value)
-            return f"'{escaped}'"
-    return str(value)

@@ -33,12 +33,11 @@ from adept.cli.help import (
     groups,
     is_foreign,
     options_of,
-    typed_as,
     without_none,
 )
 from adept.cli.process import interrupt_on_signals, show_lines
 from adept.data.corpus import FROM_FILE
-from adept.errors import ConfigurationError, printable
+from adept.errors import ConfigurationError, printable, typed_as
 from adept.mechanisms import BY_NAME
 from adept.mechanisms.base import MechanismChoice
 from adept.models.config import TrainerConfig

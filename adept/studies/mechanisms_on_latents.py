@@ -63,15 +63,15 @@ def run(
     mechanisms: Sequence[str] = MECHANISMS,
     dims: Sequence[int] = DIMS,
     epsilons: Sequence[float] = EPSILONS,
-    records: int = RECORDS,
+    trials: int = RECORDS,
     seed: int = 0,
 ) -> Iterator[MechanismRow]:
     """Simulate every mechanism at every dimension and epsilon."""
-    if records < 2:
-        raise ConfigurationError(f"records must be at least 2, got {records}")
+    if trials < 2:
+        raise ConfigurationError(f"trials must be at least 2, got {trials}")
     for name, dim, epsilon in product(mechanisms, dims, epsilons):
         check_choice(STUDIED, mechanisms=name)
-        yield measure(STUDIED[name](epsilon=epsilon), dim, records=records, seed=seed)
+        yield measure(STUDIED[name](epsilon=epsilon), dim, records=trials, seed=seed)
 
 
 def measure(mechanism: Mechanism, dim: int, *, records: int = RECORDS, seed: int = 0) -> MechanismRow:

@@ -21,10 +21,9 @@ from adept.cli.help import (
     names,
     options,
     options_of,
-    typed_as,
     write_out,
 )
-from adept.errors import ConfigurationError
+from adept.errors import ConfigurationError, typed_as
 from adept.mechanisms import BY_NAME
 
 LARGEST, SMALLEST = 1 << 9, 2.5
