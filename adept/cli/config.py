@@ -21,18 +21,14 @@ from adept.models.config import (
     TrainingConfig,
 )
 from adept.models.decoding_options import DecodingConfig
-from adept.ranges import check_choice, check_integer, check_positive
+from adept.ranges import check_choice, check_integer, check_positive, refuse
 from adept.release.options import CentralOptions, LedgerOptions, ReleaseRequest
 
 NEIGHBOURS = ("add_or_remove", "replace")
 FILE_MEMBERSHIP, SYNTHESIZER = "file_membership", "synthesizer"  # an attack, and a target of an audit
 MAX_EXPECTED_ROWS = 10**9
 AUTO, EXAMPLES, NAMES = "auto", "examples", "names"  # kinds of lines that a model is adapted to
-HARD_TEXTS = (
-    "fares",
-    "",
-    "i would like to fly from boston to denver on the first monday of june and be back before noon on friday please",
-)
+LONG_TEXT = "i would like to fly from boston to denver on the first monday of june and be back before noon on friday please"
 
 
 @dataclass
@@ -338,7 +334,7 @@ class AuditConfig:
     model_dir: str | None = None
     neighbours: str = NEIGHBOURS[0]
     max_records_per_person: int = 2
-    texts: list[str] = field(default_factory=lambda: list(HARD_TEXTS))
+    texts: list[str] = field(default_factory=lambda: ["fares", "", LONG_TEXT])
     label: str | None = None
     foreign: str | None = None
     alphabet: int | None = None
@@ -352,11 +348,12 @@ class AuditConfig:
 
     def __post_init__(self) -> None:
         check_choice(("mechanism", "rewriter", SYNTHESIZER), target=self.target)
-        if self.target == "rewriter" and self.model_dir is None and self.foreign is None:
-            raise ConfigurationError("model_dir must be given for target=rewriter, got none")
         check_choice(NEIGHBOURS, neighbours=self.neighbours)
-        if len(set(self.texts)) < 2:
-            raise ConfigurationError(f"texts must be at least two different ones, got {len(set(self.texts))}")
+        count, placed = len(set(self.texts)), self.model_dir is not None or self.foreign is not None
+        refuse(
+            (self.target == "rewriter" and not placed, "model_dir must be given for target=rewriter, got none"),
+            (count < 2, f"texts must be at least two different ones, got {count}"),
+        )
 
 
 @dataclass
@@ -445,13 +442,18 @@ class PlanConfig(ReadingOptions):
         check_integer(0, MAX_EXPECTED_ROWS, expected_rows=self.expected_rows)
         if self.max_records_per_person is not None:
             check_integer(1, MAX_EXPECTED_ROWS, max_records_per_person=self.max_records_per_person)
-        if not (self.label_set or self.examples or self.test):
-            raise ConfigurationError("label_set must be given, got nothing: add label_set=[A,B], or examples=FILE")
-        if (self.examples or self.test) and self.public is not True:
-            raise ConfigurationError(
+        given = self.examples or self.test
+        refuse(
+            (
+                not (self.label_set or given),
+                "label_set must be given, got nothing: add label_set=[A,B], or examples=FILE",
+            ),
+            (
+                given and self.public is not True,
                 "public must be true with examples or test, got false: a plan is made of public text alone; add public=true if "
-                "anyone may read these files"
-            )
+                "anyone may read these files",
+            ),
+        )
 
 
 @dataclass
@@ -516,17 +518,16 @@ class StudyConfig(Columns):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if self.study in ("wild", "zoo"):  # of audits/run.py
-            raise ConfigurationError(
-                f"study={self.study} audits the claims of others and is no part of the package: run "
-                f"`python audits/run.py {self.study} --output-dir DIR` in the repository"
-            )
+        where = f"`python audits/run.py {self.study} --output-dir DIR` in the repository"
+        gone = f"study={self.study} audits the claims of others and is no part of the package: run {where}"
+        refuse((self.study in ("wild", "zoo"), gone))
         from adept.studies.catalogue import STUDIES  # seconds to import
 
         check_choice(STUDIES, study=self.study)
-        for name in ("records", "dims", "epsilons", "mechanisms"):
-            if getattr(self, name) == []:
-                raise ConfigurationError(f"{name} must be null or have at least one value, got []")
+        lists = ("records", "dims", "epsilons", "mechanisms")
+        refuse(
+            *((getattr(self, name) == [], f"{name} must be null or have at least one value, got []") for name in lists)
+        )
         check_integer(1, 10_000, **{f"dims[{i}]": dim for i, dim in enumerate(self.dims or [])})
         check_positive(**{f"epsilons[{i}]": epsilon for i, epsilon in enumerate(self.epsilons or [])})
         if self.clip_norm is not None:
@@ -585,7 +586,7 @@ class TrainConfig(Columns):
         content = self.training.for_mechanism(self.mechanism.kind).content.kind
         topics, kind = content == TOPICS, self.mechanism.kind.name
         elsewhere = self.data.path is not None or self.data.hub is not None or self.data.broad is not None
-        without_effect = {
+        idle = {
             "model.latent_dim": topics
             and f"mechanism={kind} reads topics: give training.content.topics=N, or training.content.kind=none",
             "model.encoder": self.model.encoder != (TOPICS if topics else "lstm")
@@ -595,6 +596,4 @@ class TrainConfig(Columns):
             "data.path": self.data.name == "air_travel" and "data=air_travel comes with adept: give data=files, too",
             "data.hub": self.data.path is not None and "data.path is read instead: leave one of them out",
         }
-        for name, reason in without_effect.items():
-            if name in given and reason:
-                raise ConfigurationError(f"{name} has no effect here, because {reason}")
+        refuse(*((name in given and why, f"{name} has no effect here, because {why}") for name, why in idle.items()))

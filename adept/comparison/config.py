@@ -7,7 +7,7 @@ from adept.data.corpus import Columns, DataConfig
 from adept.errors import ConfigurationError
 from adept.models.config import ModelConfig, TokenizerConfig, TrainerConfig, TrainingConfig
 from adept.models.decoding_options import DecodingConfig
-from adept.ranges import check_between, check_choice, check_integer
+from adept.ranges import check_between, check_choice, check_integer, refuse
 from adept.removed import removal
 
 if TYPE_CHECKING:
@@ -147,54 +147,60 @@ class CompareConfig(Columns):
         self._check_mechanisms()
 
     def _check_sizes(self) -> None:
-        for name in ("mechanisms", "epsilons", "seeds", "classifiers"):
-            if not getattr(self, name):
-                raise ConfigurationError(f"{name} must have at least one entry, got none")
-        if 0 in self.epsilons:
-            raise ConfigurationError(
-                "epsilons must be positive, got 0: numbers are written with a decimal point, as in [0.5,1]"
-            )
+        lists = ("mechanisms", "epsilons", "seeds", "classifiers")
+        refuse(
+            *((not getattr(self, name), f"{name} must have at least one entry, got none") for name in lists),
+            (
+                0 in self.epsilons,
+                "epsilons must be positive, got 0: numbers are written with a decimal point, as in [0.5,1]",
+            ),
+        )
         check_integer(1, 1000, samples=self.samples, processes=self.processes)
 
     def _check_synthesizer(self) -> None:
         from adept.mechanisms import Votes
 
-        for name in ("baselines", "alternatives", "attacks"):
-            if getattr(self, name):
-                raise ConfigurationError(f"{name} must be false for trust=central, got true")
-        if self.samples != 1:
-            raise ConfigurationError(f"samples must be 1 for trust=central, got {self.samples}")
+        off = ("baselines", "alternatives", "attacks")
+        refuse(
+            *((getattr(self, name), f"{name} must be false for trust=central, got true") for name in off),
+            (self.samples != 1, f"samples must be 1 for trust=central, got {self.samples}"),
+        )
         for epsilon in self.epsilons:
             Votes(epsilon=epsilon)
         self.labels, self.label_epsilon, self.label_share = COPY, None, None
 
     def _check_labels(self) -> None:
-        for name in ("alternatives", "attacks"):
-            if getattr(self, name) and self.labels in (JOINT, JOINT_RESPONSE):
-                raise ConfigurationError(
-                    f"labels must be copy or randomized_response with {name}=true, got {self.labels}: it is about texts "
-                    "alone"
-                )
-        if self.label_codewords == AUTO and (self.labels, self.trust, self.model_dir is None) != (COPY, LOCAL, False):
-            raise ConfigurationError(
-                "label_codewords must be off unless labels=copy, trust=local and model_dir names a model of broad text, got auto"
-            )
+        with_text, setting = self.labels in (JOINT, JOINT_RESPONSE), (self.labels, self.trust, self.model_dir is None)
         parts = sum(part is not None for part in (self.label_epsilon, self.label_share))
-        if parts != (self.labels == RANDOMIZED_RESPONSE):
-            raise ConfigurationError(
-                "label_epsilon must be given with labels=randomized_response, and only then, or label_share in its place"
-            )
+        refuse(
+            *(
+                (
+                    getattr(self, name) and with_text,
+                    f"labels must be copy or randomized_response with {name}=true, got {self.labels}: it is about texts alone",
+                )
+                for name in ("alternatives", "attacks")
+            ),
+            (
+                self.label_codewords == AUTO and setting != (COPY, LOCAL, False),
+                "label_codewords must be off unless labels=copy, trust=local and model_dir names a model of broad text, got auto",
+            ),
+            (
+                parts != (self.labels == RANDOMIZED_RESPONSE),
+                "label_epsilon must be given with labels=randomized_response, and only then, or label_share in its place",
+            ),
+        )
         if self.label_share is not None:
             check_between(0.01, 0.99, label_share=self.label_share)
-        if self.label_epsilon is not None and not 0 < self.label_epsilon < min(self.epsilons):
-            raise ConfigurationError(
-                f"label_epsilon must be positive and below every epsilon, got {self.label_epsilon}: the rest is for "
-                "the text"
-            )
-        if self.labels == JOINT and "description" in self.mechanisms:
-            raise ConfigurationError(
-                "mechanisms must be on latents for labels=joint, got description, which writes no labels"
-            )
+        refuse(
+            (
+                self.label_epsilon is not None and not 0 < self.label_epsilon < min(self.epsilons),
+                f"label_epsilon must be positive and below every epsilon, got {self.label_epsilon}: the rest is for the text",
+            ),
+            (
+                self.labels == JOINT and "description" in self.mechanisms,
+                "mechanisms must be on latents for labels=joint, got description, which writes no labels",
+            ),
+        )
 
     def _check_mechanisms(self) -> None:
         from adept.mechanisms import JointResponse

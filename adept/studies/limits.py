@@ -152,15 +152,19 @@ def run(*, epsilons: Sequence[float] = EPSILONS) -> list[LimitRow]:
 
 
 def _rows(epsilon: float) -> list[LimitRow]:
-    rows = [LimitRow("capacity", "one record", epsilon, capacity(epsilon=epsilon), 0.0, "bits")]
-    for name, counts in LABEL_COUNTS.items():
-        rows.append(LimitRow("label", name, epsilon, best_guess(counts, epsilon=epsilon), max(counts) / sum(counts)))
-    for size in CANDIDATES:
-        value = best_guess([1.0] * size, epsilon=epsilon)
-        rows.append(LimitRow("reconstruction", f"1 of {size}", epsilon, value, 1 / size))
-    for delta in (0.0, DELTA):
-        rows.append(LimitRow("advantage", f"delta {delta:g}", epsilon, advantage(epsilon=epsilon, delta=delta), 0.0))
-    return rows
+    priors = [("label", name, counts) for name, counts in LABEL_COUNTS.items()]
+    priors += [("reconstruction", f"1 of {size}", (1,) * size) for size in CANDIDATES]
+    return [
+        LimitRow("capacity", "one record", epsilon, capacity(epsilon=epsilon), 0.0, "bits"),
+        *(
+            LimitRow(limit, setting, epsilon, best_guess(prior, epsilon=epsilon), max(prior) / sum(prior))
+            for limit, setting, prior in priors
+        ),
+        *(
+            LimitRow("advantage", f"delta {delta:g}", epsilon, advantage(epsilon=epsilon, delta=delta), 0.0)
+            for delta in (0.0, DELTA)
+        ),
+    ]
 
 
 def tables(rows: Sequence[LimitRow]) -> list[Table]:

@@ -113,10 +113,10 @@ def test_a_row_does_not_depend_on_what_else_is_asked_for() -> None:
     ("options", "message"),
     [
         ({"mechanisms": ("random",)}, "mechanisms must be one of"),
-        ({"records": 1}, "records must be"),
+        ({"trials": 1}, "trials must be"),
         ({"dims": (1,)}, "dim"),
     ],
 )
 def test_what_cannot_be_studied_is_refused(options: dict[str, object], message: str) -> None:
     with pytest.raises(ConfigurationError, match=message):
-        list(mechanisms_on_latents.run(**{"epsilons": (1.0,), "records": 2, **options}))  # type: ignore[arg-type]
+        list(mechanisms_on_latents.run(**{"epsilons": (1.0,), "trials": 2, **options}))  # type: ignore[arg-type]
