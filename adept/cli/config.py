@@ -28,7 +28,9 @@ NEIGHBOURS = ("add_or_remove", "replace")
 FILE_MEMBERSHIP, SYNTHESIZER = "file_membership", "synthesizer"  # an attack, and a target of an audit
 MAX_EXPECTED_ROWS = 10**9
 AUTO, EXAMPLES, NAMES = "auto", "examples", "names"  # kinds of lines that a model is adapted to
-LONG_TEXT = "i would like to fly from boston to denver on the first monday of june and be back before noon on friday please"
+LONG_TEXT = (
+    "i would like to fly from boston to denver on the first monday of june and be back before noon on friday please"
+)
 
 
 @dataclass

@@ -14,6 +14,7 @@ from typing import Any, get_args, get_origin, get_type_hints
 import yaml
 
 from adept.errors import ConfigurationError, typed_as
+from adept.ranges import refuse
 from adept.removed import removal
 
 BARE_WORDS = {"verify": "statement", "ledger": "ledger"}  # options that a first word stands for without their names
@@ -104,13 +105,14 @@ def options_of(schema: type[Any], *, prefix: str = "", heading: str = "") -> Ite
 
     The sections of the class's docstring describe the fields; their titles are headings.
     """
-    described, hints, by_name = dict(_describe(schema)), get_type_hints(schema), schema.__dataclass_fields__
-    names = [field.name for field in fields(schema)]
-    for name in filter(names.__contains__, own := inspect.get_annotations(schema)):
+    described, hints, own = dict(_describe(schema)), get_type_hints(schema), inspect.get_annotations(schema)
+    by_name = {field.name: field for field in fields(schema)}
+    for name in filter(by_name.__contains__, own):
         title, sentence = described.get(name, ("", ""))
         heading, hint, found = title or heading, hints[name], by_name[name]
         if is_dataclass(hint):
-            yield from options_of(hint, prefix=f"{prefix}{name}.", heading=f"{prefix}{name}: {_summary(hint)}")
+            inside = f"{prefix}{name}"
+            yield from options_of(hints[name], prefix=f"{inside}.", heading=f"{inside}: {_summary(hints[name])}")
         elif get_origin(hint) is not dict:  # which no option sets as a whole
             default = found.default if found.default_factory is MISSING else found.default_factory()
             yield Option(prefix + name, heading, sentence, REQUIRED if default is MISSING else default, hint)
@@ -232,24 +234,21 @@ def check_options(command: str, arguments: list[str]) -> None:
     given = [argument.partition("=")[0] for argument in arguments]
     for argument in arguments:
         name, equals, value = argument.partition("=")
-        if argument.startswith("~"):
-            raise ConfigurationError(f"no option can be deleted, got {argument}: leave it out, or give it a value")
-        if argument.startswith("--"):
-            raise ConfigurationError(
-                f"{command} has no flag {argument}: adept {command} --help lists all options, and --cfg job prints their values"
-            )
-        if not equals:
-            raise ConfigurationError(
-                f"an option is written NAME=VALUE, got {argument}: adept {command} --help lists them"
-            )
-        if line := removal(name):
-            raise ConfigurationError(line)
-        if given.count(name) > 1:
-            raise ConfigurationError(
-                f"{name} must be given once, got it {given.count(name)} times: leave the others out"
-            )
-        if inside := [option for option in known if option.startswith(f"{name}.") and name not in known]:
-            raise ConfigurationError(f"{name} must be set by its options, got {argument}: write {inside[0]}=...")
+        inside = next((option for option in known if option.startswith(f"{name}.") and name not in known), None)
+        refuse(
+            (argument.startswith("~"), f"no option can be deleted, got {argument}: leave it out, or give it a value"),
+            (
+                argument.startswith("--"),
+                f"{command} has no flag {argument}: adept {command} --help lists all options, and --cfg job prints their values",
+            ),
+            (not equals, f"an option is written NAME=VALUE, got {argument}: adept {command} --help lists them"),
+            (gone := removal(name), str(gone)),
+            (
+                given.count(name) > 1,
+                f"{name} must be given once, got it {given.count(name)} times: leave the others out",
+            ),
+            (inside, f"{name} must be set by its options, got {argument}: write {inside}=..."),
+        )
         refuse_interpolation(name, value, known)
         group, dot, rest = name.partition(".")
         is_inside = dot and rest and group in known and group in ("mechanism", *OPEN_GROUPS)  # checked when it is read

@@ -41,6 +41,7 @@ from adept.errors import ConfigurationError, printable, typed_as
 from adept.mechanisms import BY_NAME
 from adept.mechanisms.base import MechanismChoice
 from adept.models.config import TrainerConfig
+from adept.ranges import refuse
 
 # Options that name files or directories: a leading ~/ is the home directory, as in a shell
 FILES = {"input", "output", "statement", "expect", "schema", "key", "ledger", "approve", "label_descriptions"}
@@ -139,15 +140,17 @@ def _compose_own(chosen: list[str], command: str) -> Any:
     except (HydraException, OmegaConfBaseException, yaml.YAMLError) as error:
         reason = printable(" ".join(str(error).split()))
         raise ConfigurationError(f"a yaml file in {own} does not fit: {reason}") from None
-    if isinstance(composed.get("mechanism"), str):
-        raise ConfigurationError(
-            "mechanism must stand in the defaults of a yaml file, got an option: - override /mechanism: l1"
-        )
-    for name in ("foreign", "mechanisms"):  # code that the user did not name must not run
-        if ":" in str(composed.get(name)):
-            raise ConfigurationError(
-                f"{name} must not name MODULE:ATTRIBUTE in a yaml file in {own}: give it on the command line"
-            )
+    code = "must not name MODULE:ATTRIBUTE in a yaml file"  # code that the user did not name must not run
+    refuse(
+        (
+            isinstance(composed.get("mechanism"), str),
+            "mechanism must stand in the defaults of a yaml file, got an option: - override /mechanism: l1",
+        ),
+        *(
+            (":" in str(composed.get(name)), f"{name} {code} in {own}: give it on the command line")
+            for name in ("foreign", "mechanisms")
+        ),
+    )
     if OWN.first:
         _note_new_options(command, OWN.first)
     return composed

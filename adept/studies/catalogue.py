@@ -1,7 +1,6 @@
 """The dictionary `STUDIES`; a study is a module that computes rows of results and draws them."""
 
 import math
-from collections.abc import Mapping
 from dataclasses import dataclass
 from inspect import signature
 from types import ModuleType
@@ -26,7 +25,7 @@ class Study:
         """The options of the study, which are the parameters of ``run``, with their defaults."""
         return {name: parameter.default for name, parameter in signature(self.module.run).parameters.items()}
 
-    def cells(self, options: Mapping[str, Any]) -> int:
+    def cells(self, options: dict[str, Any]) -> int:
         """Return the number of parameter combinations for which the study computes a row."""
         return math.prod(len(value) for value in (self.options | options).values() if isinstance(value, tuple))
 
