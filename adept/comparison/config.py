@@ -4,7 +4,6 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from adept.data.corpus import Columns, DataConfig
-from adept.errors import ConfigurationError
 from adept.models.config import ModelConfig, TokenizerConfig, TrainerConfig, TrainingConfig
 from adept.models.decoding_options import DecodingConfig
 from adept.ranges import check_between, check_choice, check_integer, refuse
@@ -127,8 +126,7 @@ class CompareConfig(Columns):
         from adept.mechanisms import BY_NAME
 
         super().__post_init__()
-        if gone := removal(f"trust={self.trust}"):
-            raise ConfigurationError(gone)
+        refuse((gone := removal(f"trust={self.trust}"), str(gone)))
         check_choice((LOCAL, CENTRAL), trust=self.trust)
         check_choice(("disjoint", PAPER), protocol=self.protocol)
         for name in self.classifiers:

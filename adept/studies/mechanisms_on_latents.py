@@ -111,14 +111,10 @@ def information(mechanism: Mechanism, dim: int) -> float | None:
     and the uniform distribution (`cap_information`). For a codebook, the directions of a latent's
     blocks are independent, so the `codeword_information` of the blocks adds up.
     """
-    match mechanism:
-        case PrivUnit():
-            cap = optimal_cap(dim, epsilon=mechanism.epsilon)
-            return cap_information(cap.probability, escape=cap.escape)
-        case Codebook():
-            return sum(map(codeword_information, mechanism.selections(dim)))
-        case _:
-            return None
+    if isinstance(mechanism, PrivUnit):
+        cap = optimal_cap(dim, epsilon=mechanism.epsilon)
+        return cap_information(cap.probability, escape=cap.escape)
+    return sum(map(codeword_information, mechanism.selections(dim))) if isinstance(mechanism, Codebook) else None
 
 
 def cap_information(q: float, *, escape: float) -> float:
