@@ -1,8 +1,11 @@
-"""Errors that a user can correct, and the interruption of a run.
+"""Errors that a user can correct, the interruption of a run, and values as messages show them.
 
 A command that ends with an ``AdeptError`` has exit status 2. A command that ends with an exception
 from outside this module has exit status 70, which means a bug in adept.
 """
+
+import re
+from typing import Any
 
 
 class AdeptError(Exception):
@@ -45,3 +48,20 @@ def escape(text: str) -> str:
 def printable(value: object, *, limit: int = 200) -> str:
     """Return a value as one printable line, of which at most ``limit`` characters are shown."""
     return escape(str(value)[:limit])
+
+
+def typed_as(value: Any) -> str:
+    """Return a value as a user would type it on the command line."""
+    match value:
+        case None:
+            return "null"
+        case bool():
+            return str(value).lower()
+        case list() | tuple():
+            return f"[{','.join(typed_as(item) for item in value)}]"
+        case float():
+            return short if float(short := f"{value:g}") == value else repr(value)
+        case str() if not re.fullmatch(r"[\w./:~-]( *[\w./:~-])*", value) or value.lower() == "null":
+            escaped = re.sub(r"(\\*)('|\Z)", lambda found: found[1] * 2 + ("\\'" if found[2] else ""), value)
+            return f"'{escaped}'"
+    return str(value)

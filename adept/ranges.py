@@ -49,3 +49,10 @@ def check_choice(choices: Collection[str], **values: object) -> None:
 def is_moderate(tensor: "Tensor") -> bool:
     """Return True if no number is NaN or beyond MAX_NUMBER."""
     return not tensor.numel() or all(abs(float(edge)) <= MAX_NUMBER for edge in tensor.aminmax())  # NaN is an edge
+
+
+def refuse(*rules: tuple[object, str]) -> None:
+    """Raise ConfigurationError with the message of the first rule whose condition holds."""
+    for holds, message in rules:
+        if holds:
+            raise ConfigurationError(message)

@@ -3,8 +3,7 @@
 from dataclasses import replace
 from typing import Any
 
-from adept.attacks.attack_game import AttackRow
-from adept.attacks.success_bounds import Rate
+from adept.attacks.attack_game import AttackRow, Rate
 from adept.comparison.recipes import ModelKind
 from adept.comparison.results import AttackedRelease, ResultRow
 

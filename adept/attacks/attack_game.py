@@ -1,6 +1,6 @@
 """The game that all attacks play: secrets are drawn at random, released once, and guessed.
 
-The secrets are drawn independently of each other, so the bounds in ``adept.attacks.success_bounds``
+The secrets are drawn independently of each other, so the bounds in ``adept.studies.limits``
 hold for the share of right guesses.
 """
 
@@ -11,14 +11,38 @@ from typing import Any
 
 from torch import Tensor
 
-from adept.attacks.success_bounds import Rate
+from adept.audit.stats.confidence_bounds import clopper_pearson
 from adept.data.corpus import Corpus
+from adept.errors import ConfigurationError
 from adept.mechanisms.guarantee import Guarantee, good_enough, json_number, words
 from adept.plotting import INK, PALETTE, Figure, drawing, legend
 from adept.rewriting.rewriter import Rewriter
 from adept.studies.limits import best_guess
 
 BLUE, ORANGE, GREEN, RED = PALETTE[:4]
+
+
+@dataclass(frozen=True)
+class Rate:
+    """The success rate of an attack in independent rounds, with a Clopper-Pearson interval."""
+
+    value: float
+    low: float
+    high: float
+    trials: int
+    confidence: float  # the interval holds the true rate with at least this probability
+
+    @classmethod
+    def of(cls, successes: int, trials: int, *, confidence: float) -> "Rate":
+        """Return the rate of ``successes`` right guesses in ``trials`` independent rounds."""
+        if not 0 < confidence < 1:
+            raise ConfigurationError(f"confidence must be between 0 and 1, got {confidence}")
+        if not 0 <= successes <= trials or trials < 1:
+            raise ConfigurationError(
+                f"successes must be from 0 to the trials, at least one, got {successes} of {trials}"
+            )
+        low, high = clopper_pearson(successes, trials, alpha=(1 - confidence) / 2)
+        return cls(successes / trials, float(low), float(high), trials, confidence)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -11,6 +11,7 @@ draw from a public list releases an index. Under a candidate, some indices are *
 likelihood A, and all others have the likelihood 1 (``adept.mechanisms.selection``).
 """
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -195,3 +196,52 @@ def _guess(candidates: Candidates, released: Tensor, log_prior: Tensor, classes:
         return Guesses(best, best, top, odds)
     sums = torch.zeros(len(released), int(classes.max()) + 1, dtype=torch.float64).index_add_(1, classes, posterior)
     return Guesses(best, sums.argmax(dim=1), top, odds)
+
+
+def best_success(candidates: Candidates, prior: Tensor, classes: Tensor) -> float | None:
+    r"""Return the success rate of the best attack, or None if a release is not one symbol.
+
+    Claim: let v be one release of a record x, which is drawn with the prior probabilities pi_x, and
+    let Q(v|x) be the probability of v given x. Of all attacks that see v, none names the class c(x)
+    of the record with a probability above
+
+        sum over v of max over classes c of sum over x in c of pi_x Q(v|x),
+
+    and the attack that names the maximising class reaches this probability. Proof: given v, a guess
+    c is right with probability sum_{x in c} pi_x Q(v|x) / P(v). QED.
+
+    The program computes one term of the sum for each symbol v that is *heavy* (likelier than most
+    symbols) under a candidate. All other symbols have the same term, because for each of them, the
+    best attack names the class with the largest prior probability.
+
+    Args:
+        candidates: the candidates, in the form that the mechanism reads.
+        prior: the prior probability of each candidate (j,); the sum is one.
+        classes: the class of each candidate (j,), whole numbers from 0 on.
+    """
+    found = _distribution(candidates)
+    if found is None:
+        return None
+    symbols, odds, size = found
+    prior = prior.double()
+    masses = torch.zeros(int(classes.max()) + 1, dtype=torch.float64).index_add(0, classes, prior)
+    used, places = torch.unique(symbols, return_inverse=True)
+    best = masses.max().repeat(len(used))
+    # Each number stands for a pair of a symbol and a class
+    pairs, which = torch.unique(places * len(masses) + classes[:, None], return_inverse=True)
+    heavy = torch.zeros(len(pairs), dtype=torch.float64)
+    heavy.index_add_(0, which.flatten(), prior[:, None].expand(symbols.shape).flatten())
+    best.scatter_reduce_(0, pairs // len(masses), (odds - 1) * heavy + masses[pairs % len(masses)], "amax")
+    light = 1 / (symbols.shape[1] * (odds - 1) + size)  # probability of a symbol that is not heavy
+    return float(light * (best.sum() + (size - len(used)) * masses.max()))
+
+
+def _distribution(candidates: Candidates) -> tuple[Tensor, float, float] | None:
+    """Return each candidate's heavy symbols (j, t), the odds A, and the number k of symbols."""
+    mechanism, views = candidates.mechanism, candidates.views
+    draws = mechanism.selections(candidates.dim)
+    if len(draws) != 1:
+        return None
+    [heavy] = views
+    # Number only the indices that are heavy for some candidate
+    return torch.unique(heavy, return_inverse=True)[1], math.exp(mechanism.epsilon), float(draws[0].size)

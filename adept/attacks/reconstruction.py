@@ -37,8 +37,7 @@ import torch
 from torch import Tensor
 
 from adept.attacks.attack_game import AttackGame, AttackRow, GivenAway
-from adept.attacks.likelihood import Candidates, guess, read_candidates
-from adept.attacks.success_bounds import best_success
+from adept.attacks.likelihood import Candidates, best_success, guess, read_candidates
 from adept.data.corpus import Corpus
 from adept.data.texts import text_list
 from adept.errors import DataError

@@ -18,6 +18,7 @@ from adept.models.names import MAX_TERM_WORDS, are_terms, sentences_about, spell
 from adept.models.saved_model import Autoencoder, model_card
 from adept.models.sentence_encoder import SentenceEncoder
 from adept.models.untrusted_files import model_directory
+from adept.ranges import refuse
 from adept.rewriting.loading import load_model
 
 
@@ -69,15 +70,17 @@ def main(config: AdaptConfig) -> None:
 
 
 def _check(config: AdaptConfig) -> None:
-    if config.public is not True:
-        raise ConfigurationError(
+    refuse(
+        (
+            config.public is not True,
             "public must be true to adapt a model, got false: the model and its rewrites will hold the examples word for "
-            "word, and no guarantee covers them; add public=true if anyone may read them"
-        )
-    if config.examples is None and not config.label_set:
-        raise ConfigurationError(
-            "examples must be given, got nothing: add examples=FILE, or the names of labels, label_set=[...]"
-        )
+            "word, and no guarantee covers them; add public=true if anyone may read them",
+        ),
+        (
+            config.examples is None and not config.label_set,
+            "examples must be given, got nothing: add examples=FILE, or the names of labels, label_set=[...]",
+        ),
+    )
 
 
 def _card(model_dir: str | None) -> str:

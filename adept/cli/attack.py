@@ -87,12 +87,11 @@ def _rewriter(config: AttackConfig) -> Rewriter:
 
 
 def _play(game: AttackGame, config: AttackConfig) -> Found:
-    match config.attack:
-        case "attribute":
-            return reconstruction.play_attribute(game, attribute=config.attribute), []
-        case "membership":
-            return membership.play(game, models=config.models), []
-    return reconstruction.play(game, candidates=config.candidates)
+    if config.attack == "reconstruction":
+        return reconstruction.play(game, candidates=config.candidates)
+    if config.attack == "attribute":
+        return reconstruction.play_attribute(game, attribute=config.attribute), []
+    return membership.play(game, models=config.models), []
 
 
 def verdict(rows: list[AttackRow]) -> str:

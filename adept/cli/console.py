@@ -5,7 +5,6 @@ they are printed as text, with escapes for what is not printable, and never read
 """
 
 import json
-import math
 import sys
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
@@ -26,7 +25,8 @@ TABLE_WIDTH, PAIR_WIDTH = 160, 1000  # characters of a line in a file or pipe; a
 
 def write_json(result: Any, path: Path) -> None:
     """Write a dict or dataclass as JSON; infinite and undefined numbers become strings."""
-    path.write_text(json.dumps(_plain(result), indent=2) + "\n", "utf-8")
+    finite = json.loads(json.dumps(result, default=_plain), parse_constant=lambda number: str(float(number)))
+    path.write_text(json.dumps(finite, indent=2) + "\n", "utf-8")
 
 
 def show(title: str, rows: Iterable[Iterable[str]]) -> None:
@@ -86,13 +86,4 @@ def _text(content: str) -> Text:
 
 
 def _plain(value: Any) -> Any:
-    match value:
-        case dict():
-            return {str(key): _plain(item) for key, item in value.items()}
-        case list() | tuple():
-            return [_plain(item) for item in value]
-        case float() if not math.isfinite(value):
-            return str(value)
-        case Path():
-            return str(value)
-    return _plain(asdict(value)) if is_dataclass(value) else value  # type: ignore[arg-type]
+    return asdict(value) if is_dataclass(value) else str(Path(value))  # type: ignore[arg-type]

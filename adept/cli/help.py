@@ -1,21 +1,20 @@
 """The text that ``--help`` prints, and the check that all given options exist."""
 
-import ast
 import inspect
 import re
 import shutil
-import sys
 import textwrap
 from collections.abc import Iterable, Iterator
-from dataclasses import MISSING, dataclass, is_dataclass, replace
+from dataclasses import MISSING, dataclass, fields, is_dataclass, replace
 from difflib import get_close_matches
-from functools import cache
 from pathlib import Path
-from typing import Any
+from types import NoneType
+from typing import Any, get_args, get_origin, get_type_hints
 
 import yaml
 
-from adept.errors import ConfigurationError
+from adept.errors import ConfigurationError, typed_as
+from adept.ranges import refuse
 from adept.removed import removal
 
 BARE_WORDS = {"verify": "statement", "ledger": "ledger"}  # options that a first word stands for without their names
@@ -25,9 +24,8 @@ OWN_FLAGS = ("--config-dir", "--config-name")
 OWN_MECHANISM = ("train", "rewrite")  # commands that take mechanism=MODULE:ATTRIBUTE; audit has foreign for it
 CONFIGURABLE = ("train", "evaluate", "compare", "audit")  # commands that take yaml files of the user
 REQUIRED: Any = "???"  # the default of what must be given, as OmegaConf writes it
-HEADING = re.compile(r" +# --- (.+)")  # a line above the first of some fields
-ATTRIBUTE = re.compile(r"^ *(\w+): (.+?)(?=\n *\w+: |\n\n|\Z)", re.MULTILINE | re.DOTALL)  # in a class's docstring
-NO_OPTION = re.compile(r"ClassVar|dict\[")  # annotations of fields that no option sets as a whole
+SECTION = re.compile(r"^(\S.*):\n((?: {4,}\S.*\n?)+)", re.MULTILINE)  # of a class's docstring, about some of its fields
+ENTRY = re.compile(r"^ {4}(\w+): (.+(?:\n {5,}.+)*)", re.MULTILINE)
 OPEN_GROUPS = ("trainer", "logger", "callbacks")  # whose options have Lightning's names
 SEVERAL = ("logger", "callbacks")  # groups of which a run may have several
 PARTS = (
@@ -51,7 +49,8 @@ ELSEWHERE = {  # names of lightning-hydra-template, and of older versions of Lig
 }
 INDENT = 30
 NEAR = 0.75  # least similarity, from 0 to 1, of a name that a message proposes to the name that was typed
-PLACEHOLDERS = {"str": "TEXT", "int": "N", "float": "X", "bool": "true|false", "group": "NAME"}
+NAME = "NAME"
+PLACEHOLDERS = {str: "TEXT", int: "N", float: "X", bool: "true|false", NAME: NAME}
 NOTE = """\
 Write an option as NAME=VALUE. The values below are yours or the defaults; the default is null if a word in
 capitals stands in its place. You must give every option that has a star.
@@ -66,7 +65,7 @@ class Option:
     heading: str  # above the fields that have something in common
     sentence: str
     default: Any
-    kind: str  # the annotation, such as float | None
+    kind: Any  # the annotation, such as float | None; NAME for the name of a file in ``conf/``
 
 
 def options(command: str) -> list[Option]:
@@ -79,7 +78,7 @@ def options(command: str) -> list[Option]:
         sentence = f"One of these names{', or several in [A,B]' * (group in SEVERAL)}: {choice}"
         if place < len(found) and found[place].name == group:  # a mechanism
             sentence = f"{found.pop(place).sentence.rstrip('.')}: {choice}"
-        found.insert(place, Option(group, heading, sentence, default, "group"))
+        found.insert(place, Option(group, heading, sentence, default, NAME))
     return found
 
 
@@ -102,36 +101,31 @@ def mechanism_options(name: str) -> list[Option]:
 
 
 def options_of(schema: type[Any], *, prefix: str = "", heading: str = "") -> Iterator[Option]:
-    """Yield the fields of a dataclass, of its base classes, and of dataclasses in its fields."""
-    lines, classes = _source(schema.__module__)
-    body = classes[schema.__name__].body
-    described = dict(ATTRIBUTE.findall(inspect.cleandoc(schema.__doc__ or "").partition("Attributes:")[2]))
-    for before, line, after in zip(body, body[1:], [*body[2:], None], strict=False):
-        match line:
-            case ast.AnnAssign(target=ast.Name(id=name), annotation=kind) if not NO_OPTION.match(ast.unparse(kind)):
-                found = map(HEADING.fullmatch, lines[before.end_lineno or 0 : line.lineno - 1])
-                heading = next((match[1] for match in found if match), heading)
-                field = schema.__dataclass_fields__[name]
-                factory = field.default_factory
-                if isinstance(factory, type) and is_dataclass(factory):
-                    inside = prefix + name
-                    yield from options_of(factory, prefix=f"{inside}.", heading=f"{inside}: {_summary(factory)}")
-                    continue
-                below = getattr(getattr(after, "value", None), "value", "") if isinstance(after, ast.Expr) else ""
-                sentence = " ".join(str(below or described.get(name, "")).split())
-                default = field.default if factory is MISSING else factory()
-                default = REQUIRED if default is MISSING else default
-                yield Option(prefix + name, heading, sentence, default, ast.unparse(kind))
-    own = {prefix + name for name in inspect.get_annotations(schema)}
+    """Yield the fields of a dataclass, of dataclasses in its fields, and of its base classes.
+
+    The sections of the class's docstring describe the fields; their titles are headings.
+    """
+    described, hints, own = dict(_describe(schema)), get_type_hints(schema), inspect.get_annotations(schema)
+    by_name = {field.name: field for field in fields(schema)}
+    for name in filter(by_name.__contains__, own):
+        title, sentence = described.get(name, ("", ""))
+        heading, hint, found = title or heading, hints[name], by_name[name]
+        if is_dataclass(hint):
+            inside = f"{prefix}{name}"
+            yield from options_of(hints[name], prefix=f"{inside}.", heading=f"{inside}: {_summary(hints[name])}")
+        elif get_origin(hint) is not dict:  # which no option sets as a whole
+            default = found.default if found.default_factory is MISSING else found.default_factory()
+            yield Option(prefix + name, heading, sentence, REQUIRED if default is MISSING else default, hint)
     for base in filter(is_dataclass, schema.__bases__):
         inherited = options_of(base, prefix=prefix, heading=heading if prefix else _summary(base))
-        yield from (option for option in inherited if option.name not in own)
+        yield from (option for option in inherited if option.name.removeprefix(prefix) not in own)
 
 
-@cache
-def _source(module: str) -> tuple[list[str], dict[str, ast.ClassDef]]:
-    source = inspect.getsource(sys.modules[module])
-    return source.splitlines(), {node.name: node for node in ast.parse(source).body if isinstance(node, ast.ClassDef)}
+def _describe(schema: type[Any]) -> Iterator[tuple[str, tuple[str, str]]]:
+    """Yield the names in a docstring's sections, each with its section's title and its sentence."""
+    for title, section in SECTION.findall(inspect.cleandoc(schema.__doc__ or "")):
+        for name, sentence in ENTRY.findall(section):
+            yield name, ("" if title == "Attributes" else title, " ".join(sentence.split()))
 
 
 def _summary(schema: type[Any]) -> str:
@@ -240,24 +234,21 @@ def check_options(command: str, arguments: list[str]) -> None:
     given = [argument.partition("=")[0] for argument in arguments]
     for argument in arguments:
         name, equals, value = argument.partition("=")
-        if argument.startswith("~"):
-            raise ConfigurationError(f"no option can be deleted, got {argument}: leave it out, or give it a value")
-        if argument.startswith("--"):
-            raise ConfigurationError(
-                f"{command} has no flag {argument}: adept {command} --help lists all options, and --cfg job prints their values"
-            )
-        if not equals:
-            raise ConfigurationError(
-                f"an option is written NAME=VALUE, got {argument}: adept {command} --help lists them"
-            )
-        if line := removal(name):
-            raise ConfigurationError(line)
-        if given.count(name) > 1:
-            raise ConfigurationError(
-                f"{name} must be given once, got it {given.count(name)} times: leave the others out"
-            )
-        if inside := [option for option in known if option.startswith(f"{name}.") and name not in known]:
-            raise ConfigurationError(f"{name} must be set by its options, got {argument}: write {inside[0]}=...")
+        inside = next((option for option in known if option.startswith(f"{name}.") and name not in known), None)
+        refuse(
+            (argument.startswith("~"), f"no option can be deleted, got {argument}: leave it out, or give it a value"),
+            (
+                argument.startswith("--"),
+                f"{command} has no flag {argument}: adept {command} --help lists all options, and --cfg job prints their values",
+            ),
+            (not equals, f"an option is written NAME=VALUE, got {argument}: adept {command} --help lists them"),
+            (gone := removal(name), str(gone)),
+            (
+                given.count(name) > 1,
+                f"{name} must be given once, got it {given.count(name)} times: leave the others out",
+            ),
+            (inside, f"{name} must be set by its options, got {argument}: write {inside}=..."),
+        )
         refuse_interpolation(name, value, known)
         group, dot, rest = name.partition(".")
         is_inside = dot and rest and group in known and group in ("mechanism", *OPEN_GROUPS)  # checked when it is read
@@ -321,12 +312,12 @@ def _meant(name: str, known: Iterable[str]) -> str:
 
 def help_text(command: str, sentence: str, arguments: list[str]) -> str:
     """Return a command's help with the values of ``arguments``; ``mechanism=NAME`` adds this mechanism's options."""
-    from adept.cli import config, sweep
+    from adept.cli import sweep
 
     chosen = [argument.partition("=")[2] for argument in arguments if argument.startswith("mechanism=")]
     listed = [*options(command), *(option for name in chosen for option in mechanism_options(name))]
     if command in sweep.SWEEPING:
-        listed += options_of(config.SweepOptions, heading=_summary(config.SweepOptions))
+        listed += options_of(sweep.SweepOptions, heading=_summary(sweep.SweepOptions))
     plain = [argument for argument in arguments if re.fullmatch(r"[\w.]+=(?!null$)[\w./:~-]+", argument)]
     given = dict(argument.split("=") for argument in plain)
     listed = [replace(option, default=given.get(option.name, option.default)) for option in listed]
@@ -343,9 +334,9 @@ def help_text(command: str, sentence: str, arguments: list[str]) -> str:
 
 def _entry(option: Option, width: int) -> str:
     star = "*" if option.default == REQUIRED else " "
-    kind = option.kind.removesuffix(" | None")
-    in_list = re.fullmatch(r"list\[(\w+)\]", kind)
-    place = f"[{PLACEHOLDERS[in_list[1]]},...]" if in_list else PLACEHOLDERS.get(kind, "VALUE")
+    kind = without_none(option.kind)
+    in_list = get_args(kind) if get_origin(kind) is list else ()
+    place = f"[{PLACEHOLDERS[in_list[0]]},...]" if in_list else PLACEHOLDERS.get(kind, "VALUE")
     value = place if option.default in (None, REQUIRED) else typed_as(option.default)
     name = f"{star} {option.name}={value}"
     lines = textwrap.wrap(option.sentence, width - INDENT, break_long_words=False)
@@ -354,18 +345,6 @@ def _entry(option: Option, width: int) -> str:
     return "\n".join([name, *(" " * INDENT + line for line in lines)])
 
 
-def typed_as(value: Any) -> str:
-    """Return a value as a user would type it on the command line."""
-    match value:
-        case None:
-            return "null"
-        case bool():
-            return str(value).lower()
-        case list() | tuple():
-            return f"[{','.join(typed_as(item) for item in value)}]"
-        case float():
-            return short if float(short := f"{value:g}") == value else repr(value)
-        case str() if not re.fullmatch(r"[\w./:~-]( *[\w./:~-])*", value) or value.lower() == "null":
-            escaped = re.sub(r"(\\*)('|\Z)", lambda found: found[1] * 2 + ("\\'" if found[2] else ""), value)
-            return f"'{escaped}'"
-    return str(value)
+def without_none(kind: Any) -> Any:
+    """Return the annotation T of an annotation T | None; any other one as it is."""
+    return next((one for one in get_args(kind) if one is not NoneType), kind) if NoneType in get_args(kind) else kind

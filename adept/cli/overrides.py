@@ -11,11 +11,9 @@ other values, and changes a text in these four cases only. QED.
 import os
 import re
 import sys
-from collections.abc import Iterator
 from dataclasses import fields, is_dataclass
 from functools import reduce
 from pathlib import Path
-from types import NoneType
 from typing import Any, get_args, get_origin, get_type_hints
 
 import hydra
@@ -34,14 +32,16 @@ from adept.cli.help import (
     configuration,
     groups,
     is_foreign,
-    typed_as,
+    options_of,
+    without_none,
 )
 from adept.cli.process import interrupt_on_signals, show_lines
 from adept.data.corpus import FROM_FILE
-from adept.errors import ConfigurationError, printable
+from adept.errors import ConfigurationError, printable, typed_as
 from adept.mechanisms import BY_NAME
 from adept.mechanisms.base import MechanismChoice
 from adept.models.config import TrainerConfig
+from adept.ranges import refuse
 
 # Options that name files or directories: a leading ~/ is the home directory, as in a shell
 FILES = {"input", "output", "statement", "expect", "schema", "key", "ledger", "approve", "label_descriptions"}
@@ -92,7 +92,7 @@ def read_values(command: str, arguments: list[str]) -> tuple[dict[str, Any], Any
 
     A value that must be given, and is not, is MISSING.
     """
-    schema, given = configuration(command), dict(argument.split("=", 1) for argument in arguments)
+    given = dict(argument.split("=", 1) for argument in arguments)
     register(command)
     chosen = [f"{name}={given.pop(name)}" for name in groups(command) if name in given]
     chosen = [re.sub("=null$", "=[]", choice) for choice in chosen]  # Hydra's word for no file of the group
@@ -105,8 +105,9 @@ def read_values(command: str, arguments: list[str]) -> tuple[dict[str, Any], Any
         from adept.rewriting.unproved import import_kind  # slow to import, and rarely needed
 
         kind, values["mechanism"] = import_kind(foreign), {}
-    own = {name: hint for name, hint in _hints(kind, "mechanism.") if hint is not Any}
-    hints = dict(_hints(schema)) | own
+    own = {option.name: option.kind for option in options_of(kind, prefix="mechanism.")} if kind else {}
+    own = {name: hint for name, hint in own.items() if hint is not Any}
+    hints = {option.name: option.kind for option in options_of(configuration(command))} | own
     for name, text in given.items():
         group, *inside = name.split(".")
         if name not in hints and group in OPEN_GROUPS:
@@ -139,15 +140,17 @@ def _compose_own(chosen: list[str], command: str) -> Any:
     except (HydraException, OmegaConfBaseException, yaml.YAMLError) as error:
         reason = printable(" ".join(str(error).split()))
         raise ConfigurationError(f"a yaml file in {own} does not fit: {reason}") from None
-    if isinstance(composed.get("mechanism"), str):
-        raise ConfigurationError(
-            "mechanism must stand in the defaults of a yaml file, got an option: - override /mechanism: l1"
-        )
-    for name in ("foreign", "mechanisms"):  # code that the user did not name must not run
-        if ":" in str(composed.get(name)):
-            raise ConfigurationError(
-                f"{name} must not name MODULE:ATTRIBUTE in a yaml file in {own}: give it on the command line"
-            )
+    code = "must not name MODULE:ATTRIBUTE in a yaml file"  # code that the user did not name must not run
+    refuse(
+        (
+            isinstance(composed.get("mechanism"), str),
+            "mechanism must stand in the defaults of a yaml file, got an option: - override /mechanism: l1",
+        ),
+        *(
+            (":" in str(composed.get(name)), f"{name} {code} in {own}: give it on the command line")
+            for name in ("foreign", "mechanisms")
+        ),
+    )
     if OWN.first:
         _note_new_options(command, OWN.first)
     return composed
@@ -155,9 +158,9 @@ def _compose_own(chosen: list[str], command: str) -> Any:
 
 def _note_new_options(command: str, path: Path) -> None:
     """Name the options that a saved configuration lacks, because a later version of adept added them."""
-    text, others = path.read_text("utf-8"), ("output_dir", "resume_from", "lightning")
-    saved, names = yaml.safe_load(text), [name for name, _ in _hints(configuration(command)) if name not in others]
-    missing = [name for name in names if not _has(saved, name.split("."))]
+    text, others = path.read_text("utf-8"), ("output_dir", "resume_from")
+    saved, names = yaml.safe_load(text), [option.name for option in options_of(configuration(command))]
+    missing = [name for name in names if name not in others and not _has(saved, name.split("."))]
     if text.startswith(SAVED) and missing:
         line = f"adept: note: {path.name} does not set {', '.join(missing)}: this version uses the default"
         show_lines([line], to_stderr=True)
@@ -212,16 +215,6 @@ def register(command: str) -> None:
         ConfigStore.instance().store(group="dataclass/mechanism", name=name, node=node)
 
 
-def _hints(schema: Any, prefix: str = "") -> Iterator[tuple[str, Any]]:
-    """Yield the name and the annotation of each option of a dataclass, and of dataclasses in it."""
-    hints = get_type_hints(schema) if schema else {}
-    for name in (field.name for field in fields(schema)) if schema else ():
-        if is_dataclass(hints[name]):
-            yield from _hints(hints[name], f"{prefix}{name}.")
-        else:
-            yield prefix + name, hints[name]
-
-
 def _build(schema: Any, values: dict[str, Any]) -> Any:
     hints = get_type_hints(schema)
     inner = {name: _build(hints[name], value) for name, value in values.items() if is_dataclass(hints[name])}
@@ -234,12 +227,9 @@ def read_value(name: str, hint: Any, text: str, *, usual: Any = None) -> Any:
     A message proposes the option's ``usual`` value or, if that is no number, one of ``SAMPLES``. Where a
     list of texts is expected, ``@FILE`` becomes a list whose only item is "@FILE"; the command reads the file later.
     """
-    kind, trimmed = hint, text.strip()
-    optional = NoneType in get_args(hint)
-    if text.lower() == "null" and (optional or (hint is Any and name not in FILES)):
+    kind, trimmed = without_none(hint), text.strip()
+    if text.lower() == "null" and (kind is not hint or (hint is Any and name not in FILES)):
         return None
-    if optional:
-        [kind] = set(get_args(hint)) - {NoneType}
     in_brackets = len(trimmed) > 1 and trimmed.startswith("[") and trimmed.endswith("]")
     if kind is Any:  # one value or a list
         kind = str if name in FILES else float

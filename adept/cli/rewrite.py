@@ -17,6 +17,7 @@ from adept.data.reading import read_records
 from adept.data.texts import USUAL_LABEL_COLUMN, find_label_column, list_names
 from adept.errors import ConfigurationError, DataError
 from adept.mechanisms.guarantee import MAX_STATED_EPSILON, odds_change, words
+from adept.ranges import refuse
 from adept.release.flow.local import choose_writer, open_release, prepare_file, release_file
 from adept.release.flow.plan import Plan, Stated, Tell, preview
 from adept.release.flow.publication import STATEMENT, Publication
@@ -112,15 +113,17 @@ def _column_lines(config: RewriteConfig, records: list[Record]) -> list[str]:
 def _public_texts(config: RewriteConfig, inputs: Inputs) -> Corpus | None:
     if config.expect is None:
         return None
-    if config.public is not True:
-        raise ConfigurationError(
-            "public must be true with expect, got false: the figures shown about these texts are not private; add "
-            "public=true if anyone may read them"
-        )
-    if config.expect == STANDARD_STREAM or any(_same(config.expect, name) for name in inputs.locations):
-        raise ConfigurationError(
-            "expect must be a file of public texts, got the input: figures about private records would be a release of their own"
-        )
+    refuse(
+        (
+            config.public is not True,
+            "public must be true with expect, got false: the figures shown about these texts are not private; add public=true "
+            "if anyone may read them",
+        ),
+        (
+            config.expect == STANDARD_STREAM or any(_same(config.expect, name) for name in inputs.locations),
+            "expect must be a file of public texts, got the input: figures about private records would be a release of their own",
+        ),
+    )
     label = config.label_column or USUAL_LABEL_COLUMN
     labelled = config.labels == "copy" and any(label in record for record in read_records(config.expect))
     public = read_corpus(config.expect, text_column=config.text_column, label_column=label, labelled=labelled)

@@ -67,7 +67,7 @@ def _options(config: StudyConfig) -> dict[str, Any]:
             continue
         if name not in study.options:
             raise ConfigurationError(f"{name} must be null for study={config.study}, got {value}: leave it out")
-        options[study.options[name]] = tuple(value) if isinstance(value, list) else value
+        options[name] = tuple(value) if isinstance(value, list) else value
     return options
 
 
@@ -82,6 +82,6 @@ def model_rows(config: StudyConfig) -> list[sensitivity.SensitivityRow]:
     texts = load(config.data, config)["train"].texts
     batches = (texts[begin : begin + BATCH_TEXTS] for begin in range(0, len(texts), BATCH_TEXTS))
     latents = torch.cat([rewriter.encode(batch).cpu() for batch in batches])
-    options = {name: value for name, value in (("pairs", config.trials), ("seed", config.seed)) if value is not None}
+    options = {name: value for name, value in (("trials", config.trials), ("seed", config.seed)) if value is not None}
     name = f"{model.clip} model of {config.data.name}"
     return sensitivity.measure_latents(latents, clip_norm=clip_norm, name=name, **options)

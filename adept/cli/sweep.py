@@ -19,7 +19,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from statistics import fmean
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from adept.cli.help import OWN as OWN_FILES
 from adept.cli.help import PRINTING, check_options, groups, names, refuse_interpolation, write_out
@@ -27,9 +27,6 @@ from adept.cli.help import options as list_options
 from adept.cli.process import DONE, describe, is_interrupted, resume_collection, show_lines
 from adept.data.writing import read_table, write_table
 from adept.errors import ConfigurationError, DataError, Interrupted
-
-if TYPE_CHECKING:
-    from adept.cli.config import SweepOptions
 
 FLAGS = {"-m", "--multirun"}
 SWEEPING = ("train", "evaluate", "compare", "audit")
@@ -62,6 +59,21 @@ VIOLATED = 1  # the exit status of an audit that found a violation
 # A quoted text at the beginning of a value, a bracket, a comma, or any other character
 TOKEN = re.compile(r"""(?<![^,\[(\s])(?:'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*")|.""", re.DOTALL)
 FUNCTION = re.compile(r"\s*(choice|range|glob)\((.*)\)\s*", re.DOTALL)
+
+
+@dataclass
+class SweepOptions:
+    """Several runs, with -m: each list of values A,B or range(1,10) multiplies the number of runs.
+
+    Attributes:
+        sweep_dir: Directory of the numbered runs and of their table sweep.csv. With null, the name is made from the
+            options, so that a repeated command continues its sweep.
+        objective: Number of each run that the table shows: a field of result.json, or a column of metrics.csv (train)
+            or results.csv (compare). With null, it is validation_loss, accuracy or certified_epsilon.
+    """
+
+    sweep_dir: str | None = None
+    objective: str | None = None
 
 
 @dataclass
@@ -150,7 +162,7 @@ def main(command: str, arguments: list[str]) -> int:
     return status or (VIOLATED if any(run.violated for run in runs) else DONE)
 
 
-def plan(command: str, arguments: list[str]) -> tuple["SweepOptions", list[Run]]:
+def plan(command: str, arguments: list[str]) -> tuple[SweepOptions, list[Run]]:
     """Return the sweep's own options and its runs, whose options are all checked before the first run begins.
 
     Raises:
@@ -190,9 +202,7 @@ def plan(command: str, arguments: list[str]) -> tuple["SweepOptions", list[Run]]
     return options, runs
 
 
-def _own_options(command: str, given: list[str]) -> "SweepOptions":
-    from adept.cli.config import SweepOptions
-
+def _own_options(command: str, given: list[str]) -> SweepOptions:
     own = dict[str, str]()
     for name, equals, value in (argument.partition("=") for argument in given):
         if name in OF_EACH_RUN:
@@ -266,7 +276,7 @@ def _digest(content: object) -> str:
     return hashlib.sha256(json.dumps(content, default=str).encode("utf-8", "backslashreplace")).hexdigest()
 
 
-def open_directory(command: str, options: "SweepOptions", runs: list[Run]) -> Path:
+def open_directory(command: str, options: SweepOptions, runs: list[Run]) -> Path:
     """Make the directory of a sweep, or find the same sweep in it; return the directory.
 
     Raises:

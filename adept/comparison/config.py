@@ -4,10 +4,9 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from adept.data.corpus import Columns, DataConfig
-from adept.errors import ConfigurationError
 from adept.models.config import ModelConfig, TokenizerConfig, TrainerConfig, TrainingConfig
 from adept.models.decoding_options import DecodingConfig
-from adept.ranges import check_between, check_choice, check_integer
+from adept.ranges import check_between, check_choice, check_integer, refuse
 from adept.removed import removal
 
 if TYPE_CHECKING:
@@ -28,11 +27,14 @@ FIGURE_WIDTHS = 2.0, 40.0  # inches
 
 @dataclass
 class FigureConfig:
-    """Options of the figures, which are written as svg and pdf, beside a csv with their numbers."""
+    """Options of the figures, which are written as svg and pdf, beside a csv with their numbers.
+
+    Attributes:
+        width: Width of each figure in inches: a column of a paper has about 3.4. With null, each figure has a width of
+            its own.
+    """
 
     width: float | None = None
-    """Width of each figure in inches: a column of a paper has about 3.4. With null, each figure has a
-    width of its own."""
 
     def __post_init__(self) -> None:
         if self.width is not None:
@@ -41,76 +43,77 @@ class FigureConfig:
 
 @dataclass
 class CompareConfig(Columns):
-    """Configuration of ``adept compare``."""
+    """Configuration of ``adept compare``.
 
-    # --- What is compared
+    What is compared:
+        output_dir: Directory for the page, the table and all results. If the directory already holds the same
+            comparison, the command continues this comparison.
+        mechanisms: Names of the mechanisms to compare, or MODULE:ATTRIBUTE. The comparison always adds the references
+            none (the original text), identity (rewriting without noise) and random (texts that do not depend on the
+            records). The comparison also adds the accuracy that can be reached with the names of the labels alone. If
+            the model was adapted to labelled examples, the comparison also adds the accuracy of a classifier that is
+            trained on these examples alone. For each mechanism, it shows what the records add to the best of all that
+            reads no record.
+        epsilons: Values of epsilon that the mechanisms claim. Each value is the budget of a record with its label. If
+            labels are copied, it is the budget of the record's text alone.
+        seeds: Seeds, one for each repetition of the comparison. Each repetition computes all results again, with fresh
+            noise.
+        model_dir: Directory of a model. The word utterances means the model that comes with the package. With null, the
+            comparison trains its own models: for each seed, one model for each ball or sphere into which the compared
+            mechanisms clip latents.
+        label_codewords: Use of the labels' names: off (names are not used) | auto (the table has a further row,
+            by_label, in which each rewrite is a public sentence near the name of the record's label). For auto, you
+            must also set labels=copy, trust=local, and the model_dir of a model of text of many domains.
+        trust: Party that the people behind the records must trust: local (nobody) | central (the holder of the file,
+            who releases noisy counts; the options mechanisms and labels are ignored).
+        protocol: Records that are rewritten: disjoint (one half of the training split; the model is trained on the
+            other half) | paper (the records on which the model is trained; so no guarantee holds).
+
+    Labels and classifiers:
+        labels: Treatment of labels: copy (the labels are not private) | joint (the decoder writes a label with each
+            text; the training of this decoder needs public labels) | joint_response (the mechanism releases text and
+            label together) | randomized_response (the label is released separately; with some probability, a random
+            label replaces it).
+        label_epsilon: For labels=randomized_response: the epsilon that is spent on the label. The rest of each epsilon
+            in epsilons is spent on the text.
+        label_share: For labels=randomized_response: the fraction of each epsilon that is spent on the label. Set either
+            label_share or label_epsilon, not both.
+        classifiers: Classifiers that are trained on the rewrites: any of text, tfidf and lstm.
+
+    Texts, and what else is measured:
+        samples: Number of rewrites of each record. All rewrites of a record are written from the same release of the
+            record.
+        baselines: Measure the quality of the rewrites, and show one more baseline: a classifier that is trained on
+            labelled public text.
+        alternatives: Also show alternatives to a rewriter: mechanisms that replace each word of a text at random,
+            DP-Prompt (which draws the words of a paraphrase; here with adept's decoder), and redaction of words by
+            rules.
+        attacks: Also attack the releases of each mechanism at each epsilon: an attacker sees a release and guesses the
+            record. Only releases of the first seed are attacked.
+        examples: Show examples of rewrites even if the data are not public. With public data, the page always shows
+            examples.
+        processes: Number of processes that compute at the same time. Each process computes all results for one model
+            and one seed.
+    """
+
     output_dir: str = "???"
-    """Directory for the page, the table and all results. If the directory already holds the same
-    comparison, the command continues this comparison."""
     mechanisms: list[str] = field(default_factory=lambda: ["original", "l1", "sqrt_n"])
-    """Names of the mechanisms to compare, or MODULE:ATTRIBUTE. The comparison always adds the references none (the
-    original text), identity (rewriting without noise) and random (texts that do not depend on the
-    records). The comparison also adds the accuracy that can be reached with the names of the labels
-    alone. If the model was adapted to labelled examples, the comparison also adds the accuracy of a
-    classifier that is trained on these examples alone. For each mechanism, it shows what the
-    records add to the best of all that reads no record."""
     epsilons: list[float] = field(default_factory=lambda: [8.0, 32.0, 128.0, 512.0])
-    """Values of epsilon that the mechanisms claim. Each value is the budget of a record with its
-    label. If labels are copied, it is the budget of the record's text alone."""
     seeds: list[int] = field(default_factory=lambda: [0, 1, 2])
-    """Seeds, one for each repetition of the comparison. Each repetition computes all results again,
-    with fresh noise."""
     model_dir: str | None = None
-    """Directory of a model. The word utterances means the model that comes with the package. With
-    null, the comparison trains its own models: for each seed, one model for each ball or sphere
-    into which the compared mechanisms clip latents."""
     label_codewords: str = "off"
-    """Use of the labels' names: off (names are not used) | auto (the table has a further row,
-    by_label, in which each rewrite is a public sentence near the name of the record's label). For
-    auto, you must also set labels=copy, trust=local, and the model_dir of a model of text of many
-    domains."""
     trust: str = "local"
-    """Party that the people behind the records must trust: local (nobody) | central (the holder of
-    the file, who releases noisy counts; the options mechanisms and labels are ignored)."""
     protocol: str = "disjoint"
-    """Records that are rewritten: disjoint (one half of the training split; the model is trained on
-    the other half) | paper (the records on which the model is trained; so no guarantee holds)."""
-
-    # --- Labels and classifiers
     labels: str = "copy"
-    """Treatment of labels: copy (the labels are not private) | joint (the decoder writes a label
-    with each text; the training of this decoder needs public labels) | joint_response (the
-    mechanism releases text and label together) | randomized_response (the label is released
-    separately; with some probability, a random label replaces it)."""
     label_epsilon: float | None = None
-    """For labels=randomized_response: the epsilon that is spent on the label. The rest of each
-    epsilon in epsilons is spent on the text."""
     label_share: float | None = None
-    """For labels=randomized_response: the fraction of each epsilon that is spent on the label. Set
-    either label_share or label_epsilon, not both."""
     classifiers: list[str] = field(default_factory=lambda: ["text"])
-    """Classifiers that are trained on the rewrites: any of text, tfidf and lstm."""
-
-    # --- Texts, and what else is measured
     samples: int = 1
-    """Number of rewrites of each record. All rewrites of a record are written from the same release
-    of the record."""
     baselines: bool = False
-    """Measure the quality of the rewrites, and show one more baseline: a classifier that is trained
-    on labelled public text."""
     alternatives: bool = False
-    """Also show alternatives to a rewriter: mechanisms that replace each word of a text at random,
-    DP-Prompt (which draws the words of a paraphrase; here with adept's decoder), and redaction of
-    words by rules."""
     attacks: bool = False
-    """Also attack the releases of each mechanism at each epsilon: an attacker sees a release and
-    guesses the record. Only releases of the first seed are attacked."""
     examples: bool = False
-    """Show examples of rewrites even if the data are not public. With public data, the page always
-    shows examples."""
     processes: int = 1
-    """Number of processes that compute at the same time. Each process computes all results for one
-    model and one seed."""
     data: DataConfig = field(default_factory=DataConfig)
     decoding: DecodingConfig = field(default_factory=DecodingConfig)
     model: ModelConfig = field(default_factory=ModelConfig)
@@ -123,8 +126,7 @@ class CompareConfig(Columns):
         from adept.mechanisms import BY_NAME
 
         super().__post_init__()
-        if gone := removal(f"trust={self.trust}"):
-            raise ConfigurationError(gone)
+        refuse((gone := removal(f"trust={self.trust}"), str(gone)))
         check_choice((LOCAL, CENTRAL), trust=self.trust)
         check_choice(("disjoint", PAPER), protocol=self.protocol)
         for name in self.classifiers:
@@ -143,54 +145,60 @@ class CompareConfig(Columns):
         self._check_mechanisms()
 
     def _check_sizes(self) -> None:
-        for name in ("mechanisms", "epsilons", "seeds", "classifiers"):
-            if not getattr(self, name):
-                raise ConfigurationError(f"{name} must have at least one entry, got none")
-        if 0 in self.epsilons:
-            raise ConfigurationError(
-                "epsilons must be positive, got 0: numbers are written with a decimal point, as in [0.5,1]"
-            )
+        lists = ("mechanisms", "epsilons", "seeds", "classifiers")
+        refuse(
+            *((not getattr(self, name), f"{name} must have at least one entry, got none") for name in lists),
+            (
+                0 in self.epsilons,
+                "epsilons must be positive, got 0: numbers are written with a decimal point, as in [0.5,1]",
+            ),
+        )
         check_integer(1, 1000, samples=self.samples, processes=self.processes)
 
     def _check_synthesizer(self) -> None:
         from adept.mechanisms import Votes
 
-        for name in ("baselines", "alternatives", "attacks"):
-            if getattr(self, name):
-                raise ConfigurationError(f"{name} must be false for trust=central, got true")
-        if self.samples != 1:
-            raise ConfigurationError(f"samples must be 1 for trust=central, got {self.samples}")
+        off = ("baselines", "alternatives", "attacks")
+        refuse(
+            *((getattr(self, name), f"{name} must be false for trust=central, got true") for name in off),
+            (self.samples != 1, f"samples must be 1 for trust=central, got {self.samples}"),
+        )
         for epsilon in self.epsilons:
             Votes(epsilon=epsilon)
         self.labels, self.label_epsilon, self.label_share = COPY, None, None
 
     def _check_labels(self) -> None:
-        for name in ("alternatives", "attacks"):
-            if getattr(self, name) and self.labels in (JOINT, JOINT_RESPONSE):
-                raise ConfigurationError(
-                    f"labels must be copy or randomized_response with {name}=true, got {self.labels}: it is about texts "
-                    "alone"
-                )
-        if self.label_codewords == AUTO and (self.labels, self.trust, self.model_dir is None) != (COPY, LOCAL, False):
-            raise ConfigurationError(
-                "label_codewords must be off unless labels=copy, trust=local and model_dir names a model of broad text, got auto"
-            )
+        with_text, setting = self.labels in (JOINT, JOINT_RESPONSE), (self.labels, self.trust, self.model_dir is None)
         parts = sum(part is not None for part in (self.label_epsilon, self.label_share))
-        if parts != (self.labels == RANDOMIZED_RESPONSE):
-            raise ConfigurationError(
-                "label_epsilon must be given with labels=randomized_response, and only then, or label_share in its place"
-            )
+        refuse(
+            *(
+                (
+                    getattr(self, name) and with_text,
+                    f"labels must be copy or randomized_response with {name}=true, got {self.labels}: it is about texts alone",
+                )
+                for name in ("alternatives", "attacks")
+            ),
+            (
+                self.label_codewords == AUTO and setting != (COPY, LOCAL, False),
+                "label_codewords must be off unless labels=copy, trust=local and model_dir names a model of broad text, got auto",
+            ),
+            (
+                parts != (self.labels == RANDOMIZED_RESPONSE),
+                "label_epsilon must be given with labels=randomized_response, and only then, or label_share in its place",
+            ),
+        )
         if self.label_share is not None:
             check_between(0.01, 0.99, label_share=self.label_share)
-        if self.label_epsilon is not None and not 0 < self.label_epsilon < min(self.epsilons):
-            raise ConfigurationError(
-                f"label_epsilon must be positive and below every epsilon, got {self.label_epsilon}: the rest is for "
-                "the text"
-            )
-        if self.labels == JOINT and "description" in self.mechanisms:
-            raise ConfigurationError(
-                "mechanisms must be on latents for labels=joint, got description, which writes no labels"
-            )
+        refuse(
+            (
+                self.label_epsilon is not None and not 0 < self.label_epsilon < min(self.epsilons),
+                f"label_epsilon must be positive and below every epsilon, got {self.label_epsilon}: the rest is for the text",
+            ),
+            (
+                self.labels == JOINT and "description" in self.mechanisms,
+                "mechanisms must be on latents for labels=joint, got description, which writes no labels",
+            ),
+        )
 
     def _check_mechanisms(self) -> None:
         from adept.mechanisms import JointResponse

@@ -29,8 +29,7 @@ from typing import Any, TypeVar
 import numpy as np
 from scipy.stats import t as student
 
-from adept.attacks.attack_game import AttackRow
-from adept.attacks.success_bounds import Rate
+from adept.attacks.attack_game import AttackRow, Rate
 from adept.comparison.config import CompareConfig, find_kind, is_foreign
 from adept.comparison.recipes import ModelKind, Recipe
 from adept.data.writing import write_once

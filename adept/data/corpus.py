@@ -82,40 +82,45 @@ class Corpus:
 
 @dataclass(kw_only=True)
 class Columns(ReadingOptions):
-    """Names of the columns that hold text and label, and options for reading data files."""
+    """Names of the columns that hold text and label, and options for reading data files.
+
+    Attributes:
+        text_column: Name of the column that holds the text.
+        label_column: Name of the column that holds the label. With null, the column intent is used if the first record
+            has one; an error follows if only later records have a label.
+    """
 
     text_column: str = "text"
-    """Name of the column that holds the text."""
     label_column: str | None = None
-    """Name of the column that holds the label. With null, the column intent is used if the first
-    record has one; an error follows if only later records have a label."""
 
 
 @dataclass
 class DataConfig:
-    """Options of a data set: ``air_travel``, ``atis``, ``snips``, or ``files`` (your own files)."""
+    """Options of a data set: ``air_travel``, ``atis``, ``snips``, or ``files`` (your own files).
+
+    Attributes:
+        name: Name of the data set in reports and in the model's card.
+        path: Directory with files train.EXT, validation.EXT and test.EXT (jsonl, csv, txt or parquet).
+        public: True if the texts are public, so that a model of these texts may be shared.
+        hub: Name of a data set on the Hugging Face Hub, which is loaded if data.path is null.
+        hub_label_column: Name of the column that holds the labels in the data set on the Hub.
+        seed: Seed of two random choices: of the training records if data.most limits their number, and of the
+            validation records if the data have no validation split.
+        sizes: For data=air_travel: numbers of records in the training, validation and test split. The default numbers
+            are those of the whole data set.
+        broad: Directory of further public text, in files with the columns text, source and domain.
+        most: Number of training records, drawn at random with data.seed. With null, all records are used.
+    """
 
     name: str = "air_travel"
-    """Name of the data set in reports and in the model's card."""
     path: str | None = None
-    """Directory with files train.EXT, validation.EXT and test.EXT (jsonl, csv, txt or parquet)."""
     public: bool = True
-    """True if the texts are public, so that a model of these texts may be shared."""
     hub: str | None = None
-    """Name of a data set on the Hugging Face Hub, which is loaded if data.path is null."""
     hub_label_column: str = "intent"
-    """Name of the column that holds the labels in the data set on the Hub."""
     seed: int = 0
-    """Seed of two random choices: of the training records if data.most limits their number, and of
-    the validation records if the data have no validation split."""
     sizes: list[int] = field(default_factory=lambda: [6000, 600, 1000])
-    """For data=air_travel: numbers of records in the training, validation and test split. The
-    default numbers are those of the whole data set."""
     broad: str | None = None
-    """Directory of further public text, in files with the columns text, source and domain."""
     most: int | None = None
-    """Number of training records, drawn at random with data.seed. With null, all records are
-    used."""
 
     def __post_init__(self) -> None:
         if self.most is not None and self.most < 1:

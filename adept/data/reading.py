@@ -79,18 +79,19 @@ READING_EXCEPTIONS = (
 
 @dataclass(kw_only=True)
 class ReadingOptions:
-    """Options for reading data files."""
+    """Options for reading data files.
 
-    # --- Files
+    Files:
+        format: Format of the input: txt | jsonl | json | csv | tsv | parquet | arrow. An output gets the same format if
+            its name does not show another one (parquet for arrow). With null, the names of the files decide.
+        delimiter: Separator of the cells in csv files: comma | semicolon | tab | pipe. With null, tabs separate the
+            cells of .tsv files, and commas the cells of all other files.
+        columns: Names of the columns of csv files without a header, such as [text,intent].
+    """
+
     format: str | None = None
-    """Format of the input: txt | jsonl | json | csv | tsv | parquet | arrow. An output gets the same
-    format if its name does not show another one (parquet for arrow). With null, the names of the
-    files decide."""
     delimiter: str | None = None
-    """Separator of the cells in csv files: comma | semicolon | tab | pipe. With null, tabs separate
-    the cells of .tsv files, and commas the cells of all other files."""
     columns: list[str] | None = None
-    """Names of the columns of csv files without a header, such as [text,intent]."""
 
     def __post_init__(self) -> None:
         if self.format is not None:

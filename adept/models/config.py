@@ -27,38 +27,38 @@ BATCH_SIZE = 1024  # records that are rewritten at a time: enough to group recor
 
 @dataclass
 class ModelConfig:
-    """Sizes of the autoencoder."""
+    """Sizes of the autoencoder.
+
+    Attributes:
+        embedding_dim: Number of dimensions of a word's vector.
+        hidden_dim: Number of dimensions of the state of an LSTM, the network that reads and writes texts.
+        latent_dim: Number of dimensions of a latent, which is the vector of a text. Most mechanisms add more noise if
+            this number is larger.
+        clip_norm: Radius of the ball or sphere into which latents (the vectors of texts) are clipped.
+        max_length: Largest number of tokens that the model reads from a text, or writes in a text.
+        dropout: Share of the numbers in word vectors and decoder outputs that training sets to zero.
+        word_dropout: Share of the decoder's input words that training hides, so that the decoder must use the latent.
+        precision: Precision of the weights in the saved file: float32 | float16. In memory, weights are float32.
+        decoder: Way to write texts if decoding.strategy=auto: lstm (word by word) | nearest (choose public texts).
+        num_layers: Number of layers of the LSTM that reads texts, and of the LSTM that writes texts.
+        directions: Directions in which the LSTM reads a text: 2 (forwards and backwards) | 1 (forwards).
+        tied_embeddings: Score the words that the decoder may write with the same vectors with which words are read.
+        encoder: Encoder, as training.content.kind decides: lstm | topics (a number for each topic).
+    """
 
     embedding_dim: int = 96
-    """Number of dimensions of a word's vector."""
     hidden_dim: int = 256
-    """Number of dimensions of the state of an LSTM, the network that reads and writes texts."""
     latent_dim: int = 32
-    """Number of dimensions of a latent, which is the vector of a text. Most mechanisms add more
-    noise if this number is larger."""
     clip_norm: float = 1.0
-    """Radius of the ball or sphere into which latents (the vectors of texts) are clipped."""
     max_length: int = 40
-    """Largest number of tokens that the model reads from a text, or writes in a text."""
     dropout: float = 0.1
-    """Share of the numbers in word vectors and decoder outputs that training sets to zero."""
     word_dropout: float = 0.2
-    """Share of the decoder's input words that training hides, so that the decoder must use the
-    latent."""
     precision: str = "float32"
-    """Precision of the weights in the saved file: float32 | float16. In memory, weights are
-    float32."""
     decoder: str = "lstm"
-    """Way to write texts if decoding.strategy=auto: lstm (word by word) | nearest (choose public
-    texts)."""
     num_layers: int = 1
-    """Number of layers of the LSTM that reads texts, and of the LSTM that writes texts."""
     directions: int = 2
-    """Directions in which the LSTM reads a text: 2 (forwards and backwards) | 1 (forwards)."""
     tied_embeddings: bool = False
-    """Score the words that the decoder may write with the same vectors with which words are read."""
     encoder: str = "lstm"
-    """Encoder, as training.content.kind decides: lstm | topics (a number for each topic)."""
 
     def __post_init__(self) -> None:
         check_choice(("lstm", TOPICS), **{"model.encoder": self.encoder})
@@ -111,17 +111,20 @@ class TrainingData:
 
 @dataclass
 class TokenizerConfig:
-    """Options of the vocabulary, which holds words, or parts of words (byte-pair encoding)."""
+    """Options of the vocabulary, which holds words, or parts of words (byte-pair encoding).
+
+    Attributes:
+        kind: Kind of token: word | bpe (parts of words, down to single bytes, for any language).
+        min_frequency: Least number of times that a word must occur in the texts to be in the vocabulary. With kind=bpe,
+            two neighbouring parts of words become one part if they occur this often.
+        vocabulary_size: Largest number of tokens in the vocabulary. With kind=bpe, all 256 bytes are tokens.
+        lowercase: Read and write all text in lower case.
+    """
 
     kind: str = "word"
-    """Kind of token: word | bpe (parts of words, down to single bytes, for any language)."""
     min_frequency: int = 2
-    """Least number of times that a word must occur in the texts to be in the vocabulary. With
-    kind=bpe, two neighbouring parts of words become one part if they occur this often."""
     vocabulary_size: int = 10_000
-    """Largest number of tokens in the vocabulary. With kind=bpe, all 256 bytes are tokens."""
     lowercase: bool = True
-    """Read and write all text in lower case."""
 
     def __post_init__(self) -> None:
         check_choice(("word", "bpe"), **{"tokenizer.kind": self.kind})
@@ -135,16 +138,19 @@ class TokenizerConfig:
 
 @dataclass
 class ContentConfig:
-    """Options for the content of latents, that is, what the numbers in a text's vector mean."""
+    """Options for the content of latents, that is, what the numbers in a text's vector mean.
+
+    Attributes:
+        kind: Content of latents: topics | none (no topics; an LSTM encoder learns the content) | auto (topics for
+            learned_codebook and description, else none).
+        topics: Largest number of topics. At most one topic is learned for every eight public texts.
+        english: For English text of many domains: read the sentence encoder's meanings of words into topics, and an
+            unknown word as the nearest known one.
+    """
 
     kind: str = "auto"
-    """Content of latents: topics | none (no topics; an LSTM encoder learns the content) | auto
-    (topics for learned_codebook and description, else none)."""
     topics: int = 400
-    """Largest number of topics. At most one topic is learned for every eight public texts."""
     english: bool = False
-    """For English text of many domains: read the sentence encoder's meanings of words into topics,
-    and an unknown word as the nearest known one."""
 
     def __post_init__(self) -> None:
         check_choice(("auto", "none", TOPICS), **{"training.content.kind": self.kind})
@@ -154,28 +160,33 @@ class ContentConfig:
 
 @dataclass
 class CodecConfig:
-    """Options for the list of public sentences, from which mechanism=description releases one."""
+    """Options for the list of public sentences, from which mechanism=description releases one.
+
+    Attributes:
+        sentences: For public text of many domains: list only sentences without rare words, and find the sentences
+            nearest to a record by groups of similar meaning.
+    """
 
     sentences: bool = False
-    """For public text of many domains: list only sentences without rare words, and find the
-    sentences nearest to a record by groups of similar meaning."""
 
 
 @dataclass
 class OptimiserConfig:
-    """Options for fitting the weights."""
+    """Options for fitting the weights.
+
+    Attributes:
+        learning_rate: Learning rate of the optimiser.
+        batch_size: Number of records in one training step.
+        weight_decay: Weight decay of the optimiser.
+        gradient_clip: Largest norm of the gradient in a training step. A longer gradient is shortened to this norm.
+        patience: Number of epochs without a better validation loss, after which training stops.
+    """
 
     learning_rate: float = 2e-3
-    """Learning rate of the optimiser."""
     batch_size: int = 64
-    """Number of records in one training step."""
     weight_decay: float = 0.0
-    """Weight decay of the optimiser."""
     gradient_clip: float = 1.0
-    """Largest norm of the gradient in a training step. A longer gradient is shortened to this
-    norm."""
     patience: int = 5
-    """Number of epochs without a better validation loss, after which training stops."""
 
     def __post_init__(self) -> None:
         for name in ("learning_rate", "batch_size", "gradient_clip", "patience"):
@@ -186,14 +197,17 @@ class OptimiserConfig:
 
 @dataclass
 class TrainingConfig(OptimiserConfig):
-    """Options for fitting the weights, the topics and the list of public sentences."""
+    """Options for fitting the weights, the topics and the list of public sentences.
+
+    Attributes:
+        epsilon: Noise in training: null (none) | x (the mechanism's noise at epsilon x) | [low,high] (the mechanism's
+            noise at a random epsilon between low and high).
+        most: Number of training texts from which topics and decoder learn: the first ones in the data. With null,
+            topics and decoder learn from all texts.
+    """
 
     epsilon: Any = None
-    """Noise in training: null (none) | x (the mechanism's noise at epsilon x) | [low,high] (the
-    mechanism's noise at a random epsilon between low and high)."""
     most: int | None = None
-    """Number of training texts from which topics and decoder learn: the first ones in the data.
-    With null, topics and decoder learn from all texts."""
     content: ContentConfig = field(default_factory=ContentConfig)
     codec: CodecConfig = field(default_factory=CodecConfig)
 
@@ -225,15 +239,18 @@ class TrainingConfig(OptimiserConfig):
 
 @dataclass
 class TrainerConfig:
-    """Options for the length, the device and the progress bar of the training."""
+    """Options for the length, the device and the progress bar of the training.
+
+    Attributes:
+        max_epochs: Largest number of passes over the training text.
+        accelerator: Device on which the training runs: auto | cpu | gpu.
+        progress_bar: Show a progress bar. With null, the bar is shown only on a terminal.
+    """
 
     min_epochs: ClassVar[int] = 1
     max_epochs: int = 40
-    """Largest number of passes over the training text."""
     accelerator: str = "auto"
-    """Device on which the training runs: auto | cpu | gpu."""
     progress_bar: bool | None = None
-    """Show a progress bar. With null, the bar is shown only on a terminal."""
 
     def __post_init__(self) -> None:
         if self.max_epochs < self.min_epochs:

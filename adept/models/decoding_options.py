@@ -8,24 +8,27 @@ from adept.ranges import check_choice, check_positive
 
 @dataclass
 class DecodingConfig:
-    """Options for writing texts from released latents."""
+    """Options for writing texts from released latents.
+
+    Attributes:
+        strategy: Way to write texts: auto (nearest if model.decoder=nearest; otherwise sample for
+            mechanism=learned_codebook; otherwise greedy) | greedy (take the likeliest word) | sample (draw words) |
+            nearest (take the nearest public text).
+        temperature: For strategy=sample: values below 1 favour likely words, values above 1 favour rare words.
+        top_k: For strategy=sample: number of likeliest words to draw from. With 0, draw from all words.
+        top_p: For strategy=sample: draw from the likeliest words that together have this probability.
+        candidates: For strategy=sample: number of texts drawn for a rewrite, of which the likeliest is kept.
+        pool: Number of texts that are written for each codeword. The rewrite of a record is drawn from the texts of its
+            codeword. With null, smaller codebooks get more texts per codeword. With 0, a new text is written for each
+            record.
+    """
 
     strategy: str = "auto"
-    """Way to write texts: auto (nearest if model.decoder=nearest; otherwise sample for
-    mechanism=learned_codebook; otherwise greedy) | greedy (take the likeliest word) | sample (draw
-    words) | nearest (take the nearest public text)."""
     temperature: float = 1.0
-    """For strategy=sample: values below 1 favour likely words, values above 1 favour rare words."""
     top_k: int = 0
-    """For strategy=sample: number of likeliest words to draw from. With 0, draw from all words."""
     top_p: float = 1.0
-    """For strategy=sample: draw from the likeliest words that together have this probability."""
     candidates: int = 1
-    """For strategy=sample: number of texts drawn for a rewrite, of which the likeliest is kept."""
     pool: int | None = None
-    """Number of texts that are written for each codeword. The rewrite of a record is drawn from the
-    texts of its codeword. With null, smaller codebooks get more texts per codeword. With 0, a new
-    text is written for each record."""
 
     def __post_init__(self) -> None:
         check_choice(("auto", "greedy", "sample", "nearest"), **{"decoding.strategy": self.strategy})

@@ -15,35 +15,36 @@ MAX_SAMPLES = 1000  # rewrites of one record: more of them tell nothing new, and
 
 @dataclass(kw_only=True)
 class PersonOptions(Columns):
-    """Options that local and central releases of a file share."""
+    """Options that local and central releases of a file share.
 
-    # --- Files
+    Files:
+        statement: Name of the file for the privacy statement. With null, the name is OUTPUT.privacy.json.
+        report: Also write OUTPUT.report.html, a page for the person who must approve the release.
+        purpose: For report=true: the purpose of the release, which stands on the page.
+        recipient: For report=true: the person or firm that gets the output. The name stands on the page.
+        owner: For report=true: the person who answers for the release. The name stands on the page.
+
+    Persons:
+        person_column: Name of the column that names the person who contributed each record. The column of the persons
+            is not written to the output.
+        max_records_per_person: Largest number of records that one person may contribute. In adept rewrite, the total
+            epsilon of a person is max_records_per_person times the epsilon of a record.
+
+    Where it runs:
+        engine: Place where the records are processed: local (in this process) | ray (on a Ray cluster, or in several
+            processes on this machine).
+        workers: Number of worker processes for engine=ray. With null, there is one worker for each CPU of the cluster.
+    """
+
     statement: str | None = None
-    """Name of the file for the privacy statement. With null, the name is OUTPUT.privacy.json."""
     report: bool = False
-    """Also write OUTPUT.report.html, a page for the person who must approve the release."""
     purpose: str | None = None
-    """For report=true: the purpose of the release, which stands on the page."""
     recipient: str | None = None
-    """For report=true: the person or firm that gets the output. The name stands on the page."""
     owner: str | None = None
-    """For report=true: the person who answers for the release. The name stands on the page."""
-
-    # --- Persons
     person_column: str | None = None
-    """Name of the column that names the person who contributed each record. The column of the
-    persons is not written to the output."""
     max_records_per_person: int | None = None
-    """Largest number of records that one person may contribute. In adept rewrite, the total epsilon
-    of a person is max_records_per_person times the epsilon of a record."""
-
-    # --- Where it runs
     engine: str = "local"
-    """Place where the records are processed: local (in this process) | ray (on a Ray cluster, or in
-    several processes on this machine)."""
     workers: int | None = None
-    """Number of worker processes for engine=ray. With null, there is one worker for each CPU of the
-    cluster."""
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -73,58 +74,57 @@ class PersonOptions(Columns):
 
 @dataclass(kw_only=True)
 class FileOptions(PersonOptions):
-    """Options of a local release for its input, its output and its records."""
+    """Options of a local release for its input, its output and its records.
 
-    # --- Files
+    Files:
+        card: Also write a data set card, OUTPUT.card.md, which describes the released file.
+        keep_columns: Columns, besides text and label, that are copied to the output unchanged, without any privacy.
+            Columns that no option names are left out of the output.
+        schema: Types of the columns in keep_columns: give a parquet file that has these columns, or JSON such as
+            {"score": "float64"}. You need schema only if the columns are read from standard input and written into a
+            parquet file.
+
+    Labels:
+        labels: Treatment of labels: copy (labels are copied and not private) | joint (the model writes a label with
+            each text) | joint_response (text and label are randomised together, with one budget) | randomized_response
+            (labels are randomised with the separate budget label_epsilon) | drop (no labels are written).
+
+    Texts:
+        samples: Number of rewrites of each record. All rewrites of a record are written from the same randomised value,
+            so more rewrites cost no further budget.
+
+    Persons:
+        excess: Treatment of persons with more than max_records_per_person records: refuse (the command stops and
+            releases nothing) | drop (only the first max_records_per_person records of each person are released).
+        over_limit: Treatment of persons whom the release would bring above the ledger's limit: refuse (the command
+            stops and releases nothing) | drop (each person's first records are released, as long as the person has
+            budget left).
+
+    Shuffling, which hides who said what and gives a stronger guarantee for the whole file:
+        shuffle: Write the records in a secret random order. The randomised values of all records stay in memory until
+            the last record has been randomised.
+        shuffled_records: Declare that a trusted party shuffles the output, in groups of at least this number of
+            records, before anyone else reads it. A record counts once, however many rewrites it has: all its rewrites
+            belong to the same group.
+        central_delta: Delta of the guarantee for all shuffled records together. With null, delta is the smaller of 1e-6
+            and 0.1 / N, where N is the number of shuffled records among which each record is hidden.
+
+    Where it runs:
+        flush_every: Number of records after which standard output is flushed. With null, standard output is flushed
+            after each batch.
+    """
+
     card: bool = False
-    """Also write a data set card, OUTPUT.card.md, which describes the released file."""
     keep_columns: list[str] = field(default_factory=list)
-    """Columns, besides text and label, that are copied to the output unchanged, without any
-    privacy. Columns that no option names are left out of the output."""
     schema: str | None = None
-    """Types of the columns in keep_columns: give a parquet file that has these columns, or JSON
-    such as {"score": "float64"}. You need schema only if the columns are read from standard input
-    and written into a parquet file."""
-
-    # --- Labels
     labels: str = "copy"
-    """Treatment of labels: copy (labels are copied and not private) | joint (the model writes a
-    label with each text) | joint_response (text and label are randomised together, with one budget)
-    | randomized_response (labels are randomised with the separate budget label_epsilon) | drop (no
-    labels are written)."""
-
-    # --- Texts
     samples: int = 1
-    """Number of rewrites of each record. All rewrites of a record are written from the same
-    randomised value, so more rewrites cost no further budget."""
-
-    # --- Persons
     excess: str = "refuse"
-    """Treatment of persons with more than max_records_per_person records: refuse (the command stops
-    and releases nothing) | drop (only the first max_records_per_person records of each person are
-    released)."""
     over_limit: str = "refuse"
-    """Treatment of persons whom the release would bring above the ledger's limit: refuse (the
-    command stops and releases nothing) | drop (each person's first records are released, as long as
-    the person has budget left)."""
-
-    # --- Shuffling, which hides who said what and gives a stronger guarantee for the whole file
     shuffle: bool = False
-    """Write the records in a secret random order. The randomised values of all records stay in
-    memory until the last record has been randomised."""
     shuffled_records: int | None = None
-    """Declare that a trusted party shuffles the output, in groups of at least this number of
-    records, before anyone else reads it. A record counts once, however many rewrites it has: all
-    its rewrites belong to the same group."""
     central_delta: float | None = None
-    """Delta of the guarantee for all shuffled records together. With null, delta is the smaller of
-    1e-6 and 0.1 / N, where N is the number of shuffled records among which each record is
-    hidden."""
-
-    # --- Where it runs
     flush_every: int | None = None
-    """Number of records after which standard output is flushed. With null, standard output is
-    flushed after each batch."""
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -142,26 +142,28 @@ class FileOptions(PersonOptions):
 
 @dataclass(kw_only=True)
 class CentralOptions(PersonOptions):
-    """Options of a central release for its input, its output and its rows."""
+    """Options of a central release for its input, its output and its rows.
 
-    # --- Labels
+    Labels:
+        labels: Treatment of labels: vote (the label of each record is counted together with its text, so text and label
+            are private) | drop (no labels are written).
+
+    Persons:
+        person_column: Column that names the person who contributed each record. With person_column, the guarantee
+            protects all records of a person together, and not only single records. The column of the persons is not
+            written to the output.
+        max_records_per_person: Largest number of records that are counted for one person. Further records of a person
+            are left out without an error.
+
+    Texts:
+        rows: Number of synthetic records to write. With null, the noisy number of records decides: records with labels
+            give four rows each, until the file has 16,000 rows.
+    """
+
     labels: str = "vote"
-    """Treatment of labels: vote (the label of each record is counted together with its text, so
-    text and label are private) | drop (no labels are written)."""
-
-    # --- Persons
     person_column: str | None = None
-    """Column that names the person who contributed each record. With person_column, the guarantee
-    protects all records of a person together, and not only single records. The column of the
-    persons is not written to the output."""
     max_records_per_person: int | None = None
-    """Largest number of records that are counted for one person. Further records of a person are
-    left out without an error."""
-
-    # --- Texts
     rows: int | None = None
-    """Number of synthetic records to write. With null, the noisy number of records decides: records
-    with labels give four rows each, until the file has 16,000 rows."""
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -187,80 +189,81 @@ class CentralOptions(PersonOptions):
 
 @dataclass
 class LedgerOptions:
-    """Options of the ledger, the list of released records."""
+    """Options of the ledger, the list of released records.
 
-    # --- Interrupted runs, and records that were released before
+    Interrupted runs, and records that were released before:
+        ledger: File of the ledger, which lists released records. If the ledger that you name already lists one of the
+            records, the release is refused. With null, the default ledger is used: it adds up the budgets of each
+            record, and a release is refused only above a limit that you set. With ledger=none, no ledger is kept.
+        record_columns: Columns that identify a record in the ledger. The first release in a ledger decides these
+            columns for all later releases. With null, a record is identified by its text, and also by its person if
+            person_column is given.
+        ledger_limit: Refuse a release that would raise the total epsilon of a record or person above this limit, even
+            with again=true.
+        again: Release records even if the ledger already lists a release of them. The budgets of all releases of a
+            record add up.
+        key: File with a secret key. In place of a record, the journal and the ledger store a digest, which is computed
+            with this key. With null, the file is ~/.config/adept/key.
+    """
+
     ledger: str | None = None
-    """File of the ledger, which lists released records. If the ledger that you name already lists
-    one of the records, the release is refused. With null, the default ledger is used: it adds up
-    the budgets of each record, and a release is refused only above a limit that you set. With
-    ledger=none, no ledger is kept."""
     record_columns: list[str] | None = None
-    """Columns that identify a record in the ledger. The first release in a ledger decides these
-    columns for all later releases. With null, a record is identified by its text, and also by its
-    person if person_column is given."""
     ledger_limit: float | None = None
-    """Refuse a release that would raise the total epsilon of a record or person above this limit,
-    even with again=true."""
     again: bool = False
-    """Release records even if the ledger already lists a release of them. The budgets of all
-    releases of a record add up."""
     key: str | None = None
-    """File with a secret key. In place of a record, the journal and the ledger store a digest,
-    which is computed with this key. With null, the file is ~/.config/adept/key."""
 
 
 @dataclass
 class ReleaseRequest(LedgerOptions, FileOptions):
-    """A request to release records: budget, mechanism, treatment of labels, and other options."""
+    """A request to release records: budget, mechanism, treatment of labels, and other options.
 
-    # --- Budget and mechanism
+    Budget and mechanism:
+        epsilon: Privacy budget of each record. With labels=joint_response, epsilon is the budget of text and label
+            together. Epsilon has no default, so you must choose its value.
+        mechanism: Mechanism that randomises each record. With null, the command chooses among the mechanisms that
+            compute in exact arithmetic, and takes the one that suits the model best. Otherwise, give a mechanism of
+            your own as MODULE:ATTRIBUTE, or the name of one of adept's mechanisms.
+        model_dir: Directory of the model. With null, the command uses the model that comes with the package.
+        accept_broken_claim: Accept a mechanism whose claimed epsilon is false.
+        accept_inexact: Accept a mechanism that computes its noise in floating point. No proof covers such noise.
+        accept_private_model: Accept a model that was trained on private text. No epsilon protects the training text.
+        accept_unproved: Accept a mechanism of your own. Its claim is its author's, and adept does not check it.
+
+    Labels:
+        label_epsilon: For labels=randomized_response: privacy budget of each record's label, which is spent in addition
+            to epsilon.
+        label_set: Public list of the labels among which random labels are drawn: either [A,B] or @FILE, a file with one
+            label on each line. With null, the labels of the model are used. With labels=copy, no label is drawn. The
+            command then uses the list to choose public sentences for each label (see label_codewords) before it
+            releases the first record.
+        label_descriptions: File with public sentences about the labels. Give this file if labels are copied, and their
+            names alone do not show what they mean. Each line holds a label, a tab, and sentences about the label,
+            separated by tabs.
+        label_codewords: For labels=copy: the public sentences among which each rewrite is chosen: auto (for each label,
+            the sentences near its name, so a rewrite can reveal its label; works only with mechanism=null and a model
+            of text of many domains) | off (the same sentences for all labels).
+
+    Texts:
+        batch_size: Number of records that are rewritten at the same time.
+
+    Persons:
+        epsilon_per: Unit that may spend epsilon: record (each record spends the whole epsilon) | person (the records of
+            a person get equal shares of epsilon).
+    """
+
     epsilon: float | None = None
-    """Privacy budget of each record. With labels=joint_response, epsilon is the budget of text and
-    label together. Epsilon has no default, so you must choose its value."""
     mechanism: Any = None
-    """Mechanism that randomises each record. With null, the command chooses among the mechanisms
-    that compute in exact arithmetic, and takes the one that suits the model best. Otherwise, give
-    a mechanism of your own as MODULE:ATTRIBUTE, or the name of one of adept's mechanisms."""
     model_dir: str | None = None
-    """Directory of the model. With null, the command uses the model that comes with the package."""
     accept_broken_claim: bool = False
-    """Accept a mechanism whose claimed epsilon is false."""
     accept_inexact: bool = False
-    """Accept a mechanism that computes its noise in floating point. No proof covers such noise."""
     accept_private_model: bool = False
-    """Accept a model that was trained on private text. No epsilon protects the training text."""
     accept_unproved: bool = False
-    """Accept a mechanism of your own. Its claim is its author's, and adept does not check it."""
-
-    # --- Labels
     label_epsilon: float | None = None
-    """For labels=randomized_response: privacy budget of each record's label, which is spent in
-    addition to epsilon."""
     label_set: list[str] | None = None
-    """Public list of the labels among which random labels are drawn: either [A,B] or @FILE, a file
-    with one label on each line. With null, the labels of the model are used. With labels=copy, no
-    label is drawn. The command then uses the list to choose public sentences for each label (see
-    label_codewords) before it releases the first record."""
     label_descriptions: str | None = None
-    """File with public sentences about the labels. Give this file if labels are copied, and their
-    names alone do not show what they mean. Each line holds a label, a tab, and sentences about the
-    label, separated by tabs."""
     label_codewords: str = "auto"
-    """For labels=copy: the public sentences among which each rewrite is chosen: auto (for each
-    label, the sentences near its name, so a rewrite can reveal its label; works only with
-    mechanism=null and a model of text of many domains) | off (the same sentences for all
-    labels)."""
-
-    # --- Texts
     batch_size: int = BATCH_SIZE
-    """Number of records that are rewritten at the same time."""
-
-    # --- Persons
     epsilon_per: str = "record"
-    """Unit that may spend epsilon: record (each record spends the whole epsilon) | person (the
-    records of a person get equal shares of epsilon)."""
-
     decoding: DecodingConfig = field(default_factory=DecodingConfig)
 
     def __post_init__(self) -> None:

@@ -1,9 +1,8 @@
 """The content of a comparison's HTML page; the templates determine how the page looks."""
 
 import math
-import re
 import shlex
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from importlib.metadata import version
 from pathlib import Path
@@ -18,6 +17,7 @@ from adept.comparison.config import PAPER, CompareConfig, is_foreign
 from adept.comparison.recipes import ALTERNATIVES
 from adept.comparison.results import AttackedRelease, AuditVerdict, Example, ResultRow, Results, exceeds
 from adept.data.writing import write_table
+from adept.errors import typed_as
 from adept.evaluation.record_free import describe_variation
 from adept.mechanisms.guarantee import words
 from adept.plotting import as_wide_as
@@ -38,7 +38,6 @@ from adept.report.table import (
 
 MAX_WORDS = 25  # of a text that is shown
 ABSENT = "–"
-PLAIN = re.compile(r"(?!null\Z)[\w./:+-]+")  # a text that an option may hold without quotes
 LEARNED = {"codec": {"description"}, "codebook": {"codebook", "learned_codebook"}}  # what mechanisms use of a model
 
 
@@ -196,24 +195,16 @@ def _spent(row: ResultRow) -> str:
 
 def command_of(config: CompareConfig) -> str:
     """Return a command line, one option a line, that repeats the comparison in a directory OUT."""
-    given = _options({"output_dir": ""} | asdict(config)) | {"output_dir": "OUT"}
-    return " \\\n  ".join(["adept compare", *(f"{name}={shlex.quote(text)}" for name, text in given.items())])
+    given = _options({"output_dir": ""} | asdict(config) | {"output_dir": "OUT"})
+    return " \\\n  ".join(["adept compare", *(f"{name}={shlex.quote(text)}" for name, text in given)])
 
 
-def _options(values: dict[str, Any], before: str = "") -> dict[str, str]:
-    found: dict[str, str] = {}
+def _options(values: dict[str, Any], before: str = "") -> Iterator[tuple[str, str]]:
     for name, value in values.items():
-        inside = isinstance(value, dict)
-        found |= _options(value, f"{before}{name}.") if inside else {before + name: _option_text(value)}
-    return found
-
-
-def _option_text(value: Any) -> str:
-    if isinstance(value, list):
-        return f"[{','.join(map(_option_text, value))}]"
-    if isinstance(value, str) and not PLAIN.fullmatch(value):  # backslashes are doubled before a quote, and at the end
-        return '"' + re.sub(r'(\\*)("|\Z)', lambda found: found[1] * 2 + (found[2] and "\\" + found[2]), value) + '"'
-    return "null" if value is None else str(value).lower() if isinstance(value, bool) else str(value)
+        if isinstance(value, dict):
+            yield from _options(value, f"{before}{name}.")
+        else:
+            yield before + name, typed_as(value)
 
 
 def budget_grid(table: ComparisonTable, metric: str) -> Grid:

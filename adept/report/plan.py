@@ -149,7 +149,7 @@ def make_plan(
         return Plan(count, rows, most, [], advice=advice)
     public = PublicTexts.of(examples, test, labels=count)
     english = reads_as_english(public.read.texts) if public else _are_english_names(labels)
-    notes = _label_notes(labels, said) + _setting_notes(count, rows, packaged=is_packaged)
+    notes = _notes(labels, said, rows, packaged=is_packaged)
     free = measure_free_rows(labels, public, said, has_examples=examples is not None) if public else []
     if not english:
         return Plan(count, rows, most, free, notes=notes, advice=[FOREIGN])
@@ -190,34 +190,29 @@ def rehearse(
     return Rehearsal(dict(zip(REHEARSED, released, strict=True)), original, public.rows, len(public.judged))
 
 
-def _label_notes(labels: Sequence[str], about: Mapping[str, Sequence[str]]) -> list[str]:
+def _notes(labels: Sequence[str], about: Mapping[str, Sequence[str]], rows: int, *, packaged: bool) -> list[str]:
+    """Return what is special about the labels, the number of rows and the model."""
+    count = len(labels)
     nameless = [label for label in labels if not spell_name(label) and label not in about]
-    notes = []
-    if nameless:
-        notes.append(
-            f"{len(nameless)} of {len(labels)} labels have names without meaning, such as {nameless[0]!r}, so public sentences "
-            "near them are not found: give better names, or a sentence about each label with label_descriptions="
-        )
-    if len(labels) > MAX_MEASURED_LABELS:
-        notes.append(
-            f"{len(labels):,} labels: the curves were measured with 3 to {MAX_MEASURED_LABELS} labels: beyond, they are a guess"
-        )
-    return notes
-
-
-def _setting_notes(labels: int, rows: int, *, packaged: bool) -> list[str]:
-    notes = []
-    if rows > MAX_MEASURED_ROWS * labels:
-        notes.append(
-            f"the curves were measured with 2 to {MAX_MEASURED_ROWS} rows for each label: beyond that they are a guess"
-        )
-    if rows == 0:
-        notes.append("without rows nothing can be added to what is free")
-    elif rows < labels:
-        notes.append("there are fewer rows than labels, so most labels have no row")
-    if not packaged:
-        notes.append("the curves were measured with the packaged model: another model can be better or worse")
-    return notes
+    notes = (
+        (
+            nameless,
+            f"{len(nameless)} of {count} labels have names without meaning, such as {next(iter(nameless), '')!r}, so public "
+            "sentences near them are not found: give better names, or a sentence about each label with label_descriptions=",
+        ),
+        (
+            count > MAX_MEASURED_LABELS,
+            f"{count:,} labels: the curves were measured with 3 to {MAX_MEASURED_LABELS} labels: beyond, they are a guess",
+        ),
+        (
+            rows > MAX_MEASURED_ROWS * count,
+            f"the curves were measured with 2 to {MAX_MEASURED_ROWS} rows for each label: beyond that they are a guess",
+        ),
+        (rows == 0, "without rows nothing can be added to what is free"),
+        (0 < rows < count, "there are fewer rows than labels, so most labels have no row"),
+        (not packaged, "the curves were measured with the packaged model: another model can be better or worse"),
+    )
+    return [note for holds, note in notes if holds]
 
 
 def _add_names(free: list[FreeRow], labels: Sequence[str], about: Mapping[str, Sequence[str]]) -> list[FreeRow]:

@@ -101,6 +101,36 @@ def advantage(*, epsilon: float, delta: float = 0.0) -> float:
     return (1 - shrunk + 2 * delta * shrunk) / (1 + shrunk)
 
 
+def membership_power(false_positives: float, *, epsilon: float, delta: float = 0.0) -> float:
+    """Return the largest true positive rate of a membership test at a given false positive rate.
+
+    Claim: TPR <= min(1, e^eps FPR + delta, 1 - e^-eps (1 - delta - FPR)), where TPR and FPR are the
+    true and the false positive rate.
+
+    Proof: let x be an input with the record, and x' an input without it. By the definition of
+    (epsilon, delta)-LDP, TPR <= e^eps FPR + delta, because the test says yes with probability TPR
+    under x and FPR under x'. For the event that the test says no, 1 - FPR <= e^eps (1 - TPR) +
+    delta (Kairouz, Oh and Viswanath 2015, Theorem 2.1).
+    """
+    check_bound(epsilon, false_positives=false_positives, delta=delta)
+    # e^eps would overflow if it were computed alone
+    high = math.exp(min(0.0, epsilon + math.log(false_positives))) if false_positives else 0.0
+    return min(1.0, high + delta, -math.expm1(-epsilon) + math.exp(-epsilon) * (delta + false_positives))
+
+
+def membership_auc(*, epsilon: float, delta: float = 0.0) -> float:
+    """Return the largest area under the ROC curve that a membership test can have.
+
+    Claim: AUC <= 1 - (1 - delta)^2 / (1 + e^eps). Proof: integrate the bound of `membership_power`
+    over the false positive rate. The bound consists of a line through (0, delta) with slope e^eps,
+    and a line through (1 - delta, 1) with slope e^-eps. The two lines meet on the falling diagonal
+    of the unit square. The area above both lines consists of two triangles, each with base 1 -
+    delta and height (1 - delta) / (1 + e^eps).
+    """
+    check_bound(epsilon, delta=delta)
+    return 1 - (1 - delta) ** 2 / (1 + math.exp(min(epsilon, 700.0)))
+
+
 @dataclass(frozen=True)
 class LimitRow:
     """One bound at one true epsilon.
@@ -122,15 +152,19 @@ def run(*, epsilons: Sequence[float] = EPSILONS) -> list[LimitRow]:
 
 
 def _rows(epsilon: float) -> list[LimitRow]:
-    rows = [LimitRow("capacity", "one record", epsilon, capacity(epsilon=epsilon), 0.0, "bits")]
-    for name, counts in LABEL_COUNTS.items():
-        rows.append(LimitRow("label", name, epsilon, best_guess(counts, epsilon=epsilon), max(counts) / sum(counts)))
-    for size in CANDIDATES:
-        value = best_guess([1.0] * size, epsilon=epsilon)
-        rows.append(LimitRow("reconstruction", f"1 of {size}", epsilon, value, 1 / size))
-    for delta in (0.0, DELTA):
-        rows.append(LimitRow("advantage", f"delta {delta:g}", epsilon, advantage(epsilon=epsilon, delta=delta), 0.0))
-    return rows
+    priors = [("label", name, counts) for name, counts in LABEL_COUNTS.items()]
+    priors += [("reconstruction", f"1 of {size}", (1,) * size) for size in CANDIDATES]
+    return [
+        LimitRow("capacity", "one record", epsilon, capacity(epsilon=epsilon), 0.0, "bits"),
+        *(
+            LimitRow(limit, setting, epsilon, best_guess(prior, epsilon=epsilon), max(prior) / sum(prior))
+            for limit, setting, prior in priors
+        ),
+        *(
+            LimitRow("advantage", f"delta {delta:g}", epsilon, advantage(epsilon=epsilon, delta=delta), 0.0)
+            for delta in (0.0, DELTA)
+        ),
+    ]
 
 
 def tables(rows: Sequence[LimitRow]) -> list[Table]:

@@ -63,15 +63,15 @@ def run(
     mechanisms: Sequence[str] = MECHANISMS,
     dims: Sequence[int] = DIMS,
     epsilons: Sequence[float] = EPSILONS,
-    records: int = RECORDS,
+    trials: int = RECORDS,
     seed: int = 0,
 ) -> Iterator[MechanismRow]:
     """Simulate every mechanism at every dimension and epsilon."""
-    if records < 2:
-        raise ConfigurationError(f"records must be at least 2, got {records}")
+    if trials < 2:
+        raise ConfigurationError(f"trials must be at least 2, got {trials}")
     for name, dim, epsilon in product(mechanisms, dims, epsilons):
         check_choice(STUDIED, mechanisms=name)
-        yield measure(STUDIED[name](epsilon=epsilon), dim, records=records, seed=seed)
+        yield measure(STUDIED[name](epsilon=epsilon), dim, records=trials, seed=seed)
 
 
 def measure(mechanism: Mechanism, dim: int, *, records: int = RECORDS, seed: int = 0) -> MechanismRow:
@@ -111,14 +111,10 @@ def information(mechanism: Mechanism, dim: int) -> float | None:
     and the uniform distribution (`cap_information`). For a codebook, the directions of a latent's
     blocks are independent, so the `codeword_information` of the blocks adds up.
     """
-    match mechanism:
-        case PrivUnit():
-            cap = optimal_cap(dim, epsilon=mechanism.epsilon)
-            return cap_information(cap.probability, escape=cap.escape)
-        case Codebook():
-            return sum(map(codeword_information, mechanism.selections(dim)))
-        case _:
-            return None
+    if isinstance(mechanism, PrivUnit):
+        cap = optimal_cap(dim, epsilon=mechanism.epsilon)
+        return cap_information(cap.probability, escape=cap.escape)
+    return sum(map(codeword_information, mechanism.selections(dim))) if isinstance(mechanism, Codebook) else None
 
 
 def cap_information(q: float, *, escape: float) -> float:

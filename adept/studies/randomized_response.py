@@ -119,13 +119,11 @@ def run(
 
 def published_parameter(survey: Survey, *, epsilon: float) -> float:
     """Return the lecture's theta, or the scale of the Laplace noise (sensitivity / epsilon)."""
-    match survey.theta:
-        case None:
-            return MAX_SKIPPED / epsilon
-        case "lecture":
-            return (epsilon + 1) / (epsilon + 2)
-        case _:
-            return 1 / (1 + (len(survey.population) - 1) * math.exp(-epsilon))
+    return {
+        None: MAX_SKIPPED / epsilon,
+        "lecture": (epsilon + 1) / (epsilon + 2),
+        "tight": 1 / (1 + (len(survey.population) - 1) * math.exp(-epsilon)),
+    }[survey.theta]
 
 
 def response(survey: Survey, *, epsilon: float) -> RandomizedResponse:

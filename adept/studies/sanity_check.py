@@ -90,17 +90,14 @@ def run(
 def rounding_probabilities(mechanism: str, *, epsilon: float, dim: int) -> tuple[float, float]:
     """Return the probabilities that a coordinate is rounded to 1 for the input x and for x'."""
     tail = math.exp(-0.5 / scale(mechanism, epsilon=epsilon, dim=dim))
-    match mechanism:
-        case "laplace" | "adept":
-            return 0.5 * tail, 1 - 0.5 * tail
-        case "dptext_redraw":
-            return tail, 1.0
-        case "dptext_zero":
-            return 0.5 * tail, 1.0
-        case "copy":
-            return 0.0, 1.0
-        case _:
-            return 0.5, 0.5
+    return {
+        "laplace": (0.5 * tail, 1 - 0.5 * tail),
+        "adept": (0.5 * tail, 1 - 0.5 * tail),
+        "dptext_redraw": (tail, 1.0),
+        "dptext_zero": (0.5 * tail, 1.0),
+        "copy": (0.0, 1.0),
+        "random": (0.5, 0.5),
+    }[mechanism]
 
 
 def scale(mechanism: str, *, epsilon: float, dim: int) -> float:

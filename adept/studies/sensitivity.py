@@ -58,39 +58,39 @@ class SensitivityRow:
 def run(
     *,
     clip_norm: float = PUBLISHED_CLIP_NORM,
-    pairs: int = PUBLISHED_PAIRS,
+    trials: int = PUBLISHED_PAIRS,
     dims: tuple[int, ...] = DIMS,
     seed: int = 2021,
 ) -> list[SensitivityRow]:
     """Recompute the figure's shares, for the l2 clip as published and also for the l1 clip."""
-    if pairs < 1 or not clip_norm > 0:
-        raise ConfigurationError(f"pairs and clip_norm must be positive, got {pairs} and {clip_norm}")
+    if trials < 1 or not clip_norm > 0:
+        raise ConfigurationError(f"trials and clip_norm must be positive, got {trials} and {clip_norm}")
     generator = torch.Generator().manual_seed(seed)
     rows: list[SensitivityRow] = []
     for latents, dim, clip in product(PUBLISHED, dims, CLIPS):
         setting: dict[str, Any] = {"latents": latents, "clip": clip, "dim": dim, "clip_norm": clip_norm}
         known = clip == "l2" and clip_norm == PUBLISHED_CLIP_NORM
         published = PUBLISHED[latents].get(dim) if known else None
-        rows.append(_row(_simulate(pairs, generator, **setting), pairs, published, setting))
+        rows.append(_row(_simulate(trials, generator, **setting), trials, published, setting))
     return rows
 
 
 def measure_latents(
-    latents: Tensor, *, clip_norm: float, pairs: int = PUBLISHED_PAIRS, seed: int = 2021, name: str = "model"
+    latents: Tensor, *, clip_norm: float, trials: int = PUBLISHED_PAIRS, seed: int = 2021, name: str = "model"
 ) -> list[SensitivityRow]:
     """Measure the l1 distances of random pairs of latents (N, n), for each way to clip latents."""
     if latents.ndim != 2 or len(latents) < 2:
         raise ConfigurationError(f"latents must have shape (N, n) with N >= 2, got {tuple(latents.shape)}")
     values = latents.detach().to("cpu", torch.float64)
     generator = torch.Generator().manual_seed(seed)
-    first = torch.randint(len(values), (pairs,), generator=generator)
-    second = (first + torch.randint(1, len(values), (pairs,), generator=generator)) % len(values)
+    first = torch.randint(len(values), (trials,), generator=generator)
+    second = (first + torch.randint(1, len(values), (trials,), generator=generator)) % len(values)
     rows: list[SensitivityRow] = []
     for clip in CLIPS:
         clipped = clip_latents(values, clip=clip, clip_norm=clip_norm)
         setting = {"latents": name, "clip": clip, "dim": values.shape[1], "clip_norm": clip_norm}
         found = count_beyond(clipped[first], clipped[second], clip_norm=clip_norm)
-        rows.append(_row(found, pairs, None, setting))
+        rows.append(_row(found, trials, None, setting))
     return rows
 
 

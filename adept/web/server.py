@@ -41,7 +41,7 @@ from adept.web.sentences import DEFAULT, MAX_SENTENCE_CHARACTERS, OURS, PEOPLE, 
 PROOFS = {
     "ours": ("adept.mechanisms.selection",),
     "original": ("adept.mechanisms.laplace",),
-    "reader": ("adept.web.sentences", "adept.attacks.success_bounds"),
+    "reader": ("adept.web.sentences", "adept.attacks.likelihood"),
     "shuffled": ("adept.mechanisms.shuffling",),
     "central": ("adept.mechanisms.central_counts",),
 }

@@ -5,8 +5,7 @@ from fractions import Fraction
 import pytest
 import torch
 
-from adept.attacks.likelihood import read_candidates
-from adept.attacks.success_bounds import best_success
+from adept.attacks.likelihood import best_success, read_candidates
 from adept.mechanisms import Description, LearnedCodebook
 from adept.mechanisms.random_draws import exact_odds
 

@@ -9,9 +9,8 @@ import pytest
 import torch
 
 from adept.attacks import membership, reconstruction
-from adept.attacks.attack_game import AttackGame, AttackRow, draw_rates
+from adept.attacks.attack_game import AttackGame, AttackRow, Rate, draw_rates
 from adept.attacks.membership import TextReader
-from adept.attacks.success_bounds import Rate
 from adept.data.corpus import Corpus, DataConfig, load
 from adept.errors import DataError
 from adept.mechanisms import (

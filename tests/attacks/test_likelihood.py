@@ -6,9 +6,8 @@ import pytest
 import torch
 from scipy.stats import binom
 
-from adept.attacks.likelihood import Candidates, guess, read_candidates, released_symbols
+from adept.attacks.likelihood import Candidates, best_success, guess, read_candidates, released_symbols
 from adept.attacks.reconstruction import gather_candidates
-from adept.attacks.success_bounds import best_success
 from adept.errors import ConfigurationError
 from adept.mechanisms import (
     Codebook,

@@ -6,10 +6,10 @@ import mpmath
 import numpy as np
 import pytest
 
-from adept.attacks.success_bounds import Rate, membership_auc, membership_power
+from adept.attacks.attack_game import Rate
 from adept.errors import ConfigurationError
 from adept.mechanisms.guarantee import good_enough
-from adept.studies.limits import best_guess
+from adept.studies.limits import best_guess, membership_auc, membership_power
 
 
 @pytest.mark.parametrize("epsilon", [0.0, 0.5, 2.0, 8.0])

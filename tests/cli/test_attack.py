@@ -7,8 +7,7 @@ from pathlib import Path
 import pytest
 from tiny import Run
 
-from adept.attacks.attack_game import AttackRow, GivenAway
-from adept.attacks.success_bounds import Rate
+from adept.attacks.attack_game import AttackRow, GivenAway, Rate
 from adept.cli.attack import describe, verdict
 
 SIZES = "data.sizes=[80,20,60]"

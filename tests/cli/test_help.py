@@ -5,7 +5,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass, field, fields, is_dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import pytest
 from omegaconf import DictConfig, OmegaConf
@@ -21,10 +21,9 @@ from adept.cli.help import (
     names,
     options,
     options_of,
-    typed_as,
     write_out,
 )
-from adept.errors import ConfigurationError
+from adept.errors import ConfigurationError, typed_as
 from adept.mechanisms import BY_NAME
 
 LARGEST, SMALLEST = 1 << 9, 2.5
@@ -32,32 +31,43 @@ LARGEST, SMALLEST = 1 << 9, 2.5
 
 @dataclass
 class Inner:
-    """What stands inside. And more of it."""
+    """What stands inside. And more of it.
+
+    Attributes:
+        rate: How fast.
+    """
 
     rate: float = SMALLEST
-    """How fast."""
 
 
 @dataclass
 class Outer:
     """A configuration of every form.
 
-    Attributes:
-        told: here, where there
-            is no string below.
+    First: not a heading,
+        because no option stands below it.
+
+    First, and what belongs to it:
+        must: A sentence
+            on two lines.
+        told: here, with a colon: the second
+            word: of a line is no option.
+
+    Second:
+        names: Some.
+        after: It follows.
+
+    Raises:
+        Nothing: that is an option.
     """
 
-    # --- First
     must: str = "???"
-    """A sentence
-    on two lines."""
     told: int = LARGEST
-    # a comment that is no heading
-    # --- Second
     names: list[str] = field(default_factory=lambda: ["a", "b"])
     inner: Inner = field(default_factory=Inner)
     after: bool | None = None
-    """It follows."""
+    parts: dict[str, Any] = field(default_factory=dict)
+    constant: ClassVar[int] = 3
 
 
 def leaves(config: DictConfig, prefix: str = "") -> Iterator[tuple[str, Any]]:
@@ -72,20 +82,23 @@ def leaves(config: DictConfig, prefix: str = "") -> Iterator[tuple[str, Any]]:
 
 @dataclass
 class Child(Outer):
-    """A child."""
+    """A child.
+
+    Attributes:
+        must: Another sentence.
+    """
 
     must: str = "given"
-    """Another sentence."""
 
 
 def test_fields_are_read_with_headings_sentences_and_defaults() -> None:
-    found = list(options_of(Child))
+    found, first = list(options_of(Child)), "First, and what belongs to it"
     assert [(f.name, f.heading, f.sentence, f.default, f.kind) for f in found] == [
-        ("must", "", "Another sentence.", "given", "str"),
-        ("told", "First", "here, where there is no string below.", 512, "int"),
-        ("names", "Second", "", ["a", "b"], "list[str]"),
-        ("inner.rate", "inner: What stands inside. And more of it", "How fast.", 2.5, "float"),
-        ("after", "Second", "It follows.", None, "bool | None"),
+        ("must", "", "Another sentence.", "given", str),
+        ("told", first, "here, with a colon: the second word: of a line is no option.", 512, int),
+        ("names", "Second", "Some.", ["a", "b"], list[str]),
+        ("inner.rate", "inner: What stands inside. And more of it", "How fast.", 2.5, float),
+        ("after", "Second", "It follows.", None, bool | None),
     ]
 
 

@@ -1,6 +1,7 @@
 """The commands as a user meets them: in a process of their own, with files, mistakes and exit statuses."""
 
 import importlib
+import inspect
 import json
 import random
 import re
@@ -19,9 +20,9 @@ from tiny import Run
 
 from adept.__main__ import COMMANDS
 from adept.cli import sweep
-from adept.cli.help import REQUIRED, check_options, groups, options, typed_as
+from adept.cli.help import REQUIRED, check_options, groups, options
 from adept.cli.overrides import FILES, QUOTED_STRING, configure, read_value, read_values
-from adept.errors import ConfigurationError
+from adept.errors import ConfigurationError, typed_as
 
 HARMLESS = "epsilon=8"
 
@@ -316,10 +317,10 @@ HOSTILE = [
     ),
 ]
 TEXTS = [
-    (command, option.name, option.kind)
+    (command, option.name, kind)
     for command in COMMANDS
     for option in options(command)
-    if "str" in option.kind or option.name == "train"
+    if "str" in (kind := inspect.formatannotation(option.kind)) or option.name == "train"
 ]
 
 

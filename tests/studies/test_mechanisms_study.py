@@ -12,7 +12,7 @@ from adept.studies import mechanisms_on_latents
 from adept.studies.mechanisms_on_latents import MechanismRow, cap_information, codeword_information
 
 RECORDS = 1000
-ROWS = list(mechanisms_on_latents.run(dims=(16, 64), epsilons=(2.0, 8.0, 64.0), records=RECORDS))
+ROWS = list(mechanisms_on_latents.run(dims=(16, 64), epsilons=(2.0, 8.0, 64.0), trials=RECORDS))
 UNSEEN = (
     7 / RECORDS
 )  # an event that did not happen in 1,000 records has at most this probability, but for one case in 1,000
@@ -104,7 +104,7 @@ def test_a_certain_cap_tells_its_whole_surprise_and_a_uniform_release_nothing() 
 
 
 def test_a_row_does_not_depend_on_what_else_is_asked_for() -> None:
-    alone = list(mechanisms_on_latents.run(mechanisms=("l1",), dims=(64,), epsilons=(8.0,), records=RECORDS))
+    alone = list(mechanisms_on_latents.run(mechanisms=("l1",), dims=(64,), epsilons=(8.0,), trials=RECORDS))
     torch.manual_seed(123)
     assert alone == [row("l1", 64, 8.0)]
 
@@ -113,10 +113,10 @@ def test_a_row_does_not_depend_on_what_else_is_asked_for() -> None:
     ("options", "message"),
     [
         ({"mechanisms": ("random",)}, "mechanisms must be one of"),
-        ({"records": 1}, "records must be"),
+        ({"trials": 1}, "trials must be"),
         ({"dims": (1,)}, "dim"),
     ],
 )
 def test_what_cannot_be_studied_is_refused(options: dict[str, object], message: str) -> None:
     with pytest.raises(ConfigurationError, match=message):
-        list(mechanisms_on_latents.run(**{"epsilons": (1.0,), "records": 2, **options}))  # type: ignore[arg-type]
+        list(mechanisms_on_latents.run(**{"epsilons": (1.0,), "trials": 2, **options}))  # type: ignore[arg-type]
