@@ -347,7 +347,7 @@ def _row_of_ranks(count: int, most: int) -> NDArray[np.int64]:
 MAX_CHOOSING_ELEMENTS = 2**23  # numbers of releases that are held in memory at a time: 64 MiB
 MIN_ROWS = 60  # least number of planned releases of an input, for screening and for choosing
 MIN_TRIALS = 100
-FINALISTS = 5  # pairs that are compared again on more releases
+FINALISTS = 6  # pairs that are compared again on more releases
 ONE_SIDED_SHARE = 0.1  # of a rule's alpha, for its guesses of one input alone
 # Each scoring: share of the certifying releases, share of alpha
 LOOKS = ((0.05, 0.05), (0.25, 0.1), (0.5, 0.1), (1.0, 0.75))
