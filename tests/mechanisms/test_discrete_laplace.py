@@ -113,6 +113,24 @@ def test_noise_that_does_not_fit_goes_to_the_end_of_the_range(monkeypatch: pytes
     assert ends == {2**61}
 
 
+def test_no_two_numbers_share_their_noise() -> None:
+    """Two of 4,096 numbers with noise of 2^56 steps are equal by chance with a probability of less than 2^-32."""
+    assert len(np.unique(np.abs(sampler.laplace_noise(4096, t=2**56, shift=0)))) == 4096
+
+
+@pytest.mark.parametrize("successes", [0, 1, 8, 9, 10, 40, 999, 10_000])
+def test_noise_is_as_large_as_its_run_of_successes(successes: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Noise that is cut off at any number of scales has no finite epsilon, and no test of its distribution shows a late cut."""
+    coins = iter([True] * successes + [False])
+
+    def decide(numerators: np.ndarray, t: int) -> np.ndarray:
+        return np.array([t > 1 or next(coins, True) for _ in numerators])
+
+    monkeypatch.setattr(sampler, "_decays", decide)
+    monkeypatch.setattr(sampler, "below_each", lambda bound, count: np.full(count, bound - 1))
+    assert sampler.laplace_noise(1, t=3, shift=0).tolist() == [-(2 + 3 * successes)]
+
+
 @pytest.mark.mutants("mechanisms.discrete_laplace")
 @pytest.mark.parametrize("sensitivity", [1, 3, 2**21, 12_345_677])
 @pytest.mark.parametrize("epsilon", [1e-9, 0.1, 1 / 3, 8.0, 600.0, 1e9, 1e300])

@@ -47,7 +47,7 @@ def three(experiment: Experiment[VectorTarget], alpha: float) -> Check:
 
 
 def _play(
-    experiment: Experiment[VectorTarget],
+    experiment: Experiment[Any],
     pairs: Sequence[InputPair],
     most: int,
     alpha: float,
@@ -70,9 +70,7 @@ def one_value(experiment: Experiment[ValueTarget], alpha: float) -> Check:
     """Detect that a release reveals more than the claim allows about a value that is alone in its
     batch. The check is blind to events that are rarer than one in a few hundred releases.
     """
-    pairs = [_alone(pair) for pair in experiment.pairs[:6]]
-    trials = experiment.target.affordable(min(VALUE_TRIALS, experiment.trials), alone=True)
-    return experiment.refute(pairs, trials, alpha=alpha)
+    return _play(experiment, [*map(_alone, experiment.pairs[:6])], VALUE_TRIALS, alpha)
 
 
 def _alone(pair: InputPair) -> InputPair:

@@ -217,17 +217,17 @@ def find_tails(ratio: float, *, epsilon: float, alpha: float) -> tuple[float, fl
     The rule guesses only from releases in the tails of the noise. Return where the tails begin, in
     standard deviations from the middle between the two inputs, and the number of rounds, which is
     infinite if 1e14 are not enough. The noise is Gaussian; ``ratio`` is the distance of the two
-    inputs divided by the standard deviation of the noise. A release lies more than s standard deviations from the middle between
-    the inputs, on the side of one input, with probability ndtr(ratio / 2 - s) under this input and
-    ndtr(-ratio / 2 - s) under the other input. Here ndtr is the standard normal distribution
-    function.
+    inputs divided by the standard deviation of the noise. A release lies more than s standard
+    deviations from the middle between the inputs, on the side of one input, with probability
+    ndtr(ratio / 2 - s) under this input and ndtr(-ratio / 2 - s) under the other input. Here ndtr
+    is the standard normal distribution function.
     """
     thresholds = np.linspace(0.0, 12.0, 241)
     right, wrong = ndtr(ratio / 2 - thresholds), ndtr(-ratio / 2 - thresholds)
     rounds = 200.0
     while rounds < 1e14:
-        ours, theirs = rounds * right, rounds * wrong  # with bad luck of one standard deviation below
-        unlucky = np.maximum(ours - np.sqrt(ours), 0), theirs + np.sqrt(theirs)
+        ours, theirs = rounds * right, rounds * wrong  # with bad luck of two standard deviations below
+        unlucky = np.maximum(ours - 2 * np.sqrt(ours), 0), theirs + 2 * np.sqrt(theirs)
         bounds = game_lower_bound(*unlucky, 0, delta=0, alpha=alpha)
         if bounds.max() > epsilon:
             return float(thresholds[int(bounds.argmax())]), rounds

@@ -17,9 +17,10 @@ the true epsilon. Proof: fix all releases from which distinguishers are chosen, 
 distinguishers. The certifying releases are independent of these fixed releases. So for each
 distinguisher, the events of a right and of a wrong guess are fixed before the certifying releases
 are drawn, and the bound from their counts errs with probability at most its share of alpha
-(`game_lower_bound`). The shares of all distinguishers at all scorings add up to alpha (union bound;
-a scoring that is left out cannot err). So the claim holds for all values of the fixed releases, and
-therefore also on average over these values.
+(`game_lower_bound`). If a distinguisher names both inputs, three events of it are scored: all its
+guesses, its guesses of the first and its guesses of the second input. The shares of all events at
+all scorings add up to alpha (union bound; a scoring that is left out cannot err). So the claim
+holds for all values of the fixed releases, and therefore also on average over these values.
 
 The functions that choose describe the releases of both inputs by two arrays (N,): ``values`` of a
 statistic, and ``chance``, the probability that the first input was released. The array ``own`` is
@@ -27,7 +28,7 @@ the chance that is known, 1 for the first and 0 for the second input.
 """
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache, cached_property
 from itertools import islice
@@ -263,12 +264,11 @@ def promising(
 ) -> tuple[Floats, Floats, Floats]:
     """Return three arrays (S,) with a score, a number of wrong guesses and a hope per statistic.
 
-    The score is a cautious estimate of the largest epsilon that a rule on the statistic certifies,
-    ``ln((p - delta) / q)``, where p and q are the probabilities of a right and of a wrong guess.
-    For caution, the number of wrong guesses is first increased by `PROMISING_SDS` standard
-    deviations. The returned number of wrong guesses is that of the rule with this score, before the
-    increase. The hope is an estimate of the epsilon that `rare_rule` would certify in ``rounds``
-    rounds; it is minus infinity if ``rounds`` is 0. ``values`` (S, N) are those of S statistics.
+    The score is a cautious estimate of the largest epsilon that a rule on the statistic certifies:
+    the number of wrong guesses is first increased by `PROMISING_SDS` standard deviations. The
+    returned number is that of the rule with this score, before the increase. The hope is an
+    estimate of the epsilon that `rare_rule` would certify in ``rounds`` rounds; it is minus
+    infinity if ``rounds`` is 0. ``values`` (S, N) are those of S statistics.
     """
     tried = _try_rules(values, chance, gap=gap, most=SCREENING_THRESHOLDS)
     score, seen, hope = np.full(len(values), -math.inf), np.zeros(len(values)), np.full(len(values), -math.inf)
@@ -347,6 +347,8 @@ def _row_of_ranks(count: int, most: int) -> NDArray[np.int64]:
 MAX_CHOOSING_ELEMENTS = 2**23  # numbers of releases that are held in memory at a time: 64 MiB
 MIN_ROWS = 60  # least number of planned releases of an input, for screening and for choosing
 MIN_TRIALS = 100
+FINALISTS = 6  # pairs that are compared again on more releases
+ONE_SIDED_SHARE = 0.1  # of a rule's alpha, for its guesses of one input alone
 # Each scoring: share of the certifying releases, share of alpha
 LOOKS = ((0.05, 0.05), (0.25, 0.1), (0.5, 0.1), (1.0, 0.75))
 
@@ -356,13 +358,15 @@ Progress = Callable[[int, int], None]
 
 @dataclass(frozen=True)
 class Score:
-    """A distinguisher's numbers of right and wrong guesses, and the certified bound on epsilon."""
+    """Numbers of right and wrong guesses of a distinguisher, or of its guesses of one input, and the
+    certified bound on epsilon.
+    """
 
     pair: InputPair
     distinguisher: Distinguisher
     counts: GameCounts
     bound: float  # the certified lower bound on epsilon
-    alpha: float  # the part of alpha for this distinguisher at this scoring
+    alpha: float  # the part of alpha for this event at this scoring
     said: NDArray[np.int64]  # (2, 2), how often the rule named a record (rows) for each released record (columns)
 
 
@@ -386,7 +390,7 @@ class Experiment(Generic[TargetT]):
     def samples(self) -> list[PairSample]:
         """The screening releases: a few releases of each input, to find promising pairs."""
         inputs, numbers = 2 * len(self.pairs), self.target.count_numbers(self.pairs[0].first)
-        most = min(self.trials // 40, max(250, self.trials // 160), MAX_CHOOSING_ELEMENTS // (numbers * inputs))
+        most = min(self.trials // 20, max(250, self.trials // 160), MAX_CHOOSING_ELEMENTS // (numbers * inputs))
         rows = max(MIN_ROWS, most)
         affordable = self.target.affordable(rows * inputs, share=5 / 3, alone=self._alone) // inputs
         sampler, samples, failures = Sampler(self.target, min(rows, max(30, affordable))), [], list[str]()
@@ -408,7 +412,10 @@ class Experiment(Generic[TargetT]):
     def _choosing(self, trials: int) -> int:
         """Return the number of releases of each input from which distinguishers are chosen."""
         most, numbers = 400 if self._alone else 2**16, self.target.count_numbers(self.pairs[0].first)
-        return max(MIN_ROWS, min(trials // 8, most, MAX_CHOOSING_ELEMENTS // (4 * numbers)))
+        return max(
+            MIN_ROWS,
+            min(trials // 8, max(3000, trials // 24), most, MAX_CHOOSING_ELEMENTS // ((FINALISTS + 1) * numbers)),
+        )
 
     def play(self, *, alpha: float, claim: float = -math.inf) -> Check:
         """Choose distinguishers, score them, and return a check with the largest certified epsilon.
@@ -420,7 +427,7 @@ class Experiment(Generic[TargetT]):
         most = target.affordable(self.trials, share=8 / 3, alone=self._alone)
         rows, screened = self._choosing(min(self.trials, most)), len(samples[0].releases[0])
         certifying = max(MIN_TRIALS // 4, self.trials - screened - self._choosing(self.trials))
-        finalists = 1 if self._alone else 3  # pairs that are compared again on more releases
+        finalists = 1 if self._alone else FINALISTS
         game, *others = choose(target, samples, finalists=finalists, rows=rows, certifying=certifying, alpha=alpha)
         tests = sum(len(each.distinguishers) for each in (game, *others))
         options: dict[str, Any] = {"trials": certifying, "alpha": alpha / tests}
@@ -510,29 +517,36 @@ def certify(
     for share, part in LOOKS if claim > -math.inf else ((1.0, 1.0),):
         more = max(1, round(rounds * share)) - done
         said = said + _count_guesses(target, game, more, lambda rows, before=done: progress(before + rows, rounds))  # type: ignore[misc]
-        done, right = done + more, np.trace(said, axis1=1, axis2=2)
-        wrong = said.sum(axis=(1, 2)) - right
-        for r, w, table, distinguisher in zip(right.tolist(), wrong.tolist(), said, game.distinguishers, strict=True):
-            counts = GameCounts(right=r, wrong=w, rounds=done, answers=distinguisher.rule.answers)
-            bound = counts.certified_epsilon(delta=target.delta, alpha=part * alpha)
-            scores.append(Score(game.pair, distinguisher, counts, bound, part * alpha, table))
-        hopes = _hoped(right, wrong, done, rounds, delta=target.delta / 2, alpha=LOOKS[-1][1] * alpha)
-        if hopes.max() < claim or max(score.bound for score in scores) > claim > -math.inf:
+        done, hopes = done + more, list[float]()
+        for table, distinguisher in zip(said, game.distinguishers, strict=True):
+            for right, wrong, answers, own in _events(table, distinguisher.rule.answers):
+                counts = GameCounts(right=right, wrong=wrong, rounds=done, answers=answers)
+                bound = counts.certified_epsilon(delta=target.delta, alpha=own * part * alpha)
+                scores.append(Score(game.pair, distinguisher, counts, bound, own * part * alpha, table))
+                hopes.append(_hoped(counts, rounds, delta=target.delta, alpha=own * LOOKS[-1][1] * alpha))
+        if max(hopes) < claim or max(score.bound for score in scores) > claim > -math.inf:
             break
     return max(scores, key=lambda score: (score.bound, score.counts.rounds))
 
 
-def _hoped(
-    right: NDArray[np.int64], wrong: NDArray[np.int64], done: int, rounds: int, *, delta: float, alpha: float
-) -> Floats:
-    """Estimate optimistically which epsilon each rule will certify after ``rounds`` rounds.
-
-    The numbers of right and wrong guesses in the ``done`` rounds so far are taken to be worse than
-    their means by two standard deviations.
+def _events(said: NDArray[np.int64], answers: int) -> Iterator[tuple[int, int, int, float]]:
+    """Yield the numbers of right guesses, wrong guesses and answers of each event of a rule, and its
+    share of the rule's alpha.
     """
-    less = np.maximum(wrong - 2.0 * np.sqrt(wrong + 1), 0) * rounds / done
-    more = np.minimum((right + 2.0 * np.sqrt(right)) * rounds / done, rounds - less)
-    return game_lower_bound(more, less, rounds, delta=delta, alpha=alpha)
+    [[first, wrongly_first], [wrongly_second, second]] = said.tolist()
+    yield first + second, wrongly_first + wrongly_second, answers, 1 - (answers > 1) * 2 * ONE_SIDED_SHARE
+    if answers > 1:
+        yield first, wrongly_first, 1, ONE_SIDED_SHARE
+        yield second, wrongly_second, 1, ONE_SIDED_SHARE
+
+
+def _hoped(counts: GameCounts, rounds: int, *, delta: float, alpha: float) -> float:
+    """Estimate which epsilon a rule will certify after ``rounds`` rounds, if its guesses so far were
+    worse than on average by two standard deviations.
+    """
+    less = max(counts.wrong - 2.0 * math.sqrt(counts.wrong + 1), 0) * rounds / counts.rounds
+    more = min((counts.right + 2.0 * math.sqrt(counts.right)) * rounds / counts.rounds, rounds - less)
+    return float(game_lower_bound(more, less, rounds, delta=delta / 2, alpha=alpha))
 
 
 def play_rule(target: AnyTarget, pair: InputPair, statistic: Statistic, rule: Rule, *, rounds: int) -> GameCounts:

@@ -27,7 +27,9 @@ MIN_SCALE = 1e-12  # in units of clip_norm: scales and distances below it count 
 FINEST_PLACE = 6  # decimals
 FINEST_BIT = 20  # 2^-20 of the unit; sums in float32 have finer bits
 SIGNIFICANT_SDS = 4.0  # standard deviations by which a part's frequencies must differ to be counted
-MAX_PART_VALUES = 64  # a column with more different numbers is not looked at
+MAX_PART_VALUES = 64  # in a column with more different numbers, those of an interval count as one
+MAX_COLUMNS = 12  # that a sum over columns looks at
+BINS = 48  # intervals of a column
 
 
 def statistics_of(target: AnyTarget, sample: PairSample) -> Iterator[tuple[str, Statistic]]:
@@ -47,15 +49,14 @@ def vector_statistics(sample: PairSample, *, clip_norm: float) -> Iterator[tuple
 def _of_vectors(sample: PairSample, unit: float) -> Iterator[tuple[str, Statistic]]:
     first, second = sample.releases
     plain = {**(dict(_of_inputs(sample, unit)) if sample.additive else {}), **dict(_of_release(unit))}
-    learned = {"learned direction": _direction(first, second), "learned scales": _scales(first, second, unit)}
-    every = {name: _remembered(statistic) for name, statistic in {**plain, **learned}.items()}
+    plain |= {"learned direction": _direction(first, second), "learned scales": _scales(first, second, unit)}
+    plain["numbers one by one"] = _columns(first, second)
+    every = {name: _remembered(statistic) for name, statistic in plain.items()}
     yield from every.items()
     yield "everything together", _together([*every.values()], first, second)
     for name in ("projection", "length"):
         if name in every:
             yield f"binned {name}", _binned(every[name], first, second)
-    if first.shape[1] == 1:
-        yield "binned value", _binned(lambda z: z[:, 0], first, second)
     for step in (2.0**-10, 2.0**-20):  # in units of clip_norm
         if (phases := _phases(first, second, step * unit)) is not None:
             yield f"place below a grid of {step:.0e}", phases
@@ -196,16 +197,9 @@ def _remembered(statistic: Statistic) -> Statistic:
 
 
 def _binned(statistic: Statistic, first: Floats, second: Floats) -> Statistic:
-    """Return a new statistic: the log ratio of the two samples' shares in the bin of a release.
-
-    The bins are intervals of values of ``statistic``. So one threshold on the new statistic
-    suffices even if the samples differ only in the frequency of middle values of ``statistic``.
-    """
-    values = [statistic(first), statistic(second)]
-    edges = np.unique(np.quantile(np.concatenate(values), np.linspace(0, 1, 49)[1:-1]))
-    ours, theirs = (np.bincount(np.searchsorted(edges, v), minlength=len(edges) + 1) for v in values)
-    ratio = np.log((ours + 0.5) / len(first)) - np.log((theirs + 0.5) / len(second))
-    return lambda z: ratio[np.searchsorted(edges, statistic(z))]
+    """Return `_columns` of a statistic: for samples that differ only in its middle values."""
+    ratio = _columns(statistic(first)[:, None], statistic(second)[:, None])
+    return lambda z: ratio(statistic(z)[:, None])
 
 
 def _phases(first: Floats, second: Floats, step: float) -> Statistic | None:
@@ -310,16 +304,16 @@ def outcome_statistics(
         small = [c for c, column in enumerate(both.T) if len(np.unique(column)) <= MAX_PART_VALUES][:3]
         yield "support of the caller's", lambda z: np.array([a - b for a, b in support(z)])
         yield "support of either, and its parts", log_ratios(ours, theirs, keys)
+    of_input = "outcome that is an input"
+    yield of_input, lambda z: np.array([_is_input(o, first) - _is_input(o, second) for o in map(_plain, z)])
     yield from (_of_objects if of_objects else _of_numbers)(sample)
 
 
 def _of_numbers(sample: PairSample) -> Iterator[tuple[str, Statistic]]:
-    (ours, theirs), first, second = sample.releases, sample.pair.first, sample.pair.second
+    ours, theirs = sample.releases
     yield "outcome", log_ratios(ours, theirs, _rows)
     if ours.shape[1] == 1:
         yield "value", lambda z: np.round(z[:, 0], 9)
-        if all(isinstance(number, int | float) for value in (first, second) for number in _members(value)):
-            yield "outcome that is an input", lambda z: _is_of(z, first) - _is_of(z, second)
         return
     yield "numbers in their places", _columns(ours, theirs)
     whole = np.concatenate([ours, theirs])
@@ -338,7 +332,6 @@ def _of_numbers(sample: PairSample) -> Iterator[tuple[str, Statistic]]:
 def _of_objects(sample: PairSample) -> Iterator[tuple[str, Statistic]]:
     (ours, theirs), first, second = sample.releases, sample.pair.first, sample.pair.second
     yield "outcome", log_ratios(ours, theirs, lambda z: z)
-    yield "outcome that is an input", lambda z: np.array([_is_input(o, first) - _is_input(o, second) for o in z])
     for name, parts_of in (("members in their places", in_places), ("parts", parts)):
         for least, which in ((SIGNIFICANT_SDS, ""), (0.0, ", rare ones too")):
             weights = _weights(ours, theirs, parts_of, least=least)
@@ -400,14 +393,6 @@ def _plain(row: Any) -> Any:
     return numbers[0] if len(numbers) == 1 else tuple(numbers)
 
 
-def _members(value: Any) -> tuple[Any, ...]:
-    return value if isinstance(value, tuple) else (value,)
-
-
-def _is_of(z: Floats, value: Any) -> Floats:
-    return np.asarray(np.isin(z[:, 0], np.array(_members(value), float)).astype(np.float64))
-
-
 def _is_input(outcome: Any, value: Any) -> float:
     return float(outcome == value or (isinstance(value, tuple) and outcome in value))
 
@@ -441,27 +426,28 @@ def _columns(ours: Floats, theirs: Floats) -> Statistic:
     """Return a statistic that adds up one log ratio for each column of a release.
 
     Let x be the number that the release has in a column. If x occurs a times in this column of
-    ``ours``, and b times in this column of ``theirs``, the log ratio is about ln(a / b). The
-    statistic uses a column only if the column has few different numbers, and if the count of some
-    number differs significantly between ``ours`` and ``theirs``.
+    ``ours``, and b times in this column of ``theirs``, the log ratio is about ln(a / b). In a column
+    with many different numbers, those of an interval count as one. Of several columns, the statistic
+    uses those whose means differ most and in which some count differs significantly.
     """
     tables: list[tuple[int, Floats, Floats]] = []
-    for column in range(ours.shape[1]):
-        values = np.unique(np.concatenate([ours[:, column], theirs[:, column]]))
-        if len(values) > MAX_PART_VALUES:
-            continue
-        a, b = (np.array([(side[:, column] == v).sum() for v in values]) for side in (ours, theirs))
-        if (np.abs(a - b) > SIGNIFICANT_SDS * np.sqrt(a + b)).any():
-            tables.append((column, values, np.log((a + 0.25) / (b + 0.25))))
+    alone, spread = ours.shape[1] == 1, ours.std(axis=0) + theirs.std(axis=0) + 1e-300
+    near = -np.abs(ours.mean(axis=0) - theirs.mean(axis=0)) / spread
+    for column in near.argsort(kind="stable")[:MAX_COLUMNS].tolist():
+        whole = np.concatenate([ours[:, column], theirs[:, column]])
+        edges = np.unique(whole)[1:]
+        if len(edges) >= MAX_PART_VALUES:
+            bins = BINS if alone else min(BINS, max(4, len(ours) // 60))
+            edges = np.unique(np.quantile(whole, np.arange(1, bins) / bins))
+        bins_of = (np.searchsorted(edges, side[:, column], "right") for side in (ours, theirs))
+        a, b = (np.bincount(places, minlength=len(edges) + 1) for places in bins_of)
+        if alone or (np.abs(a - b) > SIGNIFICANT_SDS * np.sqrt(a + b)).any():
+            tables.append((column, edges, np.log((a + 0.25) / (b + 0.25))))
 
-    def score(z: Floats) -> Floats:
-        total = np.zeros(len(z))
-        for column, values, ratios in tables:
-            places = np.searchsorted(values, z[:, column]).clip(max=len(values) - 1)
-            total += np.where(values[places] == z[:, column], ratios[places], 0.0)
-        return np.round(total, 9)
+    def ratios_of(z: Floats) -> Iterator[Floats]:
+        return (ratios[np.searchsorted(edges, z[:, column], "right")] for column, edges, ratios in tables)
 
-    return score
+    return lambda z: np.round(sum(ratios_of(z), np.zeros(len(z))), 9)
 
 
 def _presence(z: Floats, size: int) -> Floats:
