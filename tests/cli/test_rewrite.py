@@ -225,7 +225,7 @@ def test_sigterm_is_130_and_what_was_drawn_can_be_continued(adept_here: Run, tin
     run.send_signal(signal.SIGTERM)
     _, told = run.communicate()
     assert run.returncode == 130
-    assert told.count(b"\n") == 3  # what to expect in two lines, and the interrupt
+    assert told.count(b"\n") == 4  # what to expect in three lines, and the interrupt
     assert {path.name for path in tmp_path.iterdir()} == {"in.jsonl", "out.jsonl.journal"}
     refused = adept_here(*command)
     assert refused.returncode == 2
