@@ -14,7 +14,7 @@ from release.statement.test_forged_statements import central
 from tiny import Run
 
 from adept.data.reading import READING_EXCEPTIONS
-from adept.mechanisms import Gaussian, L1Laplace, OriginalLaplace
+from adept.mechanisms import Gaussian, L1Laplace, OriginalLaplace, PrivUnit
 from adept.mechanisms.central_counts import ADD_OR_REMOVE, REPLACE, Votes
 from adept.mechanisms.guarantee import judge
 from adept.release.ledger.claims import Ledger
@@ -110,6 +110,7 @@ def test_nothing_on_the_page_runs_or_is_loaded_and_what_others_wrote_stays_text(
         ({"mechanism": Gaussian(epsilon=2.0)}, "Epsilon is 2 for each record, and delta 1e-6."),
         ({"mechanism": OriginalLaplace(epsilon=2.0)}, "the claim of the mechanism, which is false"),
         ({"mechanism": OriginalLaplace(epsilon=2.0)}, "Epsilon is 8 for each record."),
+        ({"mechanism": PrivUnit(epsilon=8.0)}, "rounding errors: the noise is floating point"),
         ({"training_data": {"name": "x", "public": False}}, "which is PRIVATE"),
         ({"kept_columns": ["time"]}, "each record&#39;s time"),
         ({"mechanism": L1Laplace(epsilon=60.0)}, "next to nothing is guaranteed"),
@@ -133,6 +134,7 @@ def test_the_page_of_a_central_release_has_the_statements_words(neighbours: str,
     )
     words = unescape(said(page(stated)))
     assert stated["composition"] in words
+    assert {ADD_OR_REMOVE: "took part or not change", REPLACE: "said one thing or another change"}[neighbours] in words
     assert ("the epsilon of one record alone is" in words) == persons
     assert ("If a person contributed m records, their total epsilon is m times as large." in words) == (not persons)
     assert all(exception in words for exception in READING_EXCEPTIONS)

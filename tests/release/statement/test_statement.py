@@ -6,6 +6,7 @@ import math
 from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
@@ -13,12 +14,13 @@ from made_statements import statement
 
 import adept
 from adept.errors import ConfigurationError
-from adept.mechanisms import Codebook, Gaussian, L1Laplace, LearnedCodebook, RandomizedResponse
+from adept.mechanisms import Codebook, Gaussian, L1Laplace, LearnedCodebook, PrivUnit, RandomizedResponse
 from adept.mechanisms.guarantee import MAX_STATED_EPSILON, json_number, odds_change, share, total, words
 from adept.models.config import TrainingData
 from adept.release.statement import statement as statements
 from adept.release.statement.wording import card, facts_not_hidden, plain_name
 from adept.rewriting.loading import load_model
+from adept.rewriting.unproved import choose
 
 PACKAGE = Path(adept.__file__).parent
 
@@ -273,3 +275,39 @@ def test_odds_are_never_stated_below_the_power_of_epsilon(epsilon: float, said: 
     number, *unit = told.partition("at most ")[2].removesuffix("-fold").replace(",", "").split()
     power = 10.0 ** int(number[3:]) if number.startswith("10^") else float(number)
     assert power * {"": 1, "million": 1e6, "billion": 1e9}["".join(unit)] >= math.exp(epsilon)
+
+
+class Mine:
+    """A mechanism of somebody else."""
+
+    epsilon = 2.0
+
+    def privatize(self, x: Any) -> Any:
+        return x
+
+
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        ({"mechanism": PrivUnit(epsilon=8.0)}, "covers the formula, but not every rounding error."),
+        ({"mechanism": choose(Mine()).build(clip_norm=1.0)}, "the code of the mechanism does with the records"),
+        ({"samples": 3}, "The 3 rewrites of a record share one released latent"),
+        ({"kept_columns": ["time"]}, "The columns time are copied as they are: they are not private."),
+        (
+            {"max_records_per_person": 2, "excess": "drop"},
+            "first 2 records were kept, and all later ones were left out. So",
+        ),
+        ({"max_records_per_person": 2, "excess": "drop"}, "how many records, up to 2, a person has"),
+        (
+            {"max_records_per_person": 2, "over_limit": "drop"},
+            "records of persons without budget were left out. So the",
+        ),
+        (
+            {"max_records_per_person": 2, "over_limit": "drop"},
+            "the absence of a person tells that their budget was used",
+        ),
+    ],
+)
+def test_a_sentence_that_may_be_missing_stands_where_it_applies(changes: dict[str, Any], said: str) -> None:
+    assert said in statement(**changes).text
+    assert said not in statement(max_records_per_person=2).text
