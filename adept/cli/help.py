@@ -176,13 +176,13 @@ def take_own_files(command: str, arguments: list[str]) -> list[str]:
             rest.append(word)
     if not flags:
         return arguments
-    if command not in CONFIGURABLE:
-        raise ConfigurationError(f"{command} takes no {next(iter(flags))}: give its options on the command line")
-    directory = Path(flags.get(OWN_FLAGS[0], "")).absolute()
-    if not (flags.get(OWN_FLAGS[0]) and directory.is_dir()) or re.search(r"[$'\\]", str(directory)):
-        raise ConfigurationError(
-            f"--config-dir must be a directory with a plain name, got {flags.get(OWN_FLAGS[0]) or 'nothing'}"
-        )
+    named = flags.get(OWN_FLAGS[0])
+    directory = Path(named or "").absolute()
+    is_plain = named and directory.is_dir() and not re.search(r"[$'\\]", str(directory))
+    refuse(
+        (command not in CONFIGURABLE, f"{command} takes no {next(iter(flags))}: give its options on the command line"),
+        (not is_plain, f"--config-dir must be a directory with a plain name, got {named or 'nothing'}"),
+    )
     OWN.directory = directory
     if OWN_FLAGS[1] in flags:
         OWN.first = directory / f"{flags[OWN_FLAGS[1]].removesuffix('.yaml')}.yaml"

@@ -74,9 +74,8 @@ def configure(command: str, arguments: list[str]) -> Any:
     """Return a command's configuration; raise ConfigurationError for a value that does not fit."""
     values, kind = read_values(command, arguments)
     given = {argument.partition("=")[0] for argument in arguments} - groups(command).keys()
-    for name, value in values.items():
-        if value == MISSING and name not in given:
-            raise ConfigurationError(f"{name} must be given, got nothing: add {name}=...")
+    missing = (name for name, value in values.items() if value == MISSING and name not in given)
+    refuse(*((True, f"{name} must be given, got nothing: add {name}=...") for name in missing))
     if kind is not None:
         own = values["mechanism"]
         own = {name: value for name, value in own.items() if name not in FROM_ELSEWHERE or value != MISSING}
