@@ -587,19 +587,14 @@ class TrainConfig(Columns):
         """Raise ConfigurationError if one of the options that the user gave is without effect."""
         kind, content = self.mechanism.kind, self.training.for_mechanism(self.mechanism.kind).content.kind
         unlisted = kind.clip == "l1" and "a model for the clip l1 lists no public texts: leave it out"
-        topics = content == TOPICS
+        topics, source = content == TOPICS, f"training.content.kind={content}"
         reads = f"mechanism={kind.name} reads topics: give training.content.topics=N, or training.content.kind=none"
-        follows = f"it follows from training.content.kind={content}: give that"
-        elsewhere = {self.data.path, self.data.hub, self.data.broad} != {None}
         idle = {
-            "model.latent_dim": topics and reads,
-            "model.directions": topics and reads,
+            **dict.fromkeys(("model.latent_dim", "model.directions"), topics and reads),
             "model.decoder": self.model.decoder == "nearest" and unlisted,
+            "model.encoder": (self.model.encoder == TOPICS) != topics and f"it follows from {source}: give that",
             "training.codec.sentences": unlisted,
-            "model.encoder": (self.model.encoder == TOPICS) != topics and follows,
             "training.content.topics": not topics and "an LSTM encoder has no topics: give model.latent_dim=N",
-            "data.sizes": elsewhere and f"it is for data=air_travel alone, got data={self.data.name}: give data.most=N",
-            "data.path": self.data.name == "air_travel" and "data=air_travel comes with adept: give data=files, too",
-            "data.hub": self.data.path is not None and "data.path is read instead: leave one of them out",
+            **self.data.overridden(),
         }
         refuse(*((name in given and why, f"{name} has no effect here, because {why}") for name, why in idle.items()))

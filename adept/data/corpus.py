@@ -126,6 +126,15 @@ class DataConfig:
         if self.most is not None and self.most < 1:
             raise ConfigurationError(f"data.most must be at least 1, got {self.most}")
 
+    def overridden(self) -> dict[str, str | bool]:
+        """Return why options have no effect beside the others, by their names; False if they have one."""
+        elsewhere = {self.path, self.hub, self.broad} != {None}
+        return {
+            "data.sizes": elsewhere and f"it is for data=air_travel alone, got data={self.name}: give data.most=N",
+            "data.path": self.name == "air_travel" and "data=air_travel comes with adept: give data=files, too",
+            "data.hub": self.path is not None and "data.path is read instead: leave one of them out",
+        }
+
 
 def read_corpus(
     location: str | Sequence[str],
