@@ -283,8 +283,8 @@ def failure_trials(probability: float, *, claimed: float, alpha: float) -> float
     returned number of trials, the guessing game makes on average as many right guesses as refute
     the claimed epsilon.
     """
-    certifying = 0.85  # approximate share of the trials that certify a bound
-    return rounds_needed(claimed, alpha=alpha / MAX_DISTINGUISHERS) / (2 * certifying * probability)
+    # About .85 of the trials certify a bound
+    return rounds_needed(claimed, alpha=alpha / MAX_DISTINGUISHERS) / (2 * 0.85 * probability)
 
 
 def _name_rare_failures(trials: int, claimed: float, alpha: float) -> str:

@@ -161,8 +161,7 @@ def any_size(experiment: Experiment[VectorTarget], alpha: float) -> Check:
     again = {(size, name): _spreads(target, size, times=15)[name] for size, name in least}
     size, name = min(again, key=again.__getitem__)
     if again[size, name] >= 0.1 * float(np.median(list(spread.values()))):
-        evidence = f"no row of a batch of {tried[0]} to {tried[-1]} varies far less than most"
-        return Check.of(failed=False, evidence=evidence)
+        return Check.of(failed=False, evidence=f"no row of {tried[0]} to {tried[-1]} varies far less than most")
     zeros = torch.zeros(size, target.dim, dtype=torch.float64)
     placed = target.asked_as(AmongOthers(target.mechanism, zeros, _places(size)[name]))
     trials = placed.affordable(min(1000, experiment.trials))
