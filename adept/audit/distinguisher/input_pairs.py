@@ -87,12 +87,11 @@ def adversarial_pairs(dim: int, *, clip_norm: float) -> list[InputPair]:
     "far" reveals a mechanism that does not clip. Two latents with the same direction and different
     norms reveal a mechanism that leaks the norm. Pairs that differ in kind (in sign, norm and the
     largest place at once) reveal parts that together exceed the budget, as do the latents of the
-    pair "leaning", which have opposite signs everywhere and are large in one place. Latents slightly outside
-    the ball reveal a mechanism that clips with a tolerance.
+    pair "leaning", which have opposite signs everywhere and are large in one place. Latents slightly
+    outside the ball reveal a mechanism that clips with a tolerance.
     """
     diagonal, axis, random = _directions(dim, clip_norm)
     zero, ones = torch.zeros_like(axis), torch.ones_like(axis)
-    leaning = (axis.roll(-1) + 0.02 * diagonal) / 1.02
     signs = torch.where(torch.arange(dim) % 2 == 0, ones, -ones)
     first, last, infinite = (random.clone() for _ in range(3))
     first[0], last[-1], infinite[0] = torch.nan, torch.nan, torch.inf
@@ -100,7 +99,7 @@ def adversarial_pairs(dim: int, *, clip_norm: float) -> list[InputPair]:
         "diagonal": diagonal,
         "axis": axis,
         "random": random,
-        "leaning": leaning,
+        "leaning": (axis.roll(-1) + 0.02 * diagonal) / 1.02,
         "far": FAR_FACTOR * diagonal,
         "random just outside": 1.05 * random,
         "random a tenth outside": 1.095 * random,
