@@ -137,7 +137,7 @@ REWRITE = "rewrite model_dir={model} input={input} output={output}"
             "compare output_dir={output} epsilons=[0,5]",
             "epsilons must be positive, got 0: numbers are written with a decimal",
         ),
-        (f"{REWRITE} epsilon=8 labels=joint_response label_set=@{{output}}", "cannot read"),
+        (f"{REWRITE} epsilon=8 labels=joint_response label_set=@{{nowhere}}.txt", "cannot read"),
         (f"{REWRITE} epsilon=abc", "epsilon must be a number, got abc: write epsilon=0.5, for example\n"),
         (f"{REWRITE} epsilon=8 samples=1001", "samples must be at most 1,000, got 1001\n"),
         (f"{REWRITE} epsilon=8 statement={{output}}.partial", "statement must be a file of its own"),

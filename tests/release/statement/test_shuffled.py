@@ -4,7 +4,6 @@ import base64
 import json
 import pickle
 import random
-import re
 import secrets
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -15,12 +14,12 @@ import pytest
 import torch
 from exact_shuffling import subset
 
+from adept.cli.help import options
 from adept.data.formats import Record
 from adept.errors import ConfigurationError, DataError
 from adept.mechanisms import Description, JointResponse, LearnedCodebook, RandomizedResponse, SqrtNLaplace, random_draws
 from adept.mechanisms.shuffling import central_epsilon
 from adept.models.decoding_options import DecodingConfig
-from adept.release import options as rewrite_options
 from adept.release.flow import local as local_release
 from adept.release.flow.journal import Entry
 from adept.release.flow.local import LocalPlan, prepare_file, release_file
@@ -32,7 +31,6 @@ from adept.rewriting.rewriter import Rewriter
 
 MECHANISM = Description(epsilon=6.0, size=64)
 LABELS = ["flight"] * 40 + ["fare"] * 20
-OPTION = re.compile(r'^    (\w+): [^\n]*\n    """(.*?)"""', re.MULTILINE | re.DOTALL)
 
 
 @pytest.fixture(scope="module")
@@ -108,7 +106,7 @@ def test_a_group_counts_no_more_records_than_the_file_has(size: int, hidden: int
 
 @pytest.mark.parametrize("option", ["shuffle", "shuffled_records", "central_delta"])
 def test_the_help_counts_records_wherever_it_speaks_of_shuffling(option: str) -> None:
-    [text] = [about for name, about in OPTION.findall(Path(rewrite_options.__file__).read_text()) if name == option]
+    [text] = [about.sentence for about in options("rewrite") if about.name == option]
     assert "record" in text
     assert " rows" not in text
 
