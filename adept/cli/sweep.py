@@ -130,8 +130,12 @@ def advise(command: str, arguments: list[str]) -> Iterator[None]:
     except ConfigurationError as error:
         pairs = [argument.partition("=")[::2] for argument in arguments]
         lists = [name for name, value in pairs if len(split(value)) > 1 or FUNCTION.fullmatch(value)]
-        if command in SWEEPING and any(str(error).startswith(f"{name} ") for name in lists):
-            raise ConfigurationError(f"{error}; to run once for each value, add -m") from None
+        named = [name for name in lists if str(error).startswith(f"{name} ")]
+        if command in SWEEPING and named:
+            several = [
+                f"for several at once, write {name}=[A,B]; " for name in named if name in ("logger", "callbacks")
+            ]
+            raise ConfigurationError(f"{error}; {''.join(several)}to run once for each value, add -m") from None
         raise
 
 

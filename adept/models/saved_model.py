@@ -106,12 +106,18 @@ class Autoencoder(Adept):
     def reconstruct(self, texts: Sequence[str], tokenizer: Tokenizer | None = None) -> list[str]:
         """Write each text from its own latent, without noise. This is no release: it hides nothing.
 
-        The tokenizer is that of the directory from which the model was loaded, unless one is given.
+        A model whose ``decoder`` is nearest writes the nearest of its public texts. The tokenizer is that
+        of the directory from which the model was loaded, unless one is given.
         """
         if tokenizer is None and self.directory is None:
             raise ConfigurationError("tokenizer must be given for a model that was not loaded, got none")
         tokenizer = tokenizer or Tokenizer.from_pretrained(self.directory or "")
         latents = self.encode_records(tokenizer.encode(texts, max_length=self.config.max_length))
+        if self.config.decoder == "nearest" and (public := self.public_texts):
+            from adept.models.codebooks import encode_public  # which reads models
+            from adept.models.decoding import PublicTexts
+
+            return PublicTexts(public, encode_public(self, tokenizer, public)).write(latents, samples=1)
         tokens = self.write(latents, max_length=self.config.max_length + (self.labels > 0))
         return tokenizer.decode(tokens.tolist())
 

@@ -45,7 +45,7 @@ from adept.models.lstm_autoencoder import noise_between
 from adept.models.model_description import MAX_HELD_OUT
 from adept.models.resumption import STOPPING, resume_run
 from adept.models.saved_model import Autoencoder
-from adept.models.tokenizer import Tokenizer
+from adept.models.tokenizer import FIRST_LABEL, Tokenizer
 from adept.models.topics import supported_topics
 from adept.torch_defaults import usual_torch
 
@@ -90,6 +90,10 @@ def _tokenizer(train: Corpus, spec: TrainSpec, *, checkpoints: Path, resume: Pat
         return Tokenizer.from_pretrained(resume.parent)
     labels = sorted(set(train.labels or [])) if spec.joint_labels else []
     tokenizer = Tokenizer.train(train.texts, spec.tokenizer, labels=labels)
+    if len(tokenizer) == FIRST_LABEL + len(labels):
+        raise ConfigurationError(
+            f"tokenizer.min_frequency must leave a word, got {spec.tokenizer.min_frequency}: lower it"
+        )
     if spec.training.content.english:
         tokenizer = tokenizer.with_synonyms()
     checkpoints.mkdir(parents=True, exist_ok=True)

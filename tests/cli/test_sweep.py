@@ -263,6 +263,7 @@ def test_audits_are_swept_also_of_a_mechanism_from_elsewhere(adept_here: Run, tm
         ("train mechanism=l1,sqrt_n output_dir=x", "to run once for each value, add -m"),
         ("train training.learning_rate=0.1,0.2 output_dir=x", "to run once for each value, add -m"),
         ("train model.encoder=lstm,topics output_dir=x", "to run once for each value, add -m"),
+        ("train logger=csv,tensorboard output_dir=x", "for several at once, write logger=[A,B]; to run once"),
         ("audit mechanism=l1 epsilon=1,2", "to run once for each value, add -m"),
         ("train sweep_dir=x output_dir=x", "train has no option sweep_dir"),
     ],

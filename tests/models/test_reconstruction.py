@@ -42,11 +42,6 @@ def test_a_model_is_measured_on_texts_it_has_not_seen(tiny_run: Path) -> None:
     assert reconstruction(*load_model(tiny_run), texts[:1]) is None
 
 
-def test_the_packaged_model_has_a_name() -> None:
-    model = Autoencoder.from_pretrained("utterances")
-    assert all(isinstance(text, str) for text in model.reconstruct(["show me flights to boston"]))
-
-
 def test_noise_free_text_is_one_call_and_does_not_depend_on_the_other_texts(tiny_l1_run: Path) -> None:
     model = Autoencoder.from_pretrained(tiny_l1_run)  # or its directory model/
     texts = ["show me flights to boston", "", "list fares"]
@@ -55,3 +50,11 @@ def test_noise_free_text_is_one_call_and_does_not_depend_on_the_other_texts(tiny
     assert all(isinstance(text, str) for text in written)
     with pytest.raises(ConfigurationError, match="tokenizer must be given"):
         Autoencoder(model.config, vocabulary_size=9, clip="l1").reconstruct(texts)
+
+
+def test_the_packaged_model_reconstructs_with_its_public_texts() -> None:
+    model = Autoencoder.from_pretrained("utterances")
+    light, flight = model.reconstruct(["turn the lights in the kitchen down a bit", "show me flights to boston"])
+    assert {light, flight} <= set(model.public_texts)
+    assert "light" in light
+    assert "boston" in flight

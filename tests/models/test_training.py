@@ -28,6 +28,7 @@ from adept.models.config import (
     ContentConfig,
     FitResult,
     ModelConfig,
+    TokenizerConfig,
     TrainerConfig,
     TrainingConfig,
     TrainSpec,
@@ -60,6 +61,12 @@ def small_fit(
     spec = TrainSpec(clip="l2", training=training, trainer=trainer, mechanism=mechanism)  # type: ignore[arg-type]
     corpora = Corpus(TEXTS), Corpus(TEXTS[::4])
     return model, fit(model, tokenizer, *corpora, spec, output_dir=tmp_path, resume=resume)
+
+
+def test_a_vocabulary_without_a_word_is_refused(tmp_path: Path) -> None:
+    """Its loss would be the best of all runs, for it writes and reads one token."""
+    with pytest.raises(ConfigurationError, match="min_frequency must leave a word, got 100000: lower it"):
+        train.run(tiny_config(tmp_path / "run", tokenizer=TokenizerConfig(min_frequency=100_000)))
 
 
 def test_reconstruction_improves_and_the_log_says_so(tmp_path: Path) -> None:
