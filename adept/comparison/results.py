@@ -287,11 +287,21 @@ def _check_same(directory: Path, settings: dict[str, Any]) -> None:
         raise DataError(
             f"output_dir {directory} holds a comparison of another version of adept: choose another directory"
         )
-    if changed := [key for key in settings if key not in GROWING and before.get(key) != settings[key]]:
-        place = next((f" (path was {before['data'].get('path')})" for key in changed[:1] if key == "data"), "")
+    if changed := list(_different({name: value for name, value in settings.items() if name not in GROWING}, before)):
+        name, value = changed[0]
         raise DataError(
-            f"output_dir {directory} holds a comparison with another {changed[0]}{place}: choose another directory"
+            f"output_dir {directory} holds a comparison with another {name} ({value}): give the same options again, or choose "
+            "another directory"
         )
+
+
+def _different(settings: dict[str, Any], before: dict[str, Any]) -> Iterator[tuple[str, Any]]:
+    """Yield the names of options that have changed, each with its value before."""
+    for name, value in settings.items():
+        if isinstance(value, dict) and isinstance(before.get(name), dict):
+            yield from ((f"{name}.{inner}", old) for inner, old in _different(value, before[name]))
+        elif value != before.get(name):
+            yield name, before.get(name)
 
 
 def _from_anywhere(settings: dict[str, Any]) -> dict[str, Any]:

@@ -135,5 +135,5 @@ def test_a_comparison_goes_on_from_another_directory(tmp_path: Path, monkeypatch
     monkeypatch.chdir(tmp_path / "sub")
     meant = replace(begun, output_dir="../run", model_dir="../model", data=replace(begun.data, path="../data"))
     assert open_directory(meant).samefile(tmp_path / "run")
-    with pytest.raises(DataError, match=f"another data \\(path was {tmp_path}/data\\)"):
+    with pytest.raises(DataError, match=f"another data.path \\({tmp_path}/data\\): give the same options"):
         open_directory(replace(meant, data=begun.data))
