@@ -2,6 +2,7 @@
 
 import json
 import math
+import re
 import shutil
 import sys
 from contextlib import suppress
@@ -20,7 +21,7 @@ from adept.cli.parts import is_public
 from adept.cli.process import is_interrupted, show_lines
 from adept.data.corpus import Corpus, load
 from adept.data.writing import new_directory, read_table
-from adept.errors import AdeptError, ConfigurationError, DataError, Interrupted
+from adept.errors import AdeptError, ConfigurationError, DataError, Interrupted, typed_as
 from adept.foreign import blame
 from adept.mechanisms import Description
 from adept.models.config import CHECKPOINTS, LAST, METRICS, MODEL, TOPICS, FitResult, Parts, TrainingData, TrainSpec
@@ -34,6 +35,11 @@ PRIVATE_NOTE = (
 )
 TRIED_EPSILON = 8.0  # at which a mechanism of somebody else is built once before the training
 PLACES = ("path", "broad")  # options of the data that name directories
+# What a resumed run may change: where its files lie, where training ends, and how it runs
+CHANGEABLE = re.compile(
+    r"data\.(path|broad)|training\.patience|(logger|callbacks)\b.*|trainer\.(m(ax|in)_(epochs|steps)|max_time|accelerator|devices"
+    r"|strategy|precision|progress_bar|profiler|log_every_n_steps|enable_model_summary|detect_anomaly|benchmark|deterministic)"
+)
 WIDTH, HEIGHT, MARGIN = 480, 300, 44  # of the picture, in pixels
 LOSS_COLOURS = {"train_loss": "#1f77b4", "validation_loss": "#c0392b"}
 SCALE = '<text x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}">{text}</text>'
@@ -79,6 +85,8 @@ def run(config: TrainConfig, *, overrides: list[str] | None = None) -> TrainResu
     The given options, ``overrides``, are stored, so that ``resume_from`` can read them later.
     """
     _check_mechanism(config)
+    if config.resume_from is not None:
+        _refuse_changes(config, Path(config.resume_from))
     parts = build_parts(config, Path(config.output_dir or config.resume_from or ""))
     splits = load(config.data, config)
     if config.labels == "joint":
@@ -246,6 +254,36 @@ def _prepare(config: TrainConfig) -> tuple[Path, Path | None]:
     if (directory / OVERRIDES).is_file() and not (directory / MODEL).exists():
         return directory, None  # interrupted in its first epoch
     raise DataError(f"resume_from must be the directory of a run, got {directory}: it has no {CHECKPOINTS}/{LAST}")
+
+
+def _refuse_changes(config: TrainConfig, directory: Path) -> None:
+    """Raise ConfigurationError if the run has finished epochs with another value of an option that decides its result."""
+    try:
+        saved = _values((directory / RESOLVED).read_text("utf-8"))
+    except (OSError, ValueError, LookupError, TypeError, AttributeError, yaml.YAMLError):
+        return  # of an earlier version, or damaged: the checkpoint tells the sizes, and whether the text is the same
+    given = _values(resolved_yaml(config)) if (directory / CHECKPOINTS / LAST).is_file() else {}
+    for name in [*given, *(saved.keys() - given.keys() if given else ())]:
+        is_known = name.startswith("trainer.") or (name in saved and name in given)  # to the version that began the run
+        if is_known and saved.get(name) != given.get(name) and not CHANGEABLE.fullmatch(name):
+            before, now = typed_as(saved.get(name)), typed_as(given.get(name))
+            raise ConfigurationError(
+                f"{name} must be {before}, as in the run that resume_from continues, got {now}: give that value, or begin a new run"
+            )
+
+
+def _values(text: str) -> dict[str, Any]:
+    """Return the values of a saved configuration by the names of the options; that of ``mechanism`` is a name."""
+    content = yaml.safe_load(text)
+    found: dict[str, Any] = {"mechanism": content.pop("defaults")[1]["mechanism"]}
+    waiting = [*content.items()]
+    while waiting:
+        name, value = waiting.pop(0)
+        if isinstance(value, dict):
+            waiting += [(f"{name}.{inner}", own) for inner, own in value.items()]
+        else:
+            found.setdefault(name, value)
+    return found
 
 
 def _count_epochs(directory: Path) -> int:

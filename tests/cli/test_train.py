@@ -126,6 +126,33 @@ def test_each_variant_of_the_paper_has_an_experiment(adept_here: Run) -> None:
         assert "name: atis" in done.stdout
 
 
+def test_a_resumed_run_changes_only_where_training_ends_and_how_it_runs(adept_here: Run, tmp_path: Path) -> None:
+    """Any other option would be saved as if the whole run had had it."""
+    run = tmp_path / "run"
+    begun = adept_here("train", "mechanism=l1", *SMALL, "data.sizes=[200,40,40]", f"output_dir={run}")
+    assert begun.returncode == 0, begun.stderr
+    saved = {path: path.read_bytes() for path in run.iterdir() if path.is_file()}
+    changes = {
+        "training.learning_rate=0.1": "training.learning_rate must be 0.002, as in the run that resume_from continues, got 0.1",
+        "training.weight_decay=0.9": "training.weight_decay must be 0,",
+        "training.batch_size=8": "training.batch_size must be 64,",
+        "training.epsilon=8": "training.epsilon must be null,",
+        "seed=5": "seed must be 0,",
+        "model.dropout=0.3": "model.dropout must be 0.1,",
+        "trainer.limit_train_batches=1": "trainer.limit_train_batches must be null,",
+        "trainer=debug": "trainer.limit_train_batches must be null,",
+        "mechanism=original": "mechanism must be l1,",
+        "training_data.public=false": "training_data.public must be null,",
+    }
+    for option, message in changes.items():
+        done = adept_here("train", f"resume_from={run}", "trainer.max_epochs=2", option)
+        assert (done.returncode, message in done.stderr, done.stderr.count("\n")) == (2, True, 1), done.stderr
+        assert {path: path.read_bytes() for path in saved} == saved
+    free = ["training.patience=9", "trainer.devices=1", "trainer.accelerator=cpu", "logger=none"]
+    done = adept_here("train", f"resume_from={run}", "trainer.max_epochs=2", *free)
+    assert done.returncode == 0, done.stderr
+
+
 @pytest.mark.parametrize("further", [[], ["model.directions=1", "model.tied_embeddings=true"]])
 def test_a_network_of_two_layers_is_trained_resumed_and_rewritten_with(
     adept_here: Run, tmp_path: Path, further: list[str]
@@ -138,7 +165,7 @@ def test_a_network_of_two_layers_is_trained_resumed_and_rewritten_with(
     again = adept_here("train", f"resume_from={run}", "trainer.max_epochs=2")
     assert again.returncode == 0, again.stderr
     other = adept_here("train", f"resume_from={run}", "trainer.max_epochs=3", "model.num_layers=1")
-    assert (other.returncode, "with the same text, clip, labels and sizes" in other.stderr) == (2, True)
+    assert (other.returncode, "model.num_layers must be 2, as in the run" in other.stderr) == (2, True)
     written = adept_here("rewrite", f"model_dir={run}", f"input={data}", f"output={tmp_path}/out.txt", "epsilon=8")
     assert written.returncode == 0, written.stderr
     assert len((tmp_path / "out.txt").read_text().splitlines()) == 2
