@@ -156,8 +156,8 @@ def _telling(values: dict[str, Any]) -> Any:
     return pkgutil.resolve_name(f"{LIGHTNING}.callbacks:LambdaCallback")(on_fit_start=tell)
 
 
-def _announce(step: str) -> None:
-    if sys.stderr.isatty():
+def _announce(step: str, *, always: bool = False) -> None:
+    if always or sys.stderr.isatty():
         show_lines([f"adept: {step} ..."], to_stderr=True)
 
 
