@@ -117,6 +117,8 @@ def build(config: TrainConfig, directory: Path) -> Parts:
     loggers = tuple(_make("logger", name, options, LOGGERS) for name, options in named.items())
     callbacks = [_make("callbacks", name, options, CALLBACKS) for name, options in config.callbacks.items()]
     trainer = check_trainer(config.lightning, max_epochs=config.trainer.max_epochs)
+    if str(trainer.get("strategy")).startswith(FORKING) and _count_devices(trainer.get("devices")) < 2:
+        show_lines(["adept: note: trainer=ddp trains in one process here: add trainer.devices=2"], to_stderr=True)
     if profiler := trainer.get("profiler"):
         trainer["profiler"] = pkgutil.resolve_name(PROFILERS[profiler])(directory, "profile")
     return Parts(
@@ -200,17 +202,17 @@ def _strategy(options: dict[str, Any]) -> dict[str, Any]:
         raise ConfigurationError(
             f"trainer.strategy must be {FORKING[0]} or auto, got {printable(strategy)}: leave it out, and add trainer=ddp"
         )
-    return {"strategy": FORKING[0]} if strategy == "auto" and _has_several(options.get("devices")) else {}
+    return {"strategy": FORKING[0]} if strategy == "auto" and _count_devices(options.get("devices")) > 1 else {}
 
 
-def _has_several(devices: Any) -> bool:
-    """Return True if Lightning's option ``devices`` asks for more than one: a number, places, or all that there are."""
+def _count_devices(devices: Any) -> int:
+    """Return the number for which Lightning's option ``devices`` asks: a number, places, or all that there are."""
     if isinstance(devices, list):
-        return len(devices) > 1
+        return len(devices)
     text = str(devices).strip()
     if text in ("auto", "-1"):
-        return torch.cuda.device_count() > 1
-    return len([*filter(str.strip, text.split(","))]) > 1 or (text.isdecimal() and int(text) > 1)
+        return torch.cuda.device_count()
+    return int(text) if text.isdecimal() else len([*filter(str.strip, text.split(","))])
 
 
 def logged_values(config: TrainConfig) -> dict[str, Any]:

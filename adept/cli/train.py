@@ -14,7 +14,7 @@ import yaml
 
 from adept.cli.config import TrainConfig
 from adept.cli.console import show, warn, write_json
-from adept.cli.help import OPEN_GROUPS, REQUIRED, is_foreign
+from adept.cli.help import OPEN_GROUPS, OWN, REQUIRED, config_directory, is_foreign
 from adept.cli.overrides import SAVED, read_value
 from adept.cli.parts import build as build_parts
 from adept.cli.parts import is_public
@@ -63,16 +63,19 @@ class TrainResult:
 def main(config: TrainConfig) -> None:
     """Train a model, and print its directory and its validation loss."""
     result = run(config, overrides=sys.argv[1:])
+    read = round(result.fit.records_per_second * result.fit.seconds)
     rows = [
         ("training", f"{result.train_records} records of {result.data}, vocabulary {result.vocabulary_size}"),
         ("latent", f"{result.latent_dim} dimensions, clip {result.clip}"),
-        ("epochs", f"{result.fit.epochs} in {result.fit.seconds:.0f} s"),
+        ("epochs", f"{result.fit.epochs} in {result.fit.seconds:.0f} s, {read:,} records read"),
         ("validation loss", _describe_loss(result.fit.validation_loss)),
         ("speed", f"{result.fit.tokens_per_second:,.0f} tokens/s, {result.fit.records_per_second:,.0f} records/s"),
     ]
     show(f"model in {result.model_dir}", rows)
     if result.reconstruction and result.reconstruction.warning:
         warn(f"note: {result.reconstruction.warning}")
+    if config.lightning.get("fast_dev_run"):
+        warn("note: trainer.fast_dev_run keeps no checkpoint and trains hardly anything: leave it out to get a model")
 
 
 def _describe_loss(loss: float) -> str:
@@ -94,8 +97,7 @@ def run(config: TrainConfig, *, overrides: list[str] | None = None) -> TrainResu
     directory, checkpoint = _prepare(config)
     if overrides is not None and checkpoint is None:  # at once, as a run may be interrupted
         _write_overrides(config, overrides, directory)
-        experiment = [override for override in overrides if override.startswith("experiment=")]
-        show_lines([" ".join([describe(config, len(splits["train"])), *(f"({name})" for name in experiment)])])
+        show_lines([" ".join([describe(config, len(splits["train"])), *_remarks(config, overrides)])])
         if not is_public(config):
             warn(PRIVATE_NOTE)
         sys.stdout.flush()
@@ -117,6 +119,24 @@ def run(config: TrainConfig, *, overrides: list[str] | None = None) -> TrainResu
     if overrides is not None:
         _write_overrides(config, overrides, directory)
     return result
+
+
+def _remarks(config: TrainConfig, overrides: list[str]) -> list[str]:
+    """Return the experiment of a run, and the options by which training reads less than all records, in brackets."""
+    given = [override for override in overrides if override.startswith("experiment=")]
+    files = [
+        place / f"{name.replace('=', '/')}.yaml"
+        for name in given
+        for place in (OWN.directory, config_directory())
+        if place
+    ]
+    own = "".join(path.read_text("utf-8") for path in files if path.is_file())
+    named = [override for override in overrides if override.startswith("mechanism=")]
+    changed = [override for override in named if f"override /{override.replace('=', ': ')}\n" not in f"{own}\n"]
+    less = {f"trainer.{name}": config.lightning.get(name) for name in ("limit_train_batches", "fast_dev_run")}
+    less["training.most"] = config.training.most
+    kept = [f"{name}={typed_as(value)}" for name, value in less.items() if value]
+    return [f"({remark})" for remark in (*(" with ".join([one, *changed]) for one in given), *kept)]
 
 
 def _clear(directory: Path) -> None:
@@ -253,6 +273,8 @@ def _prepare(config: TrainConfig) -> tuple[Path, Path | None]:
         return directory, checkpoint
     if (directory / OVERRIDES).is_file() and not (directory / MODEL).exists():
         return directory, None  # interrupted in its first epoch
+    if (directory / MODEL).exists():
+        raise DataError(f"{directory} has no {CHECKPOINTS}/{LAST}, as after trainer.fast_dev_run=true: begin a new run")
     raise DataError(f"resume_from must be the directory of a run, got {directory}: it has no {CHECKPOINTS}/{LAST}")
 
 

@@ -1,6 +1,7 @@
 """`train.py` and `adept train` say first what they train, and refuse an option that another one overrides."""
 
 import json
+import re
 import sys
 from pathlib import Path
 
@@ -41,6 +42,37 @@ def test_the_script_trains_adepts_lstm_for_l1_on_the_bundled_text_and_says_so_fi
         "air_travel (experiment=atis_l1)"
     )
     assert json.loads((tmp_path / "runs/train/result.json").read_text())["clip"] == "l1"
+
+
+@pytest.mark.parametrize(
+    ("options", "ending"),
+    [
+        ("mechanism=original", "air_travel"),
+        ("experiment=atis_l1 data=air_travel", "air_travel (experiment=atis_l1)"),
+        ("experiment=atis_l1 data=air_travel mechanism=original", "(experiment=atis_l1 with mechanism=original)"),
+        ("trainer.limit_train_batches=1", "(experiment=atis_l1) (trainer.limit_train_batches=1)"),
+    ],
+)
+def test_the_first_line_names_an_experiment_only_as_far_as_it_is_followed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str], options: str, ending: str
+) -> None:
+    sizes = [*SMALL, "data.sizes=[100,60,60]", f"output_dir={tmp_path}/run"]
+    status, out, err = script(monkeypatch, capfd, *sizes, *options.split())
+    assert status == 0, err
+    assert out.splitlines()[0].endswith(ending)
+    read = 64 if "limit" in options else 100
+    assert re.search(rf"\nepochs +1 in \d+ s, {read} records read *\n", out), out
+
+
+def test_a_resumed_run_says_where_it_goes_on_unless_it_kept_no_checkpoint(adept_here: Run, tmp_path: Path) -> None:
+    line = ["train", "mechanism=l1", *SMALL, "data.sizes=[100,60,60]"]
+    assert adept_here(*line, f"output_dir={tmp_path}/whole").returncode == 0
+    done = adept_here("train", f"resume_from={tmp_path}/whole", "trainer.max_epochs=2")
+    assert (done.returncode, "adept: going on after epoch 1 of 2" in done.stderr) == (0, True), done.stderr
+    tried = adept_here(*line, "trainer.fast_dev_run=true", f"output_dir={tmp_path}/tried")
+    assert (tried.returncode, "fast_dev_run keeps no checkpoint" in tried.stderr) == (0, True), tried.stderr
+    again = adept_here("train", f"resume_from={tmp_path}/tried")
+    assert (again.returncode, "as after trainer.fast_dev_run=true: begin a new run" in again.stderr) == (2, True)
 
 
 def test_the_scripts_help_shows_its_own_settings(
