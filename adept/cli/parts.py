@@ -16,7 +16,7 @@ import pkgutil
 import re
 import sys
 from collections.abc import Collection
-from dataclasses import fields
+from dataclasses import asdict, fields, replace
 from pathlib import Path
 from types import NoneType
 from typing import Any
@@ -217,12 +217,16 @@ def _count_devices(devices: Any) -> int:
 
 def logged_values(config: TrainConfig) -> dict[str, Any]:
     """Return the values of options that loggers get, by the names of the options."""
-    found: dict[str, Any] = {"mechanism": config.mechanism.kind.name}
-    waiting = [(name, getattr(config, name)) for name in LOGGED]
-    while waiting:
-        name, value = waiting.pop(0)
-        if hasattr(value, "__dataclass_fields__"):
-            waiting += [(f"{name}.{inner}", own) for inner, own in vars(value).items()]
+    values = asdict(replace(config, mechanism=None))
+    return {"mechanism": config.mechanism.kind.name} | flatten({name: values[name] for name in LOGGED})
+
+
+def flatten(values: dict[str, Any]) -> dict[str, Any]:
+    """Return values by the full names of their options, such as ``model.latent_dim``."""
+    found, waiting = dict[str, Any](), [*values.items()]
+    for name, value in waiting:
+        if isinstance(value, dict):
+            waiting += [(f"{name}.{inner}", own) for inner, own in value.items()]
         else:
             found[name] = value
     return found

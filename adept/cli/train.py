@@ -17,7 +17,7 @@ from adept.cli.console import show, warn, write_json
 from adept.cli.help import OPEN_GROUPS, OWN, REQUIRED, config_directory, is_foreign
 from adept.cli.overrides import SAVED, read_value
 from adept.cli.parts import build as build_parts
-from adept.cli.parts import is_public
+from adept.cli.parts import flatten, is_public
 from adept.cli.process import is_interrupted, show_lines
 from adept.data.corpus import Corpus, load
 from adept.data.writing import new_directory, read_table
@@ -295,17 +295,9 @@ def _refuse_changes(config: TrainConfig, directory: Path) -> None:
 
 
 def _values(text: str) -> dict[str, Any]:
-    """Return the values of a saved configuration by the names of the options; that of ``mechanism`` is a name."""
     content = yaml.safe_load(text)
-    found: dict[str, Any] = {"mechanism": content.pop("defaults")[1]["mechanism"]}
-    waiting = [*content.items()]
-    while waiting:
-        name, value = waiting.pop(0)
-        if isinstance(value, dict):
-            waiting += [(f"{name}.{inner}", own) for inner, own in value.items()]
-        else:
-            found.setdefault(name, value)
-    return found
+    mechanism = content.pop("defaults")[1]["mechanism"]
+    return flatten(content) | {"mechanism": mechanism}
 
 
 def _count_epochs(directory: Path) -> int:

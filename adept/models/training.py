@@ -208,12 +208,10 @@ class Origin(Callback):
     def on_train_start(self, trainer: Any, pl_module: Any) -> None:
         """Set the learning rate of a resumed run, which falls to zero by the end of this run's last epoch."""
         self.begin = time.monotonic() - self.read["seconds"]
-        schedule = trainer.lr_scheduler_configs[0].scheduler
-        schedule.last_epoch = trainer.current_epoch
-        for group, rate, factor in zip(
-            trainer.optimizers[0].param_groups, schedule.base_lrs, schedule.lr_lambdas, strict=True
-        ):
-            group["lr"] = rate * factor(trainer.current_epoch)
+        if trainer.current_epoch:
+            schedule = trainer.lr_scheduler_configs[0].scheduler
+            schedule.last_epoch = trainer.current_epoch - 1
+            schedule.step()
 
     def on_train_batch_end(self, trainer: Any, pl_module: Any, outputs: Any, batch: Tensor, batch_idx: int) -> None:
         self.read["records"] += len(batch) * trainer.world_size
