@@ -117,12 +117,11 @@ def fit(
     data = UtteranceDataModule(rows, unseen, batch_size=config.batch_size, seed=spec.seed)
     save = partial(ModelCheckpoint, output_dir / CHECKPOINTS, enable_version_counter=False)
     best = save(filename="best", monitor="validation_loss")
-    origin = Origin(origin_of(spec, train), config)
     callbacks = [
         best,
         EarlyStopping("validation_loss", patience=config.patience, strict=False),  # max_steps may end a run before
         save(filename="last"),  # ``save_last`` would keep improvements alone
-        origin,
+        origin := Origin(origin_of(spec, train), config),
         *([EpochTable(output_dir / METRICS)] if spec.parts.has_table else []),
     ]
     trainer = make_trainer(spec.trainer, output_dir, callbacks, gradient_clip=config.gradient_clip, parts=spec.parts)
@@ -148,7 +147,7 @@ def fit(
     loss = math.nan if score is None else float(score)
     if not (score is None or math.isfinite(loss)) or not all(map(is_moderate, model.state_dict().values())):
         raise ConfigurationError(
-            f"training diverged, as its loss or its weights left all bounds: lower training.learning_rate={config.learning_rate:g}"
+            f"training diverged (loss {loss:.3g}): lower training.learning_rate={config.learning_rate:g}"
         )
     model.eval()
     return FitResult(
