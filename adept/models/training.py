@@ -144,19 +144,16 @@ def fit(
         # Of other processes, if they trained
         score, reached = content["callbacks"][best.state_key]["best_model_score"], last["epoch"] + 1
         read = last.get("read", read)
-    loss = math.nan if score is None else float(score)
-    if not (score is None or math.isfinite(loss)) or not all(map(is_moderate, model.state_dict().values())):
-        raise ConfigurationError(
-            f"training diverged (loss {loss:.3g}): lower training.learning_rate={config.learning_rate:g}"
-        )
     model.eval()
-    return FitResult(
-        epochs=reached,
-        validation_loss=loss,
-        tokens_per_second=read["tokens"] / (read["seconds"] or math.inf),
-        records_per_second=read["records"] / (read["seconds"] or math.inf),
-        seconds=read["seconds"],
-    )
+    return _measured(task, reached, score, read)
+
+
+def _measured(task: AdeptModule, epochs: int, score: Any, read: dict[str, Any]) -> FitResult:
+    loss, rate = math.nan if score is None else float(score), task.hparams["learning_rate"]
+    if not (score is None or math.isfinite(loss)) or not all(map(is_moderate, task.state_dict().values())):
+        raise ConfigurationError(f"training diverged (loss {loss:.3g}): lower training.learning_rate={rate:g}")
+    tokens, records = (read[name] / (read["seconds"] or math.inf) for name in ("tokens", "records"))
+    return FitResult(epochs, loss, tokens_per_second=tokens, records_per_second=records, seconds=read["seconds"])
 
 
 def origin_of(spec: TrainSpec, train: Corpus) -> dict[str, Any]:
