@@ -16,6 +16,8 @@ given = {argument.lstrip("+").partition("=")[0] for argument in sys.argv[1:]}
 if not given & {"resume_from", "--config-name"}:  # which bring options of their own
     if "experiment" in given:
         del DEFAULTS["data"], DEFAULTS["mechanism"]  # which the experiment knows
+    elif "mechanism" in given:
+        del DEFAULTS["experiment"]  # which is of another mechanism
     if given & {"-m", "--multirun"}:
         del DEFAULTS["output_dir"]  # the runs have numbered directories in sweep_dir
     sys.argv += [f"{name}={value}" for name, value in DEFAULTS.items() if name not in given]

@@ -16,7 +16,7 @@ import pkgutil
 import re
 import sys
 from collections.abc import Collection
-from dataclasses import fields
+from dataclasses import asdict, fields, replace
 from pathlib import Path
 from types import NoneType
 from typing import Any
@@ -117,6 +117,8 @@ def build(config: TrainConfig, directory: Path) -> Parts:
     loggers = tuple(_make("logger", name, options, LOGGERS) for name, options in named.items())
     callbacks = [_make("callbacks", name, options, CALLBACKS) for name, options in config.callbacks.items()]
     trainer = check_trainer(config.lightning, max_epochs=config.trainer.max_epochs)
+    if str(trainer.get("strategy")).startswith(FORKING) and _count_devices(trainer.get("devices")) < 2:
+        show_lines(["adept: note: trainer=ddp trains in one process here: add trainer.devices=2"], to_stderr=True)
     if profiler := trainer.get("profiler"):
         trainer["profiler"] = pkgutil.resolve_name(PROFILERS[profiler])(directory, "profile")
     return Parts(
@@ -156,8 +158,8 @@ def _telling(values: dict[str, Any]) -> Any:
     return pkgutil.resolve_name(f"{LIGHTNING}.callbacks:LambdaCallback")(on_fit_start=tell)
 
 
-def _announce(step: str) -> None:
-    if sys.stderr.isatty():
+def _announce(step: str, *, always: bool = False) -> None:
+    if always or sys.stderr.isatty():
         show_lines([f"adept: {step} ..."], to_stderr=True)
 
 
@@ -200,27 +202,31 @@ def _strategy(options: dict[str, Any]) -> dict[str, Any]:
         raise ConfigurationError(
             f"trainer.strategy must be {FORKING[0]} or auto, got {printable(strategy)}: leave it out, and add trainer=ddp"
         )
-    return {"strategy": FORKING[0]} if strategy == "auto" and _has_several(options.get("devices")) else {}
+    return {"strategy": FORKING[0]} if strategy == "auto" and _count_devices(options.get("devices")) > 1 else {}
 
 
-def _has_several(devices: Any) -> bool:
-    """Return True if Lightning's option ``devices`` asks for more than one: a number, places, or all that there are."""
+def _count_devices(devices: Any) -> int:
+    """Return the number for which Lightning's option ``devices`` asks: a number, places, or all that there are."""
     if isinstance(devices, list):
-        return len(devices) > 1
+        return len(devices)
     text = str(devices).strip()
     if text in ("auto", "-1"):
-        return torch.cuda.device_count() > 1
-    return len([*filter(str.strip, text.split(","))]) > 1 or (text.isdecimal() and int(text) > 1)
+        return torch.cuda.device_count()
+    return int(text) if text.isdecimal() else len([*filter(str.strip, text.split(","))])
 
 
 def logged_values(config: TrainConfig) -> dict[str, Any]:
     """Return the values of options that loggers get, by the names of the options."""
-    found: dict[str, Any] = {"mechanism": config.mechanism.kind.name}
-    waiting = [(name, getattr(config, name)) for name in LOGGED]
-    while waiting:
-        name, value = waiting.pop(0)
-        if hasattr(value, "__dataclass_fields__"):
-            waiting += [(f"{name}.{inner}", own) for inner, own in vars(value).items()]
+    values = asdict(replace(config, mechanism=None))
+    return {"mechanism": config.mechanism.kind.name} | flatten({name: values[name] for name in LOGGED})
+
+
+def flatten(values: dict[str, Any]) -> dict[str, Any]:
+    """Return values by the full names of their options, such as ``model.latent_dim``."""
+    found, waiting = dict[str, Any](), [*values.items()]
+    for name, value in waiting:
+        if isinstance(value, dict):
+            waiting += [(f"{name}.{inner}", own) for inner, own in value.items()]
         else:
             found[name] = value
     return found

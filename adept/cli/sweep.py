@@ -325,18 +325,26 @@ def _finish(command: str, runs: list[Run], run: Run) -> int:
 
 
 def _execute(command: str, run: Run) -> None:
+    """Run one combination, or go on with it; begin it anew if no training can resume from its checkpoint."""
     from adept.cli.overrides import compose
 
     module = importlib.import_module(f"adept.cli.{command}")
-    place = f"output_dir={run.directory}"
+
+    def call(place: str) -> None:
+        config = compose(command, [*run.arguments, f"{place}={run.directory}"])
+        with contextlib.redirect_stdout(io.StringIO()) as printed:
+            module.main(config)
+        (run.directory / PRINTED).write_text(printed.getvalue(), "utf-8")
+
     if command == "train" and (run.directory / module.OVERRIDES).is_file():
-        place = f"resume_from={run.directory}"
-    elif command != "compare" and run.directory.exists():  # a comparison continues in its own directory
+        from adept.models.resumption import UnusableCheckpointError  # slow to import
+
+        with contextlib.suppress(UnusableCheckpointError):
+            call("resume_from")
+            return
+    if command != "compare" and run.directory.exists():  # a comparison continues in its own directory
         shutil.rmtree(run.directory)
-    config = compose(command, [*run.arguments, place])
-    with contextlib.redirect_stdout(io.StringIO()) as printed:
-        module.main(config)
-    (run.directory / PRINTED).write_text(printed.getvalue(), "utf-8")
+    call("output_dir")
 
 
 def read_result(directory: Path) -> dict[str, Any] | None:

@@ -2,6 +2,7 @@
 
 import json
 import math
+import re
 import shutil
 import sys
 from contextlib import suppress
@@ -13,14 +14,14 @@ import yaml
 
 from adept.cli.config import TrainConfig
 from adept.cli.console import show, warn, write_json
-from adept.cli.help import OPEN_GROUPS, REQUIRED, is_foreign
+from adept.cli.help import OPEN_GROUPS, OWN, REQUIRED, config_directory, is_foreign
 from adept.cli.overrides import SAVED, read_value
 from adept.cli.parts import build as build_parts
-from adept.cli.parts import is_public
+from adept.cli.parts import flatten, is_public
 from adept.cli.process import is_interrupted, show_lines
 from adept.data.corpus import Corpus, load
 from adept.data.writing import new_directory, read_table
-from adept.errors import AdeptError, ConfigurationError, DataError, Interrupted
+from adept.errors import AdeptError, ConfigurationError, DataError, Interrupted, typed_as
 from adept.foreign import blame
 from adept.mechanisms import Description
 from adept.models.config import CHECKPOINTS, LAST, METRICS, MODEL, TOPICS, FitResult, Parts, TrainingData, TrainSpec
@@ -34,6 +35,11 @@ PRIVATE_NOTE = (
 )
 TRIED_EPSILON = 8.0  # at which a mechanism of somebody else is built once before the training
 PLACES = ("path", "broad")  # options of the data that name directories
+# What a resumed run may change: where its files lie, where training ends, and how it runs
+CHANGEABLE = re.compile(
+    r"data\.(path|broad)|training\.patience|(logger|callbacks)\b.*|trainer\.(m(ax|in)_(epochs|steps)|max_time|accelerator|devices"
+    r"|strategy|precision|progress_bar|profiler|log_every_n_steps|enable_model_summary|detect_anomaly|benchmark|deterministic)"
+)
 WIDTH, HEIGHT, MARGIN = 480, 300, 44  # of the picture, in pixels
 LOSS_COLOURS = {"train_loss": "#1f77b4", "validation_loss": "#c0392b"}
 SCALE = '<text x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}">{text}</text>'
@@ -57,16 +63,19 @@ class TrainResult:
 def main(config: TrainConfig) -> None:
     """Train a model, and print its directory and its validation loss."""
     result = run(config, overrides=sys.argv[1:])
+    read = round(result.fit.records_per_second * result.fit.seconds)
     rows = [
         ("training", f"{result.train_records} records of {result.data}, vocabulary {result.vocabulary_size}"),
         ("latent", f"{result.latent_dim} dimensions, clip {result.clip}"),
-        ("epochs", f"{result.fit.epochs} in {result.fit.seconds:.0f} s"),
+        ("epochs", f"{result.fit.epochs} in {result.fit.seconds:.0f} s, {read:,} records read"),
         ("validation loss", _describe_loss(result.fit.validation_loss)),
         ("speed", f"{result.fit.tokens_per_second:,.0f} tokens/s, {result.fit.records_per_second:,.0f} records/s"),
     ]
     show(f"model in {result.model_dir}", rows)
     if result.reconstruction and result.reconstruction.warning:
         warn(f"note: {result.reconstruction.warning}")
+    if config.lightning.get("fast_dev_run"):
+        warn("note: trainer.fast_dev_run keeps no checkpoint and trains hardly anything: leave it out to get a model")
 
 
 def _describe_loss(loss: float) -> str:
@@ -79,6 +88,8 @@ def run(config: TrainConfig, *, overrides: list[str] | None = None) -> TrainResu
     The given options, ``overrides``, are stored, so that ``resume_from`` can read them later.
     """
     _check_mechanism(config)
+    if config.resume_from is not None:
+        _refuse_changes(config, Path(config.resume_from))
     parts = build_parts(config, Path(config.output_dir or config.resume_from or ""))
     splits = load(config.data, config)
     if config.labels == "joint":
@@ -86,8 +97,7 @@ def run(config: TrainConfig, *, overrides: list[str] | None = None) -> TrainResu
     directory, checkpoint = _prepare(config)
     if overrides is not None and checkpoint is None:  # at once, as a run may be interrupted
         _write_overrides(config, overrides, directory)
-        experiment = [override for override in overrides if override.startswith("experiment=")]
-        show_lines([" ".join([describe(config, len(splits["train"])), *(f"({name})" for name in experiment)])])
+        show_lines([" ".join([describe(config, len(splits["train"])), *_remarks(config, overrides)])])
         if not is_public(config):
             warn(PRIVATE_NOTE)
         sys.stdout.flush()
@@ -109,6 +119,24 @@ def run(config: TrainConfig, *, overrides: list[str] | None = None) -> TrainResu
     if overrides is not None:
         _write_overrides(config, overrides, directory)
     return result
+
+
+def _remarks(config: TrainConfig, overrides: list[str]) -> list[str]:
+    """Return the experiment of a run, and the options by which training reads less than all records, in brackets."""
+    given = [override for override in overrides if override.startswith("experiment=")]
+    files = [
+        place / f"{name.replace('=', '/')}.yaml"
+        for name in given
+        for place in (OWN.directory, config_directory())
+        if place
+    ]
+    own = "".join(path.read_text("utf-8") for path in files if path.is_file())
+    named = [override for override in overrides if override.startswith("mechanism=")]
+    changed = [override for override in named if f"override /{override.replace('=', ': ')}\n" not in f"{own}\n"]
+    less = {f"trainer.{name}": config.lightning.get(name) for name in ("limit_train_batches", "fast_dev_run")}
+    less["training.most"] = config.training.most
+    kept = [f"{name}={typed_as(value)}" for name, value in less.items() if value]
+    return [f"({remark})" for remark in (*(" with ".join([one, *changed]) for one in given), *kept)]
 
 
 def _clear(directory: Path) -> None:
@@ -245,7 +273,31 @@ def _prepare(config: TrainConfig) -> tuple[Path, Path | None]:
         return directory, checkpoint
     if (directory / OVERRIDES).is_file() and not (directory / MODEL).exists():
         return directory, None  # interrupted in its first epoch
+    if (directory / MODEL).exists():
+        raise DataError(f"{directory} has no {CHECKPOINTS}/{LAST}, as after trainer.fast_dev_run=true: begin a new run")
     raise DataError(f"resume_from must be the directory of a run, got {directory}: it has no {CHECKPOINTS}/{LAST}")
+
+
+def _refuse_changes(config: TrainConfig, directory: Path) -> None:
+    """Raise ConfigurationError if the run has finished epochs with another value of an option that decides its result."""
+    try:
+        saved = _values((directory / RESOLVED).read_text("utf-8"))
+    except (OSError, ValueError, LookupError, TypeError, AttributeError, yaml.YAMLError):
+        return  # of an earlier version, or damaged: the checkpoint tells the sizes, and whether the text is the same
+    given = _values(resolved_yaml(config)) if (directory / CHECKPOINTS / LAST).is_file() else {}
+    for name in [*given, *(saved.keys() - given.keys() if given else ())]:
+        is_known = name.startswith("trainer.") or (name in saved and name in given)  # to the version that began the run
+        if is_known and saved.get(name) != given.get(name) and not CHANGEABLE.fullmatch(name):
+            before, now = typed_as(saved.get(name)), typed_as(given.get(name))
+            raise ConfigurationError(
+                f"{name} must be {before}, as in the run that resume_from continues, got {now}: give that value, or begin a new run"
+            )
+
+
+def _values(text: str) -> dict[str, Any]:
+    content = yaml.safe_load(text)
+    mechanism = content.pop("defaults")[1]["mechanism"]
+    return flatten(content) | {"mechanism": mechanism}
 
 
 def _count_epochs(directory: Path) -> int:

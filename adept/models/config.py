@@ -275,7 +275,7 @@ class Parts:
     callbacks: tuple[Any, ...] = ()
     trainer: dict[str, Any] = field(default_factory=dict)  # further options of Lightning's Trainer
     has_table: bool = True  # write metrics.csv
-    announce: Callable[[str], object] = lambda step: None  # is told of a step that takes long
+    announce: Callable[..., object] = lambda step, always=False: None  # is told of a step that takes long, or of a fact
 
 
 @dataclass(frozen=True)

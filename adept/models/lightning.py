@@ -101,13 +101,9 @@ class AdeptModule(lightning.LightningModule):
                 1, math.ceil(trainer.max_steps * trainer.accumulate_grad_batches / trainer.num_training_batches)
             )
             epochs = min(steps, epochs) if epochs and epochs > 0 else steps
-        falling = torch.optim.lr_scheduler.LambdaLR(optimizer, rate_factor(epochs))
+        last = epochs if epochs and epochs > 0 else math.inf  # with an unknown number, the rate stays
+        falling = torch.optim.lr_scheduler.LambdaLR(optimizer, lambda epoch: max(0.0, 1 - epoch / last))
         return {"optimizer": optimizer, "lr_scheduler": falling}
-
-
-def rate_factor(epochs: int | None) -> Callable[[int], float]:
-    """Return a factor of the learning rate that falls to zero with the epochs; 1 if their number is unknown."""
-    return lambda epoch: max(0.0, 1 - epoch / epochs) if epochs and epochs > 0 else 1.0
 
 
 class UtteranceDataModule(lightning.LightningDataModule):

@@ -17,10 +17,12 @@ from adept.ranges import is_moderate
 STOPPING = EarlyStopping("validation_loss").state_key  # in checkpoints
 
 
-def resume_run(
-    spec: TrainSpec, ours: dict[str, Any], checkpoint: Path, model: Autoencoder | None = None
-) -> tuple[TrainSpec, int]:
-    """Return the specification of a resumed run, and the number of epochs that it has already finished.
+class UnusableCheckpointError(DataError):
+    """A checkpoint is lost or damaged, or holds weights of a training that diverged."""
+
+
+def resume_run(spec: TrainSpec, ours: dict[str, Any], checkpoint: Path, model: Autoencoder | None = None) -> TrainSpec:
+    """Return the specification of a resumed run, and announce after which epoch it goes on.
 
     ``ours`` is the origin that the run would state (``training.origin_of``). A resumed model counts as
     public only if the text of every run that trained it was public.
@@ -47,7 +49,9 @@ def resume_run(
     stopped = content["callbacks"][STOPPING]["wait_count"] >= spec.training.patience
     trainer = replace(spec.trainer, max_epochs=done) if stopped else spec.trainer
     public = spec.training_data.public and origin.get("public") is True
-    return replace(spec, trainer=trainer, training_data=replace(spec.training_data, public=public)), done
+    if model is None:  # the first of two calls
+        spec.parts.announce(f"going on after epoch {done} of {trainer.max_epochs}", always=True)
+    return replace(spec, trainer=trainer, training_data=replace(spec.training_data, public=public))
 
 
 def _shapes(weights: dict[str, Any]) -> dict[str, tuple[int, ...]]:
@@ -64,9 +68,14 @@ def _read_checkpoint(path: Path) -> dict[str, Any]:
         parts.append((content["callbacks"][STOPPING]["wait_count"], int))
         if not all(isinstance(part, kind) for part, kind in parts):
             raise TypeError
-        if not all(isinstance(weights, Tensor) and is_moderate(weights) for weights in content["state_dict"].values()):
-            raise ValueError
+        weights = content["state_dict"].values()
+        if not all(isinstance(one, Tensor) for one in weights):
+            raise TypeError
     except Exception as error:  # noqa: BLE001 - a damaged archive or pickle can raise anything
-        reason = type(error).__name__
-        raise DataError(f"cannot resume from {path} ({reason}): give a run with checkpoints/{path.name}") from None
+        reason, advice = type(error).__name__, f"give a run with checkpoints/{path.name}"
+        raise UnusableCheckpointError(f"cannot resume from {path} ({reason}): {advice}") from None
+    if not all(map(is_moderate, weights)):
+        raise UnusableCheckpointError(
+            f"cannot resume from {path}, whose training diverged: begin a new run with a lower training.learning_rate"
+        )
     return content

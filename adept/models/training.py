@@ -40,13 +40,14 @@ from adept.models.config import (
     TrainSpec,
     check_device,
 )
-from adept.models.lightning import AdeptModule, UtteranceDataModule, rate_factor
+from adept.models.lightning import AdeptModule, UtteranceDataModule
 from adept.models.lstm_autoencoder import noise_between
 from adept.models.model_description import MAX_HELD_OUT
 from adept.models.resumption import STOPPING, resume_run
 from adept.models.saved_model import Autoencoder
-from adept.models.tokenizer import FIRST_LABEL, Tokenizer
+from adept.models.tokenizer import FIRST_LABEL, PAD, Tokenizer
 from adept.models.topics import supported_topics
+from adept.ranges import is_moderate
 from adept.torch_defaults import usual_torch
 
 
@@ -61,7 +62,7 @@ def train_model(
         topics = supported_topics(len(train), most=content.topics)
         spec = replace(spec, model=replace(spec.model, encoder=TOPICS, latent_dim=topics))
     if resume:
-        spec, _ = resume_run(spec, origin_of(spec, first), resume)
+        spec = resume_run(spec, origin_of(spec, first), resume)
     lightning.seed_everything(spec.seed, verbose=False)
     tokenizer = _tokenizer(train, spec, checkpoints=output_dir / CHECKPOINTS, resume=resume)
     model = Autoencoder(
@@ -113,7 +114,8 @@ def fit(
     resume: Path | None = None,
 ) -> FitResult:
     """Train a model in place, keep the weights with the least validation loss, and write logs."""
-    spec, done = resume_run(spec, origin_of(spec, train), resume, model) if resume else (spec, 0)
+    if resume:
+        spec = resume_run(spec, origin_of(spec, train), resume, model)
     config, length = spec.training, model.config.max_length
     rows, unseen = (tokenizer.encode_corpus(corpus, max_length=length) for corpus in (train, validation))
     data = UtteranceDataModule(rows, unseen, batch_size=config.batch_size, seed=spec.seed)
@@ -123,7 +125,7 @@ def fit(
         best,
         EarlyStopping("validation_loss", patience=config.patience, strict=False),  # max_steps may end a run before
         save(filename="last"),  # ``save_last`` would keep improvements alone
-        Origin(origin_of(spec, train), config),
+        origin := Origin(origin_of(spec, train), config),
         *([EpochTable(output_dir / METRICS)] if spec.parts.has_table else []),
     ]
     trainer = make_trainer(spec.trainer, output_dir, callbacks, gradient_clip=config.gradient_clip, parts=spec.parts)
@@ -137,25 +139,25 @@ def fit(
         network=model,
         randomise=randomiser(model, spec),
     )
-    begin = time.monotonic()
     with quiet_lightning(), refuse_misuse():
         trainer.fit(task, datamodule=data, ckpt_path=resume, weights_only=True)
-    seconds, reached = time.monotonic() - begin, trainer.current_epoch
-    score = trainer.callback_metrics.get("validation_loss")
+    reached, read, score = trainer.current_epoch, origin.read, trainer.callback_metrics.get("validation_loss")
     if (output_dir / CHECKPOINTS / BEST).is_file():  # not after fast_dev_run
         content, last = (torch.load(output_dir / CHECKPOINTS / name, weights_only=True) for name in (BEST, LAST))
         task.load_state_dict(content["state_dict"])
         # Of other processes, if they trained
         score, reached = content["callbacks"][best.state_key]["best_model_score"], last["epoch"] + 1
+        read = last.get("read", read)
     model.eval()
-    epochs = reached - done
-    return FitResult(
-        epochs=reached,
-        validation_loss=math.nan if score is None else float(score),
-        tokens_per_second=epochs * sum(map(len, rows)) / seconds,
-        records_per_second=epochs * len(rows) / seconds,
-        seconds=seconds,
-    )
+    return _measured(task, reached, score, read)
+
+
+def _measured(task: AdeptModule, epochs: int, score: Any, read: dict[str, Any]) -> FitResult:
+    loss, rate = math.nan if score is None else float(score), task.hparams["learning_rate"]
+    if not (score is None or math.isfinite(loss)) or not all(map(is_moderate, task.state_dict().values())):
+        raise ConfigurationError(f"training diverged (loss {loss:.3g}): lower training.learning_rate={rate:g}")
+    tokens, records = (read[name] / (read["seconds"] or math.inf) for name in ("tokens", "records"))
+    return FitResult(epochs, loss, tokens_per_second=tokens, records_per_second=records, seconds=read["seconds"])
 
 
 def origin_of(spec: TrainSpec, train: Corpus) -> dict[str, Any]:
@@ -178,8 +180,8 @@ class EpochTable(Checkpoint):
     def __init__(self, path: Path) -> None:
         self.path, self.validated = path, False
 
-    def on_train_epoch_start(self, trainer: Any, pl_module: Any) -> None:
-        self.rate, self.validated = trainer.optimizers[0].param_groups[0]["lr"], False
+    def on_train_batch_start(self, trainer: Any, *_: Any) -> None:
+        self.rate = trainer.optimizers[0].param_groups[0]["lr"]  # which falls before an epoch ends
 
     def on_validation_end(self, trainer: Any, pl_module: Any) -> None:
         self.validated = True
@@ -192,25 +194,38 @@ class EpochTable(Checkpoint):
         measured = {name: float(value) for name, value in sorted(trainer.callback_metrics.items())}
         if not self.validated:  # Lightning keeps the loss of an earlier epoch
             measured.pop("validation_loss", None)
+        self.validated = False
         write_table([*rows, own | measured], self.path)
 
 
 class Origin(Callback):
-    """A callback that stores the origin of the weights in each checkpoint, for ``resume_run``."""
+    """A callback that stores in each checkpoint, for ``resume_run``, the origin of the weights and what they have read."""
 
     def __init__(self, origin: dict[str, Any], config: TrainingConfig) -> None:
         self.origin, self.config = origin, config
+        self.read = {"records": 0, "tokens": 0, "seconds": 0.0}  # by all processes, since the first epoch
+
+    def on_train_start(self, trainer: Any, pl_module: Any) -> None:
+        """Set the learning rate of a resumed run, which falls to zero by the end of this run's last epoch."""
+        self.begin = time.monotonic() - self.read["seconds"]
+        if trainer.current_epoch:
+            schedule = trainer.lr_scheduler_configs[0].scheduler
+            schedule.last_epoch = trainer.current_epoch - 1
+            schedule.step()
+
+    def on_train_batch_end(self, trainer: Any, pl_module: Any, outputs: Any, batch: Tensor, batch_idx: int) -> None:
+        self.read["records"] += len(batch) * trainer.world_size
+        self.read["tokens"] += int((batch != PAD).sum()) * trainer.world_size
+        self.read["seconds"] = time.monotonic() - self.begin
+        trainer.should_stop |= trainer.global_step == trainer.max_steps  # then Lightning validates an epoch that is cut
 
     def on_save_checkpoint(self, trainer: Any, pl_module: Any, checkpoint: dict[str, Any]) -> None:
-        checkpoint["origin"] = self.origin
+        self.read["seconds"] = time.monotonic() - self.begin
+        checkpoint |= {"origin": self.origin, "read": self.read}
 
     def on_load_checkpoint(self, trainer: Any, pl_module: Any, checkpoint: dict[str, Any]) -> None:
-        """Set the patience and the learning rate, which falls to zero by the end of this run's last epoch."""
+        self.read = checkpoint.get("read", self.read)
         checkpoint["callbacks"][STOPPING]["patience"] = self.config.patience
-        done = checkpoint["epoch"] + 1
-        checkpoint["lr_schedulers"][0]["last_epoch"] = done
-        for group in checkpoint["optimizer_states"][0]["param_groups"]:
-            group["lr"] = self.config.learning_rate * rate_factor(trainer.max_epochs)(done)
 
 
 def randomiser(model: Autoencoder, spec: TrainSpec) -> Callable[[Tensor], Tensor] | None:

@@ -228,6 +228,14 @@ def test_a_part_of_your_own_stands_in_a_class_of_yours(adept_here: Run, tmp_path
     assert [row["step"] for row in rows(tmp_path / "run" / "metrics.csv")] == ["2"]
 
 
+@pytest.mark.parametrize(("choice", "noted"), [("trainer=ddp", True), ("trainer=cpu", False)])
+def test_one_process_of_ddp_is_noted(adept_here: Run, tmp_path: Path, choice: str, noted: bool) -> None:
+    done = adept_here(
+        "train", *TINY, choice, "trainer.devices=1", "trainer.fast_dev_run=true", f"output_dir={tmp_path}/run"
+    )
+    assert ("trainer=ddp trains in one process here: add trainer.devices=2" in done.stderr) is noted, done.stderr
+
+
 class Late(Callback):
     """A callback that logs a number when Lightning has ended an epoch."""
 

@@ -9,7 +9,7 @@ from typing import Any, NoReturn
 import pytest
 from tiny import TINY_MODEL, Run
 
-from adept.cli import audit, evaluate, sweep, train
+from adept.cli import audit, evaluate, process, sweep, train
 from adept.errors import ConfigurationError
 from adept.models import training
 
@@ -198,6 +198,27 @@ def test_an_interrupted_training_goes_on_where_it_was(
     done = adept_here(*line)
     assert done.returncode == 0, done.stderr
     assert (tmp_path / "s/0/checkpoints/last.ckpt").read_bytes() == before
+
+
+def test_a_training_that_diverged_says_so_also_if_the_sweep_is_repeated(adept_here: Run, tmp_path: Path) -> None:
+    line = ["train", "-m", "mechanism=l1", "training.learning_rate=1e30", *TINY, f"sweep_dir={tmp_path}/s"]
+    for _ in range(2):
+        assert adept_here(*line).returncode == 2
+        assert table(tmp_path / "s")[0]["note"].startswith("failed: training diverged (loss ")
+    alone = adept_here("train", f"resume_from={tmp_path}/s/0", "trainer.max_epochs=2")
+    assert (alone.returncode, "training diverged: begin a new run" in alone.stderr) == (2, True), alone.stderr
+
+
+def test_a_run_with_a_damaged_checkpoint_begins_anew_in_its_sweep(
+    adept_here: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    line = ["train", "-m", "mechanism=l1", *TINY, f"sweep_dir={tmp_path}/s"]
+    with monkeypatch.context() as patch:
+        patch.setattr(train, "reconstruction", _fail)  # after the last epoch
+        assert adept_here(*line).returncode == process.INTERNAL_ERROR
+    (tmp_path / "s/0/checkpoints/last.ckpt").write_bytes(b"damage")
+    done = adept_here(*line)
+    assert (done.returncode, table(tmp_path / "s")[0]["note"]) == (0, ""), done.stderr
 
 
 @pytest.mark.parametrize(("mechanism", "status"), [("original,l1", 1), ("l1,sqrt_n", 0), ("original,dptext", 2)])

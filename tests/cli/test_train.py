@@ -1,6 +1,7 @@
 """`train.py` and `adept train` say first what they train, and refuse an option that another one overrides."""
 
 import json
+import re
 import sys
 from pathlib import Path
 
@@ -41,6 +42,37 @@ def test_the_script_trains_adepts_lstm_for_l1_on_the_bundled_text_and_says_so_fi
         "air_travel (experiment=atis_l1)"
     )
     assert json.loads((tmp_path / "runs/train/result.json").read_text())["clip"] == "l1"
+
+
+@pytest.mark.parametrize(
+    ("options", "ending"),
+    [
+        ("mechanism=original", "air_travel"),
+        ("experiment=atis_l1 data=air_travel", "air_travel (experiment=atis_l1)"),
+        ("experiment=atis_l1 data=air_travel mechanism=original", "(experiment=atis_l1 with mechanism=original)"),
+        ("trainer.limit_train_batches=1", "(experiment=atis_l1) (trainer.limit_train_batches=1)"),
+    ],
+)
+def test_the_first_line_names_an_experiment_only_as_far_as_it_is_followed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str], options: str, ending: str
+) -> None:
+    sizes = [*SMALL, "data.sizes=[100,60,60]", f"output_dir={tmp_path}/run"]
+    status, out, err = script(monkeypatch, capfd, *sizes, *options.split())
+    assert status == 0, err
+    assert out.splitlines()[0].endswith(ending)
+    read = 64 if "limit" in options else 100
+    assert re.search(rf"\nepochs +1 in \d+ s, {read} records read *\n", out), out
+
+
+def test_a_resumed_run_says_where_it_goes_on_unless_it_kept_no_checkpoint(adept_here: Run, tmp_path: Path) -> None:
+    line = ["train", "mechanism=l1", *SMALL, "data.sizes=[100,60,60]"]
+    assert adept_here(*line, f"output_dir={tmp_path}/whole").returncode == 0
+    done = adept_here("train", f"resume_from={tmp_path}/whole", "trainer.max_epochs=2")
+    assert (done.returncode, "adept: going on after epoch 1 of 2" in done.stderr) == (0, True), done.stderr
+    tried = adept_here(*line, "trainer.fast_dev_run=true", f"output_dir={tmp_path}/tried")
+    assert (tried.returncode, "fast_dev_run keeps no checkpoint" in tried.stderr) == (0, True), tried.stderr
+    again = adept_here("train", f"resume_from={tmp_path}/tried")
+    assert (again.returncode, "as after trainer.fast_dev_run=true: begin a new run" in again.stderr) == (2, True)
 
 
 def test_the_scripts_help_shows_its_own_settings(
@@ -126,6 +158,33 @@ def test_each_variant_of_the_paper_has_an_experiment(adept_here: Run) -> None:
         assert "name: atis" in done.stdout
 
 
+def test_a_resumed_run_changes_only_where_training_ends_and_how_it_runs(adept_here: Run, tmp_path: Path) -> None:
+    """Any other option would be saved as if the whole run had had it."""
+    run = tmp_path / "run"
+    begun = adept_here("train", "mechanism=l1", *SMALL, "data.sizes=[200,40,40]", f"output_dir={run}")
+    assert begun.returncode == 0, begun.stderr
+    saved = {path: path.read_bytes() for path in run.iterdir() if path.is_file()}
+    changes = {
+        "training.learning_rate=0.1": "training.learning_rate must be 0.002, as in the run that resume_from continues, got 0.1",
+        "training.weight_decay=0.9": "training.weight_decay must be 0,",
+        "training.batch_size=8": "training.batch_size must be 64,",
+        "training.epsilon=8": "training.epsilon must be null,",
+        "seed=5": "seed must be 0,",
+        "model.dropout=0.3": "model.dropout must be 0.1,",
+        "trainer.limit_train_batches=1": "trainer.limit_train_batches must be null,",
+        "trainer=debug": "trainer.limit_train_batches must be null,",
+        "mechanism=original": "mechanism must be l1,",
+        "training_data.public=false": "training_data.public must be null,",
+    }
+    for option, message in changes.items():
+        done = adept_here("train", f"resume_from={run}", "trainer.max_epochs=2", option)
+        assert (done.returncode, message in done.stderr, done.stderr.count("\n")) == (2, True, 1), done.stderr
+        assert {path: path.read_bytes() for path in saved} == saved
+    free = ["training.patience=9", "trainer.devices=1", "trainer.accelerator=cpu", "logger=none"]
+    done = adept_here("train", f"resume_from={run}", "trainer.max_epochs=2", *free)
+    assert done.returncode == 0, done.stderr
+
+
 @pytest.mark.parametrize("further", [[], ["model.directions=1", "model.tied_embeddings=true"]])
 def test_a_network_of_two_layers_is_trained_resumed_and_rewritten_with(
     adept_here: Run, tmp_path: Path, further: list[str]
@@ -138,7 +197,7 @@ def test_a_network_of_two_layers_is_trained_resumed_and_rewritten_with(
     again = adept_here("train", f"resume_from={run}", "trainer.max_epochs=2")
     assert again.returncode == 0, again.stderr
     other = adept_here("train", f"resume_from={run}", "trainer.max_epochs=3", "model.num_layers=1")
-    assert (other.returncode, "with the same text, clip, labels and sizes" in other.stderr) == (2, True)
+    assert (other.returncode, "model.num_layers must be 2, as in the run" in other.stderr) == (2, True)
     written = adept_here("rewrite", f"model_dir={run}", f"input={data}", f"output={tmp_path}/out.txt", "epsilon=8")
     assert written.returncode == 0, written.stderr
     assert len((tmp_path / "out.txt").read_text().splitlines()) == 2

@@ -28,6 +28,7 @@ from adept.models.config import (
     ContentConfig,
     FitResult,
     ModelConfig,
+    Parts,
     TokenizerConfig,
     TrainerConfig,
     TrainingConfig,
@@ -56,9 +57,9 @@ def small_fit(
         clip="l2",
     )
     trainer = TrainerConfig(max_epochs=epochs, accelerator="cpu")
-    mechanism = options.pop("mechanism", None)
+    mechanism, parts = options.pop("mechanism", None), cast(Parts, options.pop("parts", Parts()))
     training = TrainingConfig(**{"batch_size": 4, **options})  # type: ignore[arg-type]
-    spec = TrainSpec(clip="l2", training=training, trainer=trainer, mechanism=mechanism)  # type: ignore[arg-type]
+    spec = TrainSpec(clip="l2", training=training, trainer=trainer, mechanism=mechanism, parts=parts)  # type: ignore[arg-type]
     corpora = Corpus(TEXTS), Corpus(TEXTS[::4])
     return model, fit(model, tokenizer, *corpora, spec, output_dir=tmp_path, resume=resume)
 
@@ -226,7 +227,7 @@ def test_resume_from_alone_continues_the_command_that_began_the_run(adept_here: 
     elsewhere = adept_here("train", f"resume_from={run}", "trainer.max_epochs=3", f"output_dir={tmp_path / 'new'}")
     assert (elsewhere.returncode, "output_dir must be left out" in elsewhere.stderr) == (2, True)
     other = adept_here("train", f"resume_from={run}", "trainer.max_epochs=3", "data.sizes=[190,40,40]")
-    assert (other.returncode, "with the same text, clip" in other.stderr) == (2, True)
+    assert (other.returncode, "data.sizes must be [200,40,40], as in" in other.stderr) == (2, True)
     assert adept_here("train", f"resume_from={run}", "trainer.max_epochs=3").returncode == 0, (
         "a refusal leaves no trace"
     )
@@ -517,6 +518,38 @@ def test_the_learning_rate_falls_linearly_also_if_a_run_resumes_with_more_epochs
         resume=tmp_path / "checkpoints" / "last.ckpt",
     )
     assert rates == pytest.approx([0.01, 0.005, 0.006, 0.004, 0.002])
+
+
+@pytest.mark.parametrize("validated", [True, False])
+def test_a_training_that_diverges_is_an_error_of_the_learning_rate(tmp_path: Path, validated: bool) -> None:
+    parts = Parts(trainer={} if validated else {"limit_val_batches": 0})
+    with pytest.raises(ConfigurationError, match=r"training diverged.*lower training\.learning_rate=1e\+30"):
+        small_fit(tmp_path, learning_rate=1e30, parts=parts)
+
+
+def test_only_records_that_were_read_count_and_those_of_a_resumed_run_too(tmp_path: Path) -> None:
+    """Three batches of four records in each epoch, and a run that has nothing left to train."""
+    few = Parts(trainer={"limit_train_batches": 3})
+    first = small_fit(tmp_path, epochs=2, parts=few)[1]
+    last = tmp_path / "checkpoints" / "last.ckpt"
+    more = small_fit(tmp_path, epochs=3, parts=few, resume=last)[1]
+    idle = small_fit(tmp_path, epochs=3, parts=few, resume=last)[1]
+    read = [round(result.records_per_second * result.seconds) for result in (first, more, idle)]
+    assert read == [24, 36, 36]
+    assert first.seconds < more.seconds == idle.seconds
+    assert 12 < idle.tokens_per_second * idle.seconds / 3 < 12 * 8
+
+
+def test_an_epoch_that_is_cut_by_steps_is_validated_and_resumed(tmp_path: Path) -> None:
+    result = small_fit(tmp_path, epochs=9, parts=Parts(trainer={"max_steps": 12}))[1]  # an epoch and a half
+    saved = [torch.load(tmp_path / "checkpoints" / name, weights_only=True) for name in ("best.ckpt", "last.ckpt")]
+    assert [content["global_step"] for content in saved] == [12, 12]
+    assert result.epochs == 2
+    small_fit(tmp_path, epochs=9, parts=Parts(trainer={"max_steps": 20}), resume=tmp_path / "checkpoints" / "last.ckpt")
+    rows = list(csv.DictReader((tmp_path / "metrics.csv").read_text().splitlines()))
+    assert [int(row["step"]) for row in rows] == [8, 16, 20]
+    assert [float(row["learning_rate"]) for row in rows] == pytest.approx([2e-3, 2e-3 * 2 / 3, 2e-3 / 3])
+    assert all(row["validation_loss"] for row in rows)
 
 
 @pytest.mark.parametrize("epsilon", [0, -1.0, [4, 2], [1], "x", [1, float("inf")]])
