@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 import torch
 from safetensors.torch import save_file
 from torch import Tensor
+from torch.nn.functional import normalize
 
 from adept.errors import ConfigurationError, ModelError
 from adept.mechanisms.clip_to_grid import NORM_ORDER
@@ -35,6 +36,7 @@ WEIGHTS, CODEBOOKS = "model.safetensors", "codebooks.safetensors"
 LSTM_FORMAT, TOPICS_FORMAT = 2, 1  # formats of config.json; format 1 of an LSTM had other names of weights
 HIDDEN_LABELS = 0.3  # share of labels that training hides, to serve unlabelled text too
 MAX_MEASURED_TEXTS, MIN_SHARE = 200, 0.25  # of a reconstruction
+COMPARED_LATENTS = 256  # with all public texts at once
 LICENSES = {"air_travel": "mit"}  # license of the bundled text; other text has its own
 ENGLISH_DATA = ("air_travel", "atis", "snips")
 READERS = {"lstm": "LSTM encoder", "topics": "Encoder of topics, linear in the words"}
@@ -114,10 +116,9 @@ class Autoencoder(Adept):
         tokenizer = tokenizer or Tokenizer.from_pretrained(self.directory or "")
         latents = self.encode_records(tokenizer.encode(texts, max_length=self.config.max_length))
         if self.config.decoder == "nearest" and (public := self.public_texts):
-            from adept.models.codebooks import encode_public  # which reads models
-            from adept.models.decoding import PublicTexts
-
-            return PublicTexts(public, encode_public(self, tokenizer, public)).write(latents, samples=1)
+            listed = self.encode_records(tokenizer.encode(public, max_length=self.config.max_length))
+            near = [(part @ normalize(listed).T).argmax(dim=1) for part in normalize(latents).split(COMPARED_LATENTS)]
+            return [public[place] for place in torch.cat(near).tolist()]
         tokens = self.write(latents, max_length=self.config.max_length + (self.labels > 0))
         return tokenizer.decode(tokens.tolist())
 
