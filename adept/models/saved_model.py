@@ -117,7 +117,9 @@ class Autoencoder(Adept):
         latents = self.encode_records(tokenizer.encode(texts, max_length=self.config.max_length))
         if self.config.decoder == "nearest" and (public := self.public_texts):
             listed = self.encode_records(tokenizer.encode(public, max_length=self.config.max_length))
-            near = [(part @ normalize(listed).T).argmax(dim=1) for part in normalize(latents).split(COMPARED_LATENTS)]
+            near = [
+                (part @ normalize(listed).T).argmax(dim=1) for part in torch.split(normalize(latents), COMPARED_LATENTS)
+            ]
             return [public[place] for place in torch.cat(near).tolist()]
         tokens = self.write(latents, max_length=self.config.max_length + (self.labels > 0))
         return tokenizer.decode(tokens.tolist())
