@@ -38,7 +38,7 @@ def failed_of(names: set[str], mechanism: Any, **options: Any) -> set[str]:
 
 
 def finds(check: str, mechanism: Any, *, tries: int = 3, **options: Any) -> bool:
-    """Whether one of a few audits by a check alone finds a violation.
+    """Audit up to ``tries`` times by a check alone; return True as soon as an audit finds a violation.
 
     Releases are random: a search that finds nine in ten misses one in a thousand three times running. False alarms at the
     default confidence are one in 300 of three audits, so a check that has become blind still shows.

@@ -48,7 +48,7 @@ def verdict_of_a_pure_claim() -> str:
 def test_gaussian_noise_under_a_pure_claim_is_refuted_in_its_tails() -> None:
     """It does not look Gaussian in up to one of fifty audits; a game has the rounds that suffice with much bad luck."""
     options = {"dim": 8, "trials": 6_000}
-    assert finds("Gaussian noise", Gaussian(1.0), **options, tries=8)
+    assert finds("Gaussian noise", Gaussian(1.0), **options)
     assert failed_of({"Gaussian noise"}, Own(), **options, confidence=CONFIDENCE) == set()
 
 

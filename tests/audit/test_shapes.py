@@ -33,10 +33,10 @@ def test_no_violation_is_found_in_a_sound_mechanism_of_any_shape(name: str, few_
     ],
 )
 def test_a_broken_mechanism_on_vectors_is_found(release: Any) -> None:
-    """Splits that spend 1.25 times their claim are found in six of ten games, so there are up to eight."""
+    """Splits that spend 1.25 times their claim, too: 80 of 80 audits found the two weakest."""
     check = ELSEWHERE.get(release.__name__, "event")
     dim = DIMENSIONS.get(release.__name__, 4)
-    assert finds(check, Foreign(release), dim=dim, trials=10_000, tries=8)
+    assert finds(check, Foreign(release), dim=dim, trials=10_000)
 
 
 @pytest.mark.parametrize("release", shapes.OF_VALUES, ids=lambda release: release.__name__)

@@ -31,7 +31,7 @@ LARGEST, SMALLEST = 1 << 9, 2.5
 
 @dataclass
 class Inner:
-    """What stands inside. And more of it.
+    """Options inside others. And more of them.
 
     Attributes:
         rate: How fast.
@@ -97,7 +97,7 @@ def test_fields_are_read_with_headings_sentences_and_defaults() -> None:
         ("must", "", "Another sentence.", "given", str),
         ("told", first, "here, with a colon: the second word: of a line is no option.", 512, int),
         ("names", "Second", "Some.", ["a", "b"], list[str]),
-        ("inner.rate", "inner: What stands inside. And more of it", "How fast.", 2.5, float),
+        ("inner.rate", "inner: Options inside others. And more of them", "How fast.", 2.5, float),
         ("after", "Second", "It follows.", None, bool | None),
     ]
 

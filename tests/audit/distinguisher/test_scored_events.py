@@ -1,4 +1,4 @@
-"""What is scored of a rule: all its guesses, and those of one input alone; its alpha is shared out and not exceeded."""
+"""A rule is scored by all its guesses, and by those of each input alone; together they err no more often than alpha."""
 
 import math
 
