@@ -30,7 +30,8 @@ from adept.models.names import sentences_about
 from adept.models.saved_model import Autoencoder, mean_word_f1
 from adept.models.sentences.meanings import words_of
 from adept.models.tokenizer import Tokenizer, join_words
-from adept.rewriting.loading import best_exact, load_model, packaged_directory
+from adept.models.untrusted_files import packaged_directory
+from adept.rewriting.loading import best_exact, load_model
 
 MEBIBYTE = 1 << 20
 FORKED_AFTER_THREADS = """

@@ -186,7 +186,7 @@ def _epsilon(stated: Stated) -> float:
 
 def _stated(location: str) -> Stated:
     statement = Path(location + STATEMENT)
-    return read_json(statement)[1] if statement.is_file() else {}
+    return read_json(statement) if statement.is_file() else {}
 
 
 def _gain(accuracy: ConfidenceInterval, without: float) -> str:

@@ -10,7 +10,7 @@ from adept.data.writing import new_directory
 from adept.errors import ConfigurationError
 from adept.evaluation.classifiers import list_few
 from adept.report.plan import HEADINGS, PUBLIC_ROWS, Plan, make_plan, write_page
-from adept.rewriting.loading import is_packaged, load_model
+from adept.rewriting.loading import load_model
 
 
 def main(config: PlanConfig) -> None:
@@ -48,7 +48,7 @@ def run(config: PlanConfig) -> Plan:
         test=public.get("test"),
         about=read_label_descriptions(config.label_descriptions, labels),
         most=config.max_records_per_person or 1,
-        is_packaged=is_packaged(model.files),
+        is_packaged=model.is_packaged,
     )
 
 

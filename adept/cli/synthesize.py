@@ -24,7 +24,6 @@ from adept.release.ledger.default import find_key
 from adept.release.records import Inputs
 from adept.release.statement.statement import CentralStatement
 from adept.rewriting.expectation import PLAN, first_texts
-from adept.rewriting.loading import is_packaged
 from adept.synthesis.labels import spell_label_set
 from adept.synthesis.synthesizer import Synthesizer, share_standing_out
 
@@ -58,7 +57,7 @@ def run(config: SynthesizeConfig, inputs: Inputs) -> CentralStatement:
         accept_private_model=config.accept_private_model,
     )
     places = synthesizer, config.input, config.output
-    planned = config.label_set and config.labels != "drop" and is_packaged(synthesizer.model.files)
+    planned = config.label_set and config.labels != "drop" and synthesizer.model.is_packaged
     for line in [*([PLAN] if planned else []), *_share_lines(config, synthesizer)]:
         warn(line)
 

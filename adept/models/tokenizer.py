@@ -21,7 +21,7 @@ from adept.data.texts import UNSPACED, plain_text, separate_characters, text_lis
 from adept.errors import ConfigurationError
 from adept.models.config import MAX_VOCABULARY, TokenizerConfig
 from adept.models.sentence_encoder import synonyms_of
-from adept.models.untrusted_files import corrupt, model_directory, read_json
+from adept.models.untrusted_files import SYNONYMS, TOKENIZER, ModelFiles, corrupt
 
 PAD, UNKNOWN, START, END = range(4)
 SPECIAL_TOKENS = ["[PAD]", "[UNK]", "[START]", "[END]"]
@@ -37,8 +37,6 @@ UNWRITABLE = {"Cc", "Cf", "Cs", "Zl", "Zp"}
 
 class Tokenizer:
     """An encoder of texts into token ids, and a decoder of ids into texts of one line."""
-
-    FILE, SYNONYMS = "tokenizer.json", "synonyms.json"
 
     def __init__(self, backend: tokenizers.Tokenizer, synonyms: Mapping[str, str] | None = None):
         """Wrap a backend that ``build`` made; ``synonyms`` maps unknown words to known words."""
@@ -78,15 +76,19 @@ class Tokenizer:
     @classmethod
     def from_pretrained(cls, directory: str | Path) -> "Tokenizer":
         """Load a tokenizer with its synonyms, if any; raise ModelError if a file is damaged."""
-        directory = model_directory(directory)
-        backend = _load_backend(directory / cls.FILE)
-        return cls(backend, _load_synonyms(directory / cls.SYNONYMS, backend))
+        return cls.of(ModelFiles(directory, TOKENIZER, SYNONYMS))
+
+    @classmethod
+    def of(cls, files: ModelFiles) -> "Tokenizer":
+        """Return the tokenizer of an open model directory."""
+        backend = _load_backend(files)
+        return cls(backend, _load_synonyms(files, backend))
 
     def save_pretrained(self, directory: str | Path) -> None:
-        (Path(directory) / self.FILE).write_text(self._backend.to_str(pretty=False), "utf-8")
-        (Path(directory) / self.SYNONYMS).unlink(missing_ok=True)
+        (Path(directory) / TOKENIZER).write_text(self._backend.to_str(pretty=False), "utf-8")
+        (Path(directory) / SYNONYMS).unlink(missing_ok=True)
         if self.synonyms:
-            (Path(directory) / self.SYNONYMS).write_text(json.dumps(self.synonyms, ensure_ascii=False), "utf-8")
+            (Path(directory) / SYNONYMS).write_text(json.dumps(self.synonyms, ensure_ascii=False), "utf-8")
 
     def with_synonyms(self) -> "Tokenizer":
         """Return a copy that reads an unknown word of English as the known word nearest in meaning."""
@@ -215,18 +217,20 @@ def is_writable(word: str) -> bool:
     return not any(unicodedata.category(character) in UNWRITABLE for character in word)
 
 
-def _load_backend(path: Path) -> tokenizers.Tokenizer:
+def _load_backend(files: ModelFiles) -> tokenizers.Tokenizer:
     """Load a tokenizer's backend, which may differ from one made by ``build`` only in its words.
 
     The failures or the speed of any other backend could reveal something about a record.
     """
-    text, content = read_json(path)
+    content = files.objects[TOKENIZER]
     try:
         special = [token["content"] for token in content["added_tokens"]]
         _check_words(_words(content, special), special)
-        return tokenizers.Tokenizer.from_str(text)
+        return tokenizers.Tokenizer.from_str(json.dumps(content))
     except Exception as error:  # noqa: BLE001 - the Rust side raises bare Exception for every kind of damage
-        raise corrupt(path, str(error) if type(error) is ValueError else "not a tokenizer") from None
+        raise corrupt(
+            files.directory / TOKENIZER, str(error) if type(error) is ValueError else "not a tokenizer"
+        ) from None
 
 
 def _words(content: dict[str, Any], special: list[str]) -> dict[str, int]:
@@ -260,14 +264,12 @@ def _check_words(words: dict[str, int], special: list[str]) -> None:
         raise ValueError("a token that holds control characters or is too long")
 
 
-def _load_synonyms(path: Path, backend: tokenizers.Tokenizer) -> dict[str, str]:
-    if not path.exists():
-        return {}
-    _, synonyms = read_json(path)
+def _load_synonyms(files: ModelFiles, backend: tokenizers.Tokenizer) -> dict[str, str]:
+    synonyms = files.objects.get(SYNONYMS, {})
     words = backend.get_vocab(with_added_tokens=False)
     special = {token.content for token in backend.get_added_tokens_decoder().values()}
     if len(synonyms) > MAX_VOCABULARY or not all(
         isinstance(known, str) and known in words and known not in special for known in synonyms.values()
     ):
-        raise corrupt(path, "not words of the vocabulary")
+        raise corrupt(files.directory / SYNONYMS, "not words of the vocabulary")
     return synonyms

@@ -42,9 +42,8 @@ from adept.models.config import (
 )
 from adept.models.lightning import AdeptModule, UtteranceDataModule
 from adept.models.lstm_autoencoder import noise_between
-from adept.models.model_description import MAX_HELD_OUT
 from adept.models.resumption import STOPPING, resume_run
-from adept.models.saved_model import Autoencoder
+from adept.models.saved_model import MAX_HELD_OUT, Autoencoder
 from adept.models.tokenizer import FIRST_LABEL, PAD, Tokenizer
 from adept.models.topics import supported_topics
 from adept.ranges import is_moderate

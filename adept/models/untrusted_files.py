@@ -1,6 +1,7 @@
-"""Functions that read the files of a model directory without trusting them.
+"""The files of a model directory, which are read without being trusted.
 
-A file is opened only if it is a regular file and not too large. A tensor is read only if its name,
+A directory is opened once: its small files are read at once, and its tensors when their shapes are known. A file
+is opened only if it is a regular file and not too large. A tensor is read only if its name,
 shape and type fit the model's configuration, and if no number in it is beyond MAX_NUMBER (``adept.ranges``).
 
 *Claim*: the latents and logits of a model with such tensors are finite. *Proof*: a network of this
@@ -10,10 +11,12 @@ product. So no sum exceeds ``2^14 * MAX_NUMBER^2 < 2 * 10^16``. The only divisor
 and 32-bit floats reach 10^38. QED.
 """
 
+import hashlib
 import json
 import stat
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -25,7 +28,11 @@ from adept.models.config import MODEL
 from adept.ranges import MAX_NUMBER, is_moderate
 
 PACKAGED_MODEL = "utterances"  # the name of the model that comes with the package
-CONFIG = "config.json"
+CONFIG, WEIGHTS, CODEBOOKS = "config.json", "model.safetensors", "codebooks.safetensors"
+TOKENIZER, SYNONYMS = "tokenizer.json", "synonyms.json"
+DESCRIPTION, TABLES = "codec.json", "codec.safetensors"  # of the public sentences
+# The files on which a release depends; a statement holds their digests.
+MODEL_FILES = CONFIG, WEIGHTS, CODEBOOKS, TOKENIZER, SYNONYMS, DESCRIPTION, TABLES
 MEBIBYTE = 1 << 20
 TEXT_LIMIT = 16 * MEBIBYTE
 TENSOR_LIMIT = 256 * MEBIBYTE
@@ -53,6 +60,56 @@ def model_directory(name: str | Path | None) -> Path:
     return Path(name) / MODEL if is_run else Path(name)
 
 
+class ModelFiles:
+    """A model directory that is open: the objects of its JSON files, and its tensors.
+
+    Args:
+        directory: the directory of a model or of its run (``model_directory``).
+        names: the JSON files to read. Synonyms may be missing; so may sentences, if config.json is read and says so.
+
+    Raises:
+        ModelError: there is no such directory, or a file is missing or damaged.
+    """
+
+    def __init__(self, directory: str | Path | None, *names: str) -> None:
+        self.directory, self.objects = model_directory(directory), dict[str, dict[str, Any]]()
+        for name in names:
+            if self._holds(name):
+                self.objects[name] = read_json(self.directory / name)
+
+    def _holds(self, name: str) -> bool:
+        if name == SYNONYMS:
+            return (self.directory / name).exists()
+        return name != DESCRIPTION or self.objects.get(CONFIG, {"codec": True}).get("codec") is True
+
+    def tensors(self, name: str, expected: dict[str, tuple[str, Shape]], *, described: str) -> dict[str, Tensor]:
+        """Return the tensors of a file (``read_tensors``) that the file ``described`` announces."""
+        return read_tensors(self.directory / name, expected, description=described)
+
+    def digests(self) -> dict[str, str]:
+        """Return the SHA-256 digests of those of MODEL_FILES that exist."""
+        return _digests(self.directory)
+
+
+def _digests(directory: Path) -> dict[str, str]:
+    found = {}
+    for path in (directory / name for name in MODEL_FILES):
+        if path.is_file():
+            with path.open("rb") as stream:
+                found[path.name] = hashlib.file_digest(stream, "sha256").hexdigest()
+    return found
+
+
+def is_packaged(files: Mapping[str, str]) -> bool:
+    """Return True if these digests are those of all MODEL_FILES of the packaged model: another file, another model."""
+    return files == _packaged_digests()
+
+
+@cache
+def _packaged_digests() -> dict[str, str]:
+    return _digests(packaged_directory())
+
+
 def check_file(path: Path, *, limit: int) -> None:
     """Raise ModelError unless a path leads to a regular file of at most ``limit`` bytes."""
     try:
@@ -70,19 +127,18 @@ def check_file(path: Path, *, limit: int) -> None:
         )
 
 
-def read_json(path: Path) -> tuple[str, dict[str, Any]]:
-    """Return the text of a JSON file, and the JSON object in it."""
+def read_json(path: Path) -> dict[str, Any]:
+    """Return the object in a JSON file."""
     check_file(path, limit=TEXT_LIMIT)
     try:
-        text = path.read_text("utf-8")
-        content = json.loads(text)
+        content = json.loads(path.read_text("utf-8"))
     except OSError as error:
         raise ModelError(f"cannot read {path} ({error.strerror}): give a complete model directory") from None
     except (ValueError, RecursionError):
         raise corrupt(path, "not JSON") from None
     if not isinstance(content, dict):
         raise corrupt(path, "not an object")
-    return text, content
+    return content
 
 
 def read_tensors(path: Path, expected: dict[str, tuple[str, Shape]], *, description: str) -> dict[str, Tensor]:

@@ -31,7 +31,7 @@ from adept.models.tokenizer import UNKNOWN, Tokenizer
 from adept.models.untrusted_files import packaged_directory
 from adept.rewriting.alphabets import Alphabet
 from adept.rewriting.cells import NO_NAME, Cells
-from adept.rewriting.loading import best_exact, is_packaged
+from adept.rewriting.loading import best_exact
 from adept.rewriting.rewriter import Rewriter
 
 TOPIC_CODEWORDS = 32  # that tell topics apart, if the model has so few
@@ -122,7 +122,7 @@ def _estimate(rewriter: Rewriter, public: Corpus | None) -> list[str]:
         return [] if rewriter.model.labels else [NO_ESTIMATE]
     promised, lines = rewriter.guarantee, expected.lines
     epsilon = promised.claimed_epsilon if promised.holds is None else promised.epsilon
-    unread = unseen_line(rewriter) if is_packaged(rewriter.model.files) and public is None else None
+    unread = unseen_line(rewriter) if rewriter.model.is_packaged and public is None else None
     return [f"at epsilon {words(epsilon)} {lines[0]}", *lines[1:], *([unread] if unread else [])]
 
 
@@ -163,7 +163,7 @@ def floor_lines(writer: Rewriter) -> list[str]:
     """Return a sentence on what a classifier learns from public examples or label names alone, or []."""
     examples = sum(map(len, writer.model.label_examples.values()))
     if not examples:
-        return [PLAN] if is_packaged(writer.model.files) else []
+        return [PLAN] if writer.model.is_packaged else []
     return [
         f"a classifier of the model's {examples} labelled examples alone can be better than one of the rewrites: "
         "adept evaluate train=[OUTPUT,EXAMPLES] test=FILE says what the rewrites add"

@@ -1,11 +1,9 @@
 """Functions that load a rewriter's model, choose its mechanism, refuse unsafe releases, and use the Hugging Face Hub."""
 
-import hashlib
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
-from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -14,14 +12,11 @@ from adept.mechanisms import BY_NAME, Description, JointResponse, LearnedCodeboo
 from adept.mechanisms.base import Kind
 from adept.mechanisms.guarantee import Guarantee
 from adept.models.config import TrainingData
-from adept.models.saved_model import CODEBOOKS, TAGS, WEIGHTS, Autoencoder, model_card
-from adept.models.sentences.sentence_files import DESCRIPTION, TABLES
+from adept.models.saved_model import TAGS, Autoencoder, model_card
 from adept.models.sentences.sentence_list import SentenceList
 from adept.models.tokenizer import Tokenizer
-from adept.models.untrusted_files import CONFIG, model_directory, packaged_directory
+from adept.models.untrusted_files import CONFIG, DESCRIPTION, SYNONYMS, TOKENIZER, ModelFiles
 
-# The files of a model's directory on which a release depends; a statement holds their digests.
-MODEL_FILES = (CONFIG, WEIGHTS, CODEBOOKS, Tokenizer.FILE, Tokenizer.SYNONYMS, DESCRIPTION, TABLES)
 # Nothing else is fetched.
 HUB_FILES = ["config.json", "tokenizer.json", "synonyms.json", "codec.json", "README.md", "*.safetensors"]
 
@@ -152,31 +147,18 @@ def best_exact(model: Autoencoder, *, epsilon: float | None = None) -> Kind:
     return BY_NAME[policy.default_mechanism(model.lists, epsilon=epsilon)]
 
 
-def is_packaged(files: Mapping[str, str] | None) -> bool:
-    """Return True if these files are all files of the packaged model on which a release depends.
-
-    ``files`` holds digests by the names of MODEL_FILES, as a statement's field ``model_files``. A missing or
-    another file makes another model.
-    """
-    return files == _packaged_files()
-
-
-@cache
-def _packaged_files() -> dict[str, str]:
-    return _digests(packaged_directory())
-
-
 def load_model(directory: str | Path | None = None) -> tuple[Autoencoder, Tokenizer]:
     """Load a model and its tokenizer from ``directory``; if it is None, from the package.
 
     Raises:
         ModelError: the directory is incomplete or damaged.
     """
-    directory = model_directory(directory)
-    model, tokenizer = Autoencoder.from_pretrained(directory), Tokenizer.from_pretrained(directory)
+    files = ModelFiles(directory, CONFIG, DESCRIPTION, TOKENIZER, SYNONYMS)
+    model, tokenizer = Autoencoder.of(files), Tokenizer.of(files)
     if len(tokenizer) != model.vocabulary_size or len(tokenizer.labels) != model.labels:
-        raise ModelError(f"tokenizer.json in {directory} does not fit the model: restore the one it was trained with")
-    model.files = _digests(directory)
+        raise ModelError(
+            f"tokenizer.json in {files.directory} does not fit the model: restore the one it was trained with"
+        )
     return model, tokenizer
 
 
@@ -223,12 +205,3 @@ def _explain_errors(what: str) -> Iterator[None]:
         yield
     except Exception as error:  # noqa: BLE001 - the Hub's library raises errors of many packages
         raise ModelError(f"{what} ({type(error).__name__}): check the name, the network and your token") from None
-
-
-def _digests(directory: Path) -> dict[str, str]:
-    found = {}
-    for path in (directory / name for name in MODEL_FILES):
-        if path.is_file():
-            with path.open("rb") as stream:
-                found[path.name] = hashlib.file_digest(stream, "sha256").hexdigest()
-    return found

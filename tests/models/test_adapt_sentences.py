@@ -19,6 +19,7 @@ from adept.models.sentences.meanings import meanings_of, words_of
 from adept.models.sentences.sentence_files import load_sentences, save_sentences
 from adept.models.sentences.sentence_list import SentenceList
 from adept.models.tokenizer import join_words
+from adept.models.untrusted_files import DESCRIPTION, ModelFiles
 
 
 @pytest.fixture(scope="module")
@@ -96,7 +97,7 @@ def test_texts_listed_by_another_models_words_are_saved_with_them(sentences: Sen
     small = SentenceList.of(["is a meal served", "a meal is served", "no meal is served"])
     mixed = replace(small, listed=sentences.listed, is_broad=True)
     save_sentences(mixed, tmp_path)
-    loaded = load_sentences(tmp_path)
+    loaded = load_sentences(ModelFiles(tmp_path, DESCRIPTION))
     assert all_texts(loaded) == all_texts(mixed)
 
 

@@ -11,7 +11,7 @@ from adept import audit
 from adept.errors import ConfigurationError, ModelError
 from adept.mechanisms import Description
 from adept.mechanisms.policy import heavy_sentences
-from adept.models.sentences.sentence_files import DESCRIPTION, TABLES
+from adept.models.untrusted_files import DESCRIPTION, TABLES
 from adept.rewriting.loading import load_model
 from adept.rewriting.rewriter import Rewriter
 

@@ -6,10 +6,11 @@ from pathlib import Path
 import pytest
 
 from adept.mechanisms import LearnedCodebook
+from adept.models.untrusted_files import MODEL_FILES, is_packaged, packaged_directory
 from adept.release.statement.statement import model_facts
 from adept.release.statement.wording import origin
 from adept.rewriting.expectation import expected_lines, unseen_line
-from adept.rewriting.loading import MODEL_FILES, is_packaged, load_model, packaged_directory
+from adept.rewriting.loading import load_model
 from adept.rewriting.rewriter import Rewriter
 
 PACKAGED, _ = load_model()

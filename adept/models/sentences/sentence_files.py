@@ -27,9 +27,8 @@ from adept.models.sentences.meanings import MAX_WORDS, ListedTexts, WordWeights
 from adept.models.sentences.nearest_text import PLACE_UNIT
 from adept.models.sentences.sentence_list import SentenceList
 from adept.models.tokenizer import is_writable
-from adept.models.untrusted_files import Shape, corrupt, read_json, read_tensors
+from adept.models.untrusted_files import DESCRIPTION, TABLES, ModelFiles, Shape, corrupt
 
-DESCRIPTION, TABLES = "codec.json", "codec.safetensors"
 FORMAT_VERSION, LEXICON_FORMAT, OLD_FORMAT = 3, 2, 1
 OLD_TABLES: dict[str, tuple[str, Shape]] = {  # of the language model of format 1, which are not used
     name: ("int32", (None, columns)) for name, columns in {"words": 5, "classes": 6, "letters": 7}.items()
@@ -73,10 +72,9 @@ def sentences_sha256(sentences: SentenceList) -> str:
     return digest.hexdigest()
 
 
-def load_sentences(directory: Path) -> SentenceList:
+def load_sentences(files: ModelFiles) -> SentenceList:
     """Load a list, empty if adept 0.2 made it from private text; raise ModelError if a file is missing or damaged."""
-    path = directory / DESCRIPTION
-    _, stored = read_json(path)
+    path, stored = files.directory / DESCRIPTION, files.objects[DESCRIPTION]
     is_old = stored.get("format_version") == OLD_FORMAT
     if stored.get("format_version") in (OLD_FORMAT, LEXICON_FORMAT):
         stored = _convert_old(path, stored)
@@ -85,9 +83,9 @@ def load_sentences(directory: Path) -> SentenceList:
     if stored["encoder"] not in (None, SentenceEncoder.load().sha256):  # it made the groups of listed sentences
         raise ModelError(f"{path} was made with another sentence encoder than this version's: {AGAIN}")
     is_broad = stored["encoder"] is not None
-    listed = _read_listed(directory / TABLES, stored["listed_words"], old=stored if is_old else None)
+    listed = _read_listed(files, stored["listed_words"], old=stored if is_old else None)
     if len(listed) + len(stored["utterances"]) > PLACE_UNIT:
-        raise corrupt(directory / TABLES, f"the table {LISTED} holds too many texts")
+        raise corrupt(files.directory / TABLES, f"the table {LISTED} holds too many texts")
     return SentenceList(
         WordWeights(Counter(stored["holders"]), stored["texts"]),
         [tuple(map(sys.intern, text.split(" "))) for text in stored["utterances"]],
@@ -106,13 +104,14 @@ def _convert_old(path: Path, stored: dict[str, Any]) -> dict[str, Any]:
     return {"held_out": [], **stored, "encoder": None, "listed_words": known, "format_version": FORMAT_VERSION}
 
 
-def _read_listed(path: Path, words: list[str], *, old: dict[str, Any] | None) -> ListedTexts:
+def _read_listed(files: ModelFiles, words: list[str], *, old: dict[str, Any] | None) -> ListedTexts:
     expected: dict[str, tuple[str, Shape]] = {LISTED: ("int16", (None,)), GROUPS: ("int16", (None,))}
     if old is not None:
         absent = {LISTED: LISTED not in old, GROUPS: True}
         expected = OLD_TABLES | {name: kind for name, kind in expected.items() if not absent[name]}
-    tables = {name: table.numpy() for name, table in read_tensors(path, expected, description=DESCRIPTION).items()}
-    none = np.zeros(0, dtype=np.int16)
+    path, none = files.directory / TABLES, np.zeros(0, dtype=np.int16)
+    read = files.tensors(TABLES, expected, described=DESCRIPTION)
+    tables = {name: table.numpy() for name, table in read.items()}
     flat, groups = tables.get(LISTED, none), tables.get(GROUPS, none)
     if old is not None:
         flat = flat - (flat > 1)  # without the number of UNKNOWN_WORD

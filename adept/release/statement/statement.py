@@ -27,14 +27,14 @@ from adept.mechanisms import BY_NAME, Codebook, JointResponse, LocalRandomizer, 
 from adept.mechanisms.central_counts import COUNTS_MOVED, Votes
 from adept.mechanisms.guarantee import ANY_TWO_RECORDS, Guarantee, Part, json_number, laplace_part, total
 from adept.mechanisms.shuffling import central_epsilon, draws_of
-from adept.models.saved_model import WEIGHTS, Autoencoder
+from adept.models.saved_model import Autoencoder
 from adept.models.sentences.sentence_files import sentences_sha256
 from adept.models.sentences.sentence_list import SentenceList
 from adept.models.tokenizer import Tokenizer
+from adept.models.untrusted_files import WEIGHTS, is_packaged
 from adept.release.records import ReleaseOptions, split_response
 from adept.release.statement import verify, wording
 from adept.release.statement.verify import Json
-from adept.rewriting.loading import is_packaged
 from adept.rewriting.rewriter import Rewriter
 
 MAX_DELTA, MAX_DELTA_SHARE = 1e-6, 0.1  # the usual central delta: at most this, and at most this share of 1 / n

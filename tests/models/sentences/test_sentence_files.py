@@ -13,14 +13,13 @@ from adept.errors import ModelError
 from adept.models.sentences import sentence_list
 from adept.models.sentences.meanings import MAX_WORD_SUM
 from adept.models.sentences.sentence_files import (
-    DESCRIPTION,
-    TABLES,
     load_sentences,
     save_sentences,
     sentence_content,
     sentences_sha256,
 )
 from adept.models.sentences.sentence_list import SentenceList
+from adept.models.untrusted_files import DESCRIPTION, TABLES, ModelFiles
 
 SPECIMENS = Path(__file__).parents[2] / "specimens"
 
@@ -43,7 +42,7 @@ def test_a_saved_list_is_the_same_list(name: str, request: pytest.FixtureRequest
     """Words of a single text included: one digest must not stand for two lists."""
     sentences: SentenceList = request.getfixturevalue(name)
     save_sentences(sentences, tmp_path)
-    loaded = load_sentences(tmp_path)
+    loaded = load_sentences(ModelFiles(tmp_path, DESCRIPTION))
     assert sentences_sha256(loaded) == sentences_sha256(sentences)
     assert [loaded[place] for place in range(len(loaded))] == [sentences[place] for place in range(len(sentences))]
     assert (loaded.held_out, loaded.is_broad) == (list(sentences.held_out), sentences.is_broad)
@@ -55,11 +54,11 @@ def test_a_saved_list_is_the_same_list(name: str, request: pytest.FixtureRequest
 def test_public_sentences_of_0_2_are_read_in_their_order_and_nothing_else(tmp_path: Path) -> None:
     """Neither the language model, nor the texts that it thought likely; what is saved again needs neither."""
     old = SPECIMENS / "model-0.2.0"
-    loaded, stored = load_sentences(old), json.loads((old / DESCRIPTION).read_text("utf-8"))
+    loaded, stored = load_sentences(ModelFiles(old, DESCRIPTION)), json.loads((old / DESCRIPTION).read_text("utf-8"))
     assert [" ".join(words) for words in loaded.utterances] == stored["utterances"]
     assert (len(loaded.listed), loaded.is_broad) == (0, False)
     save_sentences(loaded, tmp_path)
-    assert sentences_sha256(load_sentences(tmp_path)) == sentences_sha256(loaded)
+    assert sentences_sha256(load_sentences(ModelFiles(tmp_path, DESCRIPTION))) == sentences_sha256(loaded)
     assert (tmp_path / TABLES).stat().st_size < (old / TABLES).stat().st_size
 
 
@@ -74,7 +73,7 @@ def as_format_2(sentences: SentenceList, directory: Path) -> None:
 
 def test_a_list_of_one_domain_of_format_2_is_the_same_list(own: SentenceList, tmp_path: Path) -> None:
     as_format_2(own, tmp_path)
-    loaded = load_sentences(tmp_path)
+    loaded = load_sentences(ModelFiles(tmp_path, DESCRIPTION))
     assert sentences_sha256(loaded) == sentences_sha256(own)
     assert loaded.nearest(["quokka flights"], size=50, count=3) == own.nearest(["quokka flights"], size=50, count=3)
 
@@ -86,7 +85,7 @@ def test_a_list_of_broad_text_whose_groups_a_lexicon_made_is_refused_in_one_line
     as_format_2(broad, tmp_path)
     for directory in (tmp_path, SPECIMENS / "adapted-0.2.0"):
         with pytest.raises(ModelError, match=r"older version.* lexicon: adapt or train the model again$") as caught:
-            load_sentences(directory)
+            load_sentences(ModelFiles(directory, DESCRIPTION))
         assert str(caught.value).startswith(str(directory / DESCRIPTION))
         assert "\n" not in str(caught.value)
 
@@ -95,7 +94,7 @@ def test_a_list_of_private_text_of_0_2_is_empty(tmp_path: Path) -> None:
     shutil.copytree(SPECIMENS / "model-0.2.0", tmp_path, dirs_exist_ok=True)
     stored = json.loads((tmp_path / DESCRIPTION).read_text("utf-8"))
     (tmp_path / DESCRIPTION).write_text(json.dumps({**stored, "utterances": [], "held_out": []}), "utf-8")
-    assert len(load_sentences(tmp_path)) == 0
+    assert len(load_sentences(ModelFiles(tmp_path, DESCRIPTION))) == 0
 
 
 @pytest.mark.parametrize(
@@ -124,7 +123,7 @@ def test_what_no_list_writes_is_a_model_error(broad: SentenceList, tmp_path: Pat
     stored = json.loads((tmp_path / DESCRIPTION).read_text("utf-8"))
     (tmp_path / DESCRIPTION).write_text(json.dumps({**stored, field: value}), "utf-8")
     with pytest.raises(ModelError, match="corrupt"):
-        load_sentences(tmp_path)
+        load_sentences(ModelFiles(tmp_path, DESCRIPTION))
 
 
 @pytest.mark.parametrize(
@@ -145,7 +144,7 @@ def test_tables_are_checked(broad: SentenceList, tmp_path: Path, table: str, cha
     tables = load_file(tmp_path / TABLES)
     save_file({**tables, table: change(tables[table]).contiguous()}, tmp_path / TABLES)  # type: ignore[operator]
     with pytest.raises(ModelError, match=f"corrupt.*{table}"):
-        load_sentences(tmp_path)
+        load_sentences(ModelFiles(tmp_path, DESCRIPTION))
 
 
 @pytest.mark.parametrize("likely", [False, True])
@@ -158,15 +157,15 @@ def test_tables_of_0_2_are_checked(likely: bool, tmp_path: Path) -> None:
         (tmp_path / DESCRIPTION).write_text(json.dumps(changed), "utf-8")
         flat = torch.tensor([2, 0, 2, 2, 0], dtype=torch.int16)
         save_file({**load_file(tmp_path / TABLES), "likely": flat}, tmp_path / TABLES)
-    assert len(load_sentences(tmp_path).listed) == 0
+    assert len(load_sentences(ModelFiles(tmp_path, DESCRIPTION)).listed) == 0
     tables = load_file(tmp_path / TABLES)
     for spoiled in ({**tables, "more": torch.zeros(1)}, {**tables, "words": tables["words"][:, 1:].contiguous()}, {}):
         save_file(spoiled, tmp_path / TABLES)
         with pytest.raises(ModelError, match="do not fit"):
-            load_sentences(tmp_path)
+            load_sentences(ModelFiles(tmp_path, DESCRIPTION))
     (tmp_path / TABLES).unlink()
     with pytest.raises(ModelError, match=TABLES):
-        load_sentences(tmp_path)
+        load_sentences(ModelFiles(tmp_path, DESCRIPTION))
 
 
 def test_a_list_of_another_encoder_is_refused(broad: SentenceList, tmp_path: Path) -> None:
@@ -174,7 +173,7 @@ def test_a_list_of_another_encoder_is_refused(broad: SentenceList, tmp_path: Pat
     path = tmp_path / DESCRIPTION
     path.write_text(path.read_text("utf-8").replace(sentence_content(broad)[0]["encoder"], "0" * 64), "utf-8")
     with pytest.raises(ModelError, match=r"another sentence encoder .*: adapt or train the model again$"):
-        load_sentences(tmp_path)
+        load_sentences(ModelFiles(tmp_path, DESCRIPTION))
 
 
 def test_a_strangers_word_that_is_too_long_for_exact_sums_is_refused(broad: SentenceList, tmp_path: Path) -> None:
@@ -184,9 +183,9 @@ def test_a_strangers_word_that_is_too_long_for_exact_sums_is_refused(broad: Sent
     stored, word = json.loads(path.read_text("utf-8")), "\u98df" * (1 + MAX_WORD_SUM // 127)
     for field in ("utterances", "listed_words"):
         path.write_text(json.dumps({**stored, field: [*stored[field], word]}), "utf-8")
-        loaded = load_sentences(tmp_path)
+        loaded = load_sentences(ModelFiles(tmp_path, DESCRIPTION))
         with pytest.raises(ModelError, match="too long for exact sums") as caught:
             loaded.nearest(["a fare"], size=len(loaded))
         assert len(str(caught.value)) < 200
     path.write_text(json.dumps({**stored, "utterances": [*stored["utterances"], word[:-1]]}), "utf-8")
-    assert load_sentences(tmp_path).nearest([word], size=201) == [[200]]
+    assert load_sentences(ModelFiles(tmp_path, DESCRIPTION)).nearest([word], size=201) == [[200]]

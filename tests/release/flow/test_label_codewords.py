@@ -23,7 +23,6 @@ from adept.release.records import ReleaseOptions
 from adept.release.statement import verify as verify_statement
 from adept.release.statement.statement import restate
 from adept.release.statement.verify import Refused, statement_sha256
-from adept.rewriting import expectation
 from adept.rewriting.expectation import (
     BY_LABEL,
     NO_LABEL_SET,
@@ -163,7 +162,7 @@ def test_a_line_says_what_is_free_and_that_a_plan_measures_it(loaded: Any, monke
     rewriter, _ = open_release(ReleaseRequest(epsilon=2.0, labels="copy", label_codewords="off"))
     by_label = rewriter.by_label(label_set=broad.NAMES)
     assert floor_lines(by_label) == []
-    monkeypatch.setattr(expectation, "is_packaged", lambda _: True)
+    monkeypatch.setattr(type(loaded[0]), "is_packaged", True)
     assert floor_lines(by_label) == [PLAN]
     monkeypatch.setattr(loaded[0], "label_examples", {"X17": ["is there a taxi", "a taxi"]})
     [line] = floor_lines(by_label)

@@ -20,6 +20,7 @@ from adept.data.reading import READING_EXCEPTIONS
 from adept.errors import DataError
 from adept.mechanisms import Codebook, Description, JointResponse, RandomizedResponse, codebook
 from adept.mechanisms.central_counts import REPLACE, Votes
+from adept.models import untrusted_files
 from adept.models.config import MAX_SIZES
 from adept.ranges import BUDGETS
 from adept.release.statement import statement as statements
@@ -419,7 +420,7 @@ def test_a_statement_calls_no_other_model_the_one_that_comes_with_adept(said: di
 
 def test_the_packaged_model_has_all_files_that_a_statement_names() -> None:
     model, _ = loading.load_model()
-    assert tuple(model.files) == loading.MODEL_FILES == MODEL_FILES
+    assert tuple(model.files) == untrusted_files.MODEL_FILES == MODEL_FILES
     assert model.files["model.safetensors"] == statements.model_sha256(model)
 
 

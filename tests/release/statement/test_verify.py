@@ -28,11 +28,11 @@ from adept.mechanisms import (
     RandomizedResponse,
 )
 from adept.mechanisms.guarantee import symbols_part
+from adept.models.untrusted_files import packaged_directory
 from adept.release.statement import statement as statements
 from adept.release.statement import verify as verify_statement
 from adept.release.statement.statement import PrivacyStatement
 from adept.release.statement.verify import Refused, check, statement_sha256
-from adept.rewriting.loading import packaged_directory
 
 LABELS = tuple(f"label {place}" for place in range(7))
 EXACT = ["original", "l1", "sqrt_n", "gaussian", "clamped_gaussian", "codebook", "learned_codebook", "description"]
