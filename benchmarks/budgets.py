@@ -28,7 +28,8 @@ from adept.evaluation.classifiers import predict
 from adept.mechanisms import JointResponse, RandomizedResponse
 from adept.models.saved_model import mean_word_f1
 from adept.models.sentences.meanings import WordWeights
-from adept.rewriting.loading import best_exact, load_model
+from adept.rewriting.loading import load_model
+from adept.rewriting.rewriter import best_exact
 
 EPSILONS = (4.0, 8.0, 12.0, 16.0, 24.0)
 DRAWS = {40: 6, 400: 3, 4000: 1}  # of records, and of their releases, by the number of records

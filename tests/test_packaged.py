@@ -31,7 +31,8 @@ from adept.models.saved_model import Autoencoder, mean_word_f1
 from adept.models.sentences.meanings import words_of
 from adept.models.tokenizer import Tokenizer, join_words
 from adept.models.untrusted_files import packaged_directory
-from adept.rewriting.loading import best_exact, load_model
+from adept.rewriting.loading import load_model
+from adept.rewriting.rewriter import best_exact
 
 MEBIBYTE = 1 << 20
 FORKED_AFTER_THREADS = """

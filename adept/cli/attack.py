@@ -15,8 +15,8 @@ from adept.errors import ConfigurationError, DataError
 from adept.mechanisms.base import MechanismChoice
 from adept.mechanisms.guarantee import Guarantee, json_number
 from adept.plotting import as_wide_as
-from adept.rewriting.loading import best_exact, load_model
-from adept.rewriting.rewriter import Rewriter
+from adept.rewriting.loading import load_model
+from adept.rewriting.rewriter import Rewriter, best_exact
 from adept.synthesis.neighbouring_files import NeighbouringFiles
 
 Found = tuple[list[AttackRow], list[GivenAway]]

@@ -21,6 +21,8 @@ from typing import NamedTuple
 
 from scipy.special import lambertw
 
+from adept.ranges import BUDGETS
+
 MAX_EXPONENT = 700.0  # of e, in floats
 MAX_LIST = 1 << 20  # entries, more than a model lists
 
@@ -145,6 +147,36 @@ class Lists(NamedTuple):
         return max(self.codebooks, default=0) > DOMAIN_CODEWORDS
 
 
+class Sizes(NamedTuple):
+    """The numbers K and t of a list."""
+
+    size: int
+    heavy: int
+
+
+class Choice(NamedTuple):
+    """What serves a model at an epsilon: a mechanism, and the sizes of each list, or None if the list does not serve."""
+
+    mechanism: str  # the exact one with the best measured utility
+    codewords: Sizes | None = None  # of broad text; None: the mechanism's own
+    sentences: Sizes | None = None
+    cell: Sizes | None = None  # of each label, if copied labels choose sentences
+
+
+def choose(lists: Lists, *, epsilon: float | None) -> Choice:
+    """Return what serves a model at an epsilon; the mechanism alone, if epsilon is None or outside of BUDGETS."""
+    mechanism = default_mechanism(lists, epsilon=epsilon)
+    if epsilon is None or not BUDGETS[0] <= epsilon <= BUDGETS[1]:
+        return Choice(mechanism)
+    codewords, cell = codeword_count(epsilon), cell_size(epsilon)
+    return Choice(
+        mechanism,
+        broad_codewords(epsilon, lists.codebooks, asked=codewords) if lists.has_broad_codebooks else None,
+        listed_sentences(lists, epsilon=epsilon, asked=best_size(epsilon)) if lists.sentences else None,
+        Sizes(cell, heavy_of_cell(epsilon, cell)) if has_cells(lists, epsilon=epsilon) else None,
+    )
+
+
 def default_mechanism(lists: Lists, *, epsilon: float | None = None) -> str:
     """Return the name of the exact mechanism with the best measured utility at this epsilon."""
     if lists.clip == "l1":
@@ -167,13 +199,6 @@ def has_cells(lists: Lists, *, epsilon: float) -> bool:
     if not lists.is_broad or not math.isfinite(epsilon) or many or unlabelled:
         return False
     return lists.sentences > cell_size(epsilon)
-
-
-class Sizes(NamedTuple):
-    """The numbers K and t of a list."""
-
-    size: int
-    heavy: int
 
 
 def listed_sentences(lists: Lists, *, epsilon: float, asked: int) -> Sizes:

@@ -32,8 +32,7 @@ from adept.models.names import spell_name, spell_out
 from adept.models.saved_model import Autoencoder
 from adept.models.sentence_encoder import SentenceEncoder, reads_as_english
 from adept.models.tokenizer import Tokenizer
-from adept.rewriting.loading import best_exact
-from adept.rewriting.rewriter import Rewriter
+from adept.rewriting.rewriter import Rewriter, best_exact
 
 BUDGETS = {REWRITE: (4.0, 8.0, 12.0, 16.0), SYNTHESIZE: (1.0, 2.0, 4.0)}  # in nats
 ADVISED = {REWRITE: 8.0, SYNTHESIZE: 2.0}  # budgets for which a plan names the rows that would be worth it

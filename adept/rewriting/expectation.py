@@ -31,7 +31,6 @@ from adept.models.tokenizer import UNKNOWN, Tokenizer
 from adept.models.untrusted_files import packaged_directory
 from adept.rewriting.alphabets import Alphabet
 from adept.rewriting.cells import NO_NAME, Cells
-from adept.rewriting.loading import best_exact
 from adept.rewriting.rewriter import Rewriter
 
 TOPIC_CODEWORDS = 32  # that tell topics apart, if the model has so few
@@ -257,7 +256,7 @@ def unseen_line(rewriter: Rewriter) -> str | None:
     pairs.
     """
     epsilon, figures = rewriter.guarantee.epsilon, unseen_figures()
-    own = best_exact(rewriter.model, epsilon=epsilon).name == rewriter.mechanism.name
+    own = rewriter.choice.mechanism == rewriter.mechanism.name
     if rewriter.joint or isinstance(rewriter.alphabet, Cells) or not own or epsilon < min(map(min, figures.values())):
         return None
     topics, other_topics, kept, other_words = zip(

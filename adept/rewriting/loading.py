@@ -1,150 +1,17 @@
-"""Functions that load a rewriter's model, choose its mechanism, refuse unsafe releases, and use the Hugging Face Hub."""
+"""Load a model with its tokenizer, from a directory or the Hugging Face Hub, and publish it there."""
 
-import math
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from adept.errors import ConfigurationError, ModelError, ReleaseRefused, printable
-from adept.mechanisms import BY_NAME, Description, JointResponse, LearnedCodebook, LocalRandomizer, policy
-from adept.mechanisms.base import Kind
-from adept.mechanisms.guarantee import Guarantee
-from adept.models.config import TrainingData
+from adept.errors import ModelError, ReleaseRefused, printable
 from adept.models.saved_model import TAGS, Autoencoder, model_card
-from adept.models.sentences.sentence_list import SentenceList
 from adept.models.tokenizer import Tokenizer
 from adept.models.untrusted_files import CONFIG, DESCRIPTION, SYNONYMS, TOKENIZER, ModelFiles
 
 # Nothing else is fetched.
 HUB_FILES = ["config.json", "tokenizer.json", "synonyms.json", "codec.json", "README.md", "*.safetensors"]
-
-
-def check_release(
-    guarantee: Guarantee,
-    training_data: TrainingData,
-    *,
-    accept_broken_claim: bool = False,
-    accept_inexact: bool = False,
-    accept_private_model: bool = False,
-    accept_unproved: bool = False,
-) -> None:
-    """Raise ReleaseRefused if a release is not safe, unless an argument permits this release.
-
-    Args:
-        accept_broken_claim: if True, the privacy claim may be false or have an infinite epsilon.
-        accept_inexact: if True, the noise may have rounding errors that no proof covers.
-        accept_private_model: if True, the model may be able to write sentences of its private
-            training text.
-        accept_unproved: if True, the claim may be one that nobody checked (``adept.rewriting.unproved``).
-    """
-    if guarantee.holds is None:
-        if not accept_unproved:
-            raise ReleaseRefused(f"{guarantee.text} Choose a mechanism of adept, or add accept_unproved=true")
-    elif not (guarantee.holds and math.isfinite(guarantee.epsilon)) and not accept_broken_claim:
-        raise ReleaseRefused(f"{guarantee.text} Choose another mechanism, or add accept_broken_claim=true")
-    if not (guarantee.exact or guarantee.holds is None or accept_inexact):
-        raise ReleaseRefused(
-            "this mechanism is research grade: floating-point noise has no proven guarantee: "
-            "choose an exact one, or add accept_inexact=true"
-        )
-    if training_data.public is not True and not accept_private_model:
-        raise ReleaseRefused(
-            "the model was trained on text that was not declared public, and can write that text whatever the budget: "
-            "train one on public text, or add accept_private_model=true"
-        )
-
-
-def fit(mechanism: LocalRandomizer, model: Autoencoder, *, pairs: JointResponse | None = None) -> LocalRandomizer:
-    """Return a copy of a mechanism that draws from the model's lists.
-
-    ``pairs`` is the release of text and label together in which the mechanism is used, if any.
-
-    Raises:
-        ConfigurationError: the mechanism and the model have different clip radiuses, text and label
-            are asked together of a mechanism that releases sentences by label, or the object is no
-            mechanism (``adept.rewriting.unproved``).
-        ModelError: the model is not suitable for the mechanism.
-    """
-    if type(mechanism) not in BY_NAME.values():
-        from adept.rewriting.unproved import Unproved, choose  # slow to import, and rarely needed
-
-        if not isinstance(mechanism, Unproved):
-            mechanism = choose(mechanism).build(clip_norm=model.config.clip_norm)
-    if model.clip not in mechanism.serves:
-        raise ModelError(
-            f"the model was trained for clip {model.clip}, which mechanism {mechanism.name} cannot use: "
-            f"train one with mechanism={mechanism.name}"
-        )
-    if mechanism.radius not in (None, model.config.clip_norm):
-        raise ConfigurationError(
-            f"clip_norm must be {model.config.clip_norm}, the radius that the model was trained for, got {mechanism.radius}"
-        )
-    match mechanism:
-        case LearnedCodebook(codewords=None):
-            return _with_codewords(mechanism, model, pairs)
-        case Description(by_label=True):
-            if pairs:
-                raise ConfigurationError(
-                    "mechanism must not be a description by label where labels are private: use labels=copy"
-                )
-            return _over_cells(mechanism)
-        case Description():
-            return _over_sentences(mechanism, model, pairs)
-    return mechanism
-
-
-def _with_codewords(mechanism: LearnedCodebook, model: Autoencoder, pairs: JointResponse | None) -> LearnedCodebook:
-    books = model.codebooks
-    if not books:
-        raise ModelError("the model has no codebooks: train one with mechanism=learned_codebook on at least 4 records")
-    if not pairs and mechanism.size is None and model.lists.has_broad_codebooks:
-        size, top = policy.broad_codewords(mechanism.epsilon, books, asked=mechanism.count)
-        return replace(mechanism, codewords=books[size], size=size, top=mechanism.top or top)
-    most = pairs.text.count if pairs else mechanism.count
-    if not (fitting := [size for size in books if size <= most]):
-        raise ConfigurationError(f"size must be at least {min(books)}, the model's smallest codebook, got {most}")
-    return replace(mechanism, codewords=books[max(fitting)], size=max(fitting))
-
-
-def _over_cells(mechanism: Description) -> Description:
-    size = mechanism.count
-    return replace(mechanism, size=size, top=mechanism.top or policy.heavy_of_cell(mechanism.epsilon, size))
-
-
-def _over_sentences(mechanism: Description, model: Autoencoder, pairs: JointResponse | None) -> Description:
-    most, size = len(public_sentences(model)), mechanism.size
-    if size is not None and size > most:
-        raise ConfigurationError(
-            f"size must be at most {most}, the number of the model's public sentences, got {size}: leave it out"
-        )
-    if size is not None or pairs:
-        return replace(mechanism, size=size or min(most, pairs.text.count if pairs else most))
-    sizes = policy.listed_sentences(model.lists, epsilon=mechanism.epsilon, asked=mechanism.count)
-    return replace(mechanism, size=sizes.size, top=mechanism.top or sizes.heavy)
-
-
-def public_sentences(model: Autoencoder) -> SentenceList:
-    """Return a model's public sentences; raise ModelError if it lists fewer than two."""
-    if model.sentences is None or len(model.sentences) < 2:
-        raise ModelError(
-            "the model lists no public sentences, one of which mechanism=description would release: use another mechanism, or "
-            "a model of public text"
-        )
-    return model.sentences
-
-
-def label_mechanism(model: Autoencoder, *, epsilon: float) -> Description | None:
-    """Return the mechanism that releases sentences by label; None for an unsuitable model."""
-    if not policy.has_cells(model.lists, epsilon=epsilon):
-        return None
-    return _over_cells(Description(epsilon=epsilon, by_label=True))
-
-
-def best_exact(model: Autoencoder, *, epsilon: float | None = None) -> Kind:
-    """Return the class of exact mechanisms with the best measured utility at this epsilon."""
-    return BY_NAME[policy.default_mechanism(model.lists, epsilon=epsilon)]
 
 
 def load_model(directory: str | Path | None = None) -> tuple[Autoencoder, Tokenizer]:

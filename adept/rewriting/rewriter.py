@@ -1,5 +1,6 @@
 """Rewriting of texts: a draw from a public list (``alphabets``), or noise on a model's latents."""
 
+import math
 import os
 import re
 import threading
@@ -14,17 +15,19 @@ import torch
 from torch import Tensor
 
 from adept.data.texts import plain_text, text_list, value_list
-from adept.errors import ConfigurationError
-from adept.mechanisms import Description, JointResponse, LearnedCodebook, LocalRandomizer
+from adept.errors import ConfigurationError, ModelError, ReleaseRefused
+from adept.mechanisms import BY_NAME, Description, JointResponse, LearnedCodebook, LocalRandomizer, policy
+from adept.mechanisms.base import Kind
 from adept.mechanisms.guarantee import Guarantee
-from adept.models.config import BATCH_SIZE
+from adept.models.config import BATCH_SIZE, TrainingData
 from adept.models.decoding import Pair, pool_size
 from adept.models.decoding_options import DecodingConfig
 from adept.models.saved_model import Autoencoder, model_card
+from adept.models.sentences.sentence_list import SentenceList
 from adept.models.tokenizer import Tokenizer
 from adept.rewriting.alphabets import Alphabet, Codewords, Latents, Noise, Pairs, Sentences
 from adept.rewriting.cells import Cells
-from adept.rewriting.loading import check_release, fetch, fit, label_mechanism, load_model, public_sentences, publish
+from adept.rewriting.loading import fetch, load_model, publish
 from adept.torch_defaults import usual_torch
 
 THREADS = Path("/proc/self/task")  # threads of this process, on Linux
@@ -98,11 +101,12 @@ class Rewriter:
         if batch_size < 1:
             raise ConfigurationError(f"batch_size must be at least 1, got {batch_size}")
         self.model, self.tokenizer, self.batch_size = model.eval(), tokenizer, batch_size
-        self.joint: JointResponse | None = None  # of text and label, if they are released together
-        if isinstance(mechanism, JointResponse):
-            self.joint = JointResponse.of(fit(mechanism.mechanism, model, pairs=mechanism), mechanism.labels)
-            mechanism = self.joint.text
-        self.mechanism = mechanism if self.joint else fit(mechanism, model)  # of the text
+        pairs = mechanism if isinstance(mechanism, JointResponse) else None
+        text = check_mechanism(pairs.mechanism if pairs else mechanism, model)
+        self.choice = policy.choose(model.lists, epsilon=text.epsilon)
+        text = _fit(text, model, self.choice, pairs)
+        self.joint = JointResponse.of(text, pairs.labels) if pairs else None  # of text and label, released together
+        self.mechanism = self.joint.text if self.joint else text
         self.decoding = resolve_decoding(decoding or DecodingConfig(), model, self.mechanism)
         self._by_label: tuple[Any, Rewriter] | None = None  # what ``by_label`` returned, and for which arguments
         self.measurement = False  # True for one whose texts are never handed out
@@ -171,7 +175,7 @@ class Rewriter:
         texts, labels = self._check(texts, labels)
         written: list[Pair] = []
         for batch in self._batches(texts, labels) if texts else ():
-            written += self.write(self.release(*batch), samples=samples)
+            written += self.write(self._draw(*batch), samples=samples)
         return written
 
     def _batches(
@@ -194,7 +198,7 @@ class Rewriter:
     ) -> "Rewriter":
         """Return a rewriter, with the same epsilon, that releases sentences chosen for labels.
 
-        The method returns this rewriter itself if the model is not suitable (``label_mechanism``),
+        The method returns this rewriter itself if the model is not suitable (``policy.choose``),
         or if text and label are released together. A call with the same arguments as the last call
         returns the same rewriter, so the sentences for each label are chosen only once.
 
@@ -202,14 +206,13 @@ class Rewriter:
             descriptions: public sentences that explain the labels, for all or some of the labels.
             label_set: labels that are public and were not read from the records.
         """
-        asked = descriptions, label_set
-        mechanism = label_mechanism(self.model, epsilon=self.mechanism.epsilon)
-        if mechanism is None or self.joint:
+        asked, cell = (descriptions, label_set), self.choice.cell
+        if cell is None or self.joint:
             return self
         if self._by_label is None or self._by_label[0] != asked:
             other = copy(self)
-            other.mechanism = mechanism
-            other.alphabet = Cells(self.model, mechanism, descriptions, label_set=label_set)
+            own = Description(epsilon=self.mechanism.epsilon, by_label=True, size=cell.size, top=cell.heavy)
+            other.mechanism, other.alphabet = own, Cells(self.model, own, descriptions, label_set=label_set)
             self._by_label = asked, other
         return self._by_label[1]
 
@@ -225,7 +228,7 @@ class Rewriter:
             )
         match mechanism:
             case Description():
-                entries: Alphabet = Sentences(public_sentences(self.model), mechanism.selection)
+                entries: Alphabet = Sentences(_public_sentences(self.model), mechanism.selection)
             case LearnedCodebook():
                 entries = Codewords(Latents(*parts, most=pool_size(mechanism.count)), mechanism)
             case _:
@@ -245,8 +248,10 @@ class Rewriter:
     @usual_torch()
     def release(self, texts: Any, labels: Any = None) -> Tensor:
         """Return the released rows of B records: latents (B, n), or numbers (B, 1) of the alphabet."""
-        batches = self._batches(*self._check(texts, labels))
-        return torch.cat([self.draw(self.alphabet.encode(*batch), batch[1]) for batch in batches])
+        return torch.cat([self._draw(*batch) for batch in self._batches(*self._check(texts, labels))])
+
+    def _draw(self, texts: list[str], labels: list[str | None] | None) -> Tensor:
+        return self.draw(self.alphabet.encode(texts, labels), labels)
 
     def draw(self, encoded: Tensor, labels: list[str | None] | None = None) -> Tensor:
         """Release records that are given as rows of ``encode``."""
@@ -266,6 +271,129 @@ class Rewriter:
     def push_to_hub(self, name: str, *, accept_private_model: bool = False, **options: Any) -> str:
         """Publish the model on the Hub as "owner/model" (``loading.publish``)."""
         return publish(self.model, self.tokenizer, name, accept_private_model=accept_private_model, **options)
+
+
+def best_exact(model: Autoencoder, *, epsilon: float | None = None) -> Kind:
+    """Return the class of exact mechanisms with the best measured utility at this epsilon."""
+    return BY_NAME[policy.choose(model.lists, epsilon=epsilon).mechanism]
+
+
+def check_mechanism(mechanism: Any, model: Autoencoder) -> LocalRandomizer:
+    """Return a mechanism that can use a model's latents or lists; an object of somebody else becomes ``Unproved``.
+
+    Raises:
+        ConfigurationError: the mechanism and the model have different clip radiuses, or the object is no mechanism.
+        ModelError: the model was trained for another clip.
+    """
+    if type(mechanism) not in BY_NAME.values():
+        from adept.rewriting.unproved import Unproved, choose  # slow to import, and rarely needed
+
+        if not isinstance(mechanism, Unproved):
+            mechanism = choose(mechanism).build(clip_norm=model.config.clip_norm)
+    if model.clip not in mechanism.serves:
+        raise ModelError(
+            f"the model was trained for clip {model.clip}, which mechanism {mechanism.name} cannot use: "
+            f"train one with mechanism={mechanism.name}"
+        )
+    if mechanism.radius not in (None, model.config.clip_norm):
+        raise ConfigurationError(
+            f"clip_norm must be {model.config.clip_norm}, the radius that the model was trained for, got {mechanism.radius}"
+        )
+    checked: LocalRandomizer = mechanism
+    return checked
+
+
+def _fit(
+    mechanism: LocalRandomizer, model: Autoencoder, choice: policy.Choice, pairs: JointResponse | None
+) -> LocalRandomizer:
+    """Return a copy of a mechanism that draws from the model's lists; ``pairs``: together with labels."""
+    match mechanism:
+        case LearnedCodebook(codewords=None):
+            return _with_codewords(mechanism, model, choice, pairs)
+        case Description(by_label=True):
+            if pairs:
+                raise ConfigurationError(
+                    "mechanism must not be a description by label where labels are private: use labels=copy"
+                )
+            size = mechanism.count
+            return replace(mechanism, size=size, top=mechanism.top or policy.heavy_of_cell(mechanism.epsilon, size))
+        case Description():
+            return _over_sentences(mechanism, model, choice, pairs)
+    return mechanism
+
+
+def _with_codewords(
+    mechanism: LearnedCodebook, model: Autoencoder, choice: policy.Choice, pairs: JointResponse | None
+) -> LearnedCodebook:
+    books = model.codebooks
+    if not books:
+        raise ModelError("the model has no codebooks: train one with mechanism=learned_codebook on at least 4 records")
+    if not pairs and mechanism.size is None and choice.codewords:
+        size, top = choice.codewords
+        return replace(mechanism, codewords=books[size], size=size, top=mechanism.top or top)
+    most = pairs.text.count if pairs else mechanism.count
+    if not (fitting := [size for size in books if size <= most]):
+        raise ConfigurationError(f"size must be at least {min(books)}, the model's smallest codebook, got {most}")
+    return replace(mechanism, codewords=books[max(fitting)], size=max(fitting))
+
+
+def _over_sentences(
+    mechanism: Description, model: Autoencoder, choice: policy.Choice, pairs: JointResponse | None
+) -> Description:
+    most, size = len(_public_sentences(model)), mechanism.size
+    if size is not None and size > most:
+        raise ConfigurationError(
+            f"size must be at most {most}, the number of the model's public sentences, got {size}: leave it out"
+        )
+    if size is not None or pairs:
+        return replace(mechanism, size=size or min(most, pairs.text.count if pairs else most))
+    size, top = choice.sentences or (most, 1)
+    return replace(mechanism, size=size, top=mechanism.top or top)
+
+
+def _public_sentences(model: Autoencoder) -> SentenceList:
+    """Return a model's public sentences; raise ModelError if it lists fewer than two."""
+    if model.sentences is None or len(model.sentences) < 2:
+        raise ModelError(
+            "the model lists no public sentences, one of which mechanism=description would release: use another mechanism, or "
+            "a model of public text"
+        )
+    return model.sentences
+
+
+def check_release(
+    guarantee: Guarantee,
+    training_data: TrainingData,
+    *,
+    accept_broken_claim: bool = False,
+    accept_inexact: bool = False,
+    accept_private_model: bool = False,
+    accept_unproved: bool = False,
+) -> None:
+    """Raise ReleaseRefused if a release is not safe, unless an argument permits this release.
+
+    Args:
+        accept_broken_claim: if True, the privacy claim may be false or have an infinite epsilon.
+        accept_inexact: if True, the noise may have rounding errors that no proof covers.
+        accept_private_model: if True, the model may be able to write sentences of its private
+            training text.
+        accept_unproved: if True, the claim may be one that nobody checked (``adept.rewriting.unproved``).
+    """
+    if guarantee.holds is None:
+        if not accept_unproved:
+            raise ReleaseRefused(f"{guarantee.text} Choose a mechanism of adept, or add accept_unproved=true")
+    elif not (guarantee.holds and math.isfinite(guarantee.epsilon)) and not accept_broken_claim:
+        raise ReleaseRefused(f"{guarantee.text} Choose another mechanism, or add accept_broken_claim=true")
+    if not (guarantee.exact or guarantee.holds is None or accept_inexact):
+        raise ReleaseRefused(
+            "this mechanism is research grade: floating-point noise has no proven guarantee: "
+            "choose an exact one, or add accept_inexact=true"
+        )
+    if training_data.public is not True and not accept_private_model:
+        raise ReleaseRefused(
+            "the model was trained on text that was not declared public, and can write that text whatever the budget: "
+            "train one on public text, or add accept_private_model=true"
+        )
 
 
 def resolve_decoding(decoding: DecodingConfig, model: Autoencoder, mechanism: LocalRandomizer) -> DecodingConfig:

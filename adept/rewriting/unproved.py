@@ -9,8 +9,8 @@ the declared set. (2) Nothing that adept says of a release presents the claim as
 `Unproved.privatize` clips and rounds all latents, and calls the other's ``privatize`` once for each,
 with a fresh array of one row. (2) `Unproved.guarantee` ignores what the code says of itself: ``holds``
 is None, epsilon infinite (the smallest proven bound), ``exact`` false, and there is no certificate.
-``loading.fit`` makes an `Unproved` of each mechanism whose class is not in ``BY_NAME``, and each
-`Rewriter` calls ``fit``. The name has a colon, as no name in ``BY_NAME`` has. QED.
+``check_mechanism`` makes an `Unproved` of each mechanism whose class is not in ``BY_NAME``, and each
+`Rewriter` calls it. The name has a colon, as no name in ``BY_NAME`` has. QED.
 
 Not covered: the code runs in adept's process. It can store what it reads, use it for the next record,
 or change adept itself.

@@ -27,7 +27,8 @@ from adept.models.decoding import Pair
 from adept.models.saved_model import Autoencoder
 from adept.models.tokenizer import Tokenizer
 from adept.ranges import check_integer
-from adept.rewriting.loading import check_release, load_model
+from adept.rewriting.loading import load_model
+from adept.rewriting.rewriter import check_release
 from adept.synthesis.labels import Estimate, Scores, choose_texts, estimate, score_labels, spell_label_set
 from adept.synthesis.votes import (
     MAX_CELLS,

@@ -37,8 +37,7 @@ from adept.mechanisms.guarantee import Guarantee, good_enough, json_number, risk
 from adept.models.saved_model import Autoencoder
 from adept.models.tokenizer import Tokenizer, join_words
 from adept.rewriting.expectation import QUESTION, SHARE_HEADINGS, preview_budgets
-from adept.rewriting.loading import best_exact
-from adept.rewriting.rewriter import Rewriter
+from adept.rewriting.rewriter import Rewriter, best_exact
 
 PEOPLE = 1_000
 DRAWS = 100  # of the worst pair

@@ -18,6 +18,7 @@ import pytest
 from comparing import compared, unaudited
 from forked import Forked
 from tiny import TINY_MODEL, TINY_SIZES, Run
+from torch import Tensor
 
 from adept.comparison import comparison as comparison_run
 from adept.comparison import trial as cell_module
@@ -109,13 +110,13 @@ def test_a_second_run_does_only_what_is_new(
 ) -> None:
     directory, rows = finished
     released: list[tuple[str, float]] = []
-    release = Rewriter.release
+    draw = Rewriter.draw
 
-    def counted(rewriter: Rewriter, texts: list[str], labels: list[str] | None) -> object:
+    def counted(rewriter: Rewriter, encoded: Tensor, labels: list[str] | None) -> object:
         released.append((rewriter.mechanism.name, rewriter.mechanism.epsilon))
-        return release(rewriter, texts, labels)
+        return draw(rewriter, encoded, labels)
 
-    monkeypatch.setattr(Rewriter, "release", counted)
+    monkeypatch.setattr(Rewriter, "draw", counted)
     monkeypatch.setattr(model_training, "train_model", lambda *_, **__: pytest.fail("a model was trained again"))
     assert compared(config(directory)) == rows
     assert released == []

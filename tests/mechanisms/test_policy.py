@@ -112,6 +112,17 @@ def test_the_default_mechanism_follows_the_model_and_the_budget() -> None:
     assert policy.default_mechanism(domain._replace(sentences=0, codebooks=()), epsilon=16.0) == "codebook"
 
 
+def test_one_answer_holds_the_mechanism_and_the_sizes_of_each_list() -> None:
+    chosen = policy.choose(BROAD, epsilon=8.0)
+    assert chosen.mechanism == policy.default_mechanism(BROAD, epsilon=8.0)
+    assert chosen.codewords == policy.broad_codewords(8.0, BROAD.codebooks, asked=policy.codeword_count(8.0))
+    assert chosen.sentences == policy.listed_sentences(BROAD, epsilon=8.0, asked=policy.best_size(8.0))
+    assert chosen.cell == (policy.cell_size(8.0), policy.heavy_of_cell(8.0, policy.cell_size(8.0)))
+    assert policy.choose(BROAD._replace(sentences=0), epsilon=8.0)[2:] == (None, None)
+    for epsilon in (None, 0.0, -1.0, math.nan, math.inf, 1e-4, 601.0):  # which a mechanism refuses
+        assert policy.choose(BROAD, epsilon=epsilon)[1:] == (None, None, None)
+
+
 def test_labels_choose_sentences_where_cells_are_smaller_than_the_list() -> None:
     assert policy.has_cells(BROAD, epsilon=8.0)
     assert not policy.has_cells(BROAD._replace(sentences=5_000), epsilon=8.0)

@@ -22,7 +22,6 @@ from adept.models.sentences.meanings import MEANING_LENGTH, meanings_of, words_o
 from adept.models.tokenizer import join_words
 from adept.rewriting import cells
 from adept.rewriting.cells import Cell, Cells, Group, LabelCells
-from adept.rewriting.loading import label_mechanism
 from adept.rewriting.rewriter import Rewriter
 
 Loaded = tuple[Any, Any]
@@ -235,7 +234,7 @@ def test_labels_are_needed_and_refusals_name_no_record(loaded: Loaded) -> None:
 def test_a_model_without_enough_sentences_is_refused_or_keeps_its_codewords(loaded: Loaded, topic_run: Path) -> None:
     plain = Rewriter.from_pretrained(topic_run, mechanism=Description(epsilon=EPSILON))
     assert plain.by_label() is plain
-    assert label_mechanism(loaded[0], epsilon=60.0) is None
+    assert policy.choose(loaded[0].lists, epsilon=60.0).cell is None
     with pytest.raises(ModelError, match="label_codewords=off"):
         Rewriter.from_pretrained(topic_run, mechanism=Description(epsilon=EPSILON, by_label=True))
 
@@ -245,11 +244,15 @@ def test_a_model_of_examples_without_labels_keeps_its_codewords(
 ) -> None:
     model = loaded[0]
     monkeypatch.setattr(model, "training_data", replace(model.training_data, examples=48))
-    assert label_mechanism(model, epsilon=EPSILON) is None
+    assert policy.choose(model.lists, epsilon=EPSILON).cell is None
     monkeypatch.setattr(model, "label_examples", {"X17": ["is there a taxi"]})
-    assert all(label_mechanism(model, epsilon=epsilon) for epsilon in (EPSILON, 8.0, 9.0))
+    assert all(policy.choose(model.lists, epsilon=epsilon).cell for epsilon in (EPSILON, 8.0, 9.0))
     monkeypatch.setattr(model, "training_data", replace(model.training_data, records=1000, examples=256))
-    assert [bool(label_mechanism(model, epsilon=epsilon)) for epsilon in (5.9, 6.0, 9.0)] == [True, False, False]
+    assert [bool(policy.choose(model.lists, epsilon=epsilon).cell) for epsilon in (5.9, 6.0, 9.0)] == [
+        True,
+        False,
+        False,
+    ]
 
 
 def test_a_pickled_rewriter_makes_the_same_cells(loaded: Loaded) -> None:

@@ -25,8 +25,8 @@ from adept.mechanisms import (
 from adept.mechanisms.base import MechanismChoice
 from adept.models.decoding import decode, decode_best, likelihood
 from adept.models.decoding_options import DecodingConfig
-from adept.rewriting.loading import best_exact, load_model
-from adept.rewriting.rewriter import Rewriter
+from adept.rewriting.loading import load_model
+from adept.rewriting.rewriter import Rewriter, best_exact
 
 TEXTS = ["show me flights to boston", "", "what is the cheapest fare", "zebra 😀", "flights " * 10_000]
 OTHERS = ["a completely different and much longer record that says nothing of the kind", "x", "", "fare", "y"]
@@ -152,7 +152,7 @@ def test_all_texts_and_labels_are_checked_before_the_first_release(
     pairs = JointResponse(mechanism=LearnedCodebook(epsilon=8.0), labels=("fare", "meal"))
     for mechanism in (SqrtNLaplace(epsilon=8.0), pairs):
         rewriter = Rewriter.from_pretrained(tiny_run, mechanism=mechanism, batch_size=2)
-        monkeypatch.setattr(rewriter, "release", lambda *_: pytest.fail("released"))
+        monkeypatch.setattr(rewriter, "draw", lambda *_: pytest.fail("released"))
         for value in (None, float("nan"), 3, b"fare"):
             with pytest.raises(DataError, match="at position 5:"):
                 rewriter.rewrite_pairs([*TEXTS[:2] * 2, value], ["fare"] * 5)

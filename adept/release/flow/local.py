@@ -55,8 +55,8 @@ from adept.release.statement import statement as statements
 from adept.release.statement.statement import PrivacyStatement, check_shuffling, find_shuffled, shuffling_of
 from adept.rewriting.cells import Cells
 from adept.rewriting.expectation import approval_examples
-from adept.rewriting.loading import best_exact, load_model
-from adept.rewriting.rewriter import Rewriter
+from adept.rewriting.loading import load_model
+from adept.rewriting.rewriter import Rewriter, best_exact
 
 Drawn = Iterator[tuple[Sequence[Record], Entry]]  # batches of records, with what was drawn for them
 Batch = tuple[list[Record], int, bytes]  # records, the number of records before them, and digests of their rows

@@ -31,8 +31,7 @@ from adept.release.flow.local import release_file
 from adept.release.ledger.claims import Ledger
 from adept.release.records import ReleaseOptions
 from adept.release.statement import statement as statements
-from adept.rewriting.loading import check_release
-from adept.rewriting.rewriter import Rewriter
+from adept.rewriting.rewriter import Rewriter, check_release
 
 
 @pytest.fixture
