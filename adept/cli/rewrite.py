@@ -3,7 +3,7 @@
 import math
 import os
 import textwrap
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from functools import cache, partial
 from pathlib import Path
@@ -12,14 +12,13 @@ from adept.cli.config import RewriteConfig, SynthesizeConfig
 from adept.cli.console import progress, warn
 from adept.cli.process import Interruptible, show_lines
 from adept.data.corpus import Corpus, read_corpus, read_label_set
-from adept.data.formats import STANDARD_STREAM, Record
+from adept.data.formats import STANDARD_STREAM
 from adept.data.reading import read_records
 from adept.data.texts import USUAL_LABEL_COLUMN, find_label_column, list_names
 from adept.errors import ConfigurationError, DataError
 from adept.mechanisms.guarantee import MAX_STATED_EPSILON, odds_change, words
-from adept.ranges import refuse
-from adept.release.flow.local import choose_writer, open_release, prepare_file, release_file
-from adept.release.flow.plan import Plan, Stated, Tell, preview
+from adept.release.flow.local import LocalRun, choose_writer, open_release, prepare_file
+from adept.release.flow.plan import Plan, Run, Stated, Tell, preview, release
 from adept.release.flow.publication import STATEMENT, Publication
 from adept.release.ledger.claims import NO_LIMIT
 from adept.release.ledger.default import describe_overlap, find_key, open_ledger
@@ -33,8 +32,6 @@ from adept.rewriting.expectation import (
     first_texts,
     foreign_warnings,
 )
-from adept.rewriting.rewriter import Rewriter
-from adept.synthesis.synthesizer import Synthesizer
 
 STATEMENT_WIDTH = 100  # characters of a line
 ReleaseConfig = RewriteConfig | SynthesizeConfig
@@ -57,12 +54,16 @@ def run(config: RewriteConfig, inputs: Inputs, public: Corpus | None) -> Privacy
     """Rewrite a file and return its privacy statement; raise AdeptError for a user's mistake."""
     rewriter, options = open_release(config)
     options = replace(options, public_texts=public)
+    warnings_about = partial(foreign_warnings, rewriter.tokenizer, max_length=rewriter.model.config.max_length)
     first = inputs.first_records(FIRST_TEXTS)
-    columns = next(iter(first), {})
-    labelled = has_labels(config, columns)
+    columns = dict.fromkeys(name for record in first for name in record)
+    label = find_label_column(columns, config.label_column)
+    labelled = label is not None and config.labels in LABELLED and not config.output.endswith(TEXT_ENDINGS)
+    dropped = _column_lines(config, columns, label)
     writer = choose_writer(rewriter, options, has_labels=labelled)
-    lines = [*expected_lines(writer, public, labelled=labelled), *_column_lines(config, first)]
-    private = foreign_lines(rewriter, first_texts(iter(first), config.text_column))
+    texts = first_texts(first, config.text_column)
+    lines = [*expected_lines(writer, public, labelled=labelled), *dropped]
+    private = warnings_about(texts)
     notes: list[CheckedRecords] = []
 
     @cache  # once, as soon as nothing of the file is refused any more
@@ -71,31 +72,20 @@ def run(config: RewriteConfig, inputs: Inputs, public: Corpus | None) -> Privacy
             warn(line)
         tell_curator(private)
 
-    places = rewriter, config.input, config.output
-    if config.dry_run:
-        statement = preview_release(config, partial(prepare_file, *places, options=options), notes.append)
-    else:
-        key = find_key(config, needed=config.resume)
-        release = partial(release_file, *places, options=options, key=key, tell=notes.append)
-        statement = run_release(config, release, inputs, key=key, title="rewriting", begin=tell)
+    prepare = partial(prepare_file, rewriter, config.input, config.output, options=options)
+    statement = run_release(
+        config, prepare, LocalRun, inputs, title="rewriting", tell=notes.append, begin=tell, needs_key=config.resume
+    )
     tell()
     for checked in notes:
-        tell_curator([] if inputs.repeatable else foreign_lines(rewriter, checked.first_texts))
+        tell_curator([] if inputs.repeatable else warnings_about(checked.first_texts))
         tell_curator(checked.lines)
     return statement
 
 
-def has_labels(config: RewriteConfig, first: Record) -> bool:
-    """Return True if the output gets labels from the input: copied, or released with the text."""
-    written = config.labels in LABELLED and not config.output.endswith(TEXT_ENDINGS)
-    return written and find_label_column(first, config.label_column) is not None
-
-
-def _column_lines(config: RewriteConfig, records: list[Record]) -> list[str]:
-    first = dict.fromkeys(name for record in records for name in record)
-    others = [name for name in first if name not in (config.text_column, config.person_column, *config.keep_columns)]
+def _column_lines(config: RewriteConfig, columns: Iterable[str], label: str | None) -> list[str]:
+    others = [name for name in columns if name not in (config.text_column, config.person_column, *config.keep_columns)]
     asked = config.labels != "copy" or config.label_column or config.output.endswith(TEXT_ENDINGS)
-    label = find_label_column(first, config.label_column)
     lines = []
     if others and not asked and not label:
         lines.append(
@@ -113,17 +103,15 @@ def _column_lines(config: RewriteConfig, records: list[Record]) -> list[str]:
 def _public_texts(config: RewriteConfig, inputs: Inputs) -> Corpus | None:
     if config.expect is None:
         return None
-    refuse(
-        (
-            config.public is not True,
+    if config.public is not True:
+        raise ConfigurationError(
             "public must be true with expect, got false: the figures shown about these texts are not private; add public=true "
-            "if anyone may read them",
-        ),
-        (
-            config.expect == STANDARD_STREAM or any(_same(config.expect, name) for name in inputs.locations),
-            "expect must be a file of public texts, got the input: figures about private records would be a release of their own",
-        ),
-    )
+            "if anyone may read them"
+        )
+    if config.expect == STANDARD_STREAM or any(_same(config.expect, name) for name in inputs.locations):
+        raise ConfigurationError(
+            "expect must be a file of public texts, got the input: figures about private records would be a release of their own"
+        )
     label = config.label_column or USUAL_LABEL_COLUMN
     labelled = config.labels == "copy" and any(label in record for record in read_records(config.expect))
     public = read_corpus(config.expect, text_column=config.text_column, label_column=label, labelled=labelled)
@@ -209,39 +197,42 @@ def _warnings(config: RewriteConfig, statement: PrivacyStatement) -> Iterator[st
 
 def run_release(
     config: ReleaseConfig,
-    release: Callable[..., Stated],
+    prepare: Callable[..., tuple[Publication, Callable[[], Plan[Stated]]]],
+    run_class: Callable[..., Run[Stated]],
     inputs: Inputs,
     *,
-    key: bytes | None,
     title: str,
+    tell: Tell,
     begin: Callable[[], None] = lambda: None,
+    needs_key: bool = False,
 ) -> Stated:
-    """Call ``release`` with an open ledger and a progress bar; ``begin`` is called before each step."""
-    with open_ledger(config, key, tell=warn) as ledger, progress(title, inputs.estimate) as advance:
-        statement = release(resume=config.resume, ledger=ledger, progress=Interruptible(advance, begin))
-        tell_curator(describe_overlap(ledger))
-        return statement
+    """Release a file with an open ledger and a progress bar; a dry run reads the ledger and changes no file.
 
-
-def preview_release(
-    config: ReleaseConfig, prepare: Callable[..., tuple[Publication, Callable[[], Plan[Stated]]]], tell: Tell
-) -> Stated:
-    """Return the statement of a dry run, which reads the ledger and changes no file."""
-    with open_ledger(config, find_key(config, read_only=True), tell=warn, read_only=True) as ledger:
-        if ledger is None and getattr(config, "over_limit", None) == "drop":
+    Args:
+        prepare: a function that returns, for a ledger, the first two arguments of ``release``.
+        run_class, tell: as for ``release``.
+        begin: a function that is called before each step.
+        needs_key: if True, a release without a stored key is refused.
+    """
+    dry, resume = config.dry_run, config.resume
+    key = find_key(config, needed=needs_key and not dry, read_only=dry)
+    with open_ledger(config, key, tell=warn, read_only=dry) as ledger:
+        if dry and ledger is None and getattr(config, "over_limit", None) == "drop":
             raise ConfigurationError(NO_LIMIT)
-        return preview(*prepare(ledger=ledger), tell, resume=config.resume, ledger=ledger)
+        prepared = prepare(ledger=ledger)
+        if dry:
+            return preview(*prepared, tell, resume=resume, ledger=ledger)
+        with progress(title, inputs.estimate) as advance:
+            steps = Interruptible(advance, begin)
+            statement = release(*prepared, run_class, resume=resume, key=key, ledger=ledger, progress=steps, tell=tell)
+            tell_curator(describe_overlap(ledger))
+            return statement
 
 
 def tell_curator(lines: list[str]) -> None:
     """Print to stderr lines that only the holder of the private file may read."""
     for line in lines:
         warn(f"not part of the release: {line}")
-
-
-def foreign_lines(writer: Rewriter | Synthesizer, texts: list[str]) -> list[str]:
-    """Return warnings about input texts that are unlike the model's training texts."""
-    return foreign_warnings(writer.tokenizer, texts, max_length=writer.model.config.max_length)
 
 
 def print_lines(config: ReleaseConfig, lines: list[str]) -> None:

@@ -6,8 +6,6 @@ from functools import partial
 from adept.cli.config import SynthesizeConfig
 from adept.cli.console import warn
 from adept.cli.rewrite import (
-    foreign_lines,
-    preview_release,
     print_lines,
     run_release,
     statement_place,
@@ -19,11 +17,10 @@ from adept.errors import ConfigurationError
 from adept.mechanisms.central_counts import ADD_OR_REMOVE
 from adept.mechanisms.guarantee import odds_change, words
 from adept.mechanisms.policy import ROWS_PER_RECORD
-from adept.release.flow.central import TallyNotes, check_label_set, prepare_synthesis, synthesize_file
-from adept.release.ledger.default import find_key
+from adept.release.flow.central import CentralRun, TallyNotes, check_label_set, prepare_synthesis
 from adept.release.records import Inputs
 from adept.release.statement.statement import CentralStatement
-from adept.rewriting.expectation import PLAN, first_texts
+from adept.rewriting.expectation import PLAN, first_texts, foreign_warnings
 from adept.synthesis.labels import spell_label_set
 from adept.synthesis.synthesizer import Synthesizer, share_standing_out
 
@@ -56,7 +53,6 @@ def run(config: SynthesizeConfig, inputs: Inputs) -> CentralStatement:
         cells=config.cells,
         accept_private_model=config.accept_private_model,
     )
-    places = synthesizer, config.input, config.output
     planned = config.label_set and config.labels != "drop" and synthesizer.model.is_packaged
     for line in [*([PLAN] if planned else []), *_share_lines(config, synthesizer)]:
         warn(line)
@@ -66,12 +62,11 @@ def run(config: SynthesizeConfig, inputs: Inputs) -> CentralStatement:
         if config.label_set and config.rows is None:
             warn(f"each counted record gives up to {ROWS_PER_RECORD} rows, for classifiers: rows=N sets their number")
 
-    if not config.dry_run:
-        release = partial(synthesize_file, *places, options=config, tell=tell)
-        return run_release(config, release, inputs, key=find_key(config), title="counting")
-    statement = preview_release(config, partial(prepare_synthesis, *places, options=config), tell)
-    if inputs.repeatable:  # nothing is released, so the curator may learn of foreign texts
-        tell_curator(foreign_lines(synthesizer, first_texts(inputs.records(tolerant=True), config.text_column)))
+    prepare = partial(prepare_synthesis, synthesizer, config.input, config.output, options=config)
+    statement = run_release(config, prepare, CentralRun, inputs, title="counting", tell=tell)
+    if config.dry_run and inputs.repeatable:  # nothing is released, so the curator may learn of foreign texts
+        texts = first_texts(inputs.records(tolerant=True), config.text_column)
+        tell_curator(foreign_warnings(synthesizer.tokenizer, texts, max_length=synthesizer.model.config.max_length))
     return statement
 
 

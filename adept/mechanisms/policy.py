@@ -215,15 +215,6 @@ def listed_sentences(lists: Lists, *, epsilon: float, asked: int) -> Sizes:
     return Sizes(size, heavy_sentences(epsilon, size))
 
 
-def enough(size: int) -> int:
-    """Return the whole epsilon above which a larger one hardly changes what is released.
-
-    Each record has one heavy index of ``size``. It is released with probability e^eps / (e^eps + K -
-    1), which is p = SURE_SHARE or more if and only if eps is at least ln(p (K - 1) / (1 - p)).
-    """
-    return math.ceil(math.log(SURE_SHARE * (size - 1) / (1 - SURE_SHARE)))
-
-
 def codeword_count(epsilon: float) -> int:
     """Return the number K of codewords of a model of one domain."""
     low, high = CODEWORD_POWERS

@@ -101,6 +101,15 @@ class Selection:
         """The exact probability t A / W that one of the record's heavy indices is released."""
         return Fraction(self.heavy_count * self.odds[0], self.total)
 
+    @property
+    def enough_epsilon(self) -> int:
+        """The whole epsilon above which a larger one hardly changes what is released, if one index is heavy.
+
+        It is released with probability e^eps / (e^eps + K - 1), which is p = ``policy.SURE_SHARE`` or more if and only
+        if eps is at least ln(p (K - 1) / (1 - p)).
+        """
+        return math.ceil(math.log(policy.SURE_SHARE * (self.size - 1) / (1 - policy.SURE_SHARE)))
+
     def draw(self, heavy: Any) -> Tensor:
         """Release one index (B,) for each record, drawn exactly from the operating system's entropy.
 

@@ -130,7 +130,7 @@ def rewrite_frame(
             places = np.repeat([cast(PlacedRecord, record).index for record in records], asked.samples).tolist()
             kept = {name: table.copy_rows(name, places) for name in asked.keep_columns}
             rows = [row for _, part in plan.ordered_rows(run.entries(iter(records))) for row in part]
-            private: Frame = table.build(rows, plan.columns, plan.types, kept, text=text)
+            private: Frame = table.from_rows(rows, plan.columns, plan.types, kept, text=text)
             place.write_statement(replace(plan.statement(checked), date=now()).to_json())
             place.publish()
         for line in [*checked.notes, *describe_overlap(ledger)]:
@@ -205,9 +205,9 @@ def _choice(mechanism: Any) -> MechanismChoice | None:
     if isinstance(mechanism, str):
         raise ConfigurationError(f"mechanism must be a mechanism or one of {', '.join(BY_NAME)}: see adept.mechanisms")
     if type(mechanism) not in BY_NAME.values():
-        from adept.rewriting.unproved import choose  # slow to import, and rarely needed
+        from adept.rewriting.unproved import choice_of  # slow to import, and rarely needed
 
-        return choose(mechanism)
+        return choice_of(mechanism)
     given = {option.name: getattr(mechanism, option.name) for option in fields(mechanism) if option.init}
     return MechanismChoice(type(mechanism), given.pop("epsilon", None), given.pop("clip_norm", None), given)
 
@@ -275,7 +275,7 @@ class Table:
         rows = enumerate(zip(*columns, strict=True))
         return [PlacedRecord(dict(zip(names, row, strict=True)), None, place) for place, row in rows]
 
-    def build(
+    def from_rows(
         self,
         rows: Sequence[Record],
         columns: Sequence[str],

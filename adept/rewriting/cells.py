@@ -97,7 +97,7 @@ class LabelCells:
             self._keep(cells)
         return {name: cells[texts] for name, texts in said.items()}
 
-    def label(self, texts: Sequence[str], labels: Iterable[str]) -> list[tuple[str, str]]:
+    def pair_nearest(self, texts: Sequence[str], labels: Iterable[str]) -> list[tuple[str, str]]:
         """Pair each text with the label nearest to it in meaning; the nearest pairs come first."""
         said = self._say(labels)
         products = multiply_all(meanings_of(texts), np.stack([*map(mean_meaning, said.values())]))
@@ -250,7 +250,7 @@ class Cells(Sentences):
         A public sentence about a label gets this label, and any other text the nearest in meaning, or
         NO_NAME.
         """
-        pairs = self.cells.label(texts, self.public_labels or [NO_NAME])
+        pairs = self.cells.pair_nearest(texts, self.public_labels or [NO_NAME])
         labels = [self._examples.get(words_of(text), label) for text, label in pairs]
         return Corpus([text for text, _ in pairs], labels)
 

@@ -9,7 +9,7 @@ error.
 
 import json
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
 from itertools import islice
@@ -155,7 +155,7 @@ def enough_epsilon(writer: Rewriter) -> int | None:
     mechanism = writer.mechanism
     if not isinstance(mechanism, Description) or mechanism.by_label or mechanism.heavy > 1:
         return None
-    return policy.enough((writer.joint or mechanism).selection.size)
+    return (writer.joint or mechanism).selection.enough_epsilon
 
 
 def floor_lines(writer: Rewriter) -> list[str]:
@@ -278,7 +278,7 @@ def _interpolate(row: dict[float, Survival], epsilon: float) -> Survival:
     return Survival(*(float(np.interp(epsilon, budgets, column)) for column in columns))
 
 
-def first_texts(records: Iterator[Record], column: str) -> list[str]:
+def first_texts(records: Iterable[Record], column: str) -> list[str]:
     """Return the texts of the first FIRST_TEXTS records, without records that have no text."""
     return [text for record in islice(records, FIRST_TEXTS) if isinstance(text := record.get(column), str)]
 

@@ -286,10 +286,10 @@ def check_mechanism(mechanism: Any, model: Autoencoder) -> LocalRandomizer:
         ModelError: the model was trained for another clip.
     """
     if type(mechanism) not in BY_NAME.values():
-        from adept.rewriting.unproved import Unproved, choose  # slow to import, and rarely needed
+        from adept.rewriting.unproved import Unproved, choice_of  # slow to import, and rarely needed
 
         if not isinstance(mechanism, Unproved):
-            mechanism = choose(mechanism).build(clip_norm=model.config.clip_norm)
+            mechanism = choice_of(mechanism).build(clip_norm=model.config.clip_norm)
     if model.clip not in mechanism.serves:
         raise ModelError(
             f"the model was trained for clip {model.clip}, which mechanism {mechanism.name} cannot use: "

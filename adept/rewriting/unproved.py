@@ -212,7 +212,7 @@ def import_kind(name: str) -> type[Unproved]:
     return kind_of(import_foreign("mechanism", name), name)
 
 
-def choose(mechanism: Any) -> MechanismChoice:
+def choice_of(mechanism: Any) -> MechanismChoice:
     """Return the choice of an object of somebody else, as it is."""
     _check_has("of your own", mechanism, "epsilon", _is_number(getattr(mechanism, "epsilon", None)))
     kind = type(mechanism)

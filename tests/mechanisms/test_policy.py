@@ -153,5 +153,5 @@ def test_broad_text_uses_its_first_sentences_where_a_budget_pays_for_few() -> No
 def test_a_larger_epsilon_than_enough_changes_at_most_one_release_in_twenty(size: int, epsilon: int) -> None:
     """And a whole epsilon less does not do."""
     kept = [float(Selection(epsilon=float(one), size=size).heavy_probability) for one in (epsilon - 1, epsilon)]
-    assert policy.enough(size) == epsilon
+    assert Selection(epsilon=8.0, size=size).enough_epsilon == epsilon
     assert kept[0] < policy.SURE_SHARE <= kept[1]

@@ -18,7 +18,7 @@ from adept.release.rewrite_frame import rewrite_frame
 from adept.release.statement.verify import Refused, check
 from adept.rewriting.loading import load_model
 from adept.rewriting.rewriter import Rewriter
-from adept.rewriting.unproved import MAX_NAME_LENGTH, NOT_CHECKED, Unproved, choose, import_kind, kind_of
+from adept.rewriting.unproved import MAX_NAME_LENGTH, NOT_CHECKED, Unproved, choice_of, import_kind, kind_of
 
 
 class Echo:
@@ -169,7 +169,7 @@ def test_whatever_it_says_of_itself_its_claim_is_not_checked(tiny_run: Path, mec
 def test_accepting_an_unproved_claim_accepts_nothing_else(tiny_run: Path) -> None:
     with pytest.raises(ReleaseRefused, match="is false"):
         Rewriter.from_pretrained(tiny_run, mechanism=BY_NAME["original"](epsilon=4.0), accept_unproved=True)
-    clipped = choose(type("Clipped", (Echo,), {"clip": "l1"})(4.0)).build(clip_norm=1.0)
+    clipped = choice_of(type("Clipped", (Echo,), {"clip": "l1"})(4.0)).build(clip_norm=1.0)
     with pytest.raises(ModelError, match="the model was trained for clip l2"):
         Rewriter.from_pretrained(tiny_run, mechanism=clipped, accept_unproved=True)
     model, tokenizer = load_model(tiny_run)

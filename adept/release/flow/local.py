@@ -89,11 +89,11 @@ def open_release(
     choice = request.mechanism or MechanismChoice(best_exact(model, epsilon=epsilon))
     text = replace(choice, epsilon=epsilon).build(clip_norm=model.config.clip_norm)
     labels = label_set_of(request.label_set or ())
-    response = _label_response(request, text, label_epsilon, labels or tokenizer.labels)
+    mechanism, response = _label_response(request, text, label_epsilon, labels or tokenizer.labels)
     rewriter = Rewriter(
         model,
         tokenizer,
-        mechanism=split_response(response)[0] or text,
+        mechanism=mechanism,
         decoding=request.decoding,
         batch_size=request.batch_size,
         accept_broken_claim=request.accept_broken_claim,
@@ -123,9 +123,10 @@ def _share(request: ReleaseRequest, epsilon: float | None) -> float | None:
 
 def _label_response(
     request: ReleaseRequest, text: LocalRandomizer, epsilon: float | None, labels: Sequence[str]
-) -> RandomizedResponse | JointResponse | None:
+) -> tuple[LocalRandomizer | JointResponse, RandomizedResponse | JointResponse | None]:
+    """Return the mechanism of the text, or of text and label together, and the mechanism that randomises labels."""
     if request.labels not in RANDOMISED_TREATMENTS:
-        return None
+        return text, None
     if request.labels == "joint_response" and epsilon is not None:
         raise ConfigurationError(
             "label_epsilon must be left out for labels=joint_response, whose epsilon is that of text and label together, "
@@ -140,7 +141,10 @@ def _label_response(
             "label_set must name the public labels, got none: a set taken from private data would leak"
         )
     public = label_set_of(labels)
-    return JointResponse.of(text, public) if epsilon is None else RandomizedResponse(epsilon=epsilon, labels=public)
+    if epsilon is None:
+        joint = JointResponse.of(text, public)
+        return joint, joint
+    return text, RandomizedResponse(epsilon=epsilon, labels=public)
 
 
 def release_file(

@@ -96,7 +96,7 @@ class Plan(ABC, Generic[Stated]):
     def examples(self) -> list[tuple[str, str]]:
         """Return pairs of a public text and its rewrite, which is "" in a central release."""
 
-    def complete(self, described: dict[str, Any]) -> Stated:
+    def match_complete(self, described: dict[str, Any]) -> Stated:
         """Return the statement of a complete release; raise DataError if it has other options.
 
         *Claim*: all fields but the sentences are those of the statement's file, ``described``.
@@ -159,7 +159,7 @@ def release(
     if complete is None:
         publication.check_free(resume=resume)
     planned = plan()
-    stated = None if complete is None else planned.complete(complete)
+    stated = None if complete is None else planned.match_complete(complete)
     if stated is not None and not publication.journal.exists():
         publication.clear()
         return stated
@@ -187,7 +187,7 @@ def preview(
     The ledger is not asked about an interrupted release, which it counts already.
     """
     if resume and (complete := publication.complete):
-        return plan().complete(complete)
+        return plan().match_complete(complete)
     publication.check_names()
     statement, notes = plan().preview(None if publication.journal.exists() else ledger)
     tell(notes)

@@ -20,7 +20,7 @@ from adept.models.config import TrainingData
 from adept.release.statement import statement as statements
 from adept.release.statement.wording import card, facts_not_hidden, plain_name
 from adept.rewriting.loading import load_model
-from adept.rewriting.unproved import choose
+from adept.rewriting.unproved import choice_of
 
 PACKAGE = Path(adept.__file__).parent
 
@@ -290,7 +290,7 @@ class Mine:
     ("changes", "said"),
     [
         ({"mechanism": PrivUnit(epsilon=8.0)}, "covers the formula, but not every rounding error."),
-        ({"mechanism": choose(Mine()).build(clip_norm=1.0)}, "the code of the mechanism does with the records"),
+        ({"mechanism": choice_of(Mine()).build(clip_norm=1.0)}, "the code of the mechanism does with the records"),
         ({"samples": 3}, "The 3 rewrites of a record share one released latent"),
         ({"kept_columns": ["time"]}, "The columns time are copied as they are: they are not private."),
         (
