@@ -141,11 +141,6 @@ class Lists(NamedTuple):
     label_examples: bool  # True if examples have labels
     writes_labels: bool
 
-    @property
-    def has_broad_codebooks(self) -> bool:
-        """True if the codebooks are those of text about many subjects."""
-        return max(self.codebooks, default=0) > DOMAIN_CODEWORDS
-
 
 class Sizes(NamedTuple):
     """The numbers K and t of a list."""
@@ -171,7 +166,9 @@ def choose(lists: Lists, *, epsilon: float | None) -> Choice:
     codewords, cell = codeword_count(epsilon), cell_size(epsilon)
     return Choice(
         mechanism,
-        broad_codewords(epsilon, lists.codebooks, asked=codewords) if lists.has_broad_codebooks else None,
+        broad_codewords(epsilon, lists.codebooks, asked=codewords)
+        if max(lists.codebooks, default=0) > DOMAIN_CODEWORDS
+        else None,
         listed_sentences(lists, epsilon=epsilon, asked=best_size(epsilon)) if lists.sentences else None,
         Sizes(cell, heavy_of_cell(epsilon, cell)) if has_cells(lists, epsilon=epsilon) else None,
     )

@@ -14,9 +14,9 @@ from torch import Tensor
 from adept.data.corpus import Corpus
 from adept.mechanisms.codebook import SIZES, unit_codewords
 from adept.mechanisms.policy import CODEWORD_POWERS, MEANING, TEXT_CODEWORDS
-from adept.models.config import TrainSpec
+from adept.models.config import MAX_HELD_OUT, TrainSpec
 from adept.models.lstm_autoencoder import pad
-from adept.models.saved_model import MAX_HELD_OUT, Autoencoder
+from adept.models.saved_model import Autoencoder
 from adept.models.tokenizer import Tokenizer
 
 ENCODED_BATCH_TEXTS = 1024

@@ -16,12 +16,15 @@ CHECKPOINTS, MODEL = "checkpoints", "model"  # directories of a training run
 LAST, BEST = "last.ckpt", "best.ckpt"
 METRICS = "metrics.csv"  # one row for each epoch
 TOPICS = "topics"  # the kind of content, and the encoder
+LSTM_FORMAT, TOPICS_FORMAT = 2, 1  # of config.json; format 1 of an LSTM had other names of weights
 ACCELERATORS = ("auto", "cpu", "gpu")
 MAX_SIZES = {"embedding_dim": 2048, "hidden_dim": 2048, "latent_dim": 2048, "max_length": 512, "num_layers": 8}
 LATER_SIZES = {"num_layers": 1, "directions": 2, "tied_embeddings": False}  # and their values in earlier versions
-MAX_VOCABULARY = 200_000
+MAX_VOCABULARY, MAX_LABELS = 200_000, 10_000
+SPECIAL_TOKENS = ["[PAD]", "[UNK]", "[START]", "[END]"]
+FIRST_LABEL = len(SPECIAL_TOKENS)  # tokens of labels, if any, come right after the special tokens
 MAX_TRAINING_RECORDS, MAX_DATA_NAME_LENGTH = 10**12, 200
-MAX_LISTED_TEXTS = 1 << 19  # largest number of listed sentences of a model
+MAX_LISTED_TEXTS, MAX_HELD_OUT = 1 << 19, 200  # sentences that a model lists, and texts that it keeps for estimates
 BATCH_SIZE = 1024  # records that are rewritten at a time: enough to group records of similar length
 
 

@@ -17,11 +17,11 @@ from torch import Tensor
 
 from adept.mechanisms.policy import POOL_SIZES, POOL_TEXTS
 from adept.mechanisms.random_draws import fresh_index
-from adept.models.config import TOPICS
+from adept.models.config import FIRST_LABEL, TOPICS
 from adept.models.decoding_options import DecodingConfig
 from adept.models.lstm_autoencoder import fill_up
 from adept.models.saved_model import Autoencoder
-from adept.models.tokenizer import END, FIRST_LABEL, PAD
+from adept.models.tokenizer import END, PAD
 
 NEAREST_ROWS = 32  # rows of every product; fewer latents are filled up with zeros
 Pair = tuple[str, str | None]  # a text, and its label where one was written or released with it

@@ -7,42 +7,30 @@ import json
 import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from statistics import fmean
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import torch
 from safetensors.torch import save_file
 from torch import Tensor
 from torch.nn.functional import normalize
 
-from adept.errors import ConfigurationError, ModelError, printable
+from adept.errors import ConfigurationError, ModelError
 from adept.mechanisms.clip_to_grid import NORM_ORDER
 from adept.mechanisms.policy import Lists
-from adept.models.config import MAX_VOCABULARY, TOPICS, ModelConfig, TrainingData
+from adept.models.config import LSTM_FORMAT, TOPICS, TOPICS_FORMAT, ModelConfig, TrainingData
 from adept.models.lstm_autoencoder import Adept, pad
-from adept.models.tokenizer import FIRST_LABEL, MAX_LABELS, UNKNOWN, Tokenizer, join_words
+from adept.models.tokenizer import UNKNOWN, Tokenizer, join_words
 from adept.models.topics import TopicEncoder
-from adept.models.untrusted_files import (
-    CODEBOOKS,
-    CONFIG,
-    DESCRIPTION,
-    WEIGHTS,
-    ModelFiles,
-    Shape,
-    corrupt,
-    is_packaged,
-)
-from adept.ranges import MAX_NUMBER, check_choice, check_integer, is_moderate
+from adept.models.untrusted_files import CODEBOOKS, CONFIG, DESCRIPTION, WEIGHTS, ModelFiles, build_model, is_packaged
+from adept.ranges import MAX_NUMBER, check_choice, is_moderate
 from adept.torch_defaults import usual_torch
 
 if TYPE_CHECKING:
     from adept.models.sentences.sentence_list import SentenceList
 
-MAX_CODEBOOKS, MAX_CODEWORDS = 20, 1 << 16
-MAX_HELD_OUT = 200  # texts that the model keeps for estimates
-LSTM_FORMAT, TOPICS_FORMAT = 2, 1  # formats of config.json; format 1 of an LSTM had other names of weights
 HIDDEN_LABELS = 0.3  # share of labels that training hides, to serve unlabelled text too
 MAX_MEASURED_TEXTS, MIN_SHARE = 200, 0.25  # of a reconstruction
 COMPARED_LATENTS = 256  # with all public texts at once
@@ -164,7 +152,7 @@ class Autoencoder(Adept):
         directory = Path(directory)
         directory.mkdir(parents=True, exist_ok=True)
         description = {
-            "format_version": _format_of(asdict(self.config)),
+            "format_version": TOPICS_FORMAT if self.config.encoder == TOPICS else LSTM_FORMAT,
             "model": self.config.described,
             "vocabulary_size": self.vocabulary_size,
             "clip": self.clip,
@@ -194,23 +182,18 @@ class Autoencoder(Adept):
     @usual_torch()
     def of(cls, files: ModelFiles) -> "Autoencoder":
         """Return the model of an open directory."""
-        description = files.objects[CONFIG]
-        model = _build(cls, description, files.directory / CONFIG)
-
-        def read(name: str, shapes: dict[str, Shape]) -> dict[str, Tensor]:
-            expected = {name: (model.config.precision, shape) for name, shape in shapes.items()}
-            return files.tensors(name, expected, described=CONFIG)
-
-        shapes = {name: tuple(tensor.shape) for name, tensor in model.state_dict().items()}
-        model.load_state_dict(read(WEIGHTS, shapes), assign=True)
+        description, model = files.objects[CONFIG], build_model(cls, files)
+        kind, shapes = model.config.precision, {name: tuple(own.shape) for name, own in model.state_dict().items()}
+        weights = {name: (kind, shape) for name, shape in shapes.items()}
+        model.load_state_dict(files.tensors(WEIGHTS, weights, described=CONFIG), assign=True)
         if sizes := description["codebooks"]:  # a lost file must not become another mechanism
-            named = read(CODEBOOKS, {f"{size}": (size, model.config.latent_dim) for size in sizes})
+            books = {f"{size}": (kind, (size, model.config.latent_dim)) for size in sizes}
+            named = files.tensors(CODEBOOKS, books, described=CONFIG)
             model.codebooks = {int(size): codewords for size, codewords in named.items()}
             if not all(bool(codewords.any(dim=1).all()) for codewords in named.values()):
-                raise corrupt(files.directory / CODEBOOKS, "a codeword is zero")
+                raise files.corrupt(CODEBOOKS, "a codeword is zero")
         model.directory, model.files = files.directory, files.digests()
-        model.held_out = description.get("held_out", [])
-        model.label_examples = description.get("label_examples", {})
+        model.held_out, model.label_examples = description.get("held_out", []), description.get("label_examples", {})
         if description["codec"]:
             from adept.models.sentences.sentence_files import load_sentences
 
@@ -218,54 +201,8 @@ class Autoencoder(Adept):
         return model.eval()
 
 
-def _format_of(sizes: Any) -> int:
-    return TOPICS_FORMAT if isinstance(sizes, dict) and sizes.get("encoder") == TOPICS else LSTM_FORMAT
-
-
-def _build(kind: type[Autoencoder], description: dict[str, Any], path: Path) -> Autoencoder:
-    """Build a model on the "meta" device, to check the description's sizes before allocating memory."""
-    expected = _format_of(description.get("model"))
-    try:
-        if description["format_version"] != expected:
-            raise ModelError(
-                f"{path} has format {printable(description['format_version'])}, "
-                f"this version of adept reads format {expected} of this encoder: train again"
-            )
-        if not isinstance(description["codec"], bool):
-            raise corrupt(path, "codec must be true or false")
-        texts = description.get("held_out", [])
-        if not (_are_texts(texts) and len(texts) <= MAX_HELD_OUT):
-            raise corrupt(path, f"held_out must be at most {MAX_HELD_OUT} texts")
-        examples = description.get("label_examples", {})
-        if not (isinstance(examples, dict) and all(map(_are_texts, examples.values()))):
-            raise corrupt(path, "label_examples must hold lists of texts by label")
-        check_integer(0, MAX_CODEBOOKS, codebooks=len(description["codebooks"]))
-        for size in description["codebooks"]:
-            check_integer(2, MAX_CODEWORDS, codebooks=size)
-        if unknown := set(description["model"]) - {field.name for field in fields(ModelConfig)}:
-            raise corrupt(path, f"unknown sizes {sorted(unknown)}")
-        check_integer(FIRST_LABEL, MAX_VOCABULARY + MAX_LABELS, vocabulary_size=description["vocabulary_size"])
-        check_integer(0, min(MAX_LABELS, description["vocabulary_size"] - FIRST_LABEL), labels=description["labels"])
-        with torch.device("meta"):
-            return kind(
-                ModelConfig(**description["model"]),
-                vocabulary_size=description["vocabulary_size"],
-                clip=description["clip"],
-                training_data=TrainingData(**description["training_data"]),
-                labels=description["labels"],
-            )
-    except ConfigurationError as error:
-        raise corrupt(path, str(error)) from None
-    except (ValueError, KeyError, TypeError) as error:
-        raise corrupt(path, f"no {error.args[0]}" if isinstance(error, KeyError) else type(error).__name__) from None
-
-
-def _are_texts(given: Any) -> bool:
-    return isinstance(given, list) and all(isinstance(text, str) for text in given)
-
-
 def write_tensors(path: Path, tensors: dict[str, Tensor], *, precision: str = "float32") -> None:
-    """Write tensors to a file; raise ModelError if ``read_tensors`` would refuse a value."""
+    """Write tensors to a file; raise ModelError if ``ModelFiles.tensors`` would refuse a value."""
     held = {  # copies, as two codebooks may be one tensor
         name: tensor.to(getattr(torch, precision)).clone(memory_format=torch.contiguous_format)
         for name, tensor in tensors.items()

@@ -19,18 +19,16 @@ from tokenizers import Regex, decoders, models, normalizers, pre_tokenizers, tra
 from adept.data.corpus import Corpus
 from adept.data.texts import UNSPACED, plain_text, separate_characters, text_list
 from adept.errors import ConfigurationError
-from adept.models.config import MAX_VOCABULARY, TokenizerConfig
+from adept.models.config import FIRST_LABEL, MAX_LABELS, MAX_VOCABULARY, SPECIAL_TOKENS, TokenizerConfig
 from adept.models.sentence_encoder import synonyms_of
-from adept.models.untrusted_files import SYNONYMS, TOKENIZER, ModelFiles, corrupt
+from adept.models.untrusted_files import SYNONYMS, TOKENIZER, ModelFiles
 
 PAD, UNKNOWN, START, END = range(4)
-SPECIAL_TOKENS = ["[PAD]", "[UNK]", "[START]", "[END]"]
-FIRST_LABEL = len(SPECIAL_TOKENS)  # tokens of labels, if any, come right after the special tokens
 LABEL_TOKEN = "[LABEL={}]"
 BYTES = sorted(pre_tokenizers.ByteLevel.alphabet())  # a printable character for each byte
 CONTROL = normalizers.Replace(Regex(r"\p{C}"), " ")
 PUNCTUATION = r"""[,;:!?()\[\]"]|\.$"""  # tokens of their own; points inside a word ("a.m") stay
-MAX_LABELS, MAX_TOKEN_LENGTH = 10_000, 4_000
+MAX_TOKEN_LENGTH = 4_000
 # Control, format, halves of characters, line and paragraph separators
 UNWRITABLE = {"Cc", "Cf", "Cs", "Zl", "Zp"}
 
@@ -228,9 +226,7 @@ def _load_backend(files: ModelFiles) -> tokenizers.Tokenizer:
         _check_words(_words(content, special), special)
         return tokenizers.Tokenizer.from_str(json.dumps(content))
     except Exception as error:  # noqa: BLE001 - the Rust side raises bare Exception for every kind of damage
-        raise corrupt(
-            files.directory / TOKENIZER, str(error) if type(error) is ValueError else "not a tokenizer"
-        ) from None
+        raise files.corrupt(TOKENIZER, str(error) if type(error) is ValueError else "not a tokenizer") from None
 
 
 def _words(content: dict[str, Any], special: list[str]) -> dict[str, int]:
@@ -271,5 +267,5 @@ def _load_synonyms(files: ModelFiles, backend: tokenizers.Tokenizer) -> dict[str
     if len(synonyms) > MAX_VOCABULARY or not all(
         isinstance(known, str) and known in words and known not in special for known in synonyms.values()
     ):
-        raise corrupt(files.directory / SYNONYMS, "not words of the vocabulary")
+        raise files.corrupt(SYNONYMS, "not words of the vocabulary")
     return synonyms

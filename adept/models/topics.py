@@ -17,8 +17,8 @@ from torch import Tensor, nn
 
 from adept.errors import DataError
 from adept.mechanisms.policy import COOCCURRENCE, SPELLING
+from adept.models.config import FIRST_LABEL
 from adept.models.sentence_encoder import english_vectors
-from adept.models.tokenizer import FIRST_LABEL
 
 TEXTS_PER_TOPIC, MIN_TEXTS_WITH_WORD = 8, 2  # public texts for each topic; least number of texts with a word
 PART_LETTERS, MIN_WORDS = (3, 5), 3  # letters of a part of a word; least number of words with a part

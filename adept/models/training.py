@@ -29,7 +29,9 @@ from adept.models.codebooks import draw_codewords, fit_topics, learn_codes
 from adept.models.config import (
     BEST,
     CHECKPOINTS,
+    FIRST_LABEL,
     LAST,
+    MAX_HELD_OUT,
     METRICS,
     MODEL,
     TOPICS,
@@ -43,8 +45,8 @@ from adept.models.config import (
 from adept.models.lightning import AdeptModule, UtteranceDataModule
 from adept.models.lstm_autoencoder import noise_between
 from adept.models.resumption import STOPPING, resume_run
-from adept.models.saved_model import MAX_HELD_OUT, Autoencoder
-from adept.models.tokenizer import FIRST_LABEL, PAD, Tokenizer
+from adept.models.saved_model import Autoencoder
+from adept.models.tokenizer import PAD, Tokenizer
 from adept.models.topics import supported_topics
 from adept.ranges import is_moderate
 from adept.torch_defaults import usual_torch

@@ -14,18 +14,31 @@ and 32-bit floats reach 10^38. QED.
 import hashlib
 import json
 import stat
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import fields
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
+import torch
 from safetensors import SafetensorError, safe_open
 from torch import Tensor
 
-from adept.errors import ModelError, printable
-from adept.models.config import MODEL
-from adept.ranges import MAX_NUMBER, is_moderate
+from adept.errors import ConfigurationError, ModelError, printable
+from adept.models.config import (
+    FIRST_LABEL,
+    LSTM_FORMAT,
+    MAX_HELD_OUT,
+    MAX_LABELS,
+    MAX_VOCABULARY,
+    MODEL,
+    TOPICS,
+    TOPICS_FORMAT,
+    ModelConfig,
+    TrainingData,
+)
+from adept.ranges import MAX_NUMBER, check_integer, is_moderate
 
 PACKAGED_MODEL = "utterances"  # the name of the model that comes with the package
 CONFIG, WEIGHTS, CODEBOOKS = "config.json", "model.safetensors", "codebooks.safetensors"
@@ -37,7 +50,9 @@ MEBIBYTE = 1 << 20
 TEXT_LIMIT = 16 * MEBIBYTE
 TENSOR_LIMIT = 256 * MEBIBYTE
 HEADER_LIMIT = 1 * MEBIBYTE
+MAX_CODEBOOKS, MAX_CODEWORDS = 20, 1 << 16
 KINDS = {"float32": "F32", "float16": "F16", "int32": "I32", "int16": "I16"}  # names of types in safetensors files
+M = TypeVar("M")
 Shape = tuple[int | None, ...]  # None stands for any size
 
 
@@ -82,9 +97,31 @@ class ModelFiles:
             return (self.directory / name).exists()
         return name != DESCRIPTION or self.objects.get(CONFIG, {"codec": True}).get("codec") is True
 
-    def tensors(self, name: str, expected: dict[str, tuple[str, Shape]], *, described: str) -> dict[str, Tensor]:
-        """Return the tensors of a file (``read_tensors``) that the file ``described`` announces."""
-        return read_tensors(self.directory / name, expected, description=described)
+    def tensors(self, name: str, expected: Mapping[str, tuple[str, Shape]], *, described: str) -> dict[str, Tensor]:
+        """Return the tensors of a safetensors file; all floats are converted to float32.
+
+        ``expected`` maps the name of each tensor to its type and shape, as the file ``described`` announces; None in
+        a shape stands for any size. Raises ModelError if a tensor is missing, is not expected, has another type or shape, or
+        holds a float that is NaN or beyond MAX_NUMBER.
+        """
+        path = self.directory / name
+        with _open(path) as file:
+            held = {name: file.get_slice(name) for name in file.keys()}  # noqa: SIM118 - not a mapping
+            wrong = sorted(expected.keys() ^ held.keys())
+            if wrong := wrong or [name for name in expected if not _has_kind(held[name], *expected[name])]:
+                first = printable(wrong[0])
+                raise ModelError(f"weights in {path} do not fit {described} (first: {first}): restore both files")
+            tensors = {name: file.get_tensor(name) for name in expected}
+        tensors = {name: held.float() if held.is_floating_point() else held for name, held in tensors.items()}
+        if large := [
+            name for name, tensor in tensors.items() if tensor.is_floating_point() and not is_moderate(tensor)
+        ]:
+            raise corrupt(path, f"{large[0]} holds a number beyond {MAX_NUMBER:,}")
+        return tensors
+
+    def corrupt(self, name: str, reason: str) -> ModelError:
+        """Return an error about the content of a file."""
+        return corrupt(self.directory / name, reason)
 
     def digests(self) -> dict[str, str]:
         """Return the SHA-256 digests of those of MODEL_FILES that exist."""
@@ -141,26 +178,6 @@ def read_json(path: Path) -> dict[str, Any]:
     return content
 
 
-def read_tensors(path: Path, expected: dict[str, tuple[str, Shape]], *, description: str) -> dict[str, Tensor]:
-    """Return the tensors of a safetensors file; all floats are converted to float32.
-
-    ``expected`` maps the name of each tensor to its type and shape; None in a shape stands for any
-    size. Raises ModelError if a tensor is missing, is not expected, has another type or shape, or
-    holds a float that is NaN or beyond MAX_NUMBER.
-    """
-    with _open(path) as file:
-        held = {name: file.get_slice(name) for name in file.keys()}  # noqa: SIM118 - not a mapping
-        wrong = sorted(expected.keys() ^ held.keys())
-        if wrong := wrong or [name for name in expected if not _has_kind(held[name], *expected[name])]:
-            first = printable(wrong[0])
-            raise ModelError(f"weights in {path} do not fit {description} (first: {first}): restore both files")
-        tensors = {name: file.get_tensor(name) for name in expected}
-    tensors = {name: held.float() if held.is_floating_point() else held for name, held in tensors.items()}
-    if large := [name for name, tensor in tensors.items() if tensor.is_floating_point() and not is_moderate(tensor)]:
-        raise corrupt(path, f"{large[0]} holds a number beyond {MAX_NUMBER:,}")
-    return tensors
-
-
 def _has_kind(tensor: Any, kind: str, shape: Shape) -> bool:
     held = tensor.get_shape()
     sized = len(held) == len(shape) and all(size in (None, own) for own, size in zip(held, shape, strict=True))
@@ -184,3 +201,47 @@ def _open(path: Path) -> Iterator[Any]:
 
 def corrupt(path: Path, reason: str) -> ModelError:
     return ModelError(f"{path} is corrupt ({printable(reason)}): train the model again or restore it")
+
+
+def build_model(kind: Callable[..., M], files: ModelFiles) -> M:
+    """Build the model that config.json describes on the "meta" device, to check its sizes before allocating memory."""
+    description, path = files.objects[CONFIG], files.directory / CONFIG
+    sizes = description.get("model")
+    expected = TOPICS_FORMAT if isinstance(sizes, dict) and sizes.get("encoder") == TOPICS else LSTM_FORMAT
+    try:
+        if description["format_version"] != expected:
+            raise ModelError(
+                f"{path} has format {printable(description['format_version'])}, "
+                f"this version of adept reads format {expected} of this encoder: train again"
+            )
+        if not isinstance(description["codec"], bool):
+            raise corrupt(path, "codec must be true or false")
+        texts = description.get("held_out", [])
+        if not (_are_texts(texts) and len(texts) <= MAX_HELD_OUT):
+            raise corrupt(path, f"held_out must be at most {MAX_HELD_OUT} texts")
+        examples = description.get("label_examples", {})
+        if not (isinstance(examples, dict) and all(map(_are_texts, examples.values()))):
+            raise corrupt(path, "label_examples must hold lists of texts by label")
+        check_integer(0, MAX_CODEBOOKS, codebooks=len(description["codebooks"]))
+        for size in description["codebooks"]:
+            check_integer(2, MAX_CODEWORDS, codebooks=size)
+        if unknown := set(description["model"]) - {field.name for field in fields(ModelConfig)}:
+            raise corrupt(path, f"unknown sizes {sorted(unknown)}")
+        check_integer(FIRST_LABEL, MAX_VOCABULARY + MAX_LABELS, vocabulary_size=description["vocabulary_size"])
+        check_integer(0, min(MAX_LABELS, description["vocabulary_size"] - FIRST_LABEL), labels=description["labels"])
+        with torch.device("meta"):
+            return kind(
+                ModelConfig(**description["model"]),
+                vocabulary_size=description["vocabulary_size"],
+                clip=description["clip"],
+                training_data=TrainingData(**description["training_data"]),
+                labels=description["labels"],
+            )
+    except ConfigurationError as error:
+        raise corrupt(path, str(error)) from None
+    except (ValueError, KeyError, TypeError) as error:
+        raise corrupt(path, f"no {error.args[0]}" if isinstance(error, KeyError) else type(error).__name__) from None
+
+
+def _are_texts(given: Any) -> bool:
+    return isinstance(given, list) and all(isinstance(text, str) for text in given)

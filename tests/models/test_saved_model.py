@@ -13,7 +13,7 @@ from adept.models.decoding import decode
 from adept.models.decoding_options import DecodingConfig
 from adept.models.saved_model import Autoencoder, write_tensors
 from adept.models.tokenizer import END, PAD, START, UNKNOWN
-from adept.models.untrusted_files import read_tensors
+from adept.models.untrusted_files import ModelFiles
 
 SIZES = ModelConfig(embedding_dim=12, hidden_dim=24, latent_dim=6, max_length=9)
 V = 50
@@ -215,7 +215,7 @@ def test_two_codebooks_that_are_one_tensor_are_saved(tmp_path: Path) -> None:
     words = torch.arange(6.0).reshape(3, 2)
     write_tensors(tmp_path / "codebooks.safetensors", {"256": words, "512": words})
     wanted = dict.fromkeys(["256", "512"], ("float32", (3, 2)))
-    held = read_tensors(tmp_path / "codebooks.safetensors", wanted, description="config.json")
+    held = ModelFiles(tmp_path).tensors("codebooks.safetensors", wanted, described="config.json")
     assert torch.equal(held["256"], words)
     assert torch.equal(held["512"], words)
 

@@ -27,7 +27,7 @@ from adept.models.sentences.meanings import MAX_WORDS, ListedTexts, WordWeights
 from adept.models.sentences.nearest_text import PLACE_UNIT
 from adept.models.sentences.sentence_list import SentenceList
 from adept.models.tokenizer import is_writable
-from adept.models.untrusted_files import DESCRIPTION, TABLES, ModelFiles, Shape, corrupt
+from adept.models.untrusted_files import DESCRIPTION, TABLES, ModelFiles, Shape
 
 FORMAT_VERSION, LEXICON_FORMAT, OLD_FORMAT = 3, 2, 1
 OLD_TABLES: dict[str, tuple[str, Shape]] = {  # of the language model of format 1, which are not used
@@ -79,13 +79,13 @@ def load_sentences(files: ModelFiles) -> SentenceList:
     if stored.get("format_version") in (OLD_FORMAT, LEXICON_FORMAT):
         stored = _convert_old(path, stored)
     if reason := _wrong(stored):
-        raise corrupt(path, reason)
+        raise files.corrupt(DESCRIPTION, reason)
     if stored["encoder"] not in (None, SentenceEncoder.load().sha256):  # it made the groups of listed sentences
         raise ModelError(f"{path} was made with another sentence encoder than this version's: {AGAIN}")
     is_broad = stored["encoder"] is not None
     listed = _read_listed(files, stored["listed_words"], old=stored if is_old else None)
     if len(listed) + len(stored["utterances"]) > PLACE_UNIT:
-        raise corrupt(files.directory / TABLES, f"the table {LISTED} holds too many texts")
+        raise files.corrupt(TABLES, f"the table {LISTED} holds too many texts")
     return SentenceList(
         WordWeights(Counter(stored["holders"]), stored["texts"]),
         [tuple(map(sys.intern, text.split(" "))) for text in stored["utterances"]],
@@ -109,17 +109,17 @@ def _read_listed(files: ModelFiles, words: list[str], *, old: dict[str, Any] | N
     if old is not None:
         absent = {LISTED: LISTED not in old, GROUPS: True}
         expected = OLD_TABLES | {name: kind for name, kind in expected.items() if not absent[name]}
-    path, none = files.directory / TABLES, np.zeros(0, dtype=np.int16)
     read = files.tensors(TABLES, expected, described=DESCRIPTION)
     tables = {name: table.numpy() for name, table in read.items()}
+    none = np.zeros(0, dtype=np.int16)
     flat, groups = tables.get(LISTED, none), tables.get(GROUPS, none)
     if old is not None:
         flat = flat - (flat > 1)  # without the number of UNKNOWN_WORD
     if not _are_texts(flat, size=len(words)):
-        raise corrupt(path, f"the table {LISTED} holds other numbers than a list's")
+        raise files.corrupt(TABLES, f"the table {LISTED} holds other numbers than a list's")
     count = int((flat == 0).sum()) if GROUPS in tables else 0
     if len(groups) != count or not bool(((groups >= 0) & (groups < MAX_GROUP_NUMBERS)).all()):
-        raise corrupt(path, f"the table {GROUPS} holds other numbers than a list's")
+        raise files.corrupt(TABLES, f"the table {GROUPS} holds other numbers than a list's")
     return ListedTexts(words, flat, groups if GROUPS in tables else None)
 
 
