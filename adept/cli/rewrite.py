@@ -61,9 +61,8 @@ def run(config: RewriteConfig, inputs: Inputs, public: Corpus | None) -> Privacy
     labelled = label is not None and config.labels in LABELLED and not config.output.endswith(TEXT_ENDINGS)
     dropped = _column_lines(config, columns, label)
     writer = choose_writer(rewriter, options, has_labels=labelled)
-    texts = first_texts(first, config.text_column)
     lines = [*expected_lines(writer, public, labelled=labelled), *dropped]
-    private = warnings_about(texts)
+    private = warnings_about(first_texts(first, config.text_column))
     notes: list[CheckedRecords] = []
 
     @cache  # once, as soon as nothing of the file is refused any more
@@ -208,11 +207,8 @@ def run_release(
 ) -> Stated:
     """Release a file with an open ledger and a progress bar; a dry run reads the ledger and changes no file.
 
-    Args:
-        prepare: a function that returns, for a ledger, the first two arguments of ``release``.
-        run_class, tell: as for ``release``.
-        begin: a function that is called before each step.
-        needs_key: if True, a release without a stored key is refused.
+    ``prepare`` returns the first two arguments of ``release``, ``begin`` is called before each step, and
+    ``needs_key`` refuses a release without a stored key.
     """
     dry, resume = config.dry_run, config.resume
     key = find_key(config, needed=needs_key and not dry, read_only=dry)

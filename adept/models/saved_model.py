@@ -183,8 +183,8 @@ class Autoencoder(Adept):
     def of(cls, files: ModelFiles) -> "Autoencoder":
         """Return the model of an open directory."""
         description, model = files.objects[CONFIG], build_model(cls, files)
-        kind, shapes = model.config.precision, {name: tuple(own.shape) for name, own in model.state_dict().items()}
-        weights = {name: (kind, shape) for name, shape in shapes.items()}
+        kind = model.config.precision
+        weights = {name: (kind, tuple(own.shape)) for name, own in model.state_dict().items()}
         model.load_state_dict(files.tensors(WEIGHTS, weights, described=CONFIG), assign=True)
         if sizes := description["codebooks"]:  # a lost file must not become another mechanism
             books = {f"{size}": (kind, (size, model.config.latent_dim)) for size in sizes}

@@ -26,18 +26,7 @@ from safetensors import SafetensorError, safe_open
 from torch import Tensor
 
 from adept.errors import ConfigurationError, ModelError, printable
-from adept.models.config import (
-    FIRST_LABEL,
-    LSTM_FORMAT,
-    MAX_HELD_OUT,
-    MAX_LABELS,
-    MAX_VOCABULARY,
-    MODEL,
-    TOPICS,
-    TOPICS_FORMAT,
-    ModelConfig,
-    TrainingData,
-)
+from adept.models import config
 from adept.ranges import MAX_NUMBER, check_integer, is_moderate
 
 PACKAGED_MODEL = "utterances"  # the name of the model that comes with the package
@@ -69,10 +58,10 @@ def model_directory(name: str | Path | None) -> Path:
     if name is None or (str(name) == PACKAGED_MODEL and not Path(PACKAGED_MODEL).exists()):
         return packaged_directory()
     try:
-        is_run = not (Path(name) / CONFIG).exists() and (Path(name) / MODEL / CONFIG).exists()
+        is_run = not (Path(name) / CONFIG).exists() and (Path(name) / config.MODEL / CONFIG).exists()
     except (OSError, ValueError):
         raise ModelError(f"{printable(name)} is not a model directory: train one or correct the path") from None
-    return Path(name) / MODEL if is_run else Path(name)
+    return Path(name) / config.MODEL if is_run else Path(name)
 
 
 class ModelFiles:
@@ -101,8 +90,8 @@ class ModelFiles:
         """Return the tensors of a safetensors file; all floats are converted to float32.
 
         ``expected`` maps the name of each tensor to its type and shape, as the file ``described`` announces; None in
-        a shape stands for any size. Raises ModelError if a tensor is missing, is not expected, has another type or shape, or
-        holds a float that is NaN or beyond MAX_NUMBER.
+        a shape stands for any size. Raises ModelError for any other tensor, and for floats that are NaN or beyond
+        MAX_NUMBER.
         """
         path = self.directory / name
         with _open(path) as file:
@@ -125,16 +114,12 @@ class ModelFiles:
 
     def digests(self) -> dict[str, str]:
         """Return the SHA-256 digests of those of MODEL_FILES that exist."""
-        return _digests(self.directory)
-
-
-def _digests(directory: Path) -> dict[str, str]:
-    found = {}
-    for path in (directory / name for name in MODEL_FILES):
-        if path.is_file():
-            with path.open("rb") as stream:
-                found[path.name] = hashlib.file_digest(stream, "sha256").hexdigest()
-    return found
+        found = {}
+        for path in (self.directory / name for name in MODEL_FILES):
+            if path.is_file():
+                with path.open("rb") as stream:
+                    found[path.name] = hashlib.file_digest(stream, "sha256").hexdigest()
+        return found
 
 
 def is_packaged(files: Mapping[str, str]) -> bool:
@@ -144,7 +129,7 @@ def is_packaged(files: Mapping[str, str]) -> bool:
 
 @cache
 def _packaged_digests() -> dict[str, str]:
-    return _digests(packaged_directory())
+    return ModelFiles(packaged_directory()).digests()
 
 
 def check_file(path: Path, *, limit: int) -> None:
@@ -206,8 +191,9 @@ def corrupt(path: Path, reason: str) -> ModelError:
 def build_model(kind: Callable[..., M], files: ModelFiles) -> M:
     """Build the model that config.json describes on the "meta" device, to check its sizes before allocating memory."""
     description, path = files.objects[CONFIG], files.directory / CONFIG
-    sizes = description.get("model")
-    expected = TOPICS_FORMAT if isinstance(sizes, dict) and sizes.get("encoder") == TOPICS else LSTM_FORMAT
+    sizes, first_label = description.get("model"), config.FIRST_LABEL
+    of_topics = isinstance(sizes, dict) and sizes.get("encoder") == config.TOPICS
+    expected = config.TOPICS_FORMAT if of_topics else config.LSTM_FORMAT
     try:
         if description["format_version"] != expected:
             raise ModelError(
@@ -217,25 +203,26 @@ def build_model(kind: Callable[..., M], files: ModelFiles) -> M:
         if not isinstance(description["codec"], bool):
             raise corrupt(path, "codec must be true or false")
         texts = description.get("held_out", [])
-        if not (_are_texts(texts) and len(texts) <= MAX_HELD_OUT):
-            raise corrupt(path, f"held_out must be at most {MAX_HELD_OUT} texts")
+        if not (_are_texts(texts) and len(texts) <= config.MAX_HELD_OUT):
+            raise corrupt(path, f"held_out must be at most {config.MAX_HELD_OUT} texts")
         examples = description.get("label_examples", {})
         if not (isinstance(examples, dict) and all(map(_are_texts, examples.values()))):
             raise corrupt(path, "label_examples must hold lists of texts by label")
         check_integer(0, MAX_CODEBOOKS, codebooks=len(description["codebooks"]))
         for size in description["codebooks"]:
             check_integer(2, MAX_CODEWORDS, codebooks=size)
-        if unknown := set(description["model"]) - {field.name for field in fields(ModelConfig)}:
+        if unknown := set(description["model"]) - {field.name for field in fields(config.ModelConfig)}:
             raise corrupt(path, f"unknown sizes {sorted(unknown)}")
-        check_integer(FIRST_LABEL, MAX_VOCABULARY + MAX_LABELS, vocabulary_size=description["vocabulary_size"])
-        check_integer(0, min(MAX_LABELS, description["vocabulary_size"] - FIRST_LABEL), labels=description["labels"])
+        words, labels = description["vocabulary_size"], description["labels"]
+        check_integer(first_label, config.MAX_VOCABULARY + config.MAX_LABELS, vocabulary_size=words)
+        check_integer(0, min(config.MAX_LABELS, words - first_label), labels=labels)
         with torch.device("meta"):
             return kind(
-                ModelConfig(**description["model"]),
-                vocabulary_size=description["vocabulary_size"],
+                config.ModelConfig(**description["model"]),
+                vocabulary_size=words,
                 clip=description["clip"],
-                training_data=TrainingData(**description["training_data"]),
-                labels=description["labels"],
+                training_data=config.TrainingData(**description["training_data"]),
+                labels=labels,
             )
     except ConfigurationError as error:
         raise corrupt(path, str(error)) from None

@@ -197,8 +197,7 @@ class Inputs:
     @property
     def mismatches(self) -> list[str]:
         """Warnings about files whose first bytes do not match their format."""
-        found = [mismatch(location, self.options) for location in self.locations if self.repeatable]
-        return [sentence for sentence in found if sentence]
+        return [*filter(None, (mismatch(place, self.options) for place in self.locations if self.repeatable))]
 
     def estimate(self) -> int | None:
         """Return the number of lines as an estimate of the records, or None.

@@ -228,10 +228,7 @@ def _same_topic(rewriter: Rewriter, texts: Sequence[str], written: Sequence[str]
 
 
 class Survival(NamedTuple):
-    """Shares of topic and words that a rewrite has in common with its record.
-
-    Fields that end in ``of_others`` compare a record with the rewrite of another record.
-    """
+    """Shares of topic and words that a rewrite has in common with its record (``Expectation``)."""
 
     topic: float
     topic_of_others: float

@@ -104,7 +104,7 @@ class Rewriter:
         pairs = mechanism if isinstance(mechanism, JointResponse) else None
         text = check_mechanism(pairs.mechanism if pairs else mechanism, model)
         self.choice = policy.choose(model.lists, epsilon=text.epsilon)
-        text = _fit(text, model, self.choice, pairs)
+        text = self._fit(text, pairs)
         self.joint = JointResponse.of(text, pairs.labels) if pairs else None  # of text and label, released together
         self.mechanism = self.joint.text if self.joint else text
         self.decoding = resolve_decoding(decoding or DecodingConfig(), model, self.mechanism)
@@ -216,6 +216,47 @@ class Rewriter:
             self._by_label = asked, other
         return self._by_label[1]
 
+    def _fit(self, mechanism: LocalRandomizer, pairs: JointResponse | None) -> LocalRandomizer:
+        """Return a copy of a mechanism that draws from the model's lists; ``pairs``: together with labels."""
+        match mechanism:
+            case LearnedCodebook(codewords=None):
+                return self._with_codewords(mechanism, pairs)
+            case Description(by_label=True):
+                if pairs:
+                    raise ConfigurationError(
+                        "mechanism must not be a description by label where labels are private: use labels=copy"
+                    )
+                size = mechanism.count
+                return replace(mechanism, size=size, top=mechanism.top or policy.heavy_of_cell(mechanism.epsilon, size))
+            case Description():
+                return self._over_sentences(mechanism, pairs)
+        return mechanism
+
+    def _with_codewords(self, mechanism: LearnedCodebook, pairs: JointResponse | None) -> LearnedCodebook:
+        books = self.model.codebooks
+        if not books:
+            raise ModelError(
+                "the model has no codebooks: train one with mechanism=learned_codebook on at least 4 records"
+            )
+        if not pairs and mechanism.size is None and self.choice.codewords:
+            size, top = self.choice.codewords
+            return replace(mechanism, codewords=books[size], size=size, top=mechanism.top or top)
+        most = pairs.text.count if pairs else mechanism.count
+        if not (fitting := [size for size in books if size <= most]):
+            raise ConfigurationError(f"size must be at least {min(books)}, the model's smallest codebook, got {most}")
+        return replace(mechanism, codewords=books[max(fitting)], size=max(fitting))
+
+    def _over_sentences(self, mechanism: Description, pairs: JointResponse | None) -> Description:
+        most, size = len(_public_sentences(self.model)), mechanism.size
+        if size is not None and size > most:
+            raise ConfigurationError(
+                f"size must be at most {most}, the number of the model's public sentences, got {size}: leave it out"
+            )
+        if size is not None or pairs:
+            return replace(mechanism, size=size or min(most, pairs.text.count if pairs else most))
+        size, top = self.choice.sentences or (most, 1)
+        return replace(mechanism, size=size, top=mechanism.top or top)
+
     def _open(self, label: str | None) -> Alphabet | Noise:
         """Return the public list of which the mechanism draws, or the latents to which it adds noise."""
         mechanism, parts = self.mechanism, (self.model, self.tokenizer, self.decoding, self.batch_size)
@@ -279,76 +320,23 @@ def best_exact(model: Autoencoder, *, epsilon: float | None = None) -> Kind:
 
 
 def check_mechanism(mechanism: Any, model: Autoencoder) -> LocalRandomizer:
-    """Return a mechanism that can use a model's latents or lists; an object of somebody else becomes ``Unproved``.
-
-    Raises:
-        ConfigurationError: the mechanism and the model have different clip radiuses, or the object is no mechanism.
-        ModelError: the model was trained for another clip.
-    """
+    """Return the mechanism, or an object of somebody else as one; raise AdeptError if it does not fit the model's clip."""
+    own: LocalRandomizer = mechanism
     if type(mechanism) not in BY_NAME.values():
         from adept.rewriting.unproved import Unproved, choice_of  # slow to import, and rarely needed
 
         if not isinstance(mechanism, Unproved):
-            mechanism = choice_of(mechanism).build(clip_norm=model.config.clip_norm)
-    if model.clip not in mechanism.serves:
+            own = choice_of(mechanism).build(clip_norm=model.config.clip_norm)
+    if model.clip not in own.serves:
         raise ModelError(
-            f"the model was trained for clip {model.clip}, which mechanism {mechanism.name} cannot use: "
-            f"train one with mechanism={mechanism.name}"
+            f"the model was trained for clip {model.clip}, which mechanism {own.name} cannot use: "
+            f"train one with mechanism={own.name}"
         )
-    if mechanism.radius not in (None, model.config.clip_norm):
+    if own.radius not in (None, model.config.clip_norm):
         raise ConfigurationError(
-            f"clip_norm must be {model.config.clip_norm}, the radius that the model was trained for, got {mechanism.radius}"
+            f"clip_norm must be {model.config.clip_norm}, the radius that the model was trained for, got {own.radius}"
         )
-    checked: LocalRandomizer = mechanism
-    return checked
-
-
-def _fit(
-    mechanism: LocalRandomizer, model: Autoencoder, choice: policy.Choice, pairs: JointResponse | None
-) -> LocalRandomizer:
-    """Return a copy of a mechanism that draws from the model's lists; ``pairs``: together with labels."""
-    match mechanism:
-        case LearnedCodebook(codewords=None):
-            return _with_codewords(mechanism, model, choice, pairs)
-        case Description(by_label=True):
-            if pairs:
-                raise ConfigurationError(
-                    "mechanism must not be a description by label where labels are private: use labels=copy"
-                )
-            size = mechanism.count
-            return replace(mechanism, size=size, top=mechanism.top or policy.heavy_of_cell(mechanism.epsilon, size))
-        case Description():
-            return _over_sentences(mechanism, model, choice, pairs)
-    return mechanism
-
-
-def _with_codewords(
-    mechanism: LearnedCodebook, model: Autoencoder, choice: policy.Choice, pairs: JointResponse | None
-) -> LearnedCodebook:
-    books = model.codebooks
-    if not books:
-        raise ModelError("the model has no codebooks: train one with mechanism=learned_codebook on at least 4 records")
-    if not pairs and mechanism.size is None and choice.codewords:
-        size, top = choice.codewords
-        return replace(mechanism, codewords=books[size], size=size, top=mechanism.top or top)
-    most = pairs.text.count if pairs else mechanism.count
-    if not (fitting := [size for size in books if size <= most]):
-        raise ConfigurationError(f"size must be at least {min(books)}, the model's smallest codebook, got {most}")
-    return replace(mechanism, codewords=books[max(fitting)], size=max(fitting))
-
-
-def _over_sentences(
-    mechanism: Description, model: Autoencoder, choice: policy.Choice, pairs: JointResponse | None
-) -> Description:
-    most, size = len(_public_sentences(model)), mechanism.size
-    if size is not None and size > most:
-        raise ConfigurationError(
-            f"size must be at most {most}, the number of the model's public sentences, got {size}: leave it out"
-        )
-    if size is not None or pairs:
-        return replace(mechanism, size=size or min(most, pairs.text.count if pairs else most))
-    size, top = choice.sentences or (most, 1)
-    return replace(mechanism, size=size, top=mechanism.top or top)
+    return own
 
 
 def _public_sentences(model: Autoencoder) -> SentenceList:
