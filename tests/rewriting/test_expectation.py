@@ -8,7 +8,7 @@ import torch
 
 from adept.data.corpus import Corpus
 from adept.mechanisms import Description, JointResponse, LearnedCodebook, LocalRandomizer
-from adept.mechanisms.policy import enough
+from adept.mechanisms.selection import Selection
 from adept.models.decoding_options import DecodingConfig
 from adept.rewriting import expectation as expectations
 from adept.rewriting.expectation import (
@@ -95,7 +95,7 @@ def test_a_line_says_which_smaller_budget_writes_the_same_sentences(topic_run: P
     def said(mechanism: LocalRandomizer | JointResponse) -> list[str]:
         return enough_lines(Rewriter(*loaded, mechanism=mechanism))
 
-    least = enough(len(loaded[0].public_texts))
+    least = Selection(epsilon=8.0, size=len(loaded[0].public_texts)).enough_epsilon
     assert said(Description(epsilon=24.0)) == [
         f"{least} writes the same sentences as epsilon 24, and protects more: add epsilon={least}"
     ]
@@ -107,7 +107,8 @@ def test_a_line_says_which_smaller_budget_writes_the_same_sentences(topic_run: P
     ):
         assert said(mechanism) == []
     pair = JointResponse.of(Description(epsilon=24.0), ["fare", "flight"])
-    assert f"{enough(2 * len(loaded[0].public_texts))} writes" in said(pair)[0]
+    enough = Selection(epsilon=8.0, size=2 * len(loaded[0].public_texts)).enough_epsilon
+    assert f"{enough} writes" in said(pair)[0]
 
 
 @pytest.mark.parametrize("topic", [None, 0.5])
