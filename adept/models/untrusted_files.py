@@ -122,7 +122,7 @@ class ModelFiles:
         return found
 
 
-def is_packaged(files: Mapping[str, str]) -> bool:
+def is_packaged(files: Mapping[str, str] | None) -> bool:
     """Return True if these digests are those of all MODEL_FILES of the packaged model: another file, another model."""
     return files == _packaged_digests()
 

@@ -5,7 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from adept.mechanisms import LearnedCodebook
+from adept.mechanisms import LearnedCodebook, policy
+from adept.models import untrusted_files
 from adept.models.untrusted_files import MODEL_FILES, is_packaged, packaged_directory
 from adept.release.statement.statement import model_facts
 from adept.release.statement.wording import origin
@@ -59,3 +60,34 @@ def test_each_file_decides_whether_a_model_is_the_packaged_one(name: str) -> Non
 @pytest.mark.parametrize("files", [None, {}])
 def test_a_model_without_files_is_not_the_packaged_one(files: dict[str, str] | None) -> None:
     assert not is_packaged(files)
+
+
+def test_each_small_file_of_a_model_is_read_once(topic_run: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    read, names = untrusted_files.read_json, list[str]()
+
+    def counted(path: Path) -> object:
+        names.append(path.name)
+        return read(path)
+
+    monkeypatch.setattr(untrusted_files, "read_json", counted)
+    load_model(topic_run)
+    assert sorted(names) == [
+        "codec.json",
+        "config.json",
+        *(["synonyms.json"] * ("synonyms.json" in names)),
+        "tokenizer.json",
+    ]
+
+
+def test_the_policy_is_asked_once_for_a_rewriter_and_all_that_is_said_of_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    choose, asked = policy.choose, list[float | None]()
+
+    def counted(lists: policy.Lists, *, epsilon: float | None) -> policy.Choice:
+        asked.append(epsilon)
+        return choose(lists, epsilon=epsilon)
+
+    monkeypatch.setattr(policy, "choose", counted)
+    rewriter = Rewriter(*load_model(), mechanism=LearnedCodebook(epsilon=8.0))
+    assert expected_lines(rewriter)
+    assert rewriter.by_label(label_set=["music", "weather"]) is not rewriter
+    assert asked == [8.0]
