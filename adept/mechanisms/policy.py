@@ -1,10 +1,10 @@
 """The tuned rules and numbers: sizes of public lists, heavy entries, weights, shares and odds, in one table.
 
 A release is an index into a public list (``adept.mechanisms.selection``). Its privacy holds for any K
-and t that are fixed without private data; K and t decide how useful it is. Every rule reads epsilon,
-public numbers of the model and the number of public labels, never a record. All rules and numbers were
-chosen on validation splits. The last column, and the comment above each group of numbers, is the title of
-their entry in ``docs/decisions.md`` or of their page.
+and t that are fixed without private data; K and t decide how useful it is. ``choose`` applies the rules to a
+model and an epsilon. They read public numbers of the model and the number of public labels, never a record,
+and were chosen on validation splits, as all numbers. The last column, and the comment above each group of
+numbers, is the title of their entry in ``docs/decisions.md`` or of their page.
 
 | list | K | t (never below 1) | decision |
 |---|---|---|---|

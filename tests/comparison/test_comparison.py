@@ -206,14 +206,17 @@ def test_the_rewriter_sees_what_the_protocol_says_and_never_a_label(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, protocol: str
 ) -> None:
     seen: list[Corpus] = []
-    train_model, release = model_training.train_model, Rewriter.release
+    train_model, rewrite = model_training.train_model, Rewriter.rewrite_pairs
     private: list[str] = []
     monkeypatch.setattr(
         model_training, "train_model", lambda t, v, s, **k: (seen.extend([t, v]), train_model(t, v, s, **k))[1]
     )
-    monkeypatch.setattr(
-        Rewriter, "release", lambda self, texts, labels: (private.extend(texts), release(self, texts))[1]
-    )
+
+    def seen_by(rewriter: Rewriter, texts: list[str], labels: object = None, **options: int) -> object:
+        private.extend(texts)
+        return rewrite(rewriter, texts, **options)
+
+    monkeypatch.setattr(Rewriter, "rewrite_pairs", seen_by)
     data, training = DataConfig(sizes=TINY_SIZES), TrainingConfig()
     rows = compared(config(tmp_path / "run", mechanisms=["original"], protocol=protocol, data=data, training=training))
     assert next(row.holds for row in rows if row.mechanism == "random") is (protocol == "disjoint")
