@@ -183,16 +183,15 @@ class Autoencoder(Adept):
     def of(cls, files: ModelFiles) -> "Autoencoder":
         """Return the model of an open directory."""
         description, model = files.objects[CONFIG], build_model(cls, files)
-        kind = model.config.precision
-        weights = {name: (kind, tuple(own.shape)) for name, own in model.state_dict().items()}
+        weights = {name: (model.config.precision, tuple(own.shape)) for name, own in model.state_dict().items()}
         model.load_state_dict(files.tensors(WEIGHTS, weights, described=CONFIG), assign=True)
         if sizes := description["codebooks"]:  # a lost file must not become another mechanism
-            books = {f"{size}": (kind, (size, model.config.latent_dim)) for size in sizes}
+            books = {f"{size}": (model.config.precision, (size, model.config.latent_dim)) for size in sizes}
             named = files.tensors(CODEBOOKS, books, described=CONFIG)
             model.codebooks = {int(size): codewords for size, codewords in named.items()}
             if not all(bool(codewords.any(dim=1).all()) for codewords in named.values()):
                 raise files.corrupt(CODEBOOKS, "a codeword is zero")
-        model.directory, model.files = files.directory, files.digests()
+        model.directory = files.directory
         model.held_out, model.label_examples = description.get("held_out", []), description.get("label_examples", {})
         if description["codec"]:
             from adept.models.sentences.sentence_files import load_sentences

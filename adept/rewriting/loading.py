@@ -26,6 +26,7 @@ def load_model(directory: str | Path | None = None) -> tuple[Autoencoder, Tokeni
         raise ModelError(
             f"tokenizer.json in {files.directory} does not fit the model: restore the one it was trained with"
         )
+    model.files = files.digests()
     return model, tokenizer
 
 
