@@ -123,8 +123,9 @@ class Rewriter:
     @classmethod
     def for_measurement(cls, model: Autoencoder, tokenizer: Tokenizer, **options: Any) -> "Rewriter":
         """Return a rewriter for measurements, which accepts any mechanism but releases no file."""
-        accepted = ("accept_broken_claim", "accept_inexact", "accept_private_model", "accept_unproved")
-        options |= dict.fromkeys(accepted, True)
+        options |= dict.fromkeys(
+            ("accept_broken_claim", "accept_inexact", "accept_private_model", "accept_unproved"), True
+        )
         rewriter = cls(model, tokenizer, **options)
         rewriter.measurement = True
         return rewriter
