@@ -141,7 +141,7 @@ WITHOUT = {
     "rewriting.alphabets.Sentences.heavy": "called by Rewriter with checked texts",
     "rewriting.cells.Cell.heavy": "called by Rewriter with checked texts",
     "rewriting.cells.Cells.heavy": "called by Rewriter with checked texts",
-    "rewriting.cells.LabelCells.label": "called by Cells.label_public",
+    "rewriting.cells.LabelCells.pair_nearest": "called by Cells.label_public",
     "rewriting.cells.Cells.label_public": "reads public texts of the model, or of a Corpus",
     "rewriting.expectation.Expectation.__init__": "counts texts",
     "synthesis.votes.PublicCells.vote": "called by Synthesizer with texts alone",
