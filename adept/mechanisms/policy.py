@@ -47,7 +47,6 @@ SPELLING, COOCCURRENCE, MEANING = 0.8, 1.5, 3.0  # weights of features beside th
 MIN_DESCRIPTION_EPSILON = 10.0  # from which a sentence is the default
 MIN_SENTENCE_EPSILON = 9.0  # the same for broad text
 # Adapting a model
-MAX_EXAMPLES_EPSILON = 6.0  # below which many labelled examples choose the codewords by label
 ALL_SENTENCES_EPSILONS = 12.5, 14.0  # least epsilon at which all sentences are written: few examples, and many
 MANY_EXAMPLES = 256  # from which examples are many
 MIN_KNOWN_WORD_SHARE = 0.85  # share of known words below which fewer examples show a domain too
@@ -138,7 +137,7 @@ class Lists(NamedTuple):
     near: int  # of these, the examples of an adaptation and the sentences like them
     is_broad: bool  # True if the sentences are about many subjects
     examples: int
-    label_examples: bool  # True if examples have labels
+    foreign_examples: bool  # True if the examples are not English
     writes_labels: bool
 
 
@@ -187,13 +186,10 @@ def default_mechanism(lists: Lists, *, epsilon: float | None = None) -> str:
 def has_cells(lists: Lists, *, epsilon: float) -> bool:
     """Return True if copied labels choose the sentences that replace a record.
 
-    The epsilon must be finite, and the model must have more sentences than a cell. An adapted model needs labelled
-    examples and, if there are MANY_EXAMPLES, an epsilon below MAX_EXAMPLES_EPSILON: above, codewords near the examples
-    are nearer.
+    The epsilon must be finite, and the model must have more sentences than a cell. English names of labels say nothing
+    about examples in another language, to which a model was adapted.
     """
-    many = lists.examples >= MANY_EXAMPLES and epsilon >= MAX_EXAMPLES_EPSILON
-    unlabelled = bool(lists.examples) and not lists.label_examples
-    if not lists.is_broad or not math.isfinite(epsilon) or many or unlabelled:
+    if not lists.is_broad or not math.isfinite(epsilon) or lists.foreign_examples:
         return False
     return lists.sentences > cell_size(epsilon)
 

@@ -19,9 +19,10 @@ from torch.nn.functional import normalize
 
 from adept.errors import ConfigurationError, ModelError
 from adept.mechanisms.clip_to_grid import NORM_ORDER
-from adept.mechanisms.policy import Lists
+from adept.mechanisms.policy import KNOWN_TEXTS, Lists
 from adept.models.config import LSTM_FORMAT, TOPICS, TOPICS_FORMAT, ModelConfig, TrainingData
 from adept.models.lstm_autoencoder import Adept, pad
+from adept.models.sentence_encoder import reads_as_english
 from adept.models.tokenizer import UNKNOWN, Tokenizer, join_words
 from adept.models.topics import TopicEncoder
 from adept.models.untrusted_files import CODEBOOKS, CONFIG, DESCRIPTION, WEIGHTS, ModelFiles, build_model, is_packaged
@@ -124,14 +125,15 @@ class Autoencoder(Adept):
     @property
     def lists(self) -> Lists:
         """Return the public facts of this model, for the rules that choose a mechanism."""
+        examples = self.training_data.examples
         return Lists(
             clip=self.clip,
             codebooks=tuple(self.codebooks),
             sentences=len(self.sentences) if self.sentences else 0,
             near=len(self.sentences.utterances) if self.sentences else 0,
             is_broad=bool(self.sentences and self.sentences.is_broad),
-            examples=self.training_data.examples,
-            label_examples=bool(self.label_examples),
+            examples=examples,
+            foreign_examples=bool(examples) and not reads_as_english(self.public_texts[: min(examples, KNOWN_TEXTS)]),
             writes_labels=self.labels > 0,
         )
 

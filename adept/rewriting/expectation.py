@@ -133,8 +133,11 @@ def adaptation_lines(writer: Rewriter) -> list[str]:
         return []
     near, possible = len(model.sentences.utterances), writer.alphabet.selection.size
     if isinstance(writer.alphabet, Cells):
-        share = 1 - policy.COMMON_SHARE
-        how = f"these and the names of labels choose {share:.0%} of the {possible:,} sentences that a rewrite can be"
+        share, who = (
+            1 - policy.COMMON_SHARE,
+            "these and the names of labels" if model.label_examples else "names of labels",
+        )
+        how = f"{who} choose {share:.0%} of the {possible:,} sentences that a rewrite can be"
     elif possible <= near:
         how = f"these and public texts like them are many of the {possible:,} texts that a rewrite can be"
     else:

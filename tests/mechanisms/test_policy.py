@@ -10,7 +10,7 @@ from adept.mechanisms.policy import Lists
 from adept.mechanisms.selection import Selection
 
 BROAD = Lists("sphere", (64, 8192), 300_000, 16_000, True, 0, False, False)
-ADAPTED = BROAD._replace(examples=100, label_examples=True)
+ADAPTED = BROAD._replace(examples=100)
 
 
 @pytest.mark.parametrize("epsilon", [2.0, 4.0, 8.0, 12.0, 16.0])
@@ -128,9 +128,8 @@ def test_labels_choose_sentences_where_cells_are_smaller_than_the_list() -> None
     assert not policy.has_cells(BROAD._replace(sentences=5_000), epsilon=8.0)
     assert not policy.has_cells(BROAD, epsilon=float("inf"))
     assert policy.has_cells(ADAPTED, epsilon=8.0)
-    assert not policy.has_cells(ADAPTED._replace(label_examples=False), epsilon=8.0)
-    many = ADAPTED._replace(examples=policy.MANY_EXAMPLES)
-    assert [policy.has_cells(many, epsilon=epsilon) for epsilon in (5.9, 6.0)] == [True, False]
+    assert policy.has_cells(ADAPTED._replace(examples=policy.MANY_EXAMPLES), epsilon=8.0)
+    assert not policy.has_cells(ADAPTED._replace(foreign_examples=True), epsilon=8.0)
 
 
 @pytest.mark.parametrize(("examples", "least"), [(100, 12.5), (1000, 14.0)])
