@@ -4,7 +4,6 @@ import json
 import os
 import subprocess
 import sys
-from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 from types import SimpleNamespace
@@ -25,7 +24,6 @@ from adept.data.corpus import DataConfig, load
 from adept.errors import ConfigurationError
 from adept.mechanisms import Description, JointResponse, LearnedCodebook
 from adept.mechanisms.base import MechanismChoice
-from adept.mechanisms.policy import has_cells
 from adept.models import adapt as examples
 from adept.models.codebooks import encode_public
 from adept.models.names import sentences_about
@@ -181,18 +179,6 @@ def test_few_examples_and_names_bring_sentences_about_them_and_all_codebooks(
     held = {join_words(row) for row in few.sentences.utterances[: len(about)]} if few.sentences else set()
     assert len(held & set(about)) > 0.9 * len(about)
     assert max(many.codebooks) == examples.ADAPTED_CODEWORDS[1]
-
-
-@pytest.mark.parametrize(
-    ("said", "used"), [(["turn the lights off in the kitchen"], True), (["schalte das licht in der küche aus"], False)]
-)
-def test_names_choose_no_sentences_if_the_examples_are_in_another_language(
-    packaged: tuple[Autoencoder, Tokenizer], monkeypatch: pytest.MonkeyPatch, said: list[str], used: bool
-) -> None:
-    model, _ = packaged
-    monkeypatch.setattr(model, "training_data", replace(model.training_data, examples=len(said)))
-    monkeypatch.setattr(type(model), "public_texts", property(lambda _: [*said, *["play some music"] * 9]))
-    assert has_cells(model.lists, epsilon=8.0) is used
 
 
 @pytest.mark.slow

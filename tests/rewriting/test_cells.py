@@ -239,20 +239,18 @@ def test_a_model_without_enough_sentences_is_refused_or_keeps_its_codewords(load
         Rewriter.from_pretrained(topic_run, mechanism=Description(epsilon=EPSILON, by_label=True))
 
 
-def test_a_model_of_examples_without_labels_keeps_its_codewords(
-    loaded: Loaded, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("many", [1, 1000])
+def test_names_choose_no_sentences_if_a_model_was_adapted_to_another_language(
+    loaded: Loaded, monkeypatch: pytest.MonkeyPatch, many: int
 ) -> None:
     model = loaded[0]
-    monkeypatch.setattr(model, "training_data", replace(model.training_data, examples=48))
-    assert policy.choose(model.lists, epsilon=EPSILON).cell is None
-    monkeypatch.setattr(model, "label_examples", {"X17": ["is there a taxi"]})
-    assert all(policy.choose(model.lists, epsilon=epsilon).cell for epsilon in (EPSILON, 8.0, 9.0))
-    monkeypatch.setattr(model, "training_data", replace(model.training_data, records=1000, examples=256))
-    assert [bool(policy.choose(model.lists, epsilon=epsilon).cell) for epsilon in (5.9, 6.0, 9.0)] == [
-        True,
-        False,
-        False,
-    ]
+    monkeypatch.setattr(model, "training_data", replace(model.training_data, records=5000, examples=many))
+    for text, used in (("turn the lights off in the kitchen", True), ("schalte das licht in der küche aus", False)):
+        monkeypatch.setattr(
+            type(model), "public_texts", property(lambda _, said=text: [said] * many + ["a taxi"] * 5000)
+        )
+        found = [policy.choose(model.lists, epsilon=epsilon).cell for epsilon in (EPSILON, 6.0, 9.0)]
+        assert [*map(bool, found)] == [used] * 3
 
 
 def test_a_pickled_rewriter_makes_the_same_cells(loaded: Loaded) -> None:
