@@ -118,7 +118,7 @@ WITHOUT = {
     "attacks.reconstruction.Pool.__init__": "made by gather_candidates",
     "attacks.reconstruction.name_from_text": "reads what play has written",
     "evaluation.text_classifier.count_ngrams": "called by the classifiers",
-    "evaluation.free_rows.FreeRow.__init__": "counts texts",
+    "evaluation.record_free.FreeRow.__init__": "counts texts",
     "models.sentence_encoder.reads_as_english": "reads a Corpus",
     "models.sentence_encoder.share_alike": "reads a Corpus, and what a rewriter wrote",
     "audit.subject.target.Rewriting.privatize": "called by audit.run with the texts of its pairs",

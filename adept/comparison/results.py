@@ -30,10 +30,9 @@ import numpy as np
 from scipy.stats import t as student
 
 from adept.attacks.attack_game import AttackRow, Rate
-from adept.comparison.config import CompareConfig, find_kind, is_foreign
-from adept.comparison.recipes import ModelKind, Recipe
+from adept.comparison.config import CompareConfig, ModelKind, Recipe, find_kind, is_foreign
 from adept.data.writing import write_once
-from adept.errors import DataError
+from adept.errors import DataError, flatten
 from adept.evaluation.metrics import ConfidenceInterval, Hits
 
 PACKED = ("hits", "majority_hits")  # fields of a row that are not in results.csv
@@ -287,21 +286,13 @@ def _check_same(directory: Path, settings: dict[str, Any]) -> None:
         raise DataError(
             f"output_dir {directory} holds a comparison of another version of adept: choose another directory"
         )
-    if changed := list(_different({name: value for name, value in settings.items() if name not in GROWING}, before)):
-        name, value = changed[0]
-        raise DataError(
-            f"output_dir {directory} holds a comparison with another {name} ({value}): give the same options again, or choose "
-            "another directory"
-        )
-
-
-def _different(settings: dict[str, Any], before: dict[str, Any]) -> Iterator[tuple[str, Any]]:
-    """Yield the names of options that have changed, each with its value before."""
-    for name, value in settings.items():
-        if isinstance(value, dict) and isinstance(before.get(name), dict):
-            yield from ((f"{name}.{inner}", old) for inner, old in _different(value, before[name]))
-        elif value != before.get(name):
-            yield name, before.get(name)
+    old = flatten(before)
+    for name, value in flatten({name: value for name, value in settings.items() if name not in GROWING}).items():
+        if value != old.get(name):
+            raise DataError(
+                f"output_dir {directory} holds a comparison with another {name} ({old.get(name)}): give the same options "
+                "again, or choose another directory"
+            )
 
 
 def _from_anywhere(settings: dict[str, Any]) -> dict[str, Any]:

@@ -9,8 +9,7 @@ from matplotlib import rcParams
 from matplotlib.lines import Line2D
 from scipy.optimize import isotonic_regression
 
-from adept.comparison.config import BY_LABEL, is_foreign
-from adept.comparison.recipes import NO_RECORDS
+from adept.comparison.config import BY_LABEL, NO_RECORDS, is_foreign
 from adept.mechanisms import BY_NAME
 from adept.mechanisms.guarantee import words
 from adept.plotting import COLOURS, INK, NAMES, Figure, colour_of, drawing, group_rows, legend, log_axis

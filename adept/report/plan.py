@@ -11,8 +11,15 @@ from statistics import fmean
 from typing import Any
 
 from adept.data.corpus import Corpus
-from adept.evaluation.free_rows import FreeRow, PublicTexts, measure_free_rows
-from adept.evaluation.record_free import EXAMPLES, LARGER_ENCODER, NEAREST_NAME, TITLES
+from adept.evaluation.record_free import (
+    EXAMPLES,
+    LARGER_ENCODER,
+    NEAREST_NAME,
+    TITLES,
+    FreeRow,
+    PublicTexts,
+    measure_free_rows,
+)
 from adept.mechanisms.curves import (
     MAX_MEASURED_LABELS,
     MAX_MEASURED_ROWS,

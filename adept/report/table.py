@@ -9,8 +9,18 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from statistics import mean
 
-from adept.comparison.config import BY_LABEL, COPY, REFERENCES, SYNTHESIZER, is_foreign
-from adept.comparison.recipes import ALTERNATIVES, NO_RECORDS, NONE, PUBLIC, REDACTED
+from adept.comparison.config import (
+    ALTERNATIVES,
+    BY_LABEL,
+    COPY,
+    NO_RECORDS,
+    NONE,
+    PUBLIC,
+    REDACTED,
+    REFERENCES,
+    SYNTHESIZER,
+    is_foreign,
+)
 from adept.comparison.results import ResultRow, SeedMean, exceeds, unpack_hits
 from adept.evaluation.metrics import OTHER, PAIRED, gain_in_hits
 from adept.mechanisms import BY_NAME

@@ -19,8 +19,8 @@ from comparing import compared, unaudited
 from forked import Forked
 from tiny import TINY_MODEL, TINY_SIZES, Run
 
+from adept.comparison import comparison as cell_module
 from adept.comparison import comparison as comparison_run
-from adept.comparison import trial as cell_module
 from adept.comparison.comparison import Comparison
 from adept.comparison.config import REFERENCES, CompareConfig
 from adept.comparison.results import ResultRow, pack_hits, unpack_hits
