@@ -63,7 +63,6 @@ INK = "#222"
 STYLE: dict[Any, Any] = {"font.size": 10, "svg.fonttype": "none", "svg.hashsalt": "adept"}
 STYLE |= {"pdf.fonttype": 42, "axes.spines.right": False, "axes.spines.top": False}
 METADATA = ("Date", "Creator", "Format", "Type")  # none of it is written: the same rows make the same file
-PDF_METADATA = ("CreationDate", "Creator", "Producer")
 MIN_PANEL_WIDTH, MIN_PANEL_HEIGHT = 3.0, 2.4  # inches of one of several axes
 PAGE_HEIGHT, LOW_PANEL_HEIGHT = 8.0, 1.6  # inches that axes below each other share, and that each has at least
 NARROW, SMALL_FONT = 5.0, 8  # inches below which a figure has this size of font, in points
@@ -122,7 +121,7 @@ def drawing(rows: int, columns: int, *, size: tuple[float, float], share_rows: b
             yield opened
             text, pdf = io.StringIO(), io.BytesIO()
             figure.savefig(text, format="svg", metadata=dict.fromkeys(METADATA))
-            figure.savefig(pdf, format="pdf", metadata=dict.fromkeys(PDF_METADATA))
+            figure.savefig(pdf, format="pdf", metadata=dict.fromkeys(("CreationDate", "Creator", "Producer")))
             opened.svg = Figure(text.getvalue())
             opened.svg.pdf = pdf.getvalue()
         finally:

@@ -11,7 +11,7 @@ from typing import Any
 
 from torch import Tensor
 
-from adept.audit.stats.confidence_bounds import clopper_pearson
+from adept.audit.stats import clopper_pearson
 from adept.data.corpus import Corpus
 from adept.errors import ConfigurationError
 from adept.mechanisms.guarantee import Guarantee, good_enough, json_number, words

@@ -17,6 +17,7 @@ from adept.errors import ConfigurationError, typed_as
 from adept.ranges import refuse
 from adept.removed import removal
 
+FROM_ELSEWHERE = {"epsilon", "clip_norm"}  # of a mechanism: its budget is the command's, its radius the model's
 BARE_WORDS = {"verify": "statement", "ledger": "ledger"}  # options that a first word stands for without their names
 PRINTING = ("--cfg", "job")  # words that print all values as they are set
 OWN_FLAGS = ("--config-dir", "--config-name")
@@ -92,8 +93,7 @@ def mechanism_options(name: str) -> list[Option]:
     if name not in BY_NAME:
         return []
     found = options_of(BY_NAME[name], prefix="mechanism.", heading=f"mechanism={name}")
-    elsewhere = ("mechanism.epsilon", "mechanism.clip_norm")  # the budget is the command's, the radius the model's
-    return [option for option in found if option.name not in elsewhere]
+    return [option for option in found if option.name.split(".")[1] not in FROM_ELSEWHERE]
 
 
 def options_of(schema: type[Any], *, prefix: str = "", heading: str = "") -> Iterator[Option]:

@@ -21,10 +21,10 @@ from pathlib import Path
 from statistics import fmean
 from typing import Any
 
+from adept.cli.console import DONE, describe, is_interrupted, resume_collection, show_lines, show_table
 from adept.cli.help import OWN as OWN_FILES
 from adept.cli.help import PRINTING, check_options, groups, names, refuse_interpolation, write_out
 from adept.cli.help import options as list_options
-from adept.cli.process import DONE, describe, is_interrupted, resume_collection, show_lines
 from adept.data.writing import read_table, write_table
 from adept.errors import ConfigurationError, DataError, Interrupted
 
@@ -379,8 +379,6 @@ def _number(text: str | None) -> float:
 
 
 def _show(title: str, rows: list[dict[str, Any]], directory: Path) -> None:
-    from adept.cli.console import show_table  # slow to import
-
     def text(value: Any) -> str:
         return f"{value:.4g}" if isinstance(value, float) else str("" if value is None else value)
 

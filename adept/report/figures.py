@@ -38,9 +38,6 @@ HEADLINE_LEVELS = {
     "examples": ("examples alone", "#5f7d4e", ":"),
 }
 VARIANTS = ("original", "l1", "sqrt_n")  # of ADePT
-NAME_GAP = 0.06  # least distance of two names, of the axis's height
-AXIS_SHARE = 0.6  # of the height of the headline figure, about
-NAME_MARGIN = 0.06  # of the axis, above and below what is drawn
 
 
 def draw(table: ComparisonTable) -> Figure:
@@ -191,7 +188,8 @@ def draw_headline(table: ComparisonTable) -> Figure:
             ends.append((height, name, colour))
         axis.set_ylabel("accuracy of a classifier\ntrained on rewrites")
         low, high = axis.get_ylim()
-        axis.set_ylim(low - NAME_MARGIN * (high - low), high + NAME_MARGIN * (high - low))
+        margin = 0.06 * (high - low)
+        axis.set_ylim(low - margin, high + margin)
         _draw_true_axis(axis, table)
         name_ends(axis, ends)
     return opened.svg
@@ -219,7 +217,8 @@ def name_ends(axis: Any, ends: Sequence[NamedEnd]) -> None:
     """Write each line's name to the right of the line's end, and move overlapping names apart."""
     (low, high), size = axis.get_ylim(), rcParams["font.size"] + 1
     heights = [(height - low) / (high - low) for height, _, _ in sorted(ends)]
-    gap = max(NAME_GAP, 1.3 * size / (72 * AXIS_SHARE * axis.figure.get_figheight()))
+    axis_height = 0.6 * axis.figure.get_figheight()  # inches, about
+    gap = max(0.06, 1.3 * size / (72 * axis_height))
     steps = [place * gap for place in range(len(ends))]
     free = isotonic_regression([height - step for height, step in zip(heights, steps, strict=True)]).x
     for (_, name, colour), height, place in zip(sorted(ends), heights, free + steps, strict=True):

@@ -37,7 +37,6 @@ from adept.report.table import (
 
 MAX_WORDS = 25  # of a text that is shown
 ABSENT = "–"
-LEARNED = {"codec": {"description"}, "codebook": {"codebook", "learned_codebook"}}  # what mechanisms use of a model
 
 
 @dataclass(frozen=True)
@@ -242,14 +241,9 @@ def _fair_line(line: Line, quality: list[str]) -> list[str]:
 
 
 def _quality_cell(line: Line, name: str) -> str:
-    other = line.measures[OTHERS[name]] if name in OTHERS else None
-    return _mean_cell(line.measures[name]) + ("" if other is None else f" ({_mean_cell(other)})")
-
-
-def _mean_cell(value: float | None) -> str:
-    if value is None:
-        return ABSENT
-    return f"{value:.0f}" if value >= 100 else f"{value:#.3g}"
+    known = [value for each in (name, OTHERS.get(name, name)) if (value := line.measures[each]) is not None]
+    shown = [f"{value:.0f}" if value >= 100 else f"{value:#.3g}" for value in known]
+    return f"{shown[0]} ({shown[1]})" if name in OTHERS and len(shown) > 1 else next(iter(shown), ABSENT)
 
 
 def state_point(table: ComparisonTable) -> str:
@@ -281,7 +275,8 @@ def _means(table: ComparisonTable, mechanism: str) -> list[float]:
 
 def warn_of_seen_records(config: CompareConfig) -> list[str]:
     """Return a warning if the model was trained on the same records that it rewrites."""
-    used = [word for word, names in LEARNED.items() if names & set(config.mechanisms)]
+    learned = {"codec": {"description"}, "codebook": {"codebook", "learned_codebook"}}  # which these mechanisms use
+    used = [word for word, names in learned.items() if names & set(config.mechanisms)]
     public = f", and its {' and '.join(used)} {'is' if len(used) == 1 else 'are'} not public" if used else ""
     warning = (
         "No guarantee of this page holds for its records, because the rewriter was trained on them (protocol paper). With "

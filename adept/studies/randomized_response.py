@@ -29,7 +29,7 @@ import torch
 from numpy.typing import NDArray
 from scipy.stats import norm
 
-from adept.audit.stats.confidence_bounds import clopper_pearson
+from adept.audit.stats import clopper_pearson
 from adept.mechanisms import RandomizedResponse, ScalarLaplace
 from adept.plotting import PALETTE, Figure, Table, drawing, group_rows, legend, log_axis
 from adept.ranges import check_choice, check_integer

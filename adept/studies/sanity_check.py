@@ -23,7 +23,7 @@ import torch
 from scipy.stats import binom
 from torch import Tensor
 
-from adept.audit.stats.confidence_bounds import clopper_pearson
+from adept.audit.stats import clopper_pearson
 from adept.errors import ConfigurationError
 from adept.plotting import INK, Figure, Table, colours, columns, drawing, group_rows, legend, number
 from adept.ranges import check_choice

@@ -19,7 +19,7 @@ import torch
 from scipy.stats import fisher_exact
 from torch import Tensor
 
-from adept.audit.stats.confidence_bounds import clopper_pearson
+from adept.audit.stats import clopper_pearson
 from adept.errors import ConfigurationError
 from adept.mechanisms.clip_to_grid import clip_latents
 from adept.plotting import INK, Figure, Table, colours, drawing, group_rows, legend, log_axis, number

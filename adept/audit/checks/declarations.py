@@ -26,18 +26,18 @@ from torch import Tensor
 from adept.audit.distinguisher.guessing_game import Experiment, Rule, play_rule
 from adept.audit.distinguisher.input_pairs import PairSample, additive_samples
 from adept.audit.result import Check, MechanismFailure, Verdict
-from adept.audit.stats.confidence_bounds import (
+from adept.audit.stats import (
     Floats,
     binomial_p_value,
+    cap_p_value,
     certified,
     combined,
     game_lower_bound,
     gaussian_delta,
+    looks_gaussian,
     say_trials,
 )
-from adept.audit.stats.noise_tests import cap_p_value, looks_gaussian
-from adept.audit.subject.value import ValueTarget, outcome_key, response_of
-from adept.audit.subject.vector import VectorTarget
+from adept.audit.subject.kinds import ValueTarget, VectorTarget, outcome_key, response_of
 from adept.mechanisms.random_draws import exact_odds
 
 SHAPE_ROWS = 4_000  # least releases of one record that tell a Laplace distribution from a Gaussian

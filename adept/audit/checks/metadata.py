@@ -24,10 +24,9 @@ from torch import Tensor
 from adept.audit.distinguisher.guessing_game import Experiment
 from adept.audit.distinguisher.input_pairs import searched_records
 from adept.audit.result import Check, MechanismFailure
-from adept.audit.stats.confidence_bounds import GameCounts, certified
+from adept.audit.stats import GameCounts, certified
+from adept.audit.subject.kinds import CLIPS, ValueTarget, VectorTarget, alphabet_of
 from adept.audit.subject.target import Wrapper
-from adept.audit.subject.value import ValueTarget, alphabet_of
-from adept.audit.subject.vector import CLIPS, VectorTarget
 from adept.mechanisms.clip_to_grid import NORM_ORDER
 
 SEARCH_SHARE = 0.25  # share of the seconds of a check

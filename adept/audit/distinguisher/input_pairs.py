@@ -18,9 +18,8 @@ import torch
 from torch import Tensor
 
 from adept.audit.result import Kind, MechanismFailure
-from adept.audit.stats.confidence_bounds import Floats
-from adept.audit.subject.value import ValueTarget
-from adept.audit.subject.vector import JITTER, VectorTarget
+from adept.audit.stats import Floats
+from adept.audit.subject.kinds import JITTER, ValueTarget, VectorTarget
 from adept.errors import ConfigurationError
 
 AnyTarget = VectorTarget | ValueTarget

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from adept.audit.distinguisher.input_pairs import AnyTarget, PairSample
-from adept.audit.stats.confidence_bounds import Floats
+from adept.audit.stats import Floats
 
 Array = NDArray[Any]
 Statistic = Callable[[Any], Floats]

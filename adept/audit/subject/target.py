@@ -23,7 +23,7 @@ import torch
 from torch import Tensor
 
 from adept.audit.result import MechanismFailure
-from adept.audit.stats.confidence_bounds import Floats
+from adept.audit.stats import Floats
 from adept.errors import ConfigurationError
 from adept.ranges import check_choice
 
