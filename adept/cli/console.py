@@ -205,7 +205,6 @@ def write_json(result: Any, path: Path) -> None:
 
 
 def warn(line: str) -> None:
-    """Print one line to standard error."""
     show_lines([f"adept: {line}"], to_stderr=True)
 
 
@@ -219,7 +218,6 @@ def show(title: str, rows: Iterable[Iterable[str]]) -> None:
 
 
 def show_table(title: str, headings: list[str], rows: Iterable[Iterable[str]]) -> None:
-    """Print a table to stdout."""
     from rich.table import Table
 
     table = Table(title=_text(title), title_justify="left", box=None, pad_edge=False)

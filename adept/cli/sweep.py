@@ -153,7 +153,11 @@ def main(command: str, arguments: list[str]) -> int:
             run.violated = (read_result(run.directory) or {}).get("violated") is True
         rows.append({"run": run.number, **run.chosen, objective: run.score, "note": run.note})
         write_table(rows, directory / TABLE)
-    _show(title, rows, directory)
+    shown = [
+        [f"{x:.4g}" if isinstance(x, float) else str("" if x is None else x) for x in row.values()] for row in rows
+    ]
+    show_table(title, list(rows[0]), shown)
+    show_lines([f"Table: {directory / TABLE}; results of each run: {directory}/RUN"])
     return status or int(any(run.violated for run in runs))
 
 
@@ -376,11 +380,3 @@ def _number(text: str | None) -> float:
         return float(text or "")
     except ValueError:
         return math.nan
-
-
-def _show(title: str, rows: list[dict[str, Any]], directory: Path) -> None:
-    def text(value: Any) -> str:
-        return f"{value:.4g}" if isinstance(value, float) else str("" if value is None else value)
-
-    show_table(title, list(rows[0]), [map(text, row.values()) for row in rows])
-    show_lines([f"Table: {directory / TABLE}; results of each run: {directory}/RUN"])

@@ -231,6 +231,8 @@ def obtain_row(trial: Trial, recipe: Recipe) -> ResultRow:
 def _make_row(trial: Trial, recipe: Recipe) -> ResultRow:
     evaluation, spent = _evaluate(trial, recipe)
     defaults: Columns = {"delta": 0.0, "dim": trial.config.model.latent_dim, "records_per_second": None}
+    [(commonest, _)] = Counter(trial.private.labels).most_common(1)
+    by_majority = np.array([label == commonest for label in trial.test.labels or []])
     return ResultRow(
         data=trial.config.data.name,
         protocol=trial.config.protocol,
@@ -250,15 +252,9 @@ def _make_row(trial: Trial, recipe: Recipe) -> ResultRow:
         train_records=evaluation.train_records,
         test_records=evaluation.test_records,
         hits=pack_hits(evaluation.hits),
-        majority_hits=pack_hits(_hit_by_majority(trial)) if recipe.mechanism == NONE else "",
+        majority_hits=pack_hits(by_majority) if recipe.mechanism == NONE else "",
         **defaults | spent,
     )
-
-
-def _hit_by_majority(trial: Trial) -> metrics.Hits:
-    """Return for each test record whether it has the commonest label of the private records."""
-    counted = Counter(trial.private.labels or [])
-    return np.array([label == max(counted, key=counted.__getitem__) for label in trial.test.labels or []])
 
 
 def _evaluate(trial: Trial, recipe: Recipe) -> tuple[Evaluation, Columns]:
@@ -494,7 +490,6 @@ class Comparison:
 
     @property
     def size(self) -> int:
-        """Number of rows of the table, for all seeds together."""
         return len(self.schedule.recipes) * len(self.config.seeds)
 
     def run(self) -> Iterator[int]:
@@ -504,7 +499,6 @@ class Comparison:
         yield from accumulate(self._run_aside() if self.config.processes > 1 else here)
 
     def trials(self) -> Iterator[Trial]:
-        """Return one trial for each seed."""
         return (Trial(self.store, self.splits, seed, self.examples) for seed in self.config.seeds)
 
     def _run_aside(self) -> Iterator[int]:

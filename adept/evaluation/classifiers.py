@@ -300,7 +300,9 @@ class EncoderClassifier(LinearClassifier):
         if noisy_labels:  # which call for the simplest classifier
             length = policy.ENCODER_LENGTHS[1]
             strength = policy.NOISY_FACTOR * choose_strength(rows, policy.STRENGTH_NATS)
-        parts = [(train, weight / samples), (public, 1.0), (_list_names(names), weigh_name(clear))]
+        spelled = {label: name for label in names if (name := spell_name(label))}
+        named = Corpus([*spelled.values()], [*spelled])
+        parts = [(train, weight / samples), (public, 1.0), (named, weigh_name(clear))]
         super().__init__(parts, noisy_labels=noisy_labels, length=length, drops_rare=True)
         strength *= 1 if self._encoder else policy.NGRAM_FACTOR
         self._weights = softmax_regression(self._features, self._counts, strength=strength)
@@ -399,9 +401,3 @@ def count_ngrams(texts: Sequence[str], *, holders: int = 1) -> tuple[Any, csr_ma
         if holders > 1:  # no two texts share a word
             return count_ngrams(texts)
         raise
-
-
-def _list_names(labels: Sequence[str]) -> Corpus:
-    """Return the names of labels that have a word, as texts with their labels."""
-    named = {label: name for label in labels if (name := spell_name(label))}
-    return Corpus([*named.values()], [*named])

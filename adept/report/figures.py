@@ -41,7 +41,6 @@ VARIANTS = ("original", "l1", "sqrt_n")  # of ADePT
 
 
 def draw(table: ComparisonTable) -> Figure:
-    """Return the main figure with its legend."""
     accuracy, macro_f1 = METRICS
     (width, height), count = (5.5, 5.2), 3 if _is_measured(table, "words") else 2
     with drawing(1, count, size=(width * count, height)) as opened:
@@ -173,7 +172,6 @@ def list_points(table: ComparisonTable, *, headline: bool = False) -> list[dict[
 
 
 def draw_headline(table: ComparisonTable) -> Figure:
-    """Return the headline figure, which shows few mechanisms."""
     shown, levels = choose_curves(table.curves), choose_levels(table.texts)
     with drawing(1, 1, size=(7.0, 4.2)) as opened:
         axis = opened.axes[0][0]

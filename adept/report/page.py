@@ -113,7 +113,6 @@ def describe_claim(audited: AuditVerdict, lines: ComparisonTable) -> dict[str, A
 
 
 def verdict(audited: AuditVerdict) -> str:
-    """Return an audit's verdict in words."""
     found = f"violation found: {audited.evidence}" if audited.violated else "no violation found, which is no proof"
     return f"{found}; certified epsilon at least {audited.certified_epsilon:.3g}"
 
@@ -241,9 +240,14 @@ def _fair_line(line: Line, quality: list[str]) -> list[str]:
 
 
 def _quality_cell(line: Line, name: str) -> str:
-    known = [value for each in (name, OTHERS.get(name, name)) if (value := line.measures[each]) is not None]
-    shown = [f"{value:.0f}" if value >= 100 else f"{value:#.3g}" for value in known]
-    return f"{shown[0]} ({shown[1]})" if name in OTHERS and len(shown) > 1 else next(iter(shown), ABSENT)
+    other = line.measures[OTHERS[name]] if name in OTHERS else None
+    return _mean_cell(line.measures[name]) + ("" if other is None else f" ({_mean_cell(other)})")
+
+
+def _mean_cell(value: float | None) -> str:
+    if value is None:
+        return ABSENT
+    return f"{value:.0f}" if value >= 100 else f"{value:#.3g}"
 
 
 def state_point(table: ComparisonTable) -> str:

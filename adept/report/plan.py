@@ -78,7 +78,6 @@ class Offer:
 
     @property
     def cells(self) -> list[str]:
-        """The cells of the offer's line below HEADINGS."""
         low, middle, high, _ = self.expected
         return [
             f"adept {self.command}",

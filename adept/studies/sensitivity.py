@@ -158,7 +158,6 @@ def tables(rows: Sequence[SensitivityRow]) -> list[Table]:
 
 
 def draw(rows: Sequence[SensitivityRow]) -> Figure:
-    """Draw the share of pairs with an l1 distance above 2C against the dimension."""
     with drawing(1, 1, size=(8, 4.8)) as opened:
         axis = opened.axes[0][0]
         curves = group_rows(rows, lambda row: f"{'every' if row.clip == 'l1' else row.latents}, {row.clip} clip")

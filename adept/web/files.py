@@ -81,7 +81,6 @@ class Files:
         self._files: dict[str, Dropped] = {}
 
     def close(self) -> None:
-        """Remove all dropped files, and all files that were made from them."""
         shutil.rmtree(self._root, ignore_errors=True)
 
     def add(self, filename: str, content: bytes) -> tuple[str, Dropped]:
@@ -127,7 +126,6 @@ class Files:
         }
 
     def release(self, dropped: Dropped, choices: Choices) -> None:
-        """Release a file, and write its statement and its card."""
         request = self._request(dropped, choices)
         rewriter, options = open_release(request)
         key = secret_key(None)

@@ -154,7 +154,6 @@ class Release:
     released: Tensor  # (1, .)
 
     def view(self) -> dict[str, Any]:
-        """Return the beliefs of a reader who has seen this release."""
         return self.reader.view(self.encoded, self.released)
 
 
@@ -169,7 +168,6 @@ class Sentences:
 
     @property
     def mechanisms(self) -> dict[str, str]:
-        """Names and titles of the mechanisms that can be used with the model."""
         clip = self.model.clip
         return {name: title for name, title in COMPARED.items() if name == OURS or clip in BY_NAME[name].serves}
 

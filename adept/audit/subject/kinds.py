@@ -42,11 +42,9 @@ class VectorTarget(Target):
     _widths: dict[tuple[int, ...], int] = field(default_factory=dict, repr=False, kw_only=True)
 
     def at(self, dim: int) -> "VectorTarget":
-        """Return a target with the same mechanism, for latents of the dimension ``dim``."""
         return replace(self, dim=dim, _widths={})
 
     def asked_as(self, mechanism: Any, *, memoised: bool | None = None) -> "VectorTarget":
-        """Return a copy of this target with the given mechanism instead of the target's own."""
         memoised = self.memoised if memoised is None else memoised
         return replace(self, mechanism=mechanism, given=mechanism, memoised=memoised, _widths={})
 
@@ -260,7 +258,6 @@ class ValueTarget(Target):
         return np.array([hash(outcome_key(outcome)) for outcome in self.release(values)], dtype=np.int64)
 
     def of_copy(self) -> "ValueTarget":
-        """Return a copy of this target, with a fresh copy of its mechanism."""
         copied = copy.copy(self)  # keeps the cached `_probed`: both read outcomes in one way
         copied.mechanism = self.fresh()
         return copied
