@@ -4,8 +4,7 @@ import importlib
 import sys
 
 from adept.cli import sweep
-from adept.cli.help import check_options, help_text, nearest, take_own_files, write_out
-from adept.cli.process import (
+from adept.cli.console import (
     DONE,
     USER_ERROR,
     begin_imports,
@@ -15,6 +14,7 @@ from adept.cli.process import (
     resume_collection,
     show_lines,
 )
+from adept.cli.help import check_options, help_text, nearest, take_own_files, write_out
 
 COMMANDS = {
     "plan": "say what a release is expected to be worth at each budget, before any private record is read",

@@ -50,6 +50,14 @@ def printable(value: object, *, limit: int = 200) -> str:
     return escape(str(value)[:limit])
 
 
+def flatten(values: dict[str, Any], before: str = "") -> dict[str, Any]:
+    """Return values by the full names of their options, such as ``model.latent_dim``."""
+    found: dict[str, Any] = {}
+    for name, value in values.items():
+        found |= flatten(value, f"{before}{name}.") if isinstance(value, dict) else {before + name: value}
+    return found
+
+
 def typed_as(value: Any) -> str:
     """Return a value as a user would type it on the command line."""
     match value:

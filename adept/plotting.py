@@ -63,10 +63,7 @@ INK = "#222"
 STYLE: dict[Any, Any] = {"font.size": 10, "svg.fonttype": "none", "svg.hashsalt": "adept"}
 STYLE |= {"pdf.fonttype": 42, "axes.spines.right": False, "axes.spines.top": False}
 METADATA = ("Date", "Creator", "Format", "Type")  # none of it is written: the same rows make the same file
-PDF_METADATA = ("CreationDate", "Creator", "Producer")
-MIN_PANEL_WIDTH, MIN_PANEL_HEIGHT = 3.0, 2.4  # inches of one of several axes
 PAGE_HEIGHT, LOW_PANEL_HEIGHT = 8.0, 1.6  # inches that axes below each other share, and that each has at least
-NARROW, SMALL_FONT = 5.0, 8  # inches below which a figure has this size of font, in points
 
 _width: ContextVar[float | None] = ContextVar("width", default=None)
 
@@ -77,7 +74,6 @@ class Figure(str):
     pdf = b""
 
     def save(self, path: Path) -> None:
-        """Write PATH.svg and PATH.pdf."""
         path.with_suffix(".svg").write_text(self, "utf-8")
         path.with_suffix(".pdf").write_bytes(self.pdf)
 
@@ -107,11 +103,11 @@ def drawing(rows: int, columns: int, *, size: tuple[float, float], share_rows: b
     """
     shape, style, width = (rows, columns), STYLE, _width.get()
     if width is not None:
-        shape = (rows * columns, 1) if width < columns * MIN_PANEL_WIDTH else shape
+        shape = (rows * columns, 1) if width < columns * 3.0 else shape
         ratio = (size[1] / rows) / (size[0] / columns)
-        panel = max(MIN_PANEL_HEIGHT, ratio * width / shape[1])
+        panel = max(2.4, ratio * width / shape[1])
         size = width, shape[0] * min(panel, max(LOW_PANEL_HEIGHT, PAGE_HEIGHT / shape[0]))
-        style = STYLE | ({"font.size": SMALL_FONT} if width < NARROW else {})
+        style = STYLE | ({"font.size": 8} if width < 5.0 else {})
     with plt.rc_context(style):
         shared = share_rows and shape == (rows, columns)
         figure, axes = plt.subplots(
@@ -122,7 +118,7 @@ def drawing(rows: int, columns: int, *, size: tuple[float, float], share_rows: b
             yield opened
             text, pdf = io.StringIO(), io.BytesIO()
             figure.savefig(text, format="svg", metadata=dict.fromkeys(METADATA))
-            figure.savefig(pdf, format="pdf", metadata=dict.fromkeys(PDF_METADATA))
+            figure.savefig(pdf, format="pdf", metadata=dict.fromkeys(("CreationDate", "Creator", "Producer")))
             opened.svg = Figure(text.getvalue())
             opened.svg.pdf = pdf.getvalue()
         finally:

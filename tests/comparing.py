@@ -5,7 +5,7 @@ from contextlib import contextmanager
 
 import pytest
 
-from adept.comparison import recipes
+from adept.comparison import config as recipes
 from adept.comparison.comparison import Comparison
 from adept.comparison.config import CompareConfig
 from adept.comparison.results import ResultRow, Results

@@ -4,7 +4,7 @@ from dataclasses import replace
 from typing import Any
 
 from adept.attacks.attack_game import AttackRow, Rate
-from adept.comparison.recipes import ModelKind
+from adept.comparison.config import ModelKind
 from adept.comparison.results import AttackedRelease, ResultRow
 
 BASE = ResultRow(

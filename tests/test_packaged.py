@@ -18,8 +18,7 @@ from adept import Rewriter, audit
 from adept.audit import AuditResult
 from adept.cli.audit import AuditConfig, _audits_of_rewriter
 from adept.comparison.comparison import _audit
-from adept.comparison.config import CompareConfig
-from adept.comparison.recipes import Recipe
+from adept.comparison.config import CompareConfig, Recipe
 from adept.data.corpus import DataConfig, load
 from adept.errors import ConfigurationError
 from adept.mechanisms import Description, JointResponse, LearnedCodebook

@@ -11,7 +11,7 @@ from typing import Any
 
 from torch import Tensor
 
-from adept.audit.stats.confidence_bounds import clopper_pearson
+from adept.audit.stats import clopper_pearson
 from adept.data.corpus import Corpus
 from adept.errors import ConfigurationError
 from adept.mechanisms.guarantee import Guarantee, good_enough, json_number, words
@@ -92,7 +92,6 @@ class AttackRow:
         return f"{of_100}; {without}, {allowed}{claimed}{verdict}.{odds}"
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the fields and the verdicts of this row as JSON values."""
         return {
             **asdict(self),
             "detail": {name: json_number(v) if isinstance(v, float) else v for name, v in self.detail.items()},
@@ -132,7 +131,6 @@ class AttackGame:
         return random.Random(self.seed).choices(range(count), weights=weights, k=self.records)
 
     def release(self, secrets: Sequence[str]) -> Tensor:
-        """Release each secret once; return the releases, one in each row."""
         return self.rewriter.release(secrets).cpu()
 
     def row(
@@ -181,7 +179,6 @@ def per_hundred(share: float) -> str:
 
 
 def draw_rates(rows: Sequence[AttackRow], promise: Guarantee) -> Figure:
-    """Draw the success rates of attacks with their intervals and bounds; return SVG text."""
     with drawing(1, 1, size=(7.5, 1.6 + 0.5 * len(rows))) as opened:
         axis = opened.axes[0, 0]
         for place, row in enumerate(rows):

@@ -25,8 +25,6 @@ from adept.mechanisms import Codebook, DPText, LocalRandomizer, Mechanism, Rando
 from adept.mechanisms.clip_to_grid import to_grid
 from adept.mechanisms.privunit import PrivUnit, optimal_cap
 
-COMPARED_RELEASES = 64  # number of releases that are compared with all candidates at once
-ADDITIVE_NOISE = ("laplace", "gaussian", "l2_norm")
 MAX_SCORES = 2**24  # scores of releases under candidates in memory at a time: 64 MiB
 
 
@@ -47,7 +45,6 @@ class Candidates:
         return len(self.views[0])
 
     def before(self, others: "Candidates") -> "Candidates":
-        """Return these candidates followed by ``others``."""
         return Candidates(self.mechanism, tuple(map(torch.cat, zip(self.views, others.views, strict=True))), self.dim)
 
     def log_likelihood(self, released: Tensor) -> Tensor:
@@ -57,7 +54,7 @@ class Candidates:
         true logarithms by a constant.
         """
         score = _score(self)
-        return torch.cat([score(part) for part in torch.split(released, COMPARED_RELEASES)])
+        return torch.cat([score(part) for part in torch.split(released, 64)])  # with all candidates at once
 
 
 def read_candidates(mechanism: LocalRandomizer, encoded: Tensor) -> Candidates:
@@ -67,9 +64,7 @@ def read_candidates(mechanism: LocalRandomizer, encoded: Tensor) -> Candidates:
     match mechanism:
         case Codebook():
             units = to_grid(encoded, clip=mechanism.clip, clip_norm=mechanism.clip_norm)
-            blocks = mechanism.layout(encoded.shape[1])
-            parts = torch.split(units, [block.dim for block in blocks], dim=1)
-            near = tuple(block.nearest(part) for block, part in zip(blocks, parts, strict=True))
+            near = tuple(block.nearest(part) for block, part in mechanism.parts(units))
             return Candidates(mechanism, near, encoded.shape[1])
         case Mechanism():
             return Candidates(mechanism, (mechanism.project(encoded.double()),), encoded.shape[1])
@@ -96,7 +91,7 @@ def _additive(mechanism: Mechanism, views: Tensor) -> Callable[[Tensor], Tensor]
     scale = mechanism.guarantee(views.shape[1]).scale
     if not scale:  # no noise at all
         return lambda z: torch.where(_distances(z, views, order=1.0) == 0, 0.0, -torch.inf)
-    if mechanism.noise not in ADDITIVE_NOISE:
+    if mechanism.noise not in ("laplace", "gaussian", "l2_norm"):
         raise ConfigurationError(f"mechanism must have a known distribution to be attacked, got {mechanism.name}")
     if mechanism.noise == "gaussian":
         return lambda z: -(_distances(z, views, order=2.0) ** 2) / (2 * scale**2)
@@ -160,11 +155,8 @@ def released_symbols(mechanism: LocalRandomizer, released: Tensor) -> Tensor:
     """
     if not isinstance(mechanism, Codebook) or not released.is_floating_point():
         return released
-    blocks = mechanism.layout(released.shape[1])
-    parts = torch.split(released.double(), [block.dim for block in blocks], dim=1)
-    return torch.stack(
-        [(part @ block.codewords.double().T).argmax(dim=1) for block, part in zip(blocks, parts, strict=True)], dim=1
-    )
+    parts = mechanism.parts(released.double())
+    return torch.stack([(part @ block.codewords.double().T).argmax(dim=1) for block, part in parts], dim=1)
 
 
 class Guesses(NamedTuple):

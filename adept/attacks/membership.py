@@ -33,11 +33,11 @@ import torch
 from scipy.special import logit
 
 from adept.attacks.attack_game import AttackGame, AttackRow, Rate
-from adept.audit.stats.confidence_bounds import Floats
+from adept.audit.stats import Floats
 from adept.data.texts import text_list
 from adept.errors import DataError
 from adept.studies.limits import membership_auc, membership_power
-from adept.synthesis.neighbouring_files import NeighbouringFiles
+from adept.synthesis.synthesizer import NeighbouringFiles
 
 Pairs = list[tuple[int, int]]
 

@@ -49,10 +49,8 @@ from adept.models.lstm_autoencoder import pad
 from adept.rewriting.alphabets import Codewords, Latents
 from adept.rewriting.rewriter import Rewriter
 
-MAX_GIVEN_AWAY = 3
 MAX_WORDS = 40  # largest number of words of a text that the language model writes
-ATTEMPTS_PER_TEXT = 20  # a small language model often writes a text again
-SHORTLIST, BATCH_ROWS = 8, 256
+BATCH_ROWS = 256
 ATTACK = "reconstruction"
 
 
@@ -162,7 +160,7 @@ def _given_away(played: Round) -> list[GivenAway]:
     certainty = {played.secrets[i]: float(guesses.posterior[i]) for i in reversed(surest)}
     prior = dict(zip(played.pool.texts, played.pool.prior.tolist(), strict=True))
     named = [GivenAway(text, sure, good_enough(prior[text], epsilon=claimed)) for text, sure in certainty.items()]
-    return sorted(named, key=lambda away: -away.certainty)[:MAX_GIVEN_AWAY]
+    return sorted(named, key=lambda away: -away.certainty)[:3]
 
 
 def write_feasible(texts: Sequence[str], count: int, draw: random.Random) -> list[str]:
@@ -177,7 +175,7 @@ def write_feasible(texts: Sequence[str], count: int, draw: random.Random) -> lis
         for first, second, word in zip(words, words[1:], words[2:], strict=False):
             followers[first, second].append(word)
     known, found = set(texts), dict[str, None]()
-    for _ in range(ATTEMPTS_PER_TEXT * count):
+    for _ in range(20 * count):  # a small language model often writes a text again
         if len(found) == count:
             break
         said = ["", ""]
@@ -197,7 +195,7 @@ def name_from_text(rewriter: Rewriter, released: Tensor, texts: list[str], candi
         return guess(candidates, rewriter.encode(written).cpu()[:, :1], prior=flat).best  # the rewrite's own number
     own, read = latents.encode(texts).cpu(), latents.encode(written).cpu()
     unit = torch.nn.functional.normalize
-    count = min(SHORTLIST, len(texts))
+    count = min(8, len(texts))  # of the short list
     nearest = [(unit(part) @ unit(own).T).topk(count, dim=1).indices for part in torch.split(read, BATCH_ROWS)]
     shortlist, points, model = torch.cat(nearest), _noiseless(rewriter, own), rewriter.model
     tokens = rewriter.tokenizer.encode(written, max_length=model.config.max_length)
@@ -214,12 +212,9 @@ def _noiseless(rewriter: Rewriter, latents: Tensor) -> Tensor:
     mechanism = rewriter.mechanism
     if not isinstance(mechanism, Codebook):
         return latents
-    dim, chosen = latents.shape[1], []
-    blocks = mechanism.layout(dim)
-    for block, part in zip(blocks, torch.split(latents, [b.dim for b in blocks], dim=1), strict=True):
-        nearest = (part.float() @ block.codewords.T).argmax(dim=1)
-        chosen.append(block.codewords[nearest] * (mechanism.clip_norm * (block.dim / dim) ** 0.5))
-    return torch.cat(chosen, dim=1).to(latents.dtype)
+    parts = mechanism.parts(latents.float())
+    nearest = [(block, (part @ block.codewords.T).argmax(dim=1)) for block, part in parts]
+    return mechanism.join(nearest, like=latents)
 
 
 def read_attribute(corpus: Corpus, name: str) -> list[str]:

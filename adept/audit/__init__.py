@@ -2,7 +2,7 @@
 
 from adept.audit.auditor import run
 from adept.audit.result import AuditResult, Check, Kind, NotJudged, Verdict
-from adept.audit.stats.confidence_bounds import GameCounts, clopper_pearson, epsilon_lower_bound
+from adept.audit.stats import GameCounts, clopper_pearson, epsilon_lower_bound
 from adept.audit.subject.target import Claim, JointReports
 
 __all__ = [

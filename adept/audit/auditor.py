@@ -32,10 +32,9 @@ from adept.audit.distinguisher.guessing_game import (
 )
 from adept.audit.distinguisher.input_pairs import InputPair
 from adept.audit.result import FINITENESS, AuditResult, Check, Kind, Verdict, judge, judged
-from adept.audit.stats.confidence_bounds import rounds_needed
+from adept.audit.stats import rounds_needed
+from adept.audit.subject.kinds import ValueTarget, VectorTarget, alphabet_of, response_of, some_of
 from adept.audit.subject.target import CALLER, Rewriting, try_copy
-from adept.audit.subject.value import ValueTarget, alphabet_of, response_of, some_of
-from adept.audit.subject.vector import VectorTarget
 from adept.errors import ConfigurationError
 from adept.ranges import check_positive
 from adept.torch_defaults import usual_torch

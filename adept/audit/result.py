@@ -87,7 +87,6 @@ class AuditResult:
 
     @property
     def failed(self) -> list[Check]:
-        """The checks that refute the claim."""
         return [check for check in self.checks if check.verdict is Verdict.FAILED]
 
     @property

@@ -7,8 +7,7 @@ from typing import Any
 from adept.attacks import membership, reconstruction
 from adept.attacks.attack_game import AttackGame, AttackRow, GivenAway, draw_rates
 from adept.cli.config import FILE_MEMBERSHIP, AttackConfig
-from adept.cli.console import show_table, write_json
-from adept.cli.process import show_lines
+from adept.cli.console import show_lines, show_table, write_json
 from adept.data.corpus import load
 from adept.data.writing import new_directory, write_table
 from adept.errors import ConfigurationError, DataError
@@ -17,7 +16,7 @@ from adept.mechanisms.guarantee import Guarantee, json_number
 from adept.plotting import as_wide_as
 from adept.rewriting.loading import load_model
 from adept.rewriting.rewriter import Rewriter, best_exact
-from adept.synthesis.neighbouring_files import NeighbouringFiles
+from adept.synthesis.synthesizer import NeighbouringFiles
 
 Found = tuple[list[AttackRow], list[GivenAway]]
 Target = tuple[str, Guarantee, int | None, Callable[[], Found]]  # name, promise, dimensions, and the game

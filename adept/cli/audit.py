@@ -8,8 +8,7 @@ from adept import audit
 from adept.audit import AuditResult, Claim, JointReports, NotJudged, Verdict
 from adept.audit.result import KIND_OUTCOMES
 from adept.cli.config import SYNTHESIZER, AuditConfig
-from adept.cli.console import progress, show_table, write_json
-from adept.cli.process import show_lines
+from adept.cli.console import progress, show_lines, show_table, write_json
 from adept.data.writing import new_directory
 from adept.errors import ConfigurationError
 from adept.foreign import import_foreign
@@ -17,7 +16,7 @@ from adept.mechanisms import Description
 from adept.release.flow.replay import replay
 from adept.rewriting.loading import load_model
 from adept.rewriting.rewriter import Rewriter
-from adept.synthesis.neighbouring_files import NeighbouringFiles
+from adept.synthesis.synthesizer import NeighbouringFiles
 
 Audited = Callable[[], AuditResult]
 Advance = Callable[[int, int], None]

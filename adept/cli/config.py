@@ -523,7 +523,7 @@ class StudyConfig(Columns):
         where = f"`python audits/run.py {self.study} --output-dir DIR` in the repository"
         gone = f"study={self.study} audits the claims of others and is no part of the package: run {where}"
         refuse((self.study in ("wild", "zoo"), gone))
-        from adept.studies.catalogue import STUDIES  # seconds to import
+        from adept.cli.study import STUDIES  # seconds to import
 
         check_choice(STUDIES, study=self.study)
         lists = ("records", "dims", "epsilons", "mechanisms")

@@ -17,15 +17,12 @@ from adept.errors import ConfigurationError, typed_as
 from adept.ranges import refuse
 from adept.removed import removal
 
-BARE_WORDS = {"verify": "statement", "ledger": "ledger"}  # options that a first word stands for without their names
 FROM_ELSEWHERE = {"epsilon", "clip_norm"}  # of a mechanism: its budget is the command's, its radius the model's
+BARE_WORDS = {"verify": "statement", "ledger": "ledger"}  # options that a first word stands for without their names
 PRINTING = ("--cfg", "job")  # words that print all values as they are set
 OWN_FLAGS = ("--config-dir", "--config-name")
 OWN_MECHANISM = ("train", "rewrite")  # commands that take mechanism=MODULE:ATTRIBUTE; audit has foreign for it
-CONFIGURABLE = ("train", "evaluate", "compare", "audit")  # commands that take yaml files of the user
 REQUIRED: Any = "???"  # the default of what must be given, as OmegaConf writes it
-SECTION = re.compile(r"^(\S.*):\n((?: {4,}\S.*\n?)+)", re.MULTILINE)  # of a class's docstring, about some of its fields
-ENTRY = re.compile(r"^ {4}(\w+): (.+(?:\n {5,}.+)*)", re.MULTILINE)
 OPEN_GROUPS = ("trainer", "logger", "callbacks")  # whose options have Lightning's names
 SEVERAL = ("logger", "callbacks")  # groups of which a run may have several
 PARTS = (
@@ -48,7 +45,6 @@ ELSEWHERE = {  # names of lightning-hydra-template, and of older versions of Lig
     "debug": "trainer=debug",
 }
 INDENT = 30
-NEAR = 0.75  # least similarity, from 0 to 1, of a name that a message proposes to the name that was typed
 NAME = "NAME"
 PLACEHOLDERS = {str: "TEXT", int: "N", float: "X", bool: "true|false", NAME: NAME}
 NOTE = """\
@@ -123,8 +119,8 @@ def options_of(schema: type[Any], *, prefix: str = "", heading: str = "") -> Ite
 
 def _describe(schema: type[Any]) -> Iterator[tuple[str, tuple[str, str]]]:
     """Yield the names in a docstring's sections, each with its section's title and its sentence."""
-    for title, section in SECTION.findall(inspect.cleandoc(schema.__doc__ or "")):
-        for name, sentence in ENTRY.findall(section):
+    for title, section in re.findall(r"(?m)^(\S.*):\n((?: {4,}\S.*\n?)+)", inspect.cleandoc(schema.__doc__ or "")):
+        for name, sentence in re.findall(r"(?m)^ {4}(\w+): (.+(?:\n {5,}.+)*)", section):
             yield name, ("" if title == "Attributes" else title, " ".join(sentence.split()))
 
 
@@ -141,11 +137,10 @@ def groups(command: str) -> dict[str, str | None]:
 
 def names(group: str, command: str) -> list[str]:
     """Return the names of those files in a folder of ``conf/``, or of ``--config-dir``, that the command can use."""
-    files = sorted((config_directory() / group).glob("*.yaml"))
-    known = [file.stem for file in files if group != "experiment" or f"# adept {command} " in file.read_text("utf-8")]
-    return sorted(
-        {*known, *(file.stem for file in ((OWN.directory or Path()) / group).glob("*.yaml") if OWN.directory)}
-    )
+    files = (config_directory() / group).glob("*.yaml")
+    known = [file for file in files if group != "experiment" or f"# adept {command} " in file.read_text("utf-8")]
+    own = (OWN.directory / group).glob("*.yaml") if OWN.directory else ()
+    return sorted({file.stem for file in (*known, *own)})
 
 
 @dataclass
@@ -180,7 +175,10 @@ def take_own_files(command: str, arguments: list[str]) -> list[str]:
     directory = Path(named or "").absolute()
     is_plain = named and directory.is_dir() and not re.search(r"[$'\\]", str(directory))
     refuse(
-        (command not in CONFIGURABLE, f"{command} takes no {next(iter(flags))}: give its options on the command line"),
+        (
+            command not in ("train", "evaluate", "compare", "audit"),
+            f"{command} takes no {next(iter(flags))}: give its options on the command line",
+        ),
         (not is_plain, f"--config-dir must be a directory with a plain name, got {named or 'nothing'}"),
     )
     OWN.directory = directory
@@ -302,7 +300,7 @@ def nearest(name: str, known: Iterable[str]) -> str | None:
     if name in ELSEWHERE:
         return ELSEWHERE[name]
     words = {other: other.rpartition(".")[2] for other in known}
-    near = get_close_matches(name.rpartition(".")[2], words.values(), n=1, cutoff=NEAR)
+    near = get_close_matches(name.rpartition(".")[2], words.values(), n=1, cutoff=0.75)
     return next(iter(get_close_matches(name, [other for other in words if words[other] in near], n=1, cutoff=0)), None)
 
 

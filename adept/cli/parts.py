@@ -25,10 +25,10 @@ import torch
 import yaml
 
 from adept.cli.config import TrainConfig
+from adept.cli.console import show_lines
 from adept.cli.help import nearest
-from adept.cli.process import show_lines
 from adept.cli.sweep import split
-from adept.errors import ConfigurationError, printable
+from adept.errors import ConfigurationError, flatten, printable
 from adept.foreign import import_foreign
 from adept.models.config import Parts, TrainerConfig, check_device
 from adept.ranges import check_choice
@@ -44,7 +44,6 @@ CALLBACKS = {
     "model_summary": "pytorch_lightning.callbacks.RichModelSummary",
     "timer": "pytorch_lightning.callbacks.Timer",
 }
-LOCAL = {LOGGERS["tensorboard"], "pytorch_lightning.loggers.CSVLogger"}  # loggers that write files
 CSV, NONE = "csv", "none"  # metrics.csv and curve.svg, or not even these
 PROFILERS = {name: f"pytorch_lightning.profilers.{name.title()}Profiler" for name in ("simple", "advanced")}
 TARGET = "_target_"
@@ -69,10 +68,8 @@ UNUSED |= {"model_registry", "enable_autolog_hparams"}
 # W&B would keep the command line and all printed lines, which hold paths and names of the data
 WANDB_SETTINGS = {"x_disable_meta": True, "x_save_requirements": False, "disable_code": True, "console": "off"}
 QUIET = {"MLFLOW_DISABLE_TELEMETRY": "true", "MLFLOW_LOGGING_LEVEL": "WARNING", "WANDB_ERROR_REPORTING": "false"}
-LOCAL_ADDRESS = re.compile(r"file:(?!//[^/])|sqlite:///|\.{0,2}/")  # of MLflow
 # Those that start processes by a fork: others run this program's file again, which knows no command then
 FORKING = ("ddp_fork", "ddp_notebook")
-PRECISIONS = ("32", "32-true", "16", "16-mixed", "bf16", "bf16-mixed")  # of these, weights are float32 in each
 
 
 def read_scalar(name: str, text: str) -> Any:
@@ -191,7 +188,8 @@ def check_trainer(options: dict[str, Any], *, max_epochs: float = math.inf) -> d
     if options.get("profiler") is not None:
         check_choice(PROFILERS, **{"trainer.profiler": str(options["profiler"])})
     if options.get("precision") is not None:  # checked here, as Lightning looks at the device first
-        check_choice(PRECISIONS, **{"trainer.precision": str(options["precision"])})
+        keep_float32 = ("32", "32-true", "16", "16-mixed", "bf16", "bf16-mixed")  # the weights, in each of these
+        check_choice(keep_float32, **{"trainer.precision": str(options["precision"])})
     return options | _strategy(options)
 
 
@@ -221,25 +219,14 @@ def logged_values(config: TrainConfig) -> dict[str, Any]:
     return {"mechanism": config.mechanism.kind.name} | flatten({name: values[name] for name in LOGGED})
 
 
-def flatten(values: dict[str, Any]) -> dict[str, Any]:
-    """Return values by the full names of their options, such as ``model.latent_dim``."""
-    found, waiting = dict[str, Any](), [*values.items()]
-    for name, value in waiting:
-        if isinstance(value, dict):
-            waiting += [(f"{name}.{inner}", own) for inner, own in value.items()]
-        else:
-            found[name] = value
-    return found
-
-
 def _refuse_sending(loggers: dict[str, dict[str, Any]]) -> None:
     for name, options in loggers.items():
         target, addresses = options.get(TARGET, LOGGERS.get(name)), str([*options.values()])
         mode = options.get("mode", "offline" if options.get("offline") is True else "online")
         local = {
             LOGGERS["wandb"]: mode in ("offline", "disabled") and options.get("settings") == WANDB_SETTINGS,
-            LOGGERS["mlflow"]: LOCAL_ADDRESS.match(str(options.get("tracking_uri"))),
-        }.get(str(target), target in LOCAL)
+            LOGGERS["mlflow"]: re.match(r"file:(?!//[^/])|sqlite:///|\.{0,2}/", str(options.get("tracking_uri"))),
+        }.get(str(target), target in (LOGGERS["tensorboard"], f"{LIGHTNING}.loggers.CSVLogger"))
         if not local or re.search(r"\b(?!file:|sqlite:///)\w+://", addresses):
             raise ConfigurationError(
                 f"logger={name} must write locally, because the training text is private: use another logger, "

@@ -1,6 +1,8 @@
 """``adept study``: recompute published values, and compare the results with the papers."""
 
+import math
 from collections.abc import Iterator
+from inspect import signature
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -8,8 +10,7 @@ from typing import Any
 import torch
 
 from adept.cli.config import StudyConfig
-from adept.cli.console import progress, show_table, write_json
-from adept.cli.process import show_lines
+from adept.cli.console import progress, show_lines, show_table, write_json
 from adept.comparison.config import FigureConfig
 from adept.data.corpus import load
 from adept.data.writing import new_directory, write_table
@@ -18,19 +19,27 @@ from adept.mechanisms import Identity
 from adept.plotting import as_wide_as
 from adept.rewriting.loading import load_model
 from adept.rewriting.rewriter import Rewriter
-from adept.studies import sensitivity
-from adept.studies.catalogue import SIMULATED, STUDIES
+from adept.studies import limits, mechanisms_on_latents, randomized_response, sanity_check, sensitivity
 
-BATCH_TEXTS = 256
+SIMULATED = "Simulated with seeded noise: this shows what releases would look like, and guarantees nothing."
+STATEMENTS = {limits: "Mathematical bounds: nothing was simulated or measured."}  # of modules that simulate nothing
+# Each module has run(**options) -> rows (dataclasses), tables(rows) and draw(rows) -> SVG text
+STUDIES = {
+    "sensitivity": sensitivity,  # also measures the latents of a model
+    "sanity_check": sanity_check,
+    "randomized_response": randomized_response,
+    "mechanisms": mechanisms_on_latents,
+    "limits": limits,
+}
 # Options of which a study may use some
 OPTIONS = ("trials", "records", "dims", "epsilons", "mechanisms", "clip_norm", "seed", "model_dir")
 
 
 def main(config: StudyConfig) -> None:
     """Run a study, write its table, its figure and ``result.json``, and print its tables."""
-    directory, study = new_directory(config.output_dir), STUDIES[config.study]
-    rows = list(study_rows(config))
-    write_results(config.study, study.module, rows, directory, statement=study.statement, options=config)
+    directory, module = new_directory(config.output_dir), STUDIES[config.study]
+    statement = STATEMENTS.get(module, SIMULATED)
+    write_results(config.study, module, list(study_rows(config)), directory, statement=statement, options=config)
 
 
 def write_results(
@@ -50,25 +59,22 @@ def write_results(
 
 def study_rows(config: StudyConfig) -> Iterator[Any]:
     """Yield the rows of a study's table and, if a model is given, rows about the model's latents."""
-    study, options = STUDIES[config.study], _options(config)
-    with progress(config.study, lambda: study.cells(options)) as advance:
-        for done, row in enumerate(study.module.run(**options), start=1):
+    module, options = STUDIES[config.study], {}
+    known = {name: parameter.default for name, parameter in signature(module.run).parameters.items()}
+    for name in OPTIONS:
+        value = getattr(config, name)
+        if value is None or (name == "model_dir" and module is sensitivity):
+            continue
+        if name not in known:
+            raise ConfigurationError(f"{name} must be null for study={config.study}, got {value}: leave it out")
+        options[name] = tuple(value) if isinstance(value, list) else value
+    cells = math.prod(len(value) for value in (known | options).values() if isinstance(value, tuple))
+    with progress(config.study, lambda: cells) as advance:
+        for done, row in enumerate(module.run(**options), start=1):
             yield row
             advance(done)
     if config.model_dir:
         yield from model_rows(config)
-
-
-def _options(config: StudyConfig) -> dict[str, Any]:
-    study, options = STUDIES[config.study], {}
-    for name in OPTIONS:
-        value = getattr(config, name)
-        if value is None or (name == "model_dir" and study.measures_models):
-            continue
-        if name not in study.options:
-            raise ConfigurationError(f"{name} must be null for study={config.study}, got {value}: leave it out")
-        options[name] = tuple(value) if isinstance(value, list) else value
-    return options
 
 
 def model_rows(config: StudyConfig) -> list[sensitivity.SensitivityRow]:
@@ -80,7 +86,7 @@ def model_rows(config: StudyConfig) -> list[sensitivity.SensitivityRow]:
     clip_norm = model.config.clip_norm
     rewriter = Rewriter.for_measurement(model, tokenizer, mechanism=Identity(clip_norm=clip_norm))
     texts = load(config.data, config)["train"].texts
-    batches = (texts[begin : begin + BATCH_TEXTS] for begin in range(0, len(texts), BATCH_TEXTS))
+    batches = (texts[begin : begin + 256] for begin in range(0, len(texts), 256))
     latents = torch.cat([rewriter.encode(batch).cpu() for batch in batches])
     options = {name: value for name, value in (("trials", config.trials), ("seed", config.seed)) if value is not None}
     name = f"{model.clip} model of {config.data.name}"

@@ -21,41 +21,36 @@ from pathlib import Path
 from statistics import fmean
 from typing import Any
 
+from adept.cli.console import DONE, describe, is_interrupted, resume_collection, show_lines, show_table
 from adept.cli.help import OWN as OWN_FILES
 from adept.cli.help import PRINTING, check_options, groups, names, refuse_interpolation, write_out
 from adept.cli.help import options as list_options
-from adept.cli.process import DONE, describe, is_interrupted, resume_collection, show_lines
 from adept.data.writing import read_table, write_table
 from adept.errors import ConfigurationError, DataError, Interrupted
 
 FLAGS = {"-m", "--multirun"}
 SWEEPING = ("train", "evaluate", "compare", "audit")
-RELEASING = ("rewrite", "synthesize")
 OWN = ("sweep_dir", "objective")  # options of the sweep, not of its runs
 OF_EACH_RUN = ("output_dir", "resume_from")  # which the sweep sets
 OBJECTIVES = {"train": "validation_loss", "evaluate": "accuracy", "compare": "accuracy", "audit": "certified_epsilon"}
-PLAN, TABLE, PRINTED, RESULT = "sweep.json", "sweep.csv", "output.txt", "result.json"
-RECORDS = ("train_records", "test_records")
+PLAN, TABLE = "sweep.json", "sweep.csv"
 MEASURED = {  # numbers that each run of a command measures; callbacks and further options can add some to a table
     "train": (
         "validation_loss", "train_loss", "learning_rate", "epoch", "epochs", "step", "seconds", "tokens_per_second",
-        "records_per_second", "parameters", "latent_dim", "vocabulary_size", RECORDS[0],
+        "records_per_second", "parameters", "latent_dim", "vocabulary_size", "train_records",
     ),
-    "evaluate": ("accuracy", "macro_f1", "majority_accuracy", "labels", *RECORDS),
+    "evaluate": ("accuracy", "macro_f1", "majority_accuracy", "labels", "train_records", "test_records"),
     "compare": (
         "accuracy", "macro_f1", "majority_accuracy", "claimed_epsilon", "epsilon", "delta", "dim", "samples", "seed",
-        "records_per_second", *RECORDS,
+        "records_per_second", "train_records", "test_records",
     ),
     "audit": (
         "certified_epsilon", "claimed_epsilon", "violated", "judged", "releases_judged", "confidence", "delta", "dim",
         "seconds", "trials",
     ),
 }  # fmt: skip
-MORE_NUMBERS = re.compile(r"callbacks|baselines|alternatives")  # options that add some
-IN_TABLE_ALONE = ("train_loss", "learning_rate", "epoch", "step")  # of a training: columns of metrics.csv
 RESULT_TABLES = {"train": "metrics.csv", "compare": "results.csv"}  # tables with columns that objective may name
 MAX_RUNS = 10_000
-VIOLATED = 1  # the exit status of an audit that found a violation
 # A quoted text at the beginning of a value, a bracket, a comma, or any other character
 TOKEN = re.compile(r"""(?<![^,\[(\s])(?:'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*")|.""", re.DOTALL)
 FUNCTION = re.compile(r"\s*(choice|range|glob)\((.*)\)\s*", re.DOTALL)
@@ -99,19 +94,15 @@ class Run:
     @property
     def note(self) -> str:
         """Remark about the run in the table of all runs."""
-        if self.failure:
-            return f"failed: {self.failure}"
-        notes = {
-            f"the same training as run {self.same_as}": self.same_as is not None,
-            "violation found": self.violated,
-            f"no {self.unmeasured} was measured": bool(self.unmeasured),
-        }
-        return "; ".join(note for note, holds in notes.items() if holds)
+        same = "" if self.same_as is None else f"the same training as run {self.same_as}"
+        unmeasured = self.unmeasured and f"no {self.unmeasured} was measured"
+        notes = [same, "violation found" * self.violated, unmeasured]
+        return f"failed: {self.failure}" if self.failure else "; ".join(filter(None, notes))
 
 
 def refuse(command: str, arguments: list[str]) -> None:
     """Raise ConfigurationError if the command cannot sweep; a release is never repeated by a sweep."""
-    if command in RELEASING:
+    if command in ("rewrite", "synthesize"):
         raise ConfigurationError(
             f"{command} takes no -m: each run is a release, and the epsilons of all runs add up for every record; give "
             f"one value to each option, and call {command} for each release that you want"
@@ -162,8 +153,12 @@ def main(command: str, arguments: list[str]) -> int:
             run.violated = (read_result(run.directory) or {}).get("violated") is True
         rows.append({"run": run.number, **run.chosen, objective: run.score, "note": run.note})
         write_table(rows, directory / TABLE)
-    _show(title, rows, directory)
-    return status or (VIOLATED if any(run.violated for run in runs) else DONE)
+    shown = [
+        [f"{x:.4g}" if isinstance(x, float) else str("" if x is None else x) for x in row.values()] for row in rows
+    ]
+    show_table(title, list(rows[0]), shown)
+    show_lines([f"Table: {directory / TABLE}; results of each run: {directory}/RUN"])
+    return status or int(any(run.violated for run in runs))
 
 
 def plan(command: str, arguments: list[str]) -> tuple[SweepOptions, list[Run]]:
@@ -177,23 +172,22 @@ def plan(command: str, arguments: list[str]) -> tuple[SweepOptions, list[Run]]:
     refuse(command, arguments)
     given = [argument.lstrip("+") for argument in arguments if argument not in FLAGS]
     options = _own_options(command, given)
-    own = OWN_FILES.directory is not None or any(map(MORE_NUMBERS.match, given))
-    if options.objective and not own and options.objective not in MEASURED[command]:
+    more = re.compile("callbacks|baselines|alternatives")  # options that add numbers, as files of the user may, too
+    may_add = OWN_FILES.directory is not None or any(map(more.match, given))
+    if options.objective and not may_add and options.objective not in MEASURED[command]:
         raise _unknown_objective(options.objective, MEASURED[command])
     listed = list(expand(command, [argument for argument in given if argument.partition("=")[0] not in OWN]))
-    options.sweep_dir = options.sweep_dir or f"runs/{command}_sweep_{_digest(listed)[:8]}"
+    digest = hashlib.sha256(json.dumps(listed, default=str).encode("utf-8", "backslashreplace")).hexdigest()
+    options.sweep_dir = options.sweep_dir or f"runs/{command}_sweep_{digest[:8]}"
     runs, keys = list[Run](), list[Any]()
+    in_table_alone = command == "train" and options.objective in ("train_loss", "learning_rate", "epoch", "step")
     key_of = getattr(importlib.import_module(f"adept.cli.{command}"), "result_key", None)
     for number, (run_arguments, chosen) in enumerate(listed):
         directory = Path(options.sweep_dir) / f"{number}"
         written = write_out(command, run_arguments)
         check_options(command, written)
         config = configure(command, [*written, f"output_dir={directory}"])
-        if (
-            options.objective in IN_TABLE_ALONE
-            and command == "train"
-            and {"none"} == {*config.logger, *config.callbacks}
-        ):
+        if in_table_alone and {"none"} == {*config.logger, *config.callbacks}:
             raise ConfigurationError(
                 f"objective must not be {options.objective} with logger=none, which writes no metrics.csv: leave one out"
             )
@@ -276,10 +270,6 @@ def _range(name: str, inside: str) -> list[str]:
     return [f"{start + place * step:.12g}" for place in range(count)]
 
 
-def _digest(content: object) -> str:
-    return hashlib.sha256(json.dumps(content, default=str).encode("utf-8", "backslashreplace")).hexdigest()
-
-
 def open_directory(command: str, options: SweepOptions, runs: list[Run]) -> Path:
     """Make the directory of a sweep, or find the same sweep in it; return the directory.
 
@@ -334,7 +324,7 @@ def _execute(command: str, run: Run) -> None:
         config = compose(command, [*run.arguments, f"{place}={run.directory}"])
         with contextlib.redirect_stdout(io.StringIO()) as printed:
             module.main(config)
-        (run.directory / PRINTED).write_text(printed.getvalue(), "utf-8")
+        (run.directory / "output.txt").write_text(printed.getvalue(), "utf-8")
 
     if command == "train" and (run.directory / module.OVERRIDES).is_file():
         from adept.models.resumption import UnusableCheckpointError  # slow to import
@@ -350,7 +340,7 @@ def _execute(command: str, run: Run) -> None:
 def read_result(directory: Path) -> dict[str, Any] | None:
     """Return the content of a run's ``result.json``; None if the run is not finished."""
     try:
-        found = json.loads((directory / RESULT).read_text("utf-8"))
+        found = json.loads((directory / "result.json").read_text("utf-8"))
     except (OSError, ValueError):
         return None
     return found if isinstance(found, dict) else None
@@ -390,13 +380,3 @@ def _number(text: str | None) -> float:
         return float(text or "")
     except ValueError:
         return math.nan
-
-
-def _show(title: str, rows: list[dict[str, Any]], directory: Path) -> None:
-    from adept.cli.console import show_table  # slow to import
-
-    def text(value: Any) -> str:
-        return f"{value:.4g}" if isinstance(value, float) else str("" if value is None else value)
-
-    show_table(title, list(rows[0]), [map(text, row.values()) for row in rows])
-    show_lines([f"Table: {directory / TABLE}; results of each run: {directory}/RUN"])

@@ -30,10 +30,9 @@ import numpy as np
 from scipy.stats import t as student
 
 from adept.attacks.attack_game import AttackRow, Rate
-from adept.comparison.config import CompareConfig, find_kind, is_foreign
-from adept.comparison.recipes import ModelKind, Recipe
+from adept.comparison.config import CompareConfig, ModelKind, Recipe, find_kind, is_foreign
 from adept.data.writing import write_once
-from adept.errors import DataError
+from adept.errors import DataError, flatten
 from adept.evaluation.metrics import ConfidenceInterval, Hits
 
 PACKED = ("hits", "majority_hits")  # fields of a row that are not in results.csv
@@ -81,7 +80,6 @@ class ResultRow:
     majority_hits: str = ""  # the same for the commonest label of the private records, in the row of original text
 
     def columns(self) -> dict[str, Any]:
-        """Return the columns of ``results.csv``."""
         return {name: value for name, value in asdict(self).items() if name not in PACKED}
 
 
@@ -161,20 +159,19 @@ class AttackedRelease:
     rows: list[AttackRow]
 
     def lines(self) -> list[dict[str, Any]]:
-        """Return the lines of ``attacks.csv``, one for each attack."""
         shared = {name: getattr(self, name) for name in ("mechanism", "claimed_epsilon", "epsilon", "delta")}
-        return [{**shared, **asdict(self.model), **_figures(row)} for row in self.rows]
-
-
-def _figures(row: AttackRow) -> dict[str, Any]:
-    rate = row.rate
-    plain = ("knows", "success", "without_release", "claimed_bound", "bound", "optimum")
-    return {
-        **{name: getattr(row, name) for name in (*plain, "refutes_claim", "beyond_bound", "words")},
-        **{name: row.detail.get(name) for name in ("candidates", "beyond_claim", "largest_odds")},
-        **{"rate": rate.value, "low": rate.low, "high": rate.high},
-        **{"records": rate.trials, "confidence": rate.confidence},
-    }
+        plain = ("knows", "success", "without_release", "claimed_bound", "bound", "optimum")
+        return [
+            {
+                **shared,
+                **asdict(self.model),
+                **{name: getattr(row, name) for name in (*plain, "refutes_claim", "beyond_bound", "words")},
+                **{name: row.detail.get(name) for name in ("candidates", "beyond_claim", "largest_odds")},
+                **{"rate": row.rate.value, "low": row.rate.low, "high": row.rate.high},
+                **{"records": row.rate.trials, "confidence": row.rate.confidence},
+            }
+            for row in self.rows
+        ]
 
 
 @dataclass(frozen=True)
@@ -267,7 +264,9 @@ def open_directory(config: CompareConfig) -> Path:
     """Make the directory of a comparison, or check an existing one; write the settings into it."""
     directory = Path(config.output_dir)
     path = directory / SETTINGS
-    settings = _from_anywhere(json.loads(json.dumps({"layout": LAYOUT, **asdict(config)})))
+    settings = json.loads(json.dumps({"layout": LAYOUT, **asdict(config)}))
+    for holder, name in ((settings["data"], "path"), (settings["data"], "broad"), (settings, "model_dir")):
+        holder[name] = holder[name] and os.path.realpath(holder[name])  # the same from any directory
     try:
         if path.exists():
             _check_same(directory, settings)
@@ -287,27 +286,13 @@ def _check_same(directory: Path, settings: dict[str, Any]) -> None:
         raise DataError(
             f"output_dir {directory} holds a comparison of another version of adept: choose another directory"
         )
-    if changed := list(_different({name: value for name, value in settings.items() if name not in GROWING}, before)):
-        name, value = changed[0]
-        raise DataError(
-            f"output_dir {directory} holds a comparison with another {name} ({value}): give the same options again, or choose "
-            "another directory"
-        )
-
-
-def _different(settings: dict[str, Any], before: dict[str, Any]) -> Iterator[tuple[str, Any]]:
-    """Yield the names of options that have changed, each with its value before."""
-    for name, value in settings.items():
-        if isinstance(value, dict) and isinstance(before.get(name), dict):
-            yield from ((f"{name}.{inner}", old) for inner, old in _different(value, before[name]))
-        elif value != before.get(name):
-            yield name, before.get(name)
-
-
-def _from_anywhere(settings: dict[str, Any]) -> dict[str, Any]:
-    for holder, name in ((settings["data"], "path"), (settings["data"], "broad"), (settings, "model_dir")):
-        holder[name] = holder[name] and os.path.realpath(holder[name])
-    return settings
+    old = flatten(before)
+    for name, value in flatten({name: value for name, value in settings.items() if name not in GROWING}).items():
+        if value != old.get(name):
+            raise DataError(
+                f"output_dir {directory} holds a comparison with another {name} ({old.get(name)}): give the same options "
+                "again, or choose another directory"
+            )
 
 
 def _parse(kind: type[Any], content: bytes) -> Any:

@@ -7,13 +7,18 @@ know more from the names of labels.
 """
 
 import math
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
+from itertools import count
+from statistics import fmean
+
+import numpy as np
 
 from adept.data.corpus import Corpus
-from adept.evaluation.classifiers import Evaluation, score
-from adept.evaluation.metrics import ConfidenceInterval, gain_in_hits
+from adept.evaluation.classifiers import Evaluation, predict, score
+from adept.evaluation.metrics import ConfidenceInterval, accuracy, codes, gain_in_hits
 from adept.models.names import label_by_names
 
 NEAREST_NAME, COMMONEST_LABEL, EXAMPLES = "nearest_name", "commonest_label", "examples"
@@ -23,16 +28,17 @@ TITLES = {
     EXAMPLES: "public examples alone",
 }
 LARGER_ENCODER = "A larger free encoder may have more than ours has from the names of labels."
-
-# Records of a small file, and two standard errors of one release's accuracy, times the root of the number of records
-SMALL_RECORDS, RELEASE_SPREAD = 1000, 0.8
+FOLDS = 10  # parts of the examples, of which each is a test once if they are few
+MAX_JUDGED = 600  # texts, about, that are judged without a test
+MAX_CELLS = 1 << 18  # examples times labels that are learned from: more take minutes
+MAX_TESTED = 5_000  # texts of a test
 
 
 def describe_variation(records: int) -> str | None:
     """Return a clause on how much the accuracy of one release of few records varies; None if they are not few."""
-    if not 0 < records < SMALL_RECORDS:
+    if not 0 < records < 1000:
         return None
-    spread = RELEASE_SPREAD / math.sqrt(records)
+    spread = 0.8 / math.sqrt(records)  # two standard errors of one release's accuracy
     return (
         f"the accuracy of one release of a small file varies: with {records} records, another release may have about "
         f"{spread:.2f} more or less"
@@ -56,15 +62,24 @@ class AddedByRecords:
         return f"the records add nothing{shown}; {TITLES[self.name]}, which is free, has {self.free:.3f}"
 
 
-def measure_references(labels: Sequence[str], test: Corpus, *, copied: bool) -> dict[str, Evaluation]:
+def measure_references(
+    labels: Sequence[str],
+    test: Corpus,
+    *,
+    copied: bool,
+    label_set: Sequence[str] = (),
+    about: Mapping[str, Sequence[str]] | None = None,
+) -> dict[str, Evaluation]:
     """Return the record-free references that need no file but the test.
 
     Args:
         labels: the labels of the training records.
         copied: if True, labels are copied, so their frequencies are public.
+        label_set: all labels, by default those of the training records.
+        about: public sentences about labels, which count as their names do.
     """
     found = {}
-    if (nearest := label_by_names(sorted(set(labels)), test.texts)) is not None:
+    if (nearest := label_by_names(label_set or sorted(set(labels)), test.texts, about)) is not None:
         found[NEAREST_NAME] = score(nearest, test, learned=[], majority=labels)
     if copied:
         [(commonest, _)] = Counter(labels).most_common(1)
@@ -79,3 +94,113 @@ def compare_with_free(found: Evaluation, others: Mapping[str, Evaluation]) -> Ad
         return None
     best = max(free, key=lambda name: free[name].accuracy.value)
     return AddedByRecords(best, free[best].accuracy.value, gain_in_hits(found.hits, free[best].hits))
+
+
+# --- What is free before a release, measured on public texts
+
+
+@dataclass(frozen=True)
+class FreeRow:
+    """An accuracy that costs no budget, and the number of public texts on which it was measured."""
+
+    name: str  # a key of TITLES
+    accuracy: float
+    texts: int
+
+
+@dataclass(frozen=True)
+class PublicTexts:
+    """Public texts with labels: those to learn from, and others to test with, if there are any.
+
+    Use ``of``, which takes at most as many as are read in seconds.
+    """
+
+    read: Corpus
+    test: Corpus | None
+
+    @classmethod
+    def of(cls, examples: Corpus | None, test: Corpus | None, *, labels: int) -> "PublicTexts | None":
+        """Return public texts, where a test alone is also read; None if there are none."""
+        if (given := examples or test) is None:
+            return None
+        apart = None if examples is None or test is None else _thin(test, MAX_TESTED)
+        return cls(_thin(given, MAX_CELLS // labels), apart)
+
+    @cached_property
+    def places(self) -> list[int]:
+        """The rows that are judged without a test: those of as many folds as hold about MAX_JUDGED texts."""
+        folds = max(1, min(FOLDS, round(FOLDS * MAX_JUDGED / len(self.read))))
+        return [row for row, fold in enumerate(deal(self.read.labels or [])) if fold < folds]
+
+    @cached_property
+    def judged(self) -> Corpus:
+        """The texts whose labels are guessed."""
+        return self.test or self.read.take(self.places)
+
+    @property
+    def rows(self) -> float:
+        """Number of texts of each label that a classifier learns from."""
+        share = 1.0 if self.test else (FOLDS - 1) / FOLDS
+        return share * len(self.read) / max(1, len(set(self.read.labels or [])))
+
+    def measure(self, train: Corpus, *, epsilon: float = math.inf) -> float | None:
+        """Return the accuracy of a classifier of ``train`` (as for ``find_hits``); None if it cannot be measured."""
+        if self.test is None:
+            hits = find_hits(train, self.read, self.places, epsilon=epsilon)
+            return None if hits is None else fmean(hits)
+        return accuracy(*codes(self.test.labels or [], predict(train, self.test.texts, epsilon=epsilon)))
+
+
+def measure_free_rows(
+    labels: Sequence[str], public: PublicTexts, about: Mapping[str, Sequence[str]], *, has_examples: bool
+) -> list[FreeRow]:
+    """Measure what is free: names, examples if there are any, and the commonest label.
+
+    ``has_examples`` is False if the texts that are read are the test, of which nobody should learn.
+    """
+    references = measure_references(public.read.labels or [], public.judged, copied=True, label_set=labels, about=about)
+    free = {name: found.accuracy.value for name, found in references.items()}
+    if has_examples and (learnt := public.measure(public.read)) is not None:
+        free[EXAMPLES] = learnt
+    order = (NEAREST_NAME, EXAMPLES, COMMONEST_LABEL)
+    return [FreeRow(name, free[name], len(public.judged)) for name in order if name in free]
+
+
+def find_hits(train: Corpus, read: Corpus, rows: Sequence[int], *, epsilon: float = math.inf) -> list[bool] | None:
+    """Return for each of the given rows True if a classifier of the other folds finds its label.
+
+    The result is None if labels have fewer than two rows on average.
+
+    Args:
+        train: texts to learn from, row by row: ``read`` itself, or a rewrite of each of its texts.
+        rows: the rows to judge, which are all rows of some folds.
+        epsilon: of each text of ``train``; infinite for original text.
+    """
+    labels = read.labels or []
+    if len(labels) < 2 * len(set(labels)):
+        return None
+    fold, hits = deal(labels), dict[int, bool]()
+    for part in sorted({fold[row] for row in rows}):
+        inside, outside = ([row for row, own in enumerate(fold) if (own == part) is held] for held in (False, True))
+        found = predict(train.take(inside), read.take(outside).texts, epsilon=epsilon)
+        hits |= {row: label == labels[row] for row, label in zip(outside, found, strict=True)}
+    return [hits[row] for row in rows]
+
+
+def deal(labels: Sequence[str]) -> list[int]:
+    """Return a fold for each row: those of a label are dealt to FOLDS folds in turn."""
+    return [turn % FOLDS for turn in _count_turns(labels)]
+
+
+def _count_turns(labels: Sequence[str]) -> list[int]:
+    """Return for each row the number of rows before it that have its label."""
+    turns: defaultdict[str, count[int]] = defaultdict(count)
+    return [next(turns[label]) for label in labels]
+
+
+def _thin(corpus: Corpus, most: int) -> Corpus:
+    """Return at most ``most`` records: the first ones of each label, and as many of each as possible."""
+    if len(corpus) <= most:
+        return corpus
+    turns = _count_turns(corpus.labels or [])
+    return corpus.take(sorted(np.argsort(turns, kind="stable")[:most].tolist()))

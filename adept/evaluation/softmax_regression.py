@@ -15,9 +15,6 @@ from torch import Tensor
 
 from adept.mechanisms.policy import COMMONNESS, NOISY_COMMONNESS
 
-MAX_STEPS, HISTORY_STEPS = 100, 5  # steps and history of L-BFGS; further steps change no test result
-MIN_GAIN = 1e-6  # L-BFGS ends if a step decreases the loss by less, in nats per record
-
 
 @dataclass(frozen=True)
 class Features:
@@ -75,9 +72,11 @@ def _sparse(matrix: csr_matrix) -> Tensor:
 
 
 def softmax_regression(
-    features: Features, counts: Tensor, *, strength: float, start: Tensor | None = None, steps: int = MAX_STEPS
+    features: Features, counts: Tensor, *, strength: float, start: Tensor | None = None, steps: int = 100
 ) -> Tensor:
     """Fit the regression by L-BFGS; return weights (d + 1, L), whose last row is the intercept.
+
+    The search ends after ``steps`` steps, or if one decreases the loss by less than 1e-6 nats per record.
 
     Args:
         counts: float32 (m, L); entry (i, l) is the number of records with the features of row i and
@@ -89,7 +88,7 @@ def softmax_regression(
     weights = torch.zeros(size, dtype=torch.float32) if start is None else start.clone()
     weights.requires_grad_()
     optimiser = torch.optim.LBFGS(
-        [weights], max_iter=steps, history_size=HISTORY_STEPS, tolerance_change=MIN_GAIN, line_search_fn="strong_wolfe"
+        [weights], max_iter=steps, history_size=5, tolerance_change=1e-6, line_search_fn="strong_wolfe"
     )
     times = counts.sum(dim=1, keepdim=True)
     records = float(times.sum())

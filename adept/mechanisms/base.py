@@ -89,7 +89,7 @@ class Mechanism(LocalRandomizer):
     Attributes:
         clip_norm: the radius C of the ball or sphere into which latents are clipped, on the scale
             of the latents; between 1e-6 and 1e6.
-        noise: the name of the noise's distribution in ``adept.audit.stats.noise_tests``, or "cap"
+        noise: the name of the noise's distribution in ``adept.audit.stats``, or "cap"
             for PrivUnit. It is None if there is no statistical test of the noise.
     """
 

@@ -119,23 +119,24 @@ class Codebook(Mechanism):
         return tuple(draw for _, draw in self.draws(dim))
 
     def privatize(self, latents: Tensor) -> Tensor:
-        parts = self._parts(self.clip_to_units(latents))
+        parts = self.parts(self.clip_to_units(latents))
         drawn = [(block, block.selection.draw(block.nearest(part))) for block, part in parts]
-        return self._join(drawn, like=latents)
+        return self.join(drawn, like=latents)
 
     def simulate(self, latents: Tensor, generator: torch.Generator | None) -> Tensor:
         """Simulate a release with a seed, without privacy; its gradient is that of the expected release."""
         centres = self.clip_as_floats(latents)
-        parts = self._parts(centres.detach())
+        parts = self.parts(centres.detach())
         drawn = [(block, block.selection.simulate(block.nearest(part), generator)) for block, part in parts]
         mean = self.mean_cosine(latents.shape[1]) * centres
-        return self._join(drawn, like=latents) + mean - mean.detach()
+        return self.join(drawn, like=latents) + mean - mean.detach()
 
-    def _parts(self, centres: Tensor) -> Iterator[tuple[Block, Tensor]]:
-        blocks = self.layout(centres.shape[1])
-        return zip(blocks, torch.split(centres, [block.dim for block in blocks], dim=1), strict=True)
+    def parts(self, latents: Tensor) -> Iterator[tuple[Block, Tensor]]:
+        """Return each block with its coordinates of the latents (B, n)."""
+        blocks = self.layout(latents.shape[1])
+        return zip(blocks, torch.split(latents, [block.dim for block in blocks], dim=1), strict=True)
 
-    def _join(self, drawn: list[tuple[Block, Tensor]], *, like: Tensor) -> Tensor:
+    def join(self, drawn: list[tuple[Block, Tensor]], *, like: Tensor) -> Tensor:
         """Join the drawn codewords, scaled to l2 norm sqrt(n_j / n) C, into latents (B, n)."""
         dim = like.shape[1]
         words = ((block.codewords.to(places.device)[places], block.dim) for block, places in drawn)
@@ -220,7 +221,7 @@ class LearnedCodebook(Codebook):
 
     def vectors(self, places: Tensor, *, like: Tensor) -> Tensor:
         """Return the codewords (B, n), of l2 norm C, at the given indices (B,)."""
-        return self._join([(self.layout(like.shape[1])[0], places)], like=like)
+        return self.join([(self.layout(like.shape[1])[0], places)], like=like)
 
     def heavy_symbols(self, number: int) -> set[int]:
         """Return the t codewords nearest to codeword ``number``, which an audit uses as a record."""

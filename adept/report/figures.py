@@ -9,8 +9,7 @@ from matplotlib import rcParams
 from matplotlib.lines import Line2D
 from scipy.optimize import isotonic_regression
 
-from adept.comparison.config import BY_LABEL, is_foreign
-from adept.comparison.recipes import NO_RECORDS
+from adept.comparison.config import BY_LABEL, NO_RECORDS, is_foreign
 from adept.mechanisms import BY_NAME
 from adept.mechanisms.guarantee import words
 from adept.plotting import COLOURS, INK, NAMES, Figure, colour_of, drawing, group_rows, legend, log_axis
@@ -39,13 +38,9 @@ HEADLINE_LEVELS = {
     "examples": ("examples alone", "#5f7d4e", ":"),
 }
 VARIANTS = ("original", "l1", "sqrt_n")  # of ADePT
-NAME_GAP = 0.06  # least distance of two names, of the axis's height
-AXIS_SHARE = 0.6  # of the height of the headline figure, about
-NAME_MARGIN = 0.06  # of the axis, above and below what is drawn
 
 
 def draw(table: ComparisonTable) -> Figure:
-    """Return the main figure with its legend."""
     accuracy, macro_f1 = METRICS
     (width, height), count = (5.5, 5.2), 3 if _is_measured(table, "words") else 2
     with drawing(1, count, size=(width * count, height)) as opened:
@@ -177,7 +172,6 @@ def list_points(table: ComparisonTable, *, headline: bool = False) -> list[dict[
 
 
 def draw_headline(table: ComparisonTable) -> Figure:
-    """Return the headline figure, which shows few mechanisms."""
     shown, levels = choose_curves(table.curves), choose_levels(table.texts)
     with drawing(1, 1, size=(7.0, 4.2)) as opened:
         axis = opened.axes[0][0]
@@ -192,7 +186,8 @@ def draw_headline(table: ComparisonTable) -> Figure:
             ends.append((height, name, colour))
         axis.set_ylabel("accuracy of a classifier\ntrained on rewrites")
         low, high = axis.get_ylim()
-        axis.set_ylim(low - NAME_MARGIN * (high - low), high + NAME_MARGIN * (high - low))
+        margin = 0.06 * (high - low)
+        axis.set_ylim(low - margin, high + margin)
         _draw_true_axis(axis, table)
         name_ends(axis, ends)
     return opened.svg
@@ -220,7 +215,8 @@ def name_ends(axis: Any, ends: Sequence[NamedEnd]) -> None:
     """Write each line's name to the right of the line's end, and move overlapping names apart."""
     (low, high), size = axis.get_ylim(), rcParams["font.size"] + 1
     heights = [(height - low) / (high - low) for height, _, _ in sorted(ends)]
-    gap = max(NAME_GAP, 1.3 * size / (72 * AXIS_SHARE * axis.figure.get_figheight()))
+    axis_height = 0.6 * axis.figure.get_figheight()  # inches, about
+    gap = max(0.06, 1.3 * size / (72 * axis_height))
     steps = [place * gap for place in range(len(ends))]
     free = isotonic_regression([height - step for height, step in zip(heights, steps, strict=True)]).x
     for (_, name, colour), height, place in zip(sorted(ends), heights, free + steps, strict=True):

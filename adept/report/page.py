@@ -2,7 +2,7 @@
 
 import math
 import shlex
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from importlib.metadata import version
 from pathlib import Path
@@ -13,11 +13,10 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from adept.attacks.attack_game import AttackRow, per_hundred
 from adept.comparison.comparison import ATTACK_CONFIDENCE, AUDIT_TRIALS
-from adept.comparison.config import PAPER, CompareConfig, is_foreign
-from adept.comparison.recipes import ALTERNATIVES
+from adept.comparison.config import ALTERNATIVES, PAPER, CompareConfig, is_foreign
 from adept.comparison.results import AttackedRelease, AuditVerdict, Example, ResultRow, Results, exceeds
 from adept.data.writing import write_table
-from adept.errors import typed_as
+from adept.errors import flatten, typed_as
 from adept.evaluation.record_free import describe_variation
 from adept.mechanisms.guarantee import words
 from adept.plotting import as_wide_as
@@ -38,7 +37,6 @@ from adept.report.table import (
 
 MAX_WORDS = 25  # of a text that is shown
 ABSENT = "–"
-LEARNED = {"codec": {"description"}, "codebook": {"codebook", "learned_codebook"}}  # what mechanisms use of a model
 
 
 @dataclass(frozen=True)
@@ -115,7 +113,6 @@ def describe_claim(audited: AuditVerdict, lines: ComparisonTable) -> dict[str, A
 
 
 def verdict(audited: AuditVerdict) -> str:
-    """Return an audit's verdict in words."""
     found = f"violation found: {audited.evidence}" if audited.violated else "no violation found, which is no proof"
     return f"{found}; certified epsilon at least {audited.certified_epsilon:.3g}"
 
@@ -195,16 +192,9 @@ def _spent(row: ResultRow) -> str:
 
 def command_of(config: CompareConfig) -> str:
     """Return a command line, one option a line, that repeats the comparison in a directory OUT."""
-    given = _options({"output_dir": ""} | asdict(config) | {"output_dir": "OUT"})
-    return " \\\n  ".join(["adept compare", *(f"{name}={shlex.quote(text)}" for name, text in given)])
-
-
-def _options(values: dict[str, Any], before: str = "") -> Iterator[tuple[str, str]]:
-    for name, value in values.items():
-        if isinstance(value, dict):
-            yield from _options(value, f"{before}{name}.")
-        else:
-            yield before + name, typed_as(value)
+    given = flatten({"output_dir": ""} | asdict(config) | {"output_dir": "OUT"})
+    options = (f"{name}={shlex.quote(typed_as(value))}" for name, value in given.items())
+    return " \\\n  ".join(["adept compare", *options])
 
 
 def budget_grid(table: ComparisonTable, metric: str) -> Grid:
@@ -289,7 +279,8 @@ def _means(table: ComparisonTable, mechanism: str) -> list[float]:
 
 def warn_of_seen_records(config: CompareConfig) -> list[str]:
     """Return a warning if the model was trained on the same records that it rewrites."""
-    used = [word for word, names in LEARNED.items() if names & set(config.mechanisms)]
+    learned = {"codec": {"description"}, "codebook": {"codebook", "learned_codebook"}}  # which these mechanisms use
+    used = [word for word, names in learned.items() if names & set(config.mechanisms)]
     public = f", and its {' and '.join(used)} {'is' if len(used) == 1 else 'are'} not public" if used else ""
     warning = (
         "No guarantee of this page holds for its records, because the rewriter was trained on them (protocol paper). With "

@@ -11,8 +11,15 @@ from statistics import fmean
 from typing import Any
 
 from adept.data.corpus import Corpus
-from adept.evaluation.free_rows import FreeRow, PublicTexts, measure_free_rows
-from adept.evaluation.record_free import EXAMPLES, LARGER_ENCODER, NEAREST_NAME, TITLES
+from adept.evaluation.record_free import (
+    EXAMPLES,
+    LARGER_ENCODER,
+    NEAREST_NAME,
+    TITLES,
+    FreeRow,
+    PublicTexts,
+    measure_free_rows,
+)
 from adept.mechanisms.curves import (
     MAX_MEASURED_LABELS,
     MAX_MEASURED_ROWS,
@@ -35,12 +42,7 @@ from adept.models.tokenizer import Tokenizer
 from adept.rewriting.rewriter import Rewriter, best_exact
 
 BUDGETS = {REWRITE: (4.0, 8.0, 12.0, 16.0), SYNTHESIZE: (1.0, 2.0, 4.0)}  # in nats
-ADVISED = {REWRITE: 8.0, SYNTHESIZE: 2.0}  # budgets for which a plan names the rows that would be worth it
-REPLACED = 2  # counts of synthesize that the replacement of one record moves
 MAX_ROWS = 10**6  # of a file, up to which a plan looks for the rows that would be worth it
-REHEARSALS, MANY_TEXTS = 3, 300  # releases of the public texts, of which there is one if they are many
-MAX_REHEARSED_LABELS = 300  # more take minutes
-MAX_WORD_TOKENS = 2  # of an English word in a label's name
 WORTH, NOT_WORTH, TOO_CLOSE = "worth it", "not worth it", "too close to call"
 PUBLIC_ROWS = "what you type here counts as public: give a round number known without the file"
 HEADINGS = [
@@ -75,7 +77,6 @@ class Offer:
 
     @property
     def cells(self) -> list[str]:
-        """The cells of the offer's line below HEADINGS."""
         low, middle, high, _ = self.expected
         return [
             f"adept {self.command}",
@@ -107,17 +108,12 @@ class Plan:
 
     @property
     def free_lines(self) -> list[tuple[str, str]]:
-        """Name and value of each free row, the best one first."""
-        return [
-            (TITLES.get(row.name, row.name), describe_accuracy(row))
-            for row in sorted(self.free, key=lambda row: -row.accuracy)
-        ]
-
-
-def describe_accuracy(row: FreeRow) -> str:
-    """Return an accuracy, and the number of texts that it was measured on."""
-    measured = f"measured on {row.texts:,} public texts" if row.texts else "usual for so many labels, not measured"
-    return f"{row.accuracy:.2f} ({measured})"
+        """Name and accuracy of each free row, with the number of measured texts, the best one first."""
+        found = []
+        for row in sorted(self.free, key=lambda row: -row.accuracy):
+            texts = f"measured on {row.texts:,} public texts" if row.texts else "usual for so many labels, not measured"
+            found.append((TITLES.get(row.name, row.name), f"{row.accuracy:.2f} ({texts})"))
+        return found
 
 
 def make_plan(
@@ -158,14 +154,16 @@ def make_plan(
     offers = [
         _offer(command, epsilon, known, best, rows, most) for command in BUDGETS for epsilon in BUDGETS[command] if rows
     ]
-    advice = _advise(offers, known, _describe_floor(best, examples), best.accuracy, most)
+    own = {EXAMPLES: f"your {len(examples):,} public examples"} if examples else {}
+    name = (TITLES | own).get(best.name, best.name)
+    advice = _advise(offers, known, f"{name} ({best.accuracy:.2f})", best.accuracy, most)
     return Plan(count, rows, most, free, offers, notes, advice)
 
 
 def _are_english_names(labels: Sequence[str]) -> bool:
     """Return True unless most words of the names have letters or tokens that English words seldom have."""
     encoder, words = SentenceEncoder.load(), [word for label in labels for word in spell_out(label) if word.isalpha()]
-    usual = [word for word in words if word.isascii() and encoder.count_tokens(word) <= MAX_WORD_TOKENS]
+    usual = [word for word in words if word.isascii() and encoder.count_tokens(word) <= 2]
     return 2 * len(usual) >= len(words)
 
 
@@ -173,10 +171,10 @@ def rehearse(
     model: Model, labels: Sequence[str], public: PublicTexts, about: Mapping[str, Sequence[str]]
 ) -> Rehearsal | None:
     """Release the public texts themselves, and measure what a classifier learns; None if it cannot be measured."""
-    original = public.measure(public.read) if len(labels) <= MAX_REHEARSED_LABELS else None
+    original = public.measure(public.read) if len(labels) <= 300 else None  # more take minutes
     if original is None:
         return None
-    count = REHEARSALS if len(public.read) < MANY_TEXTS else 1
+    count = 3 if len(public.read) < 300 else 1
 
     def release(epsilon: float) -> float:
         mechanism = best_exact(model[0], epsilon=epsilon)(epsilon=epsilon)
@@ -233,7 +231,7 @@ def _offer(command: str, epsilon: float, known: Known, best: FreeRow, rows: int,
     expected = expect_accuracy(command, known, epsilon=_spend(command, epsilon, most), rows=rows)
     added = expected.middle - best.accuracy
     person = epsilon * (most if command == REWRITE else 1)
-    attacked = epsilon * REPLACED if command == SYNTHESIZE else epsilon
+    attacked = 2 * epsilon if command == SYNTHESIZE else epsilon  # replacing one record moves two counts
     return Offer(command, epsilon, person, risk(attacked), expected, added, judge(expected, best.accuracy))
 
 
@@ -247,15 +245,6 @@ def judge(expected: Range, floor: float) -> str:
 def _spend(command: str, epsilon: float, most: int) -> float:
     """Return the epsilon of a record: synthesize divides that of a person among the person's records."""
     return epsilon / most if command == SYNTHESIZE else epsilon
-
-
-def _describe_floor(best: FreeRow, examples: Corpus | None) -> str:
-    name = (
-        f"your {len(examples):,} public examples"
-        if best.name == EXAMPLES and examples
-        else TITLES.get(best.name, best.name)
-    )
-    return f"{name} ({best.accuracy:.2f})"
 
 
 def _advise(offers: list[Offer], known: Known, floor: str, accuracy: float, most: int) -> list[str]:
@@ -288,7 +277,7 @@ def _recommend(worth: list[Offer], most: int) -> list[str]:
 def _count_rows(floor: float, known: Known, most: int, *, released: set[str]) -> list[str]:
     """Say from how many rows on each command would be worth it that is not recommended."""
     lines = []
-    for command, epsilon in ADVISED.items():
+    for command, epsilon in {REWRITE: 8.0, SYNTHESIZE: 2.0}.items():
         if command in released:
             continue
         spent = _spend(command, epsilon, most)

@@ -9,8 +9,18 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from statistics import mean
 
-from adept.comparison.config import BY_LABEL, COPY, REFERENCES, SYNTHESIZER, is_foreign
-from adept.comparison.recipes import ALTERNATIVES, NO_RECORDS, NONE, PUBLIC, REDACTED
+from adept.comparison.config import (
+    ALTERNATIVES,
+    BY_LABEL,
+    COPY,
+    NO_RECORDS,
+    NONE,
+    PUBLIC,
+    REDACTED,
+    REFERENCES,
+    SYNTHESIZER,
+    is_foreign,
+)
 from adept.comparison.results import ResultRow, SeedMean, exceeds, unpack_hits
 from adept.evaluation.metrics import OTHER, PAIRED, gain_in_hits
 from adept.mechanisms import BY_NAME
@@ -22,7 +32,6 @@ QUALITY |= {"bleu": "BLEU", "verbatim_public": "public text"}
 OTHERS = {name: f"{name}{OTHER}" for name in PAIRED}
 MEASURES = (*QUALITY, *OTHERS.values())
 MAJORITY = "always the majority label"
-CURVE_ORDER = [*BY_NAME, BY_LABEL, SYNTHESIZER, *ALTERNATIVES]
 FLOORS = ("random", *NO_RECORDS)
 LEVELS = (NONE, REDACTED, PUBLIC, *NO_RECORDS, *REFERENCES)  # that every curve is read against
 
@@ -91,7 +100,11 @@ def table(rows: Sequence[ResultRow]) -> ComparisonTable:
     groups = group_rows(rows, lambda row: (*_reader(row), row.mechanism, row.claimed_epsilon))
     classifiers = list(dict.fromkeys(row.classifier for row in rows))
     floors = [own for own in groups.values() if own[0].mechanism in FLOORS]
-    floors += [[_always_commonest(row) for row in own] for own in groups.values() if own[0].mechanism == NONE]
+    floors += [
+        [replace(row, mechanism=MAJORITY, accuracy=row.majority_accuracy, hits=row.majority_hits) for row in own]
+        for own in groups.values()
+        if own[0].mechanism == NONE
+    ]
     lines = [_line(own, floors) for own in groups.values()]
     texts = [line for line in lines if line.row.classifier == classifiers[0]]
     return ComparisonTable(
@@ -102,10 +115,6 @@ def table(rows: Sequence[ResultRow]) -> ComparisonTable:
         {metric: _levels(texts, metric) for metric in METRICS},
         classifiers,
     )
-
-
-def _always_commonest(row: ResultRow) -> ResultRow:
-    return replace(row, mechanism=MAJORITY, accuracy=row.majority_accuracy, hits=row.majority_hits)
 
 
 def _reader(row: ResultRow) -> tuple[str | None, ...]:
@@ -177,7 +186,8 @@ def _curves(lines: list[Line]) -> list[Curve]:
         false = any(line.false_claim for line in own)
         floor = random.get(_reader(own[0].row))
         found.append(Curve(own[0].row.mechanism, own[0].title, false, dict(sorted(at.items())), floor))
-    return sorted(found, key=lambda curve: [*CURVE_ORDER, curve.mechanism].index(curve.mechanism))
+    order = [*BY_NAME, BY_LABEL, SYNTHESIZER, *ALTERNATIVES]
+    return sorted(found, key=lambda curve: [*order, curve.mechanism].index(curve.mechanism))
 
 
 def _levels(texts: list[Line], metric: str) -> dict[str, SeedMean]:

@@ -33,7 +33,7 @@ import torch
 from torch import Tensor
 
 from adept.audit.result import MechanismFailure
-from adept.audit.subject.vector import ARRAYS, CLIPS, as_rows
+from adept.audit.subject.kinds import ARRAYS, CLIPS, as_rows
 from adept.errors import ConfigurationError, printable
 from adept.foreign import import_foreign
 from adept.mechanisms.base import Kind, Mechanism, MechanismChoice

@@ -147,7 +147,6 @@ class LimitRow:
 
 
 def run(*, epsilons: Sequence[float] = EPSILONS) -> list[LimitRow]:
-    """Return every bound of this module at every epsilon."""
     return [row for epsilon in epsilons for row in _rows(epsilon)]
 
 
@@ -168,7 +167,6 @@ def _rows(epsilon: float) -> list[LimitRow]:
 
 
 def tables(rows: Sequence[LimitRow]) -> list[Table]:
-    """Return one table, with a line for each bound and a column for each true epsilon."""
     lines = [
         [f"{limit}, {setting}", *(f"{row.value:{'.3g' if row.unit == 'bits' else '.3f'}}" for row in curve)]
         for (limit, setting), curve in group_rows(rows, lambda row: (row.limit, row.setting)).items()
@@ -178,7 +176,6 @@ def tables(rows: Sequence[LimitRow]) -> list[Table]:
 
 
 def draw(rows: Sequence[LimitRow]) -> Figure:
-    """Draw the bounds against the true epsilon."""
     panels = (
         ("most information per record, bits", ("capacity",)),
         ("best guess of a label from one release", ("label",)),

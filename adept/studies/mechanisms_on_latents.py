@@ -66,7 +66,6 @@ def run(
     trials: int = RECORDS,
     seed: int = 0,
 ) -> Iterator[MechanismRow]:
-    """Simulate every mechanism at every dimension and epsilon."""
     if trials < 2:
         raise ConfigurationError(f"trials must be at least 2, got {trials}")
     for name, dim, epsilon in product(mechanisms, dims, epsilons):
@@ -146,7 +145,6 @@ def _mean_and_error(values: Tensor) -> tuple[float, float]:
 
 
 def tables(rows: Sequence[MechanismRow]) -> list[Table]:
-    """Return one table of mean cosines for each dimension."""
     ordered = sorted(rows, key=lambda row: (row.dim, row.claimed_epsilon))
     headings = ["claimed epsilon", *dict.fromkeys(f"{row.claimed_epsilon:g}" for row in ordered)]
     found = []
@@ -158,7 +156,6 @@ def tables(rows: Sequence[MechanismRow]) -> list[Table]:
 
 
 def draw(rows: Sequence[MechanismRow]) -> Figure:
-    """Draw cosine, squared error and information against epsilon, for up to three dimensions."""
     dims = sorted({row.dim for row in rows})
     dims = dims if len(dims) < 4 else [dims[0], dims[len(dims) // 2], dims[-1]]
     with drawing(3, len(dims), size=(1.5 + 3.6 * len(dims), 9.6), share_rows=True) as opened:

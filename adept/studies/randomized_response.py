@@ -29,7 +29,7 @@ import torch
 from numpy.typing import NDArray
 from scipy.stats import norm
 
-from adept.audit.stats.confidence_bounds import clopper_pearson
+from adept.audit.stats import clopper_pearson
 from adept.mechanisms import RandomizedResponse, ScalarLaplace
 from adept.plotting import PALETTE, Figure, Table, drawing, group_rows, legend, log_axis
 from adept.ranges import check_choice, check_integer
@@ -109,7 +109,6 @@ def run(
     records: Sequence[int] = RECORDS,
     seed: int = 2025,
 ) -> Iterator[ResponseRow]:
-    """Yield a row for each survey, epsilon and number of people."""
     for name in mechanisms:
         check_choice(SURVEYS, mechanisms=name)
     check_integer(2, 10_000_000, **{f"records[{i}]": count for i, count in enumerate(records)})
@@ -216,7 +215,6 @@ def _ask(
 
 
 def tables(rows: Sequence[ResponseRow]) -> list[Table]:
-    """Return one table of estimates, for the largest number of people."""
     lines, most = [], max(row.records for row in rows)
     for row in (row for row in rows if row.records == most):
         budget = [f"{row.epsilon:g}", f"{row.spent:.3g}", f"{row.parameter:.4g}", f"{row.published:.4g}"]
@@ -228,7 +226,6 @@ def tables(rows: Sequence[ResponseRow]) -> list[Table]:
 
 
 def draw(rows: Sequence[ResponseRow]) -> Figure:
-    """Draw half the width of each interval against epsilon, for the largest number of people."""
     most = max(row.records for row in rows)
     with drawing(1, 2, size=(11, 4.4)) as opened:
         for axis, target in zip(opened.axes[0], ("share", "mean"), strict=True):

@@ -23,7 +23,7 @@ import torch
 from scipy.stats import binom
 from torch import Tensor
 
-from adept.audit.stats.confidence_bounds import clopper_pearson
+from adept.audit.stats import clopper_pearson
 from adept.errors import ConfigurationError
 from adept.plotting import INK, Figure, Table, colours, columns, drawing, group_rows, legend, number
 from adept.ranges import check_choice
@@ -77,7 +77,6 @@ def run(
     mechanisms: tuple[str, ...] = MECHANISMS,
     seed: int = 2022,
 ) -> Iterator[SanityRow]:
-    """Yield a row for each mechanism, epsilon and dimension."""
     if trials < 100:
         raise ConfigurationError(f"trials must be at least 100, got {trials}")
     for mechanism in mechanisms:
@@ -205,7 +204,6 @@ def _line(row: SanityRow) -> list[str]:
 
 
 def draw(rows: Sequence[SanityRow]) -> Figure:
-    """Draw the vote's loss and the largest loss of a whole release against the claimed epsilon."""
     names = group_rows(rows, lambda row: row.mechanism)
     dims = sorted({row.dim for row in rows})
     of_dim = dict(zip(dims, colours(len(dims)), strict=True))

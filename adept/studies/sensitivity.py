@@ -19,7 +19,7 @@ import torch
 from scipy.stats import fisher_exact
 from torch import Tensor
 
-from adept.audit.stats.confidence_bounds import clopper_pearson
+from adept.audit.stats import clopper_pearson
 from adept.errors import ConfigurationError
 from adept.mechanisms.clip_to_grid import clip_latents
 from adept.plotting import INK, Figure, Table, colours, drawing, group_rows, legend, log_axis, number
@@ -158,7 +158,6 @@ def tables(rows: Sequence[SensitivityRow]) -> list[Table]:
 
 
 def draw(rows: Sequence[SensitivityRow]) -> Figure:
-    """Draw the share of pairs with an l1 distance above 2C against the dimension."""
     with drawing(1, 1, size=(8, 4.8)) as opened:
         axis = opened.axes[0][0]
         curves = group_rows(rows, lambda row: f"{'every' if row.clip == 'l1' else row.latents}, {row.clip} clip")

@@ -16,15 +16,11 @@ record is read, and so are the density, the codewords for each number of codewor
 sends a record to a cell (``docs/proofs.md``, "Names of labels in synthetic text"). The claim does not
 cover a label set that was collected from private records.
 
-*Estimates*: only the noisy numbers of votes for the cells, which are pairs of a codeword and a label, are
-known. One model of the public texts explains all of them: a text with features z has the label c with
-probability ``p(c|z) = softmax(W z + s)_c``, where the scores s come from ``score_labels``. The *weight* of
-a text is the estimated number of records that resemble it: an average, by empirical Bayes, of its
-codeword's noisy counts and of its expected share. W is fitted by expectation maximisation; with few
-records per label, labels depend more on the scores than on the counts. A text gets the label with the
-largest ``log p(c|z) - log(p(c)) / 4``, where ``p(c)`` is the weighted mean of ``p(c|z)``. With more than
+*Estimates*: one model of the public texts, fitted by expectation maximisation, explains the noisy counts
+of all cells, which are pairs of a codeword and a label. The *weight* of a text is the estimated number of
+records that resemble it (``docs/design/synthesis.md``, "From counts to labels"). With more than
 MAX_SCORES pairs of a text and a label, a text gets the label with the largest noisy count for its
-codeword. ``docs/design/synthesis.md``, "From counts to labels", has the details.
+codeword.
 
 *Claim*: these estimates cost no privacy budget. *Proof*: they are computed from the released counts, from
 public texts and from public knowledge about these texts, without random numbers. QED.
@@ -58,7 +54,6 @@ from adept.synthesis.votes import GRID, PublicCells, WeightedTexts
 
 MAX_NAMED_LABELS = 512  # with more labels, names are not read, because the regression has a column for each label
 MAX_SCORES = 1 << 26  # largest number of texts times labels for a model of texts, which takes 3 GB and minutes
-MIN_WEIGHT = 1e-3  # of a codeword, in shares of the mean weight; a weight of 0 would never be corrected
 MIN_GAP = 1e-6  # a ratio that is nearer to 1 than this counts as 1
 
 Numbers = NDArray[np.float64]
@@ -169,7 +164,8 @@ def _weights(counts: Numbers, shares: Numbers, *, total: float, variance: float)
     found, expected, noise = counts.sum(axis=1), total * shares, variance * counts.shape[1]
     apart = max(float(np.mean((found - expected) ** 2 - expected)) - noise, 0.0)
     both = (apart * found + noise * expected) / (apart + noise)
-    weights = np.where(shares > 0, np.maximum(both, MIN_WEIGHT * total / len(shares)), 0.0)
+    least = 1e-3 * total / len(shares)  # a weight of 0 would never be corrected
+    weights = np.where(shares > 0, np.maximum(both, least), 0.0)
     return np.asarray(weights * total / weights.sum())
 
 

@@ -61,13 +61,12 @@ GRID = 4096  # steps to a unit of features
 MAX_COMPARISONS = 1 << 31  # of votes with codewords, if there are many codewords
 MAX_CELLS = 1 << 24
 MAX_KMEANS_PRODUCTS = 10**7  # texts times codewords; above, texts are first divided into KMEANS_GROUPS
-KMEANS_GROUPS, KMEANS_STEPS = 256, 30
-BATCH_TEXTS, BATCH_PRODUCTS = 4096, 1 << 24
+KMEANS_GROUPS = 256
+BATCH_TEXTS = 4096
 
 Features = NDArray[np.float64]
 Places = NDArray[np.int64]
 NO_TEXT, OUTSIDE = -1, -2  # in the place of a vote: the reason why there is none
-DIGEST_BYTES = 16
 
 
 @dataclass(frozen=True)
@@ -126,7 +125,7 @@ class PublicCells:
 
     def nearest(self, features: Features) -> Places:
         """Return the index (N,) of the codeword nearest to each row of features (N, d)."""
-        step = max(1, min(BATCH_TEXTS, BATCH_PRODUCTS // self.size))
+        step = max(1, min(BATCH_TEXTS, (1 << 24) // self.size))
         parts = (features[start : start + step] for start in range(0, len(features), step))
         return np.concatenate([np.empty(0, np.int64), *((part @ self.codewords.T).argmax(axis=1) for part in parts)])
 
@@ -155,7 +154,7 @@ def choose_size(number: int, votes: Votes, *, labels: int, most: int, named: boo
 def _centres(features: Features, weights: NDArray[np.float64], size: int) -> Features:
     """Return ``size`` centres of weighted rows, from k-means of all rows or of groups of them."""
     rows, weights = (features / GRID).astype(np.float32), weights / weights.mean()
-    fit = partial(k_means, n_init=1, max_iter=KMEANS_STEPS, random_state=0)
+    fit = partial(k_means, n_init=1, max_iter=30, random_state=0)
     if size <= KMEANS_GROUPS or len(rows) * size <= MAX_KMEANS_PRODUCTS:
         centres = fit(rows, size, weights=weights).cluster_centers_
     else:
@@ -224,7 +223,7 @@ class Tally:
         if name is None:
             self.notes.nobody += 1
             return False
-        digest = hashlib.blake2b(name.encode("utf-8", "surrogatepass"), digest_size=DIGEST_BYTES).digest()
+        digest = hashlib.blake2b(name.encode("utf-8", "surrogatepass"), digest_size=16).digest()
         if self._had[digest] >= self._most:
             self.notes.excess += 1
             return False

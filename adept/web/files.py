@@ -17,7 +17,6 @@ from pathlib import Path
 from typing import Any, Literal
 
 from adept.data.csv_files import DELIMITERS
-from adept.data.formats import Record
 from adept.data.reading import ReadingOptions, read_records
 from adept.errors import AdeptError, ConfigurationError, DataError
 from adept.mechanisms.guarantee import words
@@ -31,20 +30,15 @@ from adept.rewriting.expectation import LABELLED, expected_lines
 
 UPLOAD_ENDINGS = ("csv", "tsv", "txt", "jsonl", "ndjson", "json")
 MAX_UPLOAD_BYTES = 20 * 2**20
-MAX_FILES, LIFETIME_SECONDS = 8, 3600.0
-SAMPLE_RECORDS = 200  # records that show the columns, and whether a column looks like labels
-MAX_OFFERED_LABELS = 50  # different values of a column that is offered as labels
+MAX_FILES = 8
 
 Choices = dict[str, Any]  # options of ``adept rewrite``, under their names
 REPORT_FILE = "report.html"
 MAX_RUNS = 50
-# By a field that only this kind has
-RESULT_KINDS = {"certified_epsilon": "audit", "attack": "attack", "study": "study"}
 RESULT_TABLES = {
     "audit": ("checks", ("name", "kind", "verdict", "evidence")),
     "attack": ("rows", ("attack", "knows", "success", "words")),
 }
-IN_SENTENCE = {"sentence", "violated", "judged", "outcome", "refutes_claim", "beyond_bound"}
 
 
 @dataclass
@@ -87,7 +81,6 @@ class Files:
         self._files: dict[str, Dropped] = {}
 
     def close(self) -> None:
-        """Remove all dropped files, and all files that were made from them."""
         shutil.rmtree(self._root, ignore_errors=True)
 
     def add(self, filename: str, content: bytes) -> tuple[str, Dropped]:
@@ -133,7 +126,6 @@ class Files:
         }
 
     def release(self, dropped: Dropped, choices: Choices) -> None:
-        """Release a file, and write its statement and its card."""
         request = self._request(dropped, choices)
         rewriter, options = open_release(request)
         key = secret_key(None)
@@ -146,19 +138,20 @@ class Files:
         return ReleaseRequest(**own, ledger=self.ledger or NO_LEDGER, card=True)
 
     def _forget_old(self) -> None:
-        now = time.monotonic()
+        hour = 3600.0
         for key, dropped in list(self._files.items()):
-            if now - dropped.born > LIFETIME_SECONDS and not dropped.running:
+            if time.monotonic() - dropped.born > hour and not dropped.running:
                 self.forget(key)
 
 
 def _look_at(source: Path) -> Dropped:
     reading = ReadingOptions(delimiter=_delimiter(source))
     records = read_records(str(source), options=reading)
-    first = list(islice(records, SAMPLE_RECORDS))
+    first = list(islice(records, 200))  # which show the columns, and whether a column looks like labels
     columns = list(dict.fromkeys(column for record in first for column in record))
-    count = len(first) + sum(1 for _ in records)
-    return Dropped(source, count, columns, [column for column in columns if _few_values(first, column)], reading)
+    values = {column: {str(record.get(column)) for record in first} for column in columns if column != "text"}
+    labels = [column for column, found in values.items() if len(found) <= min(50, max(2, len(first) // 2))]
+    return Dropped(source, len(first) + sum(1 for _ in records), columns, labels, reading)
 
 
 def _delimiter(file: Path) -> str | None:
@@ -168,11 +161,6 @@ def _delimiter(file: Path) -> str | None:
     if file.suffix != ".csv" or "," in header or header.removeprefix("\ufeff").startswith("sep="):
         return None
     return next((name for name, character in DELIMITERS.items() if character in header), None)
-
-
-def _few_values(records: list[Record], column: str) -> bool:
-    values = {str(record.get(column)) for record in records}
-    return column != "text" and len(values) <= min(MAX_OFFERED_LABELS, max(2, len(records) // 2))
 
 
 # --- Results of earlier commands, which are shown unchanged
@@ -219,11 +207,13 @@ def _earlier(path: Path) -> EarlierResult | None:
         return None
     if not isinstance(result, dict):
         return None
-    kind = next((kind for field, kind in RESULT_KINDS.items() if field in result), "result")
+    own_fields = {"certified_epsilon": "audit", "attack": "attack", "study": "study"}  # that only this kind has
+    kind = next((kind for field, kind in own_fields.items() if field in result), "result")
     listed, headings = RESULT_TABLES.get(kind, ("", ()))
     kinds = result.get("kinds") if kind == "audit" else None
     outcomes = tuple((name, str(outcome)) for name, outcome in kinds.items()) if isinstance(kinds, dict) else ()
-    shown = [key for key, value in result.items() if isinstance(value, str | int | float) and key not in IN_SENTENCE]
+    said = ("sentence", "violated", "judged", "outcome", "refutes_claim", "beyond_bound")  # in the sentence
+    shown = [key for key, value in result.items() if isinstance(value, str | int | float) and key not in said]
     return EarlierResult(
         name,
         kind,

@@ -41,15 +41,12 @@ from adept.rewriting.rewriter import Rewriter, best_exact
 
 PEOPLE = 1_000
 DRAWS = 100  # of the worst pair
-BATCH_PEOPLE = 50  # people whose sentences are read at once
 # fmt: off
 STOPS = (0.5, 1.0, 1.5, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0, 9.0, 10.0, 12.0, 14.0, 16.0, 18.0, 20.0, 24.0, 28.0, 32.0, 36.0, 40.0)
 # fmt: on
 DEFAULT = 8.0
-TEXTS_PER_RELEASE = 3
 MAX_SENTENCE_CHARACTERS = 5_000
 OURS = "ours"
-MIN_CERTAINTY = 0.999  # beliefs above it are called certainty
 COMPARED = {
     OURS: "this tool",
     "original": "ADePT of 2021, whose promise is false",
@@ -90,14 +87,14 @@ class Reader:
         """Return the crowd's encoded sentences; raise ConfigurationError if the server stops."""
         with self._reading:
             if self._others is None:
-                encoded = torch.cat([self._encode(begin) for begin in range(0, len(self._crowd), BATCH_PEOPLE)])
+                encoded = torch.cat([self._encode(begin) for begin in range(0, len(self._crowd), 50)])
                 self._others = read_candidates(self._rewriter.mechanism, encoded)
             return self._others
 
     def _encode(self, begin: int) -> Tensor:
         if self._ended.is_set():
             raise ConfigurationError("the page has ended: start adept play again")
-        return self._rewriter.encode(self._crowd[begin : begin + BATCH_PEOPLE])
+        return self._rewriter.encode(self._crowd[begin : begin + 50])
 
     def view(self, encoded: Tensor, released: Tensor) -> dict[str, Any]:
         """Return a reader's beliefs if your sentence ``encoded`` was released as ``released``, as JSON values."""
@@ -156,7 +153,6 @@ class Release:
     released: Tensor  # (1, .)
 
     def view(self) -> dict[str, Any]:
-        """Return the beliefs of a reader who has seen this release."""
         return self.reader.view(self.encoded, self.released)
 
 
@@ -171,7 +167,6 @@ class Sentences:
 
     @property
     def mechanisms(self) -> dict[str, str]:
-        """Names and titles of the mechanisms that can be used with the model."""
         clip = self.model.clip
         return {name: title for name, title in COMPARED.items() if name == OURS or clip in BY_NAME[name].serves}
 
@@ -215,7 +210,7 @@ class Sentences:
         encoded = rewriter.encode([text])
         released = rewriter.draw(encoded)
         guarantee = rewriter.guarantee
-        texts = dict.fromkeys(text for text, _ in rewriter.write(released, samples=TEXTS_PER_RELEASE))
+        texts = dict.fromkeys(text for text, _ in rewriter.write(released, samples=3))
         shown = {
             "mechanism": name,
             "title": self.mechanisms[name],
@@ -238,7 +233,7 @@ class Sentences:
 
 def _sentence(guarantee: Guarantee) -> str:
     most, claimed = bound(guarantee.epsilon), guarantee.claimed_epsilon
-    if most > MIN_CERTAINTY:
+    if most > 0.999:  # which is called certainty
         said = f"Nothing hides you among {PEOPLE:,} people at this budget: a reader may be certain that it was you."
     else:
         said = f"Of {PEOPLE:,} people who might have written this, a reader names you with at most {guesses(most)}."

@@ -107,7 +107,6 @@ class Play:
         self.files.close()
 
     async def page(self, request: Request) -> Response:
-        """Answer with the page as HTML."""
         page = self._templates.get_template("page.html.jinja")
         shown = {"mechanisms": self.sentences.mechanisms, "ours": OURS, "people": PEOPLE, "advice": ADVICE}
         shown |= {"stops": STOPS, "default": STOPS.index(DEFAULT), "longest": MAX_SENTENCE_CHARACTERS}
@@ -144,7 +143,6 @@ class Play:
         return JSONResponse({"claimed": epsilon, "true": epsilon * dim**0.5, "odds": odds})
 
     async def budgets(self, request: Request) -> Response:
-        """Answer with the protection at each epsilon, and with rewrites of public sentences."""
         return JSONResponse(await self._work(self.sentences.budgets))
 
     async def drop(self, request: Request) -> Response:
@@ -155,11 +153,9 @@ class Play:
         return JSONResponse({"key": key} | _describe(dropped), 201)
 
     async def file(self, request: Request) -> Response:
-        """Answer with the columns of a file, and the progress of its release."""
         return JSONResponse(_describe(self.files.get(request.path_params["key"])))
 
     async def forget(self, request: Request) -> Response:
-        """Remove a dropped file, and all files that were made from it."""
         self.files.forget(request.path_params["key"])
         return Response(status_code=204)
 

@@ -8,8 +8,7 @@ from tiny import Run
 from adept.attacks import membership
 from adept.mechanisms import Votes
 from adept.rewriting.loading import load_model
-from adept.synthesis.neighbouring_files import NeighbouringFiles
-from adept.synthesis.synthesizer import Synthesizer
+from adept.synthesis.synthesizer import NeighbouringFiles, Synthesizer
 
 
 @pytest.mark.parametrize("epsilon", [0.5, 2.0])

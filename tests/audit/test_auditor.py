@@ -21,7 +21,7 @@ from adept import audit
 from adept.audit import NotJudged, Verdict, auditor
 from adept.audit.distinguisher import guessing_game
 from adept.audit.distinguisher.input_pairs import Sampler, adversarial_pairs
-from adept.audit.subject.vector import VectorTarget
+from adept.audit.subject.kinds import VectorTarget
 from adept.errors import ConfigurationError
 from adept.mechanisms import (
     BY_NAME,

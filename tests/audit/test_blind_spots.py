@@ -13,7 +13,7 @@ from adept.audit import Claim, JointReports, Verdict, auditor
 from adept.audit.checks import declarations
 from adept.audit.checks.declarations import find_tails
 from adept.audit.result import Check
-from adept.audit.stats.confidence_bounds import GameCounts
+from adept.audit.stats import GameCounts
 
 EPSILON, CONFIDENCE = 4.0, 1 - 1e-9
 
@@ -31,7 +31,7 @@ class Gaussian(Own):
 def test_noise_that_looks_gaussian_stands_in_the_verdict_of_a_pure_claim() -> None:
     """The textbook's sigma for delta 1e-5: no test of so few releases can refute it.
 
-    Gaussian noise does not look Gaussian in up to one of fifty audits (NOT_GAUSSIAN_P), so up to six audits are made.
+    Gaussian noise does not look Gaussian in up to one of fifty audits (`looks_gaussian`), so up to six audits are made.
     """
     assert any(
         "the shape of a Gaussian" in first and "trials would certify" in first

@@ -7,10 +7,9 @@ import pytest
 from audit.asking import only_questions
 
 from adept.comparison import comparison as verdicts
-from adept.comparison.config import CompareConfig
-from adept.comparison.recipes import plan_comparison
+from adept.comparison.comparison import Trial
+from adept.comparison.config import CompareConfig, plan_comparison
 from adept.comparison.results import AuditVerdict, Store
-from adept.comparison.trial import Trial
 from adept.data.corpus import Corpus
 from adept.report.page import verdict
 

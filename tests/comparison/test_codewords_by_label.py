@@ -7,9 +7,8 @@ import broad
 import pytest
 from comparing import compared
 
-from adept.comparison import trial
-from adept.comparison.config import CompareConfig
-from adept.comparison.recipes import plan_comparison
+from adept.comparison import comparison as trial
+from adept.comparison.config import CompareConfig, plan_comparison
 from adept.data.corpus import DataConfig
 from adept.errors import ConfigurationError
 from adept.report.figures import choose_curves

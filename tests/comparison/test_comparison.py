@@ -21,7 +21,6 @@ from tiny import TINY_MODEL, TINY_SIZES, Run
 from torch import Tensor
 
 from adept.comparison import comparison as comparison_run
-from adept.comparison import trial as cell_module
 from adept.comparison.comparison import Comparison
 from adept.comparison.config import REFERENCES, CompareConfig
 from adept.comparison.results import ResultRow, pack_hits, unpack_hits
@@ -146,18 +145,18 @@ def test_progress_is_told_row_by_row(finished: tuple[Path, list[ResultRow]]) -> 
 
 
 def test_an_interrupted_comparison_leaves_no_half_results(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    evaluate = cell_module.evaluate
+    evaluate = comparison_run.evaluate
 
     def interrupted(train: Corpus, test: Corpus, **options: object) -> object:
         if len(list((tmp_path / "run" / "rows").glob("*"))) == 4:
             raise KeyboardInterrupt
         return evaluate(train, test, **options)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(cell_module, "evaluate", interrupted)
+    monkeypatch.setattr(comparison_run, "evaluate", interrupted)
     with pytest.raises(KeyboardInterrupt):
         compared(config(tmp_path / "run", mechanisms=["original"]))
     kept = {path.name: path.read_text() for path in (tmp_path / "run" / "rewrites").iterdir()}
-    monkeypatch.setattr(cell_module, "evaluate", evaluate)
+    monkeypatch.setattr(comparison_run, "evaluate", evaluate)
     assert len(compared(config(tmp_path / "run", mechanisms=["original"]))) == 6
     assert all((tmp_path / "run" / "rewrites" / name).read_text() == text for name, text in kept.items())
     assert not list((tmp_path / "run").rglob("*.partial"))
@@ -264,7 +263,7 @@ def test_labelled_examples_of_an_adapted_model_train_a_row_without_a_record(
 ) -> None:
     """No record has these labels, so a row that learned from a record would be accurate sometimes."""
     model, tokenizer = load_model(topic_run)
-    monkeypatch.setattr(comparison_run, "load_model", lambda _: (model, tokenizer))
+    monkeypatch.setattr(comparison_run, "load_model", lambda *name: (model, tokenizer) if name else load_model())
     changes = {"mechanisms": ["learned_codebook"], "model_dir": str(topic_run)}
     plain = [row.mechanism for row in compared(config(tmp_path / "plain", **changes))]
     model.label_examples = {"Taxis": ["what does a taxi cost", "is there a limousine"], "Meals": ["is lunch served"]}
@@ -391,7 +390,7 @@ def test_labels_of_one_symbol_come_with_their_release_whatever_reads_it(
 
         return evaluated
 
-    monkeypatch.setattr(cell_module, "evaluate", noted(cell_module.evaluate))
+    monkeypatch.setattr(comparison_run, "evaluate", noted(comparison_run.evaluate))
     changes = {"mechanisms": ["learned_codebook", "description"], "labels": "joint_response", "epsilons": [3.0]}
     rows = compared(config(tmp_path / "run", baselines=True, samples=2, data=DataConfig(sizes=[80, 20, 40]), **changes))
     ours = [row for row in rows if row.mechanism in ("learned_codebook", "description")]
@@ -416,8 +415,8 @@ def test_names_of_private_labels_are_equally_frequent(tmp_path: Path) -> None:
     private, copied = (
         next(Comparison(config(tmp_path / name, **own)).trials()) for name, own in (("a", changes), ("b", {}))
     )
-    assert cell_module._copy_or_cycle_labels(copied) == copied.private.labels
-    counts = Counter(cell_module._copy_or_cycle_labels(private))
+    assert comparison_run._copy_or_cycle_labels(copied) == copied.private.labels
+    counts = Counter(comparison_run._copy_or_cycle_labels(private))
     assert set(counts) == set(private.label_set)
     assert max(counts.values()) - min(counts.values()) <= 1
 

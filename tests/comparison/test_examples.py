@@ -9,11 +9,9 @@ from comparing import compared
 from tiny import TINY_MODEL
 
 from adept.comparison import comparison as evidence
-from adept.comparison.comparison import WITHHELD, bare, spread
-from adept.comparison.config import CompareConfig
-from adept.comparison.recipes import plan_comparison
+from adept.comparison.comparison import WITHHELD, Trial, bare, obtain_row, spread
+from adept.comparison.config import CompareConfig, plan_comparison
 from adept.comparison.results import Example, Store, WrittenTexts
-from adept.comparison.trial import Trial, obtain_row
 from adept.data.corpus import DataConfig, load
 from adept.models.config import ModelConfig, TrainerConfig
 

@@ -2,8 +2,7 @@
 
 from dataclasses import replace
 
-from adept.comparison.config import CompareConfig
-from adept.comparison.recipes import plan_comparison
+from adept.comparison.config import CompareConfig, plan_comparison
 
 CONFIG = CompareConfig(mechanisms=["l1", "sqrt_n", "learned_codebook"], epsilons=[2.0, 8.0], output_dir="x")
 CELLS = plan_comparison(CONFIG).recipes

@@ -11,10 +11,9 @@ from comparing import compare, compared
 from made_rows import made, make_rows
 
 from adept.comparison import comparison as evidence
-from adept.comparison.config import CompareConfig
-from adept.comparison.recipes import ALTERNATIVES, PROMPTED, REDACTED, TOKEN_WISE, plan_comparison
+from adept.comparison.comparison import Trial, build_alternative
+from adept.comparison.config import ALTERNATIVES, PROMPTED, REDACTED, TOKEN_WISE, CompareConfig, plan_comparison
 from adept.comparison.results import ResultRow, Store
-from adept.comparison.trial import Trial, build_alternative
 from adept.data.corpus import DataConfig, load
 from adept.errors import ConfigurationError
 from adept.report import page

@@ -8,8 +8,7 @@ from pathlib import Path
 import pytest
 from made_rows import BASE, attacked
 
-from adept.comparison.config import CompareConfig
-from adept.comparison.recipes import ModelKind, Recipe
+from adept.comparison.config import CompareConfig, ModelKind, Recipe
 from adept.comparison.results import AuditVerdict, ReleasedLabels, ResultRow, Store, WrittenTexts, open_directory
 from adept.data.corpus import DataConfig
 from adept.errors import DataError

@@ -8,8 +8,7 @@ import travel
 
 from adept.data.corpus import Corpus, DataConfig, load
 from adept.errors import ConfigurationError, DataError
-from adept.evaluation.classifiers import check_files_fit, evaluate, predict
-from adept.evaluation.text_classifier import TfidfClassifier
+from adept.evaluation.classifiers import TfidfClassifier, check_files_fit, evaluate, predict
 
 
 @pytest.mark.parametrize("classifier", ["text", "tfidf"])

@@ -13,7 +13,7 @@ import torch
 from adept import audit
 from adept.audit.checks.declarations import frequencies, stated
 from adept.audit.distinguisher.guessing_game import Experiment
-from adept.audit.subject.value import ValueTarget
+from adept.audit.subject.kinds import ValueTarget
 from adept.errors import ConfigurationError
 from adept.mechanisms import Description, JointResponse, LearnedCodebook, PrivUnit
 

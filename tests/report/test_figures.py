@@ -11,8 +11,7 @@ import pytest
 from made_rows import BASE, BUDGETS, made, make_kept, make_mixed, make_rows
 from matplotlib import pyplot as plt
 
-from adept.comparison.config import REFERENCES
-from adept.comparison.recipes import ALTERNATIVES
+from adept.comparison.config import ALTERNATIVES, REFERENCES
 from adept.comparison.results import ResultRow
 from adept.mechanisms import BY_NAME
 from adept.plotting import COLOURS, LOW_PANEL_HEIGHT, PAGE_HEIGHT, Figure, as_wide_as, drawing, legend

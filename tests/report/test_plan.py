@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from adept.data.corpus import Corpus
-from adept.evaluation.free_rows import PublicTexts
+from adept.evaluation.record_free import PublicTexts
 from adept.mechanisms import curves
 from adept.mechanisms.curves import REHEARSED, REWRITE, Range, Rehearsal
 from adept.mechanisms.policy import WORTH_MARGIN

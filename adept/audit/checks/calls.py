@@ -17,10 +17,9 @@ from adept.audit.distinguisher import input_pairs
 from adept.audit.distinguisher.guessing_game import Experiment
 from adept.audit.distinguisher.input_pairs import InputPair
 from adept.audit.result import Check, Kind, MechanismFailure, Verdict
-from adept.audit.stats.confidence_bounds import Floats, rounds_needed
+from adept.audit.stats import Floats, rounds_needed
+from adept.audit.subject.kinds import ValueTarget, VectorTarget, as_rows
 from adept.audit.subject.target import Wrapper
-from adept.audit.subject.value import ValueTarget
-from adept.audit.subject.vector import VectorTarget, as_rows
 
 BATCH_SIZES = (*range(2, 67), *(2**k + more for k in range(7, 11) for more in (-1, 0, 1)))
 RELEASES = 3  # of each batch, to compare how much rows vary

@@ -26,22 +26,20 @@ from torch import Tensor
 from adept.audit.distinguisher.guessing_game import Experiment, Rule, play_rule
 from adept.audit.distinguisher.input_pairs import PairSample, additive_samples
 from adept.audit.result import Check, MechanismFailure, Verdict
-from adept.audit.stats.confidence_bounds import (
+from adept.audit.stats import (
     Floats,
     binomial_p_value,
+    cap_p_value,
     certified,
     combined,
     game_lower_bound,
     gaussian_delta,
+    looks_gaussian,
     say_trials,
 )
-from adept.audit.stats.noise_tests import cap_p_value, looks_gaussian
-from adept.audit.subject.value import ValueTarget, outcome_key, response_of
-from adept.audit.subject.vector import VectorTarget
+from adept.audit.subject.kinds import ValueTarget, VectorTarget, outcome_key, response_of
 from adept.mechanisms.random_draws import exact_odds
 
-SHAPE_ROWS = 4_000  # least releases of one record that tell a Laplace distribution from a Gaussian
-CLAMPED = 10  # equal releases at either end, which clamping (a post-processing) makes of the noise beyond
 REACH_NUMBERS = 2**19  # of noise, of which 32 lie above nine scales of Laplace noise
 
 
@@ -83,7 +81,9 @@ def norm(experiment: Experiment[VectorTarget], alpha: float) -> Check:
     exact = target.says_exact and target.clip != "sphere"
     limit = (Fraction(target.clip_norm) * (1 if exact else Fraction("1.000001"))) ** order
     rows = target.project(extreme_latents(target.dim, order=order, clip_norm=target.clip_norm))
-    norms = [_exact_norm(row, order) for row in rows]
+    if not np.isfinite(rows).all():
+        raise MechanismFailure("project returned a number that is not finite for a finite latent")
+    norms = [sum((abs(Fraction(value)) ** order for value in row), Fraction(0)) for row in rows.tolist()]
     largest = float(max(norms) ** (1 / order)) if max(norms) else 0.0
     outside = sum(norm > limit for norm in norms)
     evidence = (
@@ -160,7 +160,8 @@ def reach(experiment: Experiment[VectorTarget], alpha: float) -> Check:
     declared, scale = target.noise()
     sides = [*_sides(experiment.samples)]
     released = np.concatenate([releases for releases, _ in sides])
-    if min(int((released == end).sum()) for end in (released.min(), released.max())) >= CLAMPED:
+    # Clamping, a post-processing, makes equal releases of the noise beyond either end
+    if min(int((released == end).sum()) for end in (released.min(), released.max())) >= 10:
         raise MechanismFailure("releases are clamped, so the ends of the noise do not show")
     noise = np.concatenate([releases - centre for releases, centre in sides])
     more = target.affordable(REACH_NUMBERS // target.dim - len(noise), share=0.3)
@@ -188,7 +189,8 @@ def undeclared_gaussian(experiment: Experiment[Any], alpha: float) -> Check:
     if target.delta > 0 or getattr(target.mechanism, "noise", None) is not None:
         return Check.of(failed=False, evidence="the claim has a delta, or the mechanism names its noise")
     pair, dim = experiment.samples[0].pair, experiment.samples[0].releases[0].shape[-1]
-    releases = target.sample(pair.first, target.affordable(min(max(SHAPE_ROWS, 40 * dim), REACH_NUMBERS // dim)))
+    rows = min(max(4_000, 40 * dim), REACH_NUMBERS // dim)  # 4,000 tell a Laplace distribution from a Gaussian
+    releases = target.sample(pair.first, target.affordable(rows))
     if releases.dtype == object or not looks_gaussian(releases):
         return Check.of(failed=False, evidence=f"{len(releases)} releases of one record do not look Gaussian")
     looks = "repeated releases of one record have the shape of a Gaussian, which has no finite pure epsilon"
@@ -268,12 +270,6 @@ def _sides(samples: list[PairSample]) -> Iterator[tuple[Floats, Floats]]:
 
 def _noises(samples: list[PairSample]) -> Iterator[Floats]:
     return (releases - centre for releases, centre in _sides(samples))
-
-
-def _exact_norm(row: Floats, order: int) -> Fraction:
-    if not np.isfinite(row).all():
-        raise MechanismFailure("project returned a number that is not finite for a finite latent")
-    return sum((abs(Fraction(value)) ** order for value in row.tolist()), Fraction(0))
 
 
 MIN_BIN_COUNT = 5  # least number of releases in a bin of a chi-square test

@@ -14,8 +14,8 @@ from scipy.special import bdtr
 from adept.audit.distinguisher.guessing_game import MIN_TRIALS, Experiment, Rule, play_rule
 from adept.audit.distinguisher.input_pairs import InputPair, additive_samples
 from adept.audit.result import Check, MechanismFailure
-from adept.audit.stats.confidence_bounds import Floats, certified, combined, fisher
-from adept.audit.subject.vector import VectorTarget
+from adept.audit.stats import Floats, certified, combined, fisher
+from adept.audit.subject.kinds import VectorTarget
 from adept.mechanisms.clip_to_grid import NORM_ORDER
 
 MANTISSA_BITS = 53
@@ -102,7 +102,7 @@ def float32_sums(experiment: Experiment[VectorTarget], alpha: float) -> Check:
     decide which z are possible (Mironov 2012). For each of two inputs, a rule counts the
     coordinates of a release that are possible sums of the input and noise, and guesses the input
     with the larger count. The rule is fixed before any release is drawn. So the rule's right and
-    wrong guesses certify a lower bound on epsilon (`stats.confidence_bounds.GameCounts`).
+    wrong guesses certify a lower bound on epsilon (`stats.GameCounts`).
     """
     target = experiment.target
     # Two latents of float32 numbers, with norms so small that none is clipped

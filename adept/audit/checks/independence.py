@@ -43,10 +43,9 @@ from adept.audit.distinguisher.guessing_game import Experiment
 from adept.audit.distinguisher.input_pairs import FAR_FACTOR
 from adept.audit.distinguisher.statistics import release_keys
 from adept.audit.result import Check, Kind, MechanismFailure
-from adept.audit.stats.confidence_bounds import Difference, Floats, clopper_pearson, differences, fisher, least_probable
+from adept.audit.stats import Difference, Floats, clopper_pearson, differences, fisher, least_probable
+from adept.audit.subject.kinds import ValueTarget, VectorTarget
 from adept.audit.subject.target import release_in_forks
-from adept.audit.subject.value import ValueTarget
-from adept.audit.subject.vector import VectorTarget
 
 ReleasePairs = tuple[Floats, Floats]
 

@@ -24,10 +24,9 @@ from torch import Tensor
 from adept.audit.distinguisher.guessing_game import Experiment
 from adept.audit.distinguisher.input_pairs import searched_records
 from adept.audit.result import Check, MechanismFailure
-from adept.audit.stats.confidence_bounds import GameCounts, certified
+from adept.audit.stats import GameCounts, certified
+from adept.audit.subject.kinds import CLIPS, ValueTarget, VectorTarget, alphabet_of
 from adept.audit.subject.target import Wrapper
-from adept.audit.subject.value import ValueTarget, alphabet_of
-from adept.audit.subject.vector import CLIPS, VectorTarget
 from adept.mechanisms.clip_to_grid import NORM_ORDER
 
 SEARCH_SHARE = 0.25  # share of the seconds of a check
@@ -179,27 +178,23 @@ def replay(experiment: Experiment[ValueTarget], alpha: float) -> Check:
 
     def replayed() -> int:
         latents = rewriter.release([texts[i % len(texts)] for i in range(FROZEN_LATENTS)])
-        return sum(_changes(_freeze(rewriter, latent), texts) for latent in latents)
+        return sum(_changes(rewriter, latent, texts) for latent in latents)
 
     different = target.call("the rewriter", replayed)
     evidence = f"{different} of {FROZEN_LATENTS} frozen latents were decoded to more than one text"
     return Check.of(failed=different > 0, evidence=evidence, statistic=different / FROZEN_LATENTS)
 
 
-def _changes(frozen: Any, texts: Sequence[str]) -> bool:
-    """Return True if the text that is written depends on the record or its batch."""
+def _changes(rewriter: Any, latent: Tensor, texts: Sequence[str]) -> bool:
+    """Return True if the text that is written from the latent depends on the record or its batch."""
+    frozen = copy.copy(rewriter)
+    object.__setattr__(frozen, "mechanism", _Frozen(rewriter.mechanism, latent))
+    object.__setattr__(frozen, "release", lambda texts, *_, **__: latent.expand(len(texts), -1).clone())
     alone = frozen.rewrite([texts[0]])
     if frozen.rewrite([texts[0]]) != alone:
         raise MechanismFailure("decoding samples: replay a greedy rewriter")
     rewrites = [*frozen.rewrite(texts), *frozen.rewrite(list(reversed(texts))), *frozen.rewrite([texts[-1]])]
     return set(rewrites) != set(alone)
-
-
-def _freeze(rewriter: Any, latent: Tensor) -> Any:
-    frozen = copy.copy(rewriter)
-    object.__setattr__(frozen, "mechanism", _Frozen(rewriter.mechanism, latent))
-    object.__setattr__(frozen, "release", lambda texts, *_, **__: latent.expand(len(texts), -1).clone())
-    return frozen
 
 
 @dataclass(frozen=True)

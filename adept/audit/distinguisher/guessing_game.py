@@ -41,7 +41,7 @@ from scipy.special import expit
 from adept.audit.distinguisher.input_pairs import AnyTarget, InputPair, PairSample, Sampler, show
 from adept.audit.distinguisher.statistics import RESOLUTION, WITHOUT_NOISE, Statistic, statistics_of
 from adept.audit.result import Check, MechanismFailure, Verdict
-from adept.audit.stats.confidence_bounds import (
+from adept.audit.stats import (
     Floats,
     GameCounts,
     certified,
@@ -49,8 +49,7 @@ from adept.audit.stats.confidence_bounds import (
     rounds_needed,
     say_trials,
 )
-from adept.audit.subject.value import ValueTarget
-from adept.audit.subject.vector import VectorTarget
+from adept.audit.subject.kinds import ValueTarget, VectorTarget
 
 MAX_DISTINGUISHERS = 7  # four on the best pair, one on another pair, two on a pair with NaN or infinity
 SCREENING_THRESHOLDS = 80

@@ -18,16 +18,14 @@ import torch
 from torch import Tensor
 
 from adept.audit.result import Kind, MechanismFailure
-from adept.audit.stats.confidence_bounds import Floats
-from adept.audit.subject.value import ValueTarget
-from adept.audit.subject.vector import JITTER, VectorTarget
+from adept.audit.stats import Floats
+from adept.audit.subject.kinds import JITTER, ValueTarget, VectorTarget
 from adept.errors import ConfigurationError
 
 AnyTarget = VectorTarget | ValueTarget
 
 FAR_FACTOR = 1000.0  # how far outside the ball the far pair lies, in units of clip_norm
 NORMS = 24  # different norms inside the ball, as many outside it, and as many that low precision may round to zero
-SEARCHED_VALUES = 4096  # of an alphabet
 SHOWN_NUMBERS = 4  # of a vector, in sentences for people
 SHORT = reprlib.Repr()
 SHORT.maxstring = SHORT.maxother = 80
@@ -235,24 +233,19 @@ def given_pairs(pairs: Sequence[tuple[Any, Any]] | None, *, dim: int) -> list[In
     """Return the caller's pairs; raise ConfigurationError unless they hold finite latents (n,)."""
     if pairs is not None and not isinstance(pairs, Sequence):
         raise ConfigurationError(f"pairs must be a list of pairs of latents, got a {type(pairs).__name__}")
-    return [_given(number, pair, dim) for number, pair in enumerate(pairs or (), start=1)]
-
-
-def _given(number: int, pair: Any, dim: int) -> InputPair:
-    try:
-        first, second = (torch.as_tensor(latent).detach().to("cpu", torch.float64) for latent in pair)
-    except (TypeError, ValueError, RuntimeError):
-        raise ConfigurationError(
-            f"pairs must each hold two latents of numbers, got something else in pair {number}"
-        ) from None
-    for latent in (first, second):
-        if latent.shape != (dim,):
-            raise ConfigurationError(
-                f"pairs must hold latents of shape ({dim},), got {tuple(latent.shape)} in pair {number}"
-            )
-        if not latent.isfinite().all():
+    found = []
+    for number, pair in enumerate(pairs or (), start=1):
+        try:
+            first, second = (torch.as_tensor(latent).detach().to("cpu", torch.float64) for latent in pair)
+        except (TypeError, ValueError, RuntimeError):
+            wrong = f"pairs must each hold two latents of numbers, got something else in pair {number}"
+            raise ConfigurationError(wrong) from None
+        for shape in (tuple(latent.shape) for latent in (first, second) if latent.shape != (dim,)):
+            raise ConfigurationError(f"pairs must hold latents of shape ({dim},), got {shape} in pair {number}")
+        if not _finite((first, second)):
             raise ConfigurationError(f"pairs must be finite, got NaN or Inf in pair {number}")
-    return InputPair(name=f"given {number}", first=first, second=second)
+        found.append(InputPair(name=f"given {number}", first=first, second=second))
+    return found
 
 
 def given_values(pairs: Sequence[tuple[Any, Any]] | None) -> list[InputPair] | None:
@@ -282,7 +275,7 @@ def found_values(target: ValueTarget, alphabet: Sequence[Any]) -> list[InputPair
 
     The list is empty if the alphabet is short, or if the mechanism is slow or has a memory.
     """
-    values = alphabet[:: max(1, -(-len(alphabet) // SEARCHED_VALUES))]
+    values = alphabet[:: max(1, -(-len(alphabet) // 4096))]
     times = 0 if target.memoised else target.affordable(12 * len(values), share=0.5) // max(1, len(values))
     if len(values) <= len(target.values) or times < 4:
         return []

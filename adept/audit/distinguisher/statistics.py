@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from adept.audit.distinguisher.input_pairs import AnyTarget, PairSample
-from adept.audit.stats.confidence_bounds import Floats
+from adept.audit.stats import Floats
 
 Array = NDArray[Any]
 Statistic = Callable[[Any], Floats]
@@ -28,7 +28,6 @@ FINEST_PLACE = 6  # decimals
 FINEST_BIT = 20  # 2^-20 of the unit; sums in float32 have finer bits
 SIGNIFICANT_SDS = 4.0  # standard deviations by which a part's frequencies must differ to be counted
 MAX_PART_VALUES = 64  # in a column with more different numbers, those of an interval count as one
-MAX_COLUMNS = 12  # that a sum over columns looks at
 BINS = 48  # intervals of a column
 
 
@@ -40,7 +39,6 @@ def statistics_of(target: AnyTarget, sample: PairSample) -> Iterator[tuple[str, 
 
 
 def vector_statistics(sample: PairSample, *, clip_norm: float) -> Iterator[tuple[str, Statistic]]:
-    """Yield statistics of vectors with their names."""
     unit = RESOLUTION * clip_norm
     for name, statistic in _of_vectors(sample, clip_norm):
         yield name, lambda z, statistic=statistic: _rounded(statistic(z), unit)  # type: ignore[misc]
@@ -61,7 +59,7 @@ def _of_vectors(sample: PairSample, unit: float) -> Iterator[tuple[str, Statisti
         if (phases := _phases(first, second, step * unit)) is not None:
             yield f"place below a grid of {step:.0e}", phases
     if sample.pair.antipodal:
-        yield "lowest bits", lowest_bits
+        yield "lowest bits", lambda z: (np.ascontiguousarray(z).view(np.int64) & 1).sum(axis=1).astype(np.float64)
     if (table := _seen(first, second, unit)) is not None:
         yield "output value", table
 
@@ -91,12 +89,6 @@ def _of_release(unit: float) -> Iterator[tuple[str, Statistic]]:
     yield "numbers that repeat", lambda z: _repeats(_rounded(z, near))
     yield "grid of the numbers", lambda z: trailing(z, unit)
     yield "binary grid of the numbers", lambda z: trailing_bits(z, unit)
-
-
-def lowest_bits(z: Floats) -> Floats:
-    """Return, for each release, the number of coordinates whose last mantissa bit is 1."""
-    bits = np.ascontiguousarray(z).view(np.int64) & 1
-    return np.asarray(bits.sum(axis=1).astype(np.float64))
 
 
 def trailing(z: Floats, unit: float) -> Floats:
@@ -324,7 +316,8 @@ def _of_numbers(sample: PairSample) -> Iterator[tuple[str, Statistic]]:
     yield "sum", lambda z: np.round(z.sum(axis=1), 9)
     yield "numbers that repeat", _repeats
     if ours.shape[1] <= MAX_PART_VALUES:
-        yield "which numbers are equal", log_ratios(ours, theirs, _equal_places)
+        equal = log_ratios(ours, theirs, lambda z: _rows((z[:, :, None] == z[:, None, :]).argmax(axis=2)))
+        yield "which numbers are equal", equal
     if len(np.unique(whole)) > MAX_PART_VALUES * whole.shape[1]:
         yield from vector_statistics(sample, clip_norm=1.0)
 
@@ -378,10 +371,6 @@ def _equal_members(members: Sequence[Hashable]) -> tuple[int, ...]:
     return tuple(first.setdefault(member, place) for place, member in enumerate(members))
 
 
-def _equal_places(z: Floats) -> list[bytes]:
-    return [row.tobytes() for row in (z[:, :, None] == z[:, None, :]).argmax(axis=2)]
-
-
 def _overlap(outcome: Any, words: set[str]) -> float:
     return float(sum(word in words for word in outcome.split())) if isinstance(outcome, str) else 0.0
 
@@ -433,7 +422,7 @@ def _columns(ours: Floats, theirs: Floats) -> Statistic:
     tables: list[tuple[int, Floats, Floats]] = []
     alone, spread = ours.shape[1] == 1, ours.std(axis=0) + theirs.std(axis=0) + 1e-300
     near = -np.abs(ours.mean(axis=0) - theirs.mean(axis=0)) / spread
-    for column in near.argsort(kind="stable")[:MAX_COLUMNS].tolist():
+    for column in near.argsort(kind="stable")[:12].tolist():
         whole = np.concatenate([ours[:, column], theirs[:, column]])
         edges = np.unique(whole)[1:]
         if len(edges) >= MAX_PART_VALUES:

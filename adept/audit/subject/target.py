@@ -23,7 +23,7 @@ import torch
 from torch import Tensor
 
 from adept.audit.result import MechanismFailure
-from adept.audit.stats.confidence_bounds import Floats
+from adept.audit.stats import Floats
 from adept.errors import ConfigurationError
 from adept.ranges import check_choice
 
@@ -92,7 +92,6 @@ class Claim(Wrapper):
         vars(self).update({name: value for name, value in declared.items() if value is not None})
 
     def privatize(self, records: Any) -> Any:
-        """Release a batch of records with the wrapped mechanism."""
         return getattr(self.mechanism, "privatize", self.mechanism)(records)
 
 
@@ -142,7 +141,6 @@ class Rewriting:
         self.epsilon, self.delta = float(mechanism.epsilon), float(getattr(mechanism, "delta", 0.0))
 
     def privatize(self, texts: list[str]) -> list[str]:
-        """Rewrite all texts in one call."""
         return list(self.rewriter.rewrite(texts))
 
 

@@ -21,8 +21,7 @@ from adept.mechanisms.central_counts import Counts, Votes
 from adept.release.flow.central import synthesize_file
 from adept.release.flow.publication import STATEMENT
 from adept.release.options import CentralOptions
-from adept.synthesis.neighbouring_files import NeighbouringFiles
-from adept.synthesis.synthesizer import Synthesizer
+from adept.synthesis.synthesizer import NeighbouringFiles, Synthesizer
 
 SEES = (
     "Sees statements, outputs and errors that depend on a record other than by the released counts. Blind to the noise, and to how "

@@ -15,7 +15,7 @@ from torch import Tensor
 
 from adept.audit.checks.calls import AmongOthers, any_size
 from adept.audit.distinguisher.guessing_game import Experiment
-from adept.audit.subject.vector import VectorTarget
+from adept.audit.subject.kinds import VectorTarget
 from adept.mechanisms import Codebook, L1Laplace, PrivUnit
 
 CONFIDENCE = 1 - 1e-9

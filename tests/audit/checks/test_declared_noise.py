@@ -9,8 +9,7 @@ from audit.asking import asked, failed_of, finds
 from torch import Tensor
 
 from adept.audit import Claim, NotJudged, Verdict
-from adept.audit.stats.confidence_bounds import gaussian_delta
-from adept.audit.stats.noise_tests import looks_gaussian
+from adept.audit.stats import gaussian_delta, looks_gaussian
 from adept.mechanisms import Gaussian, L1Laplace
 from adept.mechanisms.random_draws import fresh_gaussian
 

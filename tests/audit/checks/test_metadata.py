@@ -19,7 +19,7 @@ from adept.audit.checks.metadata import metadata_of
 from adept.audit.distinguisher.guessing_game import Experiment
 from adept.audit.distinguisher.input_pairs import adversarial_pairs
 from adept.audit.result import Check
-from adept.audit.subject.vector import VectorTarget
+from adept.audit.subject.kinds import VectorTarget
 from adept.mechanisms import L1Laplace, LearnedCodebook
 
 SURE = 1e-9

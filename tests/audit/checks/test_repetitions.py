@@ -14,7 +14,7 @@ from torch import Tensor
 from adept.audit.checks import independence
 from adept.audit.checks.independence import RECORDS, come_back_or_lie_near
 from adept.audit.distinguisher.guessing_game import Experiment
-from adept.audit.subject.vector import VectorTarget
+from adept.audit.subject.kinds import VectorTarget
 
 ALPHA = 1e-9
 

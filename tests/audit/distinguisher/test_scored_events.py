@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from adept.audit.distinguisher.guessing_game import LOOKS, ONE_SIDED_SHARE, Distinguisher, Game, Rule, certify
 from adept.audit.distinguisher.input_pairs import InputPair
 from adept.audit.distinguisher.statistics import _columns
-from adept.audit.subject.value import ValueTarget
+from adept.audit.subject.kinds import ValueTarget
 
 ALPHA, TRIALS = 1e-3, 2_000
 

@@ -14,8 +14,8 @@ from torch import Tensor
 
 from adept.audit.result import MechanismFailure
 from adept.audit.subject import target as limits
+from adept.audit.subject.kinds import CALL_ELEMENTS, VectorTarget, fitted
 from adept.audit.subject.target import Caller, cost
-from adept.audit.subject.vector import CALL_ELEMENTS, VectorTarget, fitted
 
 EXPENSIVE = 0.01  # seconds
 

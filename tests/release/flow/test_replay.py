@@ -21,8 +21,7 @@ from adept.release.flow.replay import replay
 from adept.release.statement.statement import CentralStatement
 from adept.rewriting.loading import load_model
 from adept.synthesis import votes as tallies
-from adept.synthesis.neighbouring_files import NeighbouringFiles
-from adept.synthesis.synthesizer import Synthesizer
+from adept.synthesis.synthesizer import NeighbouringFiles, Synthesizer
 from adept.synthesis.votes import OUTSIDE, Tally
 
 TRIALS, FEW, CONFIDENCE = 1200, 400, 1 - 1e-7  # few are enough for what is certain to be seen

@@ -9,8 +9,7 @@ import torch
 from scipy.stats import binom, binomtest, chi2
 
 from adept.audit import GameCounts, clopper_pearson, epsilon_lower_bound
-from adept.audit.stats.confidence_bounds import game_lower_bound, gaussian_delta
-from adept.audit.stats.noise_tests import NOISES, cap_p_value
+from adept.audit.stats import NOISES, cap_p_value, game_lower_bound, gaussian_delta
 from adept.mechanisms import PrivUnit
 from adept.mechanisms.gaussian import analytic_scale
 

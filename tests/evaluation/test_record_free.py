@@ -3,8 +3,18 @@
 import pytest
 
 from adept.data.corpus import Corpus
-from adept.evaluation.free_rows import FOLDS, MAX_JUDGED, MAX_TESTED, PublicTexts, deal, find_hits, measure_free_rows
-from adept.evaluation.record_free import COMMONEST_LABEL, EXAMPLES, NEAREST_NAME
+from adept.evaluation.record_free import (
+    COMMONEST_LABEL,
+    EXAMPLES,
+    FOLDS,
+    MAX_JUDGED,
+    MAX_TESTED,
+    NEAREST_NAME,
+    PublicTexts,
+    deal,
+    find_hits,
+    measure_free_rows,
+)
 
 LABELS = ["refund", "opening_hours"]
 TEXTS = [

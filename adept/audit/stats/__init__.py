@@ -1,1 +1,0 @@
-"""Confidence bounds and exact tests, and the distributions of noise that mechanisms may declare."""
