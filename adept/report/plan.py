@@ -11,7 +11,7 @@ from statistics import fmean
 from typing import Any
 
 from adept.data.corpus import Corpus
-from adept.evaluation.free_rows import FreeRow, PublicTexts, measure_free_rows
+from adept.evaluation.free_rows import FOLDS, FreeRow, PublicTexts, find_hits, measure_free_rows
 from adept.evaluation.record_free import EXAMPLES, LARGER_ENCODER, NEAREST_NAME, TITLES
 from adept.mechanisms.curves import (
     MAX_MEASURED_LABELS,
@@ -19,6 +19,8 @@ from adept.mechanisms.curves import (
     REHEARSED,
     REWRITE,
     SYNTHESIZE,
+    TOO_CLOSE,
+    WORTH,
     Known,
     Range,
     Rehearsal,
@@ -27,7 +29,6 @@ from adept.mechanisms.curves import (
     rows_needed,
 )
 from adept.mechanisms.guarantee import CANDIDATES, risk
-from adept.mechanisms.policy import WORTH_MARGIN
 from adept.models.names import spell_name, spell_out
 from adept.models.saved_model import Autoencoder
 from adept.models.sentence_encoder import SentenceEncoder, reads_as_english
@@ -39,10 +40,10 @@ BUDGETS = {REWRITE: (4.0, 8.0, 12.0, 16.0), SYNTHESIZE: (1.0, 2.0, 4.0)}  # in n
 ADVISED = {REWRITE: 8.0, SYNTHESIZE: 2.0}  # budgets for which a plan names the rows that would be worth it
 REPLACED = 2  # counts of synthesize that the replacement of one record moves
 MAX_ROWS = 10**6  # of a file, up to which a plan looks for the rows that would be worth it
-REHEARSALS, MANY_TEXTS = 3, 300  # releases of the public texts, of which there is one if they are many
+MANY_TEXTS = 300  # public texts from which on a rehearsal is one release and has fewer folds
+REHEARSALS, MANY_FOLDS = 3, 4  # releases of fewer texts; folds of many texts
 MAX_REHEARSED_LABELS = 300  # more take minutes
 MAX_WORD_TOKENS = 2  # of an English word in a label's name
-WORTH, NOT_WORTH, TOO_CLOSE = "worth it", "not worth it", "too close to call"
 PUBLIC_ROWS = "what you type here counts as public: give a round number known without the file"
 HEADINGS = [
     "command",
@@ -154,8 +155,10 @@ def make_plan(
     if not english:
         return Plan(count, rows, most, free, notes=notes, advice=[FOREIGN])
     free = _add_names(free, labels, said)
-    known = _know(free, count, rehearse(model, labels, public, said) if public else None)
     best = max(free, key=lambda row: row.accuracy)
+    known = _know(
+        free, count, rehearse(model, labels, public, said, rows) if public else None, 0.0 if test else best.doubt
+    )
     offers = [
         _offer(command, epsilon, known, best, rows, most) for command in BUDGETS for epsilon in BUDGETS[command] if rows
     ]
@@ -171,23 +174,29 @@ def _are_english_names(labels: Sequence[str]) -> bool:
 
 
 def rehearse(
-    model: Model, labels: Sequence[str], public: PublicTexts, about: Mapping[str, Sequence[str]]
+    model: Model, labels: Sequence[str], public: PublicTexts, about: Mapping[str, Sequence[str]], rows: int
 ) -> Rehearsal | None:
-    """Release the public texts themselves, and measure what a classifier learns; None if it cannot be measured."""
-    original = public.measure(public.read) if len(labels) <= MAX_REHEARSED_LABELS else None
-    if original is None:
+    """Release the public texts themselves, and measure what a classifier learns; None if it cannot be measured.
+
+    A classifier learns from as many rewrites as the file has rows, or from all of other folds if they are fewer.
+    """
+    pool, judged = public.pool, public.rehearsed
+    if len(labels) > MAX_REHEARSED_LABELS or len(pool) < 2 * len(set(pool.labels or [])):
         return None
-    count = REHEARSALS if len(public.read) < MANY_TEXTS else 1
+    count, folds = (REHEARSALS, FOLDS) if len(pool) < MANY_TEXTS else (1, MANY_FOLDS)
+    most = max(rows, len(labels))
 
     def release(epsilon: float) -> float:
         mechanism = best_exact(model[0], epsilon=epsilon)(epsilon=epsilon)
         writer = Rewriter(*model, mechanism=mechanism).by_label(about, label_set=labels)
-        released = (writer.rewrite_pairs(public.read.texts, public.read.labels) for _ in range(count))
-        texts = ([text for text, _ in pairs] for pairs in released)
-        return fmean(public.measure(Corpus(some, public.read.labels), epsilon=epsilon) or 0.0 for some in texts)
+        released = (writer.rewrite_pairs(pool.texts, pool.labels) for _ in range(count))
+        trained = (Corpus([text for text, _ in pairs], pool.labels) for pairs in released)
+        found = (find_hits(own, pool, judged, epsilon=epsilon, most=most, folds=folds) for own in trained)
+        return fmean(fmean(hits or [0.0]) for hits in found)
 
     released = sorted(map(release, REHEARSED))  # what a smaller budget reaches by chance, a larger one reaches, too
-    return Rehearsal(dict(zip(REHEARSED, released, strict=True)), original, public.rows, len(public.judged))
+    each = min(most, round(len(pool) * (folds - 1) / folds)) / len(labels)
+    return Rehearsal(dict(zip(REHEARSED, released, strict=True)), each, len(judged))
 
 
 def _notes(labels: Sequence[str], about: Mapping[str, Sequence[str]], rows: int, *, packaged: bool) -> list[str]:
@@ -224,10 +233,10 @@ def _add_names(free: list[FreeRow], labels: Sequence[str], about: Mapping[str, S
     return [FreeRow(GUESS, 1 / len(labels), 0), *free]
 
 
-def _know(free: list[FreeRow], labels: int, rehearsal: Rehearsal | None) -> Known:
+def _know(free: list[FreeRow], labels: int, rehearsal: Rehearsal | None, doubt: float) -> Known:
     [names] = [row for row in free if row.name in (NEAREST_NAME, GUESS)]
     is_expected = names.name == NEAREST_NAME and not names.texts
-    return Known(labels, None if is_expected else names.accuracy, names.texts, rehearsal)
+    return Known(labels, None if is_expected else names.accuracy, rehearsal, doubt)
 
 
 def _offer(command: str, epsilon: float, known: Known, best: FreeRow, rows: int, most: int) -> Offer:
@@ -235,14 +244,7 @@ def _offer(command: str, epsilon: float, known: Known, best: FreeRow, rows: int,
     added = expected.middle - best.accuracy
     person = epsilon * (most if command == REWRITE else 1)
     attacked = epsilon * REPLACED if command == SYNTHESIZE else epsilon
-    return Offer(command, epsilon, person, risk(attacked), expected, added, judge(expected, best.accuracy))
-
-
-def judge(expected: Range, floor: float) -> str:
-    """Return the verdict on an expected accuracy beside the best free row."""
-    if expected.cautious - floor >= WORTH_MARGIN:
-        return WORTH
-    return NOT_WORTH if expected.middle - floor <= -WORTH_MARGIN else TOO_CLOSE
+    return Offer(command, epsilon, person, risk(attacked), expected, added, expected.judge(best.accuracy))
 
 
 def _spend(command: str, epsilon: float, most: int) -> float:
@@ -251,11 +253,8 @@ def _spend(command: str, epsilon: float, most: int) -> float:
 
 
 def _describe_floor(best: FreeRow, examples: Corpus | None) -> str:
-    name = (
-        f"your {len(examples):,} public examples"
-        if best.name == EXAMPLES and examples
-        else TITLES.get(best.name, best.name)
-    )
+    mine = examples if best.name == EXAMPLES else None
+    name = f"your {len(mine):,} public examples" if mine else TITLES.get(best.name, best.name)
     return f"{name} ({best.accuracy:.2f})"
 
 
@@ -292,8 +291,7 @@ def _count_rows(floor: float, known: Known, most: int, *, released: set[str]) ->
     for command, epsilon in ADVISED.items():
         if command in released:
             continue
-        spent = _spend(command, epsilon, most)
-        needed = rows_needed(command, known, epsilon=spent, accuracy=floor + WORTH_MARGIN, most=MAX_ROWS)
+        needed = rows_needed(command, known, epsilon=_spend(command, epsilon, most), floor=floor, most=MAX_ROWS)
         if needed is None:
             lines.append(
                 f"no number of rows up to {MAX_ROWS:,} is expected to make {command} at epsilon {epsilon:g} worth it"
