@@ -43,6 +43,7 @@ from adept.mechanisms.curves import (
     expect_error,
     expected_names,
     log_odds,
+    measured_odds,
     read_features,
     to_share,
 )
@@ -235,7 +236,8 @@ class Table:
         )
         self.starts = np.array([known.start for known in self.known])
         self.means = np.array([np.mean(point["accuracies"]) for point in self.points])
-        self.odds = np.array([log_odds(share) for share in self.means]) - self.starts
+        texts = [point["texts"] for point in self.points]
+        self.odds = np.array([*map(measured_odds, self.means, texts)]) - self.starts
         self.corpora = np.array([point["corpus"] for point in self.points])
 
     def solve(self, chosen: Any) -> Any:

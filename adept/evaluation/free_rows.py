@@ -49,9 +49,8 @@ class PublicTexts:
         """Return public texts, where a test alone is also read; None if there are none."""
         if (given := examples or test) is None:
             return None
-        return cls(
-            _thin(given, MAX_CELLS // labels), None if examples is None or test is None else _thin(test, MAX_TESTED)
-        )
+        tested = None if examples is None or test is None else _thin(test, MAX_TESTED)
+        return cls(_thin(given, MAX_CELLS // labels), tested)
 
     @cached_property
     def places(self) -> list[int]:
@@ -67,7 +66,8 @@ class PublicTexts:
     @cached_property
     def pool(self) -> Corpus:
         """The texts that a rehearsal releases: those of the test first, and examples that are not among them."""
-        tested = _thin(self.test, MAX_JUDGED) if self.test else Corpus([], [])
+        test = self.test or Corpus([], [])
+        tested = test.take(draw_rows(range(len(test)), test.labels or [], MAX_JUDGED))
         known = {*tested.texts}
         new = [row for row, text in enumerate(self.read.texts) if text not in known]
         others = _thin(self.read.take(new), MAX_RELEASED - len(tested))

@@ -66,12 +66,8 @@ class Rehearsal:
     texts: int  # on which all were measured
 
     def odds(self, epsilon: float | None = None) -> float:
-        """Return the log odds of the accuracy at the nearest measured epsilon; None stands for the mean of all.
-
-        None can be told from that of an accuracy which differs by half a text.
-        """
-        half = 0.5 / (self.texts + 1)
-        found = {known: log_odds(half + share * (1 - 2 * half)) for known, share in self.released.items()}
+        """Return the log odds of the accuracy at the nearest measured epsilon; None stands for the mean of all."""
+        found = {known: measured_odds(share, self.texts) for known, share in self.released.items()}
         return fmean(found.values()) if epsilon is None else found[min(found, key=lambda k: abs(math.log(k / epsilon)))]
 
 
@@ -134,14 +130,19 @@ def read_features(command: str, known: Known, *, epsilon: float, rows: float) ->
 
 def expected_names(labels: int) -> float:
     """Return the expected accuracy of the nearest of L label names."""
-    start, slope = NAMES_ALONE
-    return to_share(start + slope * math.log(labels))
+    return to_share(NAMES_ALONE[0] + NAMES_ALONE[1] * math.log(labels))
 
 
 def log_odds(share: float) -> float:
     """Return the log odds of an accuracy, which is brought into LEAST_SHARE to 1 - LEAST_SHARE first."""
     share = min(max(share, LEAST_SHARE), 1 - LEAST_SHARE)
     return math.log(share / (1 - share))
+
+
+def measured_odds(share: float, texts: int) -> float:
+    """Return the log odds of an accuracy on so few texts, which cannot be told from one that differs by half a text."""
+    half = 0.5 / (texts + 1)
+    return log_odds(half + share * (1 - 2 * half))
 
 
 def to_share(odds: float) -> float:
@@ -151,7 +152,7 @@ def to_share(odds: float) -> float:
 
 def rows_needed(command: str, known: Known, *, epsilon: float, floor: float, most: int) -> int | None:
     """Return the least number of rows, to two digits, that are worth it beside a free row; None above ``most``."""
-    sizes = (digits * 10**power for power in range(len(str(most))) for digits in range(10 if power else 1, 100))
+    sizes = (digits * int(10**power) for power in range(len(str(most))) for digits in range(10 if power else 1, 100))
     for rows in filter(lambda size: known.labels <= size <= most, sizes):
         if expect_accuracy(command, known, epsilon=epsilon, rows=rows).judge(floor) == WORTH:
             return rows

@@ -176,15 +176,11 @@ def _are_english_names(labels: Sequence[str]) -> bool:
 def rehearse(
     model: Model, labels: Sequence[str], public: PublicTexts, about: Mapping[str, Sequence[str]], rows: int
 ) -> Rehearsal | None:
-    """Release the public texts themselves, and measure what a classifier learns; None if it cannot be measured.
-
-    A classifier learns from as many rewrites as the file has rows, or from all of other folds if they are fewer.
-    """
-    pool, judged = public.pool, public.rehearsed
+    """Release the public texts, and measure classifiers of as many as the file has rows; None if there are too few."""
+    pool, judged, most = public.pool, public.rehearsed, max(rows, len(labels))
     if len(labels) > MAX_REHEARSED_LABELS or len(pool) < 2 * len(set(pool.labels or [])):
         return None
     count, folds = (REHEARSALS, FOLDS) if len(pool) < MANY_TEXTS else (1, MANY_FOLDS)
-    most = max(rows, len(labels))
 
     def release(epsilon: float) -> float:
         mechanism = best_exact(model[0], epsilon=epsilon)(epsilon=epsilon)
