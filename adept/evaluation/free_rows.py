@@ -31,7 +31,8 @@ class FreeRow:
     @property
     def doubt(self) -> float:
         """Standard deviation of the accuracy on so few texts; 0 if none were measured."""
-        return math.sqrt(self.accuracy * (1 - self.accuracy) / self.texts) if self.texts else 0.0
+        share = (self.accuracy * self.texts + 0.5) / (self.texts + 1)  # also of few texts, all right, others are wrong
+        return math.sqrt(share * (1 - share) / self.texts) if self.texts else 0.0
 
 
 @dataclass(frozen=True)
@@ -140,8 +141,7 @@ def draw_rows(rows: Sequence[int], labels: Sequence[str], most: int | None) -> l
     """Draw at most ``most`` of the rows, in the proportions of their labels; other ones each time."""
     if most is None or len(rows) <= most:
         return [*rows]
-    mixed = np.random.default_rng().permutation(rows).tolist()
-    mixed.sort(key=lambda row: labels[row])
+    mixed = sorted(np.random.default_rng().permutation(rows).tolist(), key=lambda row: labels[row])
     return [mixed[place] for place in np.linspace(0, len(mixed) - 1, most).round().astype(int).tolist()]
 
 

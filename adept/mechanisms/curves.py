@@ -108,7 +108,10 @@ def expect_accuracy(command: str, known: Known, *, epsilon: float, rows: float) 
 
 
 def expect_error(command: str, middle: float, known: Known, *, rows: float) -> float:
-    """Return the standard deviation of the mean accuracy of many releases, less the best free row, about the expected."""
+    """Return the standard deviation of the mean accuracy of many releases, less the best free row, about the expected.
+
+    The variance over that of a text has a part for the command, for judged texts, and for more rows (logarithm, squared).
+    """
     if (tried := known.rehearsal) is None:
         return UNMEASURED_ERROR
     more = math.log(rows / known.labels / tried.rows)

@@ -98,8 +98,7 @@ ROWS_PER_RECORD, MANY_ROWS = 4, 16_000  # that are written by default: rows for 
 NAMES_ALONE = 0.96, -0.26  # log odds of the nearest name: start, and slope by the logarithm of the number of labels
 USUAL_RANGE, GUESSED_RANGE = 0.1, 0.25  # on either side of an expected accuracy: holds eight of ten releases
 UNMEASURED_ERROR = 0.2  # standard deviation of the mean accuracy of releases about a curve without a rehearsal
-# Its square after one, by the variance p (1 - p) of a text: of a command, over judged texts, by log rows squared
-CURVE_ERROR, TEXTS_ERROR, MORE_ROWS_ERROR = {"rewrite": 0.002, "synthesize": 0.04}, 1.1, 0.005
+CURVE_ERROR, TEXTS_ERROR, MORE_ROWS_ERROR = {"rewrite": 0.002, "synthesize": 0.04}, 1.1, 0.005  # curves.expect_error
 PLAN_CURVES = {  # by command, and True after a rehearsal: the weights of curves.read_features
     ("rewrite", False): (-0.304, 0.438, 0.397),
     ("rewrite", True): (0.477, 0.256, 0.168),

@@ -8,7 +8,7 @@ import pytest
 from adept.data.corpus import Corpus
 from adept.evaluation.free_rows import PublicTexts
 from adept.mechanisms import curves
-from adept.mechanisms.curves import REHEARSED, REWRITE, Range, Rehearsal
+from adept.mechanisms.curves import REHEARSED, REWRITE, Known, Range, Rehearsal
 from adept.report import plan as plans
 from adept.report.plan import Plan, make_plan, rehearse
 from adept.rewriting.loading import load_model
@@ -26,7 +26,8 @@ def expected(monkeypatch: pytest.MonkeyPatch) -> dict[str, float]:
     """Curves whose expected accuracy is 1 - 10 / rows for one command, and .1 for the other; no rehearsal."""
     settings = {"factor": 10.0}
 
-    def expect(command: str, known: object, *, epsilon: float, rows: float) -> Range:
+    def expect(command: str, known: Known, *, epsilon: float, rows: float) -> Range:
+        settings["doubt"] = known.doubt
         share = max(0.0, 1 - settings["factor"] / rows) if command == REWRITE else 0.1
         return Range(share - 0.05, share, share + 0.05, 0.001)
 
@@ -60,6 +61,26 @@ def test_rows_that_would_change_a_verdict_are_named(
 def test_public_examples_that_are_best_are_named_with_their_number(expected: dict[str, float]) -> None:
     found = planned(11, examples=EXAMPLES, test=Corpus(["the fine is too high", "do you close late"], LABELS))
     assert found.advice[0] == "Do not release: what is free is worth more, your 6 public examples (1.00)."
+
+
+def test_what_is_free_is_uncertain_if_few_texts_were_measured_and_no_test_is_given(expected: dict[str, float]) -> None:
+    planned(11, examples=EXAMPLES)
+    assert expected["doubt"] == pytest.approx((6.5 / 7 * 0.5 / 7 / 6) ** 0.5)  # although all six are right
+    planned(11, examples=EXAMPLES, test=EXAMPLES)
+    assert expected["doubt"] == 0
+
+
+def test_a_rehearsal_learns_from_as_many_texts_as_the_file_has_rows(
+    topic_run: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    learned: list[int] = []
+    monkeypatch.setattr(plans, "find_hits", lambda *_, most, **__: learned.append(most) or [True])
+    public = PublicTexts.of(EXAMPLES, None, labels=2)
+    assert public is not None
+    found = rehearse(load_model(topic_run), LABELS, public, {}, 3)
+    assert found is not None
+    assert set(learned) == {3}
+    assert found.rows == 1.5
 
 
 def test_texts_in_another_language_get_what_is_free_and_no_estimate(expected: dict[str, float]) -> None:
