@@ -6,56 +6,64 @@
 
 A DIR holds train.jsonl and validation.jsonl, with the columns text and intent; a file named ``listed``
 beside them says that the packaged model lists sentences of this corpus, which are then left out of its
-cells. ``measure`` cuts the corpora to few labels and rows, releases each cut with the packaged model
-and adds a line for each release to POINTS.jsonl: the accuracy of the classifier "text" that learns from it,
-and of the free rows. ``fit`` prints the numbers for ``adept/mechanisms/policy.py``, and on stderr how well curves
-that never saw a corpus predict it. A hand-written help desk (``benchmarks/help_desks``) is one more corpus.
+cells. ``measure`` cuts the corpora to few labels and to a file with few rows, public examples and a test, of
+which no two share a row. It does what a plan does with the public texts, releases the file several times, and adds
+a line for each command and epsilon to POINTS.jsonl. ``fit`` prints the numbers for ``adept/mechanisms/policy.py``
+and, on stderr, how well curves that never saw a corpus predict it, and how often verdicts on it are right. A
+hand-written help desk (``benchmarks/help_desks``) is one more corpus.
 """
 
 import json
 import sys
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from scipy.optimize import nnls
 
 from adept.data.corpus import Corpus
 from adept.evaluation.classifiers import predict
+from adept.evaluation.metrics import accuracy, codes
+from adept.evaluation.record_free import NEAREST_NAME, PublicTexts, measure_free_rows
 from adept.mechanisms import LearnedCodebook
 from adept.mechanisms.central_counts import ADD_OR_REMOVE, Votes
 from adept.mechanisms.curves import (
-    ENOUGH_TEXTS,
+    NOT_WORTH,
     REHEARSED,
     REWRITE,
     SYNTHESIZE,
-    USUAL_EPSILON,
+    TOO_CLOSE,
+    WORTH,
     Known,
+    Range,
     Rehearsal,
+    expect_error,
+    expected_names,
     log_odds,
+    measured_odds,
     read_features,
-    start_odds,
     to_share,
 )
-from adept.mechanisms.policy import CAUTION_DEVIATIONS, RANGE_DEVIATIONS, WORTH_MARGIN
+from adept.mechanisms.policy import USUAL_RANGE, WORTH_MARGIN
 from adept.models.names import label_by_names
 from adept.models.saved_model import Autoencoder
 from adept.models.sentences.meanings import words_of
 from adept.models.tokenizer import Tokenizer
+from adept.report.plan import BUDGETS, rehearse
 from adept.rewriting.loading import load_model
 from adept.rewriting.rewriter import Rewriter
 from adept.synthesis.synthesizer import Synthesizer
 
-EXAMPLES_PER_LABEL = 2, 5, 8, 20  # rows for each label of a rehearsal
-RIDGE = 10.0
-LABEL_COUNTS = 3, 6, 6, 8, 12, 20, 40, 79
-ROWS_PER_LABEL = 2, 5, 8, 20, 50, 150
-MAX_ROWS, MAX_SLOW_ROWS, MAX_SYNTHESIZED_ROWS, MAX_TEST = 1000, 400, 600, 400
-CODED_SHARE = 0.08  # of the cuts, whose labels get codes instead of names
+RIDGE, LEAST_VARIANCE = 5.0, 0.01
+LABEL_COUNTS = 3, 6, 6, 8, 12
+ROWS_PER_LABEL, EXAMPLES_PER_LABEL, TEST_SIZES = (5, 15, 40), (3, 8, 12), (60, 120, 240)
+MAX_ROWS, RELEASES = 300, 3
 SYNTHESIZED_SHARE = 0.25  # of the files, because synthetic records take longer
 FAR_BELOW = -(1 << 15)  # an inner product of sentences that are left out; meanings have 16,129 at most
+BOTH, ONLY_EXAMPLES, ONLY_TEST, ONLY_NAMES = "both", "examples", "test", "names"  # what a plan is given
 
 Rows = list[tuple[str, str]]
 Point = dict[str, Any]
@@ -71,13 +79,9 @@ def corpus(rows: Rows) -> Corpus:
     return Corpus([text for text, _ in rows], [label for _, label in rows])
 
 
-def share_right(predicted: list[str], test: Corpus) -> float:
-    return float(np.mean([one == other for one, other in zip(predicted, test.labels or [], strict=True)]))
-
-
 def learn(train: Corpus, test: Corpus, *, epsilon: float = float("inf")) -> float:
     """Return the accuracy of the classifier "text" on ``test``."""
-    return share_right(predict(train, test.texts, classifier="text", epsilon=epsilon), test)
+    return accuracy(*codes(test.labels or [], predict(train, test.texts, epsilon=epsilon)))
 
 
 class Releases:
@@ -132,89 +136,108 @@ def loaded() -> tuple[Autoencoder, Tokenizer]:
     return load_model(None)
 
 
-def cut(directory: Path, draw: np.random.Generator) -> tuple[Rows, Rows, list[str]] | None:
-    """Return rows, of which the first ones hold each label once, test rows and labels; None for too few labels."""
+def cut(directory: Path, draw: np.random.Generator) -> tuple[Corpus, Corpus, Corpus, list[str]] | None:
+    """Return public examples, the rows of the file, a test and labels; None for too few labels.
+
+    In half of the cuts, labels are equally common in all of them.
+    """
     train, test = read(directory, "train"), read(directory, "validation")
-    known, count = Counter(label for _, label in test), int(draw.choice(LABEL_COUNTS))
-    usual = [label for label, held in Counter(label for _, label in train).items() if held >= 5 and known[label]]
-    labels = sorted(str(label) for label in draw.permutation(usual)[:count])
-    if count > 1.7 * len(labels) or len(labels) < 2:
+    held, known = (Counter(label for _, label in rows) for rows in (train, test))
+    usual = [label for label, count in held.items() if count >= 8 and known[label]]
+    labels = sorted(str(label) for label in draw.permutation(usual)[: int(draw.choice(LABEL_COUNTS))])
+    if len(labels) < 2:
         return None
     own, tested = ([row for row in rows if row[1] in labels] for rows in (train, test))
     own, tested = ([rows[place] for place in draw.permutation(len(rows)).tolist()] for rows in (own, tested))
-    first = {label: place for place, (_, label) in reversed([*enumerate(own)])}
+    if draw.random() < 0.5:
+        own = in_turns(own, min(held[label] for label in labels))
+        tested = in_turns(tested, max(4, min(known[label] for label in labels)))
+    public = max(each for each in EXAMPLES_PER_LABEL if each == 3 or 1.8 * each * len(labels) <= len(own)) * len(labels)
+    own = first_of_labels(own)
+    rows = first_of_labels(own[public:])[:MAX_ROWS]
+    return corpus(own[:public]), corpus(rows), corpus(tested[: int(draw.choice(TEST_SIZES))]), labels
+
+
+def in_turns(rows: Rows, most: int) -> Rows:
+    """Return at most so many rows of each label, the first one of each label first, then the second ones."""
+    seen: Counter[str] = Counter()
+    turns: list[tuple[int, tuple[str, str]]] = []
+    for row in rows:
+        turns.append((seen[row[1]], row))
+        seen[row[1]] += 1
+    return [row for turn, row in sorted(turns, key=lambda pair: pair[0]) if turn < most]
+
+
+def first_of_labels(rows: Rows) -> Rows:
+    """Return the rows, the first one of each label first."""
+    first = {label: place for place, (_, label) in reversed([*enumerate(rows)])}
     places = sorted(first.values())
-    own = [own[place] for place in places] + [row for place, row in enumerate(own) if place not in places]
-    return own, tested[:MAX_TEST], labels
+    return [rows[place] for place in places] + [row for place, row in enumerate(rows) if first[row[1]] != place]
 
 
-def code(own: Rows, tested: Rows, labels: list[str]) -> tuple[Rows, Rows, list[str]]:
-    """Replace the names of labels by codes, which say nothing."""
-    codes = {label: f"q{number}" for number, label in enumerate(labels)}
-    return *([(text, codes[label]) for text, label in rows] for rows in (own, tested)), sorted(codes.values())
-
-
-def releases_of(rows: int, draw: np.random.Generator) -> list[tuple[str, float]]:
-    """Return commands and budgets for a file of so many rows: fewer for large files."""
-    slow = [12.0, 16.0] if rows <= MAX_SLOW_ROWS else []
-    found = [(REWRITE, epsilon) for epsilon in (4.0, 8.0, *slow)]
-    if draw.random() < SYNTHESIZED_SHARE and rows <= MAX_SYNTHESIZED_ROWS:
-        found += [(SYNTHESIZE, epsilon) for epsilon in (1.0, 2.0, 4.0)]
-    return found
+def plan_for(releases: Releases, labels: list[str], given: dict[str, Corpus], rows: int) -> Point | None:
+    """Return what a plan knows, the best free row that it measured, and how uncertain that is."""
+    public = PublicTexts.of(given.get("examples"), given.get("test"), labels=len(labels))
+    if public is None or (known := rehearse((releases.model, releases.tokenizer), labels, public, {}, rows)) is None:
+        return None
+    best = max(measure_free_rows(labels, public, {}, has_examples="examples" in given), key=lambda row: row.accuracy)
+    doubt = 0.0 if "test" in given else best.doubt
+    released = [known.released[epsilon] for epsilon in REHEARSED]
+    return asdict(known) | {"released": released, "floor": best.accuracy, "doubt": doubt}
 
 
 def measure(place: Path, cuts: int, seed: int, directories: list[Path]) -> None:
-    """Release cuts of the corpora, and append a line for each release to a file."""
+    """Release cuts of the corpora, and append lines to a file."""
     draw, releases = np.random.default_rng(seed), Releases()
     for number in range(cuts):
         directory = directories[(number + seed) % len(directories)]
         if (made := cut(directory, draw)) is None:
             continue
-        own, tested, labels = code(*made) if draw.random() < CODED_SHARE else made
+        examples, held, test, labels = made
         listed = (directory / "listed").exists()
         releases.ban([text for part in ("train", "validation") for text, _ in read(directory, part)] if listed else [])
-        test = corpus(tested)
-        named = label_by_names(labels, test.texts)
-        about = {
-            "corpus": directory.name,
-            "cut": f"{seed}.{number}",
-            "labels": len(labels),
-            "test": len(test),
-            "names": share_right(named, test) if named else None,
-            "majority": max(Counter(test.labels).values()) / len(test),
-        }
-        for each in ROWS_PER_LABEL:
-            rows = corpus(own[: each * len(labels)])
-            if len(rows) < each * len(labels) or len(rows) > MAX_ROWS:
-                break
-            original = learn(rows, test)
-            for command, epsilon in releases_of(len(rows), draw):
-                accuracy = learn(releases.release(command, epsilon, rows, labels), test, epsilon=epsilon)
-                point = {
-                    "each": each,
-                    "original": original,
-                    "command": command,
-                    "epsilon": epsilon,
-                    "accuracy": accuracy,
-                }
-                with place.open("a") as file:
-                    file.write(json.dumps(about | point) + "\n")
+        free = {row.name: row.accuracy for row in measure_free_rows(
+            labels, PublicTexts(examples, test), {}, has_examples=True)}  # fmt: skip
+        about = {"corpus": directory.name, "cut": f"{seed}.{number}", "labels": len(labels),
+                 "names": free.get(NEAREST_NAME, 1 / len(labels))}  # fmt: skip
+        commands = (REWRITE, SYNTHESIZE) if draw.random() < SYNTHESIZED_SHARE else (REWRITE,)
+        for size in {min(len(held), each * len(labels)) for each in ROWS_PER_LABEL}:
+            rows = held.take(range(size))
+            given = {BOTH: {"examples": examples, "test": test}, ONLY_EXAMPLES: {"examples": examples},
+                     ONLY_TEST: {"test": test}}  # fmt: skip
+            plans = {name: found for name, own in given.items() if (found := plan_for(releases, labels, own, size))}
+            floors = dict.fromkeys(given, max(free.values()))
+            floors[ONLY_TEST] = max(share for name, share in free.items() if name != "examples")
+            for command in commands:
+                for epsilon in BUDGETS[command]:
+                    written = (releases.release(command, epsilon, rows, labels) for _ in range(RELEASES))
+                    found = [learn(own, test, epsilon=epsilon) for own in written]
+                    for name, plan in plans.items():
+                        point = {"given": name, "file": size, "command": command, "epsilon": epsilon,
+                                 "accuracies": found, "true_floor": floors[name]}  # fmt: skip
+                        with place.open("a") as file:
+                            file.write(json.dumps(about | plan | point) + "\n")
 
 
 class Table:
     """The measured releases of one command as rows of a regression: features, log odds above the start, corpora."""
 
     def __init__(self, points: list[Point], command: str, *, rehearsed: bool) -> None:
-        rows = [row for row in pair(points, rehearsed=rehearsed) if row[1]["command"] == command]
-        self.known, self.points = [known for known, _ in rows], [point for _, point in rows]
-        self.features = np.array(
-            [
-                read_features(command, known, epsilon=point["epsilon"], rows=point["each"] * point["labels"])
-                for known, point in rows
-            ]
+        self.points = [point for point in points if point["command"] == command]
+        self.known = [know(point, rehearsed=rehearsed) for point in self.points]
+        self.command, self.features = (
+            command,
+            np.array(
+                [
+                    read_features(command, known, epsilon=point["epsilon"], rows=point["file"])
+                    for known, point in zip(self.known, self.points, strict=True)
+                ]
+            ),
         )
-        self.starts = np.array([start_odds(command, known, epsilon=point["epsilon"]) for known, point in rows])
-        self.odds = np.array([log_odds(point["accuracy"]) for point in self.points]) - self.starts
+        self.starts = np.array([known.start for known in self.known])
+        self.means = np.array([np.mean(point["accuracies"]) for point in self.points])
+        texts = [point["texts"] for point in self.points]
+        self.odds = np.array([*map(measured_odds, self.means, texts)]) - self.starts
         self.corpora = np.array([point["corpus"] for point in self.points])
 
     def solve(self, chosen: Any) -> Any:
@@ -227,60 +250,76 @@ class Table:
             features.T @ (weights[:, None] * features) + penalty, features.T @ (weights * self.odds[chosen])
         )
 
-    def predict_unseen(self, learned: Any) -> Any:
-        """Return for each row the log odds that a regression of the ``learned`` rows without its corpus expects."""
+    def predict_unseen(self) -> Any:
+        """Return for each row the accuracy that a regression without its corpus expects."""
         found = np.zeros(len(self.odds))
         for name in set(self.corpora):
             own = self.corpora == name
-            found[own] = self.features[own] @ self.solve(learned & ~own)
-        return found
+            found[own] = self.starts[own] + self.features[own] @ self.solve(~own)
+        return np.array([*map(to_share, found)])
 
-    def deviation(self, expected: Any, chosen: Any) -> float:
-        """Return the deviation whose range holds eight of ten of the chosen rows of a typical corpus."""
-        errors, corpora = np.abs(self.odds - expected)[chosen], self.corpora[chosen]
-        order, sizes = np.argsort(errors), Counter(corpora.tolist())
-        mass = np.cumsum([1 / sizes[name] for name in corpora[order]])
-        return float(errors[order][np.searchsorted(mass, 0.8 * mass[-1])]) / RANGE_DEVIATIONS
+    def fit_error(self, expected: Any) -> Any:
+        """Return the variance of means about a curve over p (1 - p): a constant, over texts, and of a curve that is prolonged.
 
-    def judge(self, expected: Any, deviation: float, chosen: Any) -> str:
+        The variance of the mean of few releases is not part of it.
+        """
+        scale = np.maximum(expected * (1 - expected), LEAST_VARIANCE)
+        chance = np.array([np.var(point["accuracies"], ddof=1) / len(point["accuracies"]) for point in self.points])
+        parts = np.array(
+            [[1, 1 / point["texts"], more**2] for point, more in zip(self.points, self.features[:, 1], strict=True)]
+        )
+        weights = 1 / (
+            parts @ [LEAST_VARIANCE, 1, LEAST_VARIANCE]
+        )  # errors differ in size, so none of them alone decides
+        weights /= [Counter(self.corpora.tolist())[name] for name in self.corpora]
+        errors = ((self.means - expected) ** 2 - np.nan_to_num(chance)) / scale
+        return nnls(parts * weights[:, None], errors * weights)[0]
+
+    def judge(self, expected: Any, given: str) -> str:
         """Return how well regressions predict the corpora that they did not see, and how often verdicts are right."""
-        found: dict[str, list[tuple[bool, bool, bool, float, bool]]] = {}
-        for row in np.flatnonzero(chosen).tolist():
-            known, point, odds = self.known[row], self.points[row], float(self.starts[row] + expected[row])
-            floor = max(known.names or 0.0, point["majority"], known.rehearsal.original if known.rehearsal else 0.0)
-            cautious, gain = to_share(odds - CAUTION_DEVIATIONS * deviation) - floor, point["accuracy"] - floor
-            verdict = 1 if cautious >= WORTH_MARGIN else -1 if to_share(odds) - floor <= -WORTH_MARGIN else 0
+        found: dict[str, list[tuple[float, ...]]] = {}
+        verdicts = [NOT_WORTH, TOO_CLOSE, WORTH]
+        table = np.zeros((3, 3))
+        rows = [row for row, point in enumerate(self.points) if given in (point["given"], ONLY_NAMES)]
+        sizes = Counter(self.corpora[rows].tolist())
+        for row in rows:
+            point, middle, known = self.points[row], float(expected[row]), self.known[row]
+            floor, true = point["floor"], point["true_floor"]
+            if given == ONLY_NAMES:
+                floor, true = expected_names(known.labels), point["names"]
+            error = expect_error(self.command, middle, known, rows=point["file"])
+            verdict = verdicts.index(Range(0, middle, 1, error).judge(floor)) - 1
+            gain = self.means[row] - true
             truth = int(np.sign(gain)) * (abs(gain) >= WORTH_MARGIN)
-            low, high = (to_share(odds + sign * RANGE_DEVIATIONS * deviation) for sign in (-1, 1))
-            inside = abs(self.odds[row] - expected[row]) <= RANGE_DEVIATIONS * deviation
-            figures = verdict == truth, verdict == 1 > truth, verdict == 0, high - low, inside
-            found.setdefault(point["corpus"], []).append(figures)
-        means = {name: np.mean(rows, axis=0) for name, rows in sorted(found.items())}
-        right, wrong, close, width, inside = np.mean([*means.values()], axis=0)
+            table[verdict + 1, truth + 1] += 1 / sizes[point["corpus"]] / len(sizes)
+            inside = np.mean([abs(share - middle) <= USUAL_RANGE for share in point["accuracies"]])
+            side = abs(gain) < WORTH_MARGIN if verdict == 0 else verdict == np.sign(gain)
+            found.setdefault(point["corpus"], []).append(
+                (
+                    verdict == truth,
+                    side,
+                    verdict == 1 > truth,
+                    verdict == 0,
+                    truth == 0,
+                    inside,
+                    (middle - self.means[row]) ** 2,
+                )
+            )
+        means = {name: np.mean(own, axis=0) for name, own in sorted(found.items())}
+        right, side, wrong, close, truly, inside, square = np.mean([*means.values()], axis=0)
         return (
-            f"{int(chosen.sum())} rows of {len(found)} unseen corpora: verdicts right {right:.2f}, wrongly worth it {wrong:.2f}, "
-            f"too close {close:.2f}; ranges {width:.2f} wide hold {inside:.2f}; verdicts right by corpus: "
-            + ", ".join(f"{name} {values[0]:.2f}" for name, values in means.items())
+            f"{self.command}, given {given}, {len(rows)} rows of {len(means)} unseen corpora: verdicts right {right:.2f}, on the "
+            f"right side {side:.2f}, wrongly worth it {wrong:.2f}, too close {close:.2f} (truly {truly:.2f}); error "
+            f"{square**0.5:.3f}; range holds {inside:.2f}; not, close, worth by truth {table.round(2).tolist()}; right by "
+            "corpus: " + ", ".join(f"{name} {values[0]:.2f}" for name, values in means.items())
         )
 
 
-def pair(points: list[Point], *, rehearsed: bool) -> Iterator[tuple[Known, Point]]:
-    """Yield what may be known before each release: without public texts, or after rehearsals with fewer rows."""
-    cuts: dict[str, dict[int, dict[float, Point]]] = {}
-    for point in points:
-        if point["command"] == REWRITE and point["each"] in EXAMPLES_PER_LABEL:
-            cuts.setdefault(point["cut"], {}).setdefault(point["each"], {})[point["epsilon"]] = point
-    for point in points:
-        names = 1 / point["labels"] if point["names"] is None else point["names"]
-        if not rehearsed:
-            yield Known(point["labels"], names), point
-            continue
-        for each, tried in cuts[point["cut"]].items():
-            if each < point["each"] and set(REHEARSED) <= set(tried):
-                released = sorted(tried[epsilon]["accuracy"] for epsilon in REHEARSED)
-                by_epsilon = dict(zip(REHEARSED, released, strict=True))
-                known = Rehearsal(by_epsilon, tried[USUAL_EPSILON]["original"], each, point["test"])
-                yield Known(point["labels"], names, 0, known), point
+def know(point: Point, *, rehearsed: bool) -> Known:
+    if not rehearsed:
+        return Known(point["labels"], point["names"])
+    released = dict(zip(REHEARSED, point["released"], strict=True))
+    return Known(point["labels"], point["names"], Rehearsal(released, point["rows"], point["texts"]), point["doubt"])
 
 
 def fit(places: list[Path]) -> None:
@@ -289,15 +328,16 @@ def fit(places: list[Path]) -> None:
     for command in (REWRITE, SYNTHESIZE):
         for rehearsed in (False, True):
             table = Table(points, command, rehearsed=rehearsed)
-            few = np.array([bool(known.rehearsal and known.rehearsal.rows < ENOUGH_TEXTS) for known in table.known])
-            expected = table.predict_unseen(~few)
-            deviations = [table.deviation(expected, chosen) if chosen.any() else 0.0 for chosen in (~few, few)]
-            weights = tuple(round(weight, 3) for weight in table.solve(~few).tolist())
-            print(f'    ("{command}", {rehearsed}): ({weights}, {deviations[0]:.2f}, {deviations[1]:.2f}),')
-            for name, chosen, deviation in zip(("enough", "few"), (~few, few), deviations, strict=True):
-                if chosen.any():
-                    said = table.judge(expected, deviation, chosen)
-                    print(f"{command}, rehearsal {rehearsed} ({name} texts): {said}", file=sys.stderr)
+            expected, all_rows = table.predict_unseen(), np.ones(len(table.points), dtype=bool)
+            print(
+                f'    ("{command}", {rehearsed}): {tuple(round(weight, 3) for weight in table.solve(all_rows).tolist())},'
+            )
+            for given in (BOTH, ONLY_EXAMPLES, ONLY_TEST) if rehearsed else (ONLY_NAMES,):
+                print(table.judge(expected, given), file=sys.stderr)
+            if rehearsed:
+                print(
+                    f"# {command}, variance: constant, over texts, by log rows squared: {table.fit_error(expected).round(3)}"
+                )
 
 
 def fit_names(directories: list[Path]) -> None:
@@ -306,13 +346,13 @@ def fit_names(directories: list[Path]) -> None:
     for directory in directories:
         test = corpus(read(directory, "validation"))
         names = sorted({label for _, label in read(directory, "train")})
-        right = share_right(label_by_names(names, test.texts) or [], test)
+        right = accuracy(*codes(test.labels or [], label_by_names(names, test.texts) or []))
         print(f"{directory.name}: {len(names)} labels, {right:.2f}", file=sys.stderr)
         labels.append(np.log(len(names)))
         odds.append(log_odds(right))
     slope, start = np.polyfit(labels, odds, 1)
     error = np.std(np.array(odds) - start - slope * np.array(labels))
-    print(f"NAMES_ALONE = {start:.2f}, {slope:.2f}; TYPICAL_NAMES_ERROR = {error:.2f}")
+    print(f"NAMES_ALONE = {start:.2f}, {slope:.2f}; deviation {error:.2f}")
 
 
 def main() -> None:

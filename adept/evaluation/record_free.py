@@ -31,7 +31,7 @@ LARGER_ENCODER = "A larger free encoder may have more than ours has from the nam
 FOLDS = 10  # parts of the examples, of which each is a test once if they are few
 MAX_JUDGED = 600  # texts, about, that are judged without a test
 MAX_CELLS = 1 << 18  # examples times labels that are learned from: more take minutes
-MAX_TESTED = 5_000  # texts of a test
+MAX_TESTED, MAX_RELEASED = 5_000, 3_000  # texts of a test; texts that a rehearsal releases
 
 
 def describe_variation(records: int) -> str | None:
@@ -107,6 +107,12 @@ class FreeRow:
     accuracy: float
     texts: int
 
+    @property
+    def doubt(self) -> float:
+        """Standard deviation of the accuracy on so few texts; 0 if none were measured."""
+        share = (self.accuracy * self.texts + 0.5) / (self.texts + 1)  # also of few texts, all right, others are wrong
+        return math.sqrt(share * (1 - share) / self.texts) if self.texts else 0.0
+
 
 @dataclass(frozen=True)
 class PublicTexts:
@@ -137,18 +143,27 @@ class PublicTexts:
         """The texts whose labels are guessed."""
         return self.test or self.read.take(self.places)
 
-    @property
-    def rows(self) -> float:
-        """Number of texts of each label that a classifier learns from."""
-        share = 1.0 if self.test else (FOLDS - 1) / FOLDS
-        return share * len(self.read) / max(1, len(set(self.read.labels or [])))
+    @cached_property
+    def pool(self) -> Corpus:
+        """The texts that a rehearsal releases: those of the test first, and examples that are not among them."""
+        test = self.test or Corpus([], [])
+        tested = test.take(draw_rows(range(len(test)), test.labels or [], MAX_JUDGED))
+        known = {*tested.texts}
+        new = [row for row, text in enumerate(self.read.texts) if text not in known]
+        others = _thin(self.read.take(new), MAX_RELEASED - len(tested))
+        return Corpus([*tested.texts, *others.texts], [*(tested.labels or []), *(others.labels or [])])
 
-    def measure(self, train: Corpus, *, epsilon: float = math.inf) -> float | None:
-        """Return the accuracy of a classifier of ``train`` (as for ``find_hits``); None if it cannot be measured."""
-        if self.test is None:
-            hits = find_hits(train, self.read, self.places, epsilon=epsilon)
-            return None if hits is None else fmean(hits)
-        return accuracy(*codes(self.test.labels or [], predict(train, self.test.texts, epsilon=epsilon)))
+    @property
+    def rehearsed(self) -> range:
+        """The rows of the pool that are judged: those of the test if there is one, and otherwise all."""
+        return range(min(len(self.test), MAX_JUDGED) if self.test else len(self.pool))
+
+    def measure_examples(self) -> float | None:
+        """Return the accuracy of a classifier of the texts that are read; None if it cannot be measured."""
+        if self.test is not None:
+            return accuracy(*codes(self.test.labels or [], predict(self.read, self.test.texts)))
+        hits = find_hits(self.read, self.read, self.places)
+        return None if hits is None else fmean(hits)
 
 
 def measure_free_rows(
@@ -160,36 +175,54 @@ def measure_free_rows(
     """
     references = measure_references(public.read.labels or [], public.judged, copied=True, label_set=labels, about=about)
     free = {name: found.accuracy.value for name, found in references.items()}
-    if has_examples and (learnt := public.measure(public.read)) is not None:
+    if has_examples and (learnt := public.measure_examples()) is not None:
         free[EXAMPLES] = learnt
     order = (NEAREST_NAME, EXAMPLES, COMMONEST_LABEL)
     return [FreeRow(name, free[name], len(public.judged)) for name in order if name in free]
 
 
-def find_hits(train: Corpus, read: Corpus, rows: Sequence[int], *, epsilon: float = math.inf) -> list[bool] | None:
+def find_hits(
+    train: Corpus,
+    read: Corpus,
+    rows: Sequence[int],
+    *,
+    epsilon: float = math.inf,
+    most: int | None = None,
+    folds: int = FOLDS,
+) -> list[bool] | None:
     """Return for each of the given rows True if a classifier of the other folds finds its label.
 
     The result is None if labels have fewer than two rows on average.
 
     Args:
         train: texts to learn from, row by row: ``read`` itself, or a rewrite of each of its texts.
-        rows: the rows to judge, which are all rows of some folds.
+        rows: the rows to judge.
         epsilon: of each text of ``train``; infinite for original text.
+        most: largest number of texts to learn from, which are drawn in the proportions of the labels.
     """
     labels = read.labels or []
     if len(labels) < 2 * len(set(labels)):
         return None
-    fold, hits = deal(labels), dict[int, bool]()
+    fold, hits = deal(labels, folds), dict[int, bool]()
     for part in sorted({fold[row] for row in rows}):
-        inside, outside = ([row for row, own in enumerate(fold) if (own == part) is held] for held in (False, True))
+        inside = draw_rows([row for row, own in enumerate(fold) if own != part], labels, most)
+        outside = [row for row in rows if fold[row] == part]
         found = predict(train.take(inside), read.take(outside).texts, epsilon=epsilon)
         hits |= {row: label == labels[row] for row, label in zip(outside, found, strict=True)}
     return [hits[row] for row in rows]
 
 
-def deal(labels: Sequence[str]) -> list[int]:
-    """Return a fold for each row: those of a label are dealt to FOLDS folds in turn."""
-    return [turn % FOLDS for turn in _count_turns(labels)]
+def draw_rows(rows: Sequence[int], labels: Sequence[str], most: int | None) -> list[int]:
+    """Draw at most ``most`` of the rows, in the proportions of their labels; other ones each time."""
+    if most is None or len(rows) <= most:
+        return [*rows]
+    mixed = sorted(np.random.default_rng().permutation(rows).tolist(), key=lambda row: labels[row])
+    return [mixed[place] for place in np.linspace(0, len(mixed) - 1, most).round().astype(int).tolist()]
+
+
+def deal(labels: Sequence[str], folds: int = FOLDS) -> list[int]:
+    """Return a fold for each row: those of a label are dealt to the folds in turn."""
+    return [turn % folds for turn in _count_turns(labels)]
 
 
 def _count_turns(labels: Sequence[str]) -> list[int]:

@@ -1,63 +1,74 @@
-"""Curves that say how accurate a classifier is expected to be that learns from one release.
+"""Curves that say how accurate a classifier is expected to be that learns from one release, and whether it is worth it.
 
 No private record is read. A curve knows the command, its epsilon, the numbers of rows and labels, and what was
-measured on public texts: how often the nearest label name is right, a classifier of public examples, and
-classifiers of their rewrites at each epsilon of REHEARSED (a *rehearsal*). Its weights (``policy.PLAN_CURVES``)
-are a linear regression of the log odds of the classifier "text" over those of the rehearsal or, without one,
-of the nearest name. They were fitted to releases of cut corpora (``benchmarks/plan_curves.py``;
-``docs/studies.md``, "Rows that teach more than names"). The range around a curve is meant to hold eight of ten
-single releases: it comes from the errors on corpora that the regression had not seen.
+measured on public texts: classifiers of their rewrites at each epsilon of REHEARSED, with as many rows as the file
+has if there are so many public texts (a *rehearsal*), or else how often the nearest label name is right. Its weights
+(``policy.PLAN_CURVES``) are a linear regression of the log odds of the classifier "text" over those, fitted to releases
+of cut corpora (``benchmarks/plan_curves.py``; ``docs/studies.md``, "Rows that teach more than names"). The range is
+meant to hold eight of ten single releases; the verdict is about the mean of many, and has the best expected score.
 """
 
 import math
 import operator
 from collections.abc import Mapping
 from dataclasses import dataclass
+from statistics import NormalDist, fmean
 from typing import NamedTuple
 
 from adept.mechanisms.policy import (
-    CAUTION_DEVIATIONS,
+    CURVE_ERROR,
+    GUESSED_RANGE,
+    MORE_ROWS_ERROR,
     NAMES_ALONE,
     PLAN_CURVES,
-    RANGE_DEVIATIONS,
-    TYPICAL_NAMES_ERROR,
-    UNMEASURED_DEVIATIONS,
+    TEXTS_ERROR,
+    UNMEASURED_ERROR,
+    USUAL_RANGE,
+    WORTH_MARGIN,
 )
 
 REWRITE, SYNTHESIZE = "rewrite", "synthesize"
+WORTH, NOT_WORTH, TOO_CLOSE = "worth it", "not worth it", "too close to call"
 REHEARSED = (4.0, 8.0, 12.0, 16.0)  # in nats
 USUAL_EPSILON = 8.0  # to which other budgets are compared
-ENOUGH_TEXTS = 4  # texts of each label to learn from in a rehearsal, below which it says less
+MIN_TEXTS = 18  # judged in a rehearsal, below which its range is that of a guess
 LEAST_SHARE = 0.01  # least accuracy, and least distance from 1, whose log odds are taken
-MAX_MEASURED_LABELS, MAX_MEASURED_ROWS = 79, 150  # of the cut corpora; rows for each label
+MAX_MEASURED_LABELS, MAX_MEASURED_ROWS = 66, 150  # of the cut corpora; rows for each label
 
 
 class Range(NamedTuple):
-    """An expected accuracy, and the range that is meant to hold eight of ten single releases."""
+    """An expected accuracy, the range that is meant to hold eight of ten single releases, and the error of the mean."""
 
     low: float
     middle: float
     high: float
-    cautious: float  # below the middle: what a release must be worth before it is recommended
+    error: float  # standard deviation of the mean accuracy of many releases, less the best free row
+
+    def judge(self, floor: float) -> str:
+        """Return the verdict with the best expected score beside the best free row.
+
+        A verdict is right if the mean of many releases is above or below ``floor`` as it says, where half a right is
+        lost within WORTH_MARGIN; "too close" is right only there. A wrong "worth it" counts double.
+        """
+        gain = NormalDist(self.middle - floor, self.error)
+        below, not_above = gain.cdf(-WORTH_MARGIN), gain.cdf(WORTH_MARGIN)
+        worth, loss = ((1 - not_above) + (1 - gain.cdf(0))) / 2, (below + gain.cdf(0)) / 2
+        scores = {WORTH: 2 * worth - 1, NOT_WORTH: loss, TOO_CLOSE: not_above - below}
+        return max(scores, key=lambda verdict: scores[verdict])
 
 
 @dataclass(frozen=True)
 class Rehearsal:
-    """Accuracies that were measured on public texts, with so many rows of each label to learn from."""
+    """Accuracies of classifiers of rewrites of public texts, with so many rows of each label to learn from."""
 
-    released: Mapping[float, float]  # of classifiers of rewrites, by an epsilon of REHEARSED
-    original: float  # of a classifier of the texts themselves
+    released: Mapping[float, float]  # by an epsilon of REHEARSED
     rows: float  # of each label
     texts: int  # on which all were measured
 
-    def odds(self, epsilon: float) -> tuple[float, float]:
-        """Return the log odds of the accuracies of rewrites at the nearest measured epsilon, and of the texts themselves.
-
-        None can be told from that of an accuracy which differs by half a text.
-        """
-        half, near = 0.5 / (self.texts + 1), min(self.released, key=lambda known: abs(math.log(known / epsilon)))
-        released, original = (half + share * (1 - 2 * half) for share in (self.released[near], self.original))
-        return log_odds(released), log_odds(original)
+    def odds(self, epsilon: float | None = None) -> float:
+        """Return the log odds of the accuracy at the nearest measured epsilon; None stands for the mean of all."""
+        found = {known: measured_odds(share, self.texts) for known, share in self.released.items()}
+        return fmean(found.values()) if epsilon is None else found[min(found, key=lambda k: abs(math.log(k / epsilon)))]
 
 
 @dataclass(frozen=True)
@@ -67,97 +78,62 @@ class Known:
     Args:
         labels: number L of labels, at least 2.
         names: accuracy of the nearest label name; None if it was not measured.
-        names_texts: number of texts on which ``names`` was measured; 0 if it is certain.
         rehearsal: None without public texts.
+        doubt: standard deviation of the accuracy of the best free row.
     """
 
     labels: int
     names: float | None = None
-    names_texts: int = 0
     rehearsal: Rehearsal | None = None
+    doubt: float = 0.0
 
     @property
-    def names_odds(self) -> float:
-        """Log odds of the nearest name, measured or expected."""
-        return log_odds(expected_names(self.labels) if self.names is None else self.names)
-
-
-class Curve(NamedTuple):
-    """The weights of ``read_features``, and the deviation of single releases from the curve, in log odds.
-
-    ``few_deviation`` is that after a rehearsal with fewer than ENOUGH_TEXTS texts of each label.
-    """
-
-    weights: tuple[float, ...]
-    deviation: float
-    few_deviation: float
+    def start(self) -> float:
+        """Log odds from which a curve starts: the mean of the rehearsal or, without one, those of the nearest name."""
+        names = expected_names(self.labels) if self.names is None else self.names
+        return self.rehearsal.odds() if self.rehearsal else log_odds(names)
 
 
 def expect_accuracy(command: str, known: Known, *, epsilon: float, rows: float) -> Range:
     """Return the accuracy that a classifier is expected to have after one release of a file with so many rows.
 
     ``epsilon`` is that of a record: for ``synthesize``, that of a person over the largest number of their records.
-    What ``rewrite`` is expected to reach with a smaller rehearsed epsilon, it is expected to reach with a larger one.
     """
-    curve, tried = Curve(*PLAN_CURVES[command, known.rehearsal is not None]), known.rehearsal
-    smaller = [own for own in tried.released if own < epsilon] if tried and command == REWRITE else []
-    middle = max(_expect_odds(command, known, curve, epsilon=own, rows=rows) for own in (*smaller, epsilon))
-    start = start_odds(command, known, epsilon=epsilon)
-    own = curve.few_deviation if tried and tried.rows < ENOUGH_TEXTS else curve.deviation
-    error = math.hypot(own, _measuring_error(known, start))
-    measured = known.rehearsal or known.names_texts
-    doubt = error if measured else own  # of names: the free row has it, too
-    low, high = (to_share(middle + sign * RANGE_DEVIATIONS * error) for sign in (-1, 1))
-    caution = CAUTION_DEVIATIONS if measured else UNMEASURED_DEVIATIONS
-    return Range(low, to_share(middle), high, to_share(middle - caution * doubt))
-
-
-def _expect_odds(command: str, known: Known, curve: Curve, *, epsilon: float, rows: float) -> float:
+    weights = PLAN_CURVES[command, known.rehearsal is not None]
     features = read_features(command, known, epsilon=epsilon, rows=rows)
-    moved: float = sum(map(operator.mul, curve.weights, features))
-    return start_odds(command, known, epsilon=epsilon) + moved
+    middle, tried = to_share(known.start + sum(map(operator.mul, weights, features))), known.rehearsal
+    spread = USUAL_RANGE if tried and tried.texts >= MIN_TEXTS else GUESSED_RANGE
+    low, high = max(0.0, middle - spread), min(1.0, middle + spread)
+    return Range(low, middle, high, expect_error(command, middle, known, rows=rows))
 
 
-def start_odds(command: str, known: Known, *, epsilon: float) -> float:
-    """Return the log odds from which a curve starts: those of the rehearsal or, without one, of the nearest name.
+def expect_error(command: str, middle: float, known: Known, *, rows: float) -> float:
+    """Return the standard deviation of the mean accuracy of many releases, less the best free row, about the expected.
 
-    The rehearsal for ``synthesize``, which has other budgets, is that at USUAL_EPSILON.
+    The variance over that of a text has a part for the command, for judged texts, and for more rows (logarithm, squared).
     """
-    if known.rehearsal is None:
-        return known.names_odds
-    return known.rehearsal.odds(epsilon if command == REWRITE else USUAL_EPSILON)[0]
+    if (tried := known.rehearsal) is None:
+        return UNMEASURED_ERROR
+    more = math.log(rows / known.labels / tried.rows)
+    variance = CURVE_ERROR[command] + TEXTS_ERROR / tried.texts + MORE_ROWS_ERROR * more**2
+    return math.hypot(math.sqrt(middle * (1 - middle) * variance), known.doubt)
 
 
 def read_features(command: str, known: Known, *, epsilon: float, rows: float) -> tuple[float, ...]:
-    """Return the numbers that a curve weighs: accuracies as log odds; rows and epsilon as logarithms.
+    """Return the numbers that a curve weighs: a constant, and logarithms of rows and of epsilon over the usual one.
 
-    After a rehearsal, rows count as a multiple of its rows. For ``rewrite``, a curve also weighs how far a classifier
-    of the texts themselves is ahead of one of their rewrites, and how far the nearest name is behind. With fewer rows
-    than the rehearsal had, budgets keep the distances that they had there.
+    After a rehearsal, rows are over its rows; for ``rewrite``, the constant is how far its epsilon was from the mean.
     """
     each, budget = math.log(rows / known.labels), math.log(epsilon / USUAL_EPSILON)
     if (tried := known.rehearsal) is None:
         return 1.0, each, budget
-    more = each - math.log(tried.rows)
-    if command == SYNTHESIZE:
-        return 1.0, more, budget
-    released, original = tried.odds(epsilon)
-    ahead, behind = max(0.0, original - released), max(0.0, released - known.names_odds)
-    return more, max(0.0, more) * budget, ahead, ahead * more, behind
-
-
-def _measuring_error(known: Known, odds: float) -> float:
-    """Return the deviation of measured log odds that comes from few public texts or from none."""
-    if known.rehearsal is None and known.names is None:
-        return TYPICAL_NAMES_ERROR
-    texts = known.rehearsal.texts if known.rehearsal else known.names_texts
-    return (math.exp(odds / 2) + math.exp(-odds / 2)) / math.sqrt(texts) if texts else 0.0  # 1 / sqrt(n p (1 - p))
+    own = tried.odds(epsilon) - tried.odds() if command == REWRITE else 1.0
+    return own, each - math.log(tried.rows), budget
 
 
 def expected_names(labels: int) -> float:
     """Return the expected accuracy of the nearest of L label names."""
-    start, slope = NAMES_ALONE
-    return to_share(start + slope * math.log(labels))
+    return to_share(NAMES_ALONE[0] + NAMES_ALONE[1] * math.log(labels))
 
 
 def log_odds(share: float) -> float:
@@ -166,22 +142,21 @@ def log_odds(share: float) -> float:
     return math.log(share / (1 - share))
 
 
+def measured_odds(share: float, texts: int) -> float:
+    """Return the log odds of an accuracy on so few texts, which cannot be told from one that differs by half a text."""
+    half = 0.5 / (texts + 1)
+    return log_odds(half + share * (1 - 2 * half))
+
+
 def to_share(odds: float) -> float:
     """Return the accuracy with these log odds."""
     return 1 / (1 + math.exp(-odds))
 
 
-def rows_needed(command: str, known: Known, *, epsilon: float, accuracy: float, most: int) -> int | None:
-    """Return the least number of rows, to two digits, that reach an accuracy with caution; None above ``most``."""
-    low, high = known.labels, most
-
-    def reached(rows: int) -> bool:
-        return expect_accuracy(command, known, epsilon=epsilon, rows=rows).cautious >= accuracy
-
-    if not reached(high):
-        return None
-    while low < high:
-        middle = (low + high) // 2
-        low, high = (low, middle) if reached(middle) else (middle + 1, high)
-    unit: int = 10 ** max(0, len(str(low)) - 2)
-    return -(-low // unit) * unit
+def rows_needed(command: str, known: Known, *, epsilon: float, floor: float, most: int) -> int | None:
+    """Return the least number of rows, to two digits, that are worth it beside a free row; None above ``most``."""
+    sizes = (digits * int(10**power) for power in range(len(str(most))) for digits in range(10 if power else 1, 100))
+    for rows in filter(lambda size: known.labels <= size <= most, sizes):
+        if expect_accuracy(command, known, epsilon=epsilon, rows=rows).judge(floor) == WORTH:
+            return rows
+    return None

@@ -13,11 +13,13 @@ from typing import Any
 from adept.data.corpus import Corpus
 from adept.evaluation.record_free import (
     EXAMPLES,
+    FOLDS,
     LARGER_ENCODER,
     NEAREST_NAME,
     TITLES,
     FreeRow,
     PublicTexts,
+    find_hits,
     measure_free_rows,
 )
 from adept.mechanisms.curves import (
@@ -26,6 +28,8 @@ from adept.mechanisms.curves import (
     REHEARSED,
     REWRITE,
     SYNTHESIZE,
+    TOO_CLOSE,
+    WORTH,
     Known,
     Range,
     Rehearsal,
@@ -34,7 +38,6 @@ from adept.mechanisms.curves import (
     rows_needed,
 )
 from adept.mechanisms.guarantee import CANDIDATES, risk
-from adept.mechanisms.policy import WORTH_MARGIN
 from adept.models.names import spell_name, spell_out
 from adept.models.saved_model import Autoencoder
 from adept.models.sentence_encoder import SentenceEncoder, reads_as_english
@@ -43,7 +46,6 @@ from adept.rewriting.rewriter import Rewriter, best_exact
 
 BUDGETS = {REWRITE: (4.0, 8.0, 12.0, 16.0), SYNTHESIZE: (1.0, 2.0, 4.0)}  # in nats
 MAX_ROWS = 10**6  # of a file, up to which a plan looks for the rows that would be worth it
-WORTH, NOT_WORTH, TOO_CLOSE = "worth it", "not worth it", "too close to call"
 PUBLIC_ROWS = "what you type here counts as public: give a round number known without the file"
 HEADINGS = [
     "command",
@@ -149,8 +151,10 @@ def make_plan(
     if not english:
         return Plan(count, rows, most, free, notes=notes, advice=[FOREIGN])
     free = _add_names(free, labels, said)
-    known = _know(free, count, rehearse(model, labels, public, said) if public else None)
     best = max(free, key=lambda row: row.accuracy)
+    known = _know(
+        free, count, rehearse(model, labels, public, said, rows) if public else None, 0.0 if test else best.doubt
+    )
     offers = [
         _offer(command, epsilon, known, best, rows, most) for command in BUDGETS for epsilon in BUDGETS[command] if rows
     ]
@@ -168,23 +172,26 @@ def _are_english_names(labels: Sequence[str]) -> bool:
 
 
 def rehearse(
-    model: Model, labels: Sequence[str], public: PublicTexts, about: Mapping[str, Sequence[str]]
+    model: Model, labels: Sequence[str], public: PublicTexts, about: Mapping[str, Sequence[str]], rows: int
 ) -> Rehearsal | None:
-    """Release the public texts themselves, and measure what a classifier learns; None if it cannot be measured."""
-    original = public.measure(public.read) if len(labels) <= 300 else None  # more take minutes
-    if original is None:
+    """Release the public texts, and measure classifiers of as many as the file has rows; None if there are too few."""
+    pool, judged, most = public.pool, public.rehearsed, max(rows, len(labels))
+    if len(labels) > 300 or len(pool) < 2 * len(set(pool.labels or [])):  # more labels take minutes
         return None
-    count = 3 if len(public.read) < 300 else 1
+    many = len(pool) >= 300
+    count, folds = (1, 4) if many else (3, FOLDS)
 
     def release(epsilon: float) -> float:
         mechanism = best_exact(model[0], epsilon=epsilon)(epsilon=epsilon)
         writer = Rewriter(*model, mechanism=mechanism).by_label(about, label_set=labels)
-        released = (writer.rewrite_pairs(public.read.texts, public.read.labels) for _ in range(count))
-        texts = ([text for text, _ in pairs] for pairs in released)
-        return fmean(public.measure(Corpus(some, public.read.labels), epsilon=epsilon) or 0.0 for some in texts)
+        released = (writer.rewrite_pairs(pool.texts, pool.labels) for _ in range(count))
+        trained = (Corpus([text for text, _ in pairs], pool.labels) for pairs in released)
+        found = (find_hits(own, pool, judged, epsilon=epsilon, most=most, folds=folds) for own in trained)
+        return fmean(fmean(hits or [0.0]) for hits in found)
 
     released = sorted(map(release, REHEARSED))  # what a smaller budget reaches by chance, a larger one reaches, too
-    return Rehearsal(dict(zip(REHEARSED, released, strict=True)), original, public.rows, len(public.judged))
+    each = min(most, round(len(pool) * (folds - 1) / folds)) / len(labels)
+    return Rehearsal(dict(zip(REHEARSED, released, strict=True)), each, len(judged))
 
 
 def _notes(labels: Sequence[str], about: Mapping[str, Sequence[str]], rows: int, *, packaged: bool) -> list[str]:
@@ -221,10 +228,10 @@ def _add_names(free: list[FreeRow], labels: Sequence[str], about: Mapping[str, S
     return [FreeRow(GUESS, 1 / len(labels), 0), *free]
 
 
-def _know(free: list[FreeRow], labels: int, rehearsal: Rehearsal | None) -> Known:
+def _know(free: list[FreeRow], labels: int, rehearsal: Rehearsal | None, doubt: float) -> Known:
     [names] = [row for row in free if row.name in (NEAREST_NAME, GUESS)]
     is_expected = names.name == NEAREST_NAME and not names.texts
-    return Known(labels, None if is_expected else names.accuracy, names.texts, rehearsal)
+    return Known(labels, None if is_expected else names.accuracy, rehearsal, doubt)
 
 
 def _offer(command: str, epsilon: float, known: Known, best: FreeRow, rows: int, most: int) -> Offer:
@@ -232,14 +239,7 @@ def _offer(command: str, epsilon: float, known: Known, best: FreeRow, rows: int,
     added = expected.middle - best.accuracy
     person = epsilon * (most if command == REWRITE else 1)
     attacked = 2 * epsilon if command == SYNTHESIZE else epsilon  # replacing one record moves two counts
-    return Offer(command, epsilon, person, risk(attacked), expected, added, judge(expected, best.accuracy))
-
-
-def judge(expected: Range, floor: float) -> str:
-    """Return the verdict on an expected accuracy beside the best free row."""
-    if expected.cautious - floor >= WORTH_MARGIN:
-        return WORTH
-    return NOT_WORTH if expected.middle - floor <= -WORTH_MARGIN else TOO_CLOSE
+    return Offer(command, epsilon, person, risk(attacked), expected, added, expected.judge(best.accuracy))
 
 
 def _spend(command: str, epsilon: float, most: int) -> float:
@@ -280,8 +280,7 @@ def _count_rows(floor: float, known: Known, most: int, *, released: set[str]) ->
     for command, epsilon in {REWRITE: 8.0, SYNTHESIZE: 2.0}.items():
         if command in released:
             continue
-        spent = _spend(command, epsilon, most)
-        needed = rows_needed(command, known, epsilon=spent, accuracy=floor + WORTH_MARGIN, most=MAX_ROWS)
+        needed = rows_needed(command, known, epsilon=_spend(command, epsilon, most), floor=floor, most=MAX_ROWS)
         if needed is None:
             lines.append(
                 f"no number of rows up to {MAX_ROWS:,} is expected to make {command} at epsilon {epsilon:g} worth it"

@@ -8,10 +8,12 @@ from adept.evaluation.record_free import (
     EXAMPLES,
     FOLDS,
     MAX_JUDGED,
+    MAX_RELEASED,
     MAX_TESTED,
     NEAREST_NAME,
     PublicTexts,
     deal,
+    draw_rows,
     find_hits,
     measure_free_rows,
 )
@@ -59,7 +61,30 @@ def test_of_many_examples_only_some_folds_are_judged() -> None:
     assert found is not None
     assert 0.8 * MAX_JUDGED <= len(found.judged) <= 1.4 * MAX_JUDGED
     assert found.judged.texts == [many.texts[row] for row in found.places]
-    assert found.rows == pytest.approx(0.9 * 2 * MAX_JUDGED)
+
+
+def test_a_rehearsal_releases_test_and_examples_once_and_judges_the_test() -> None:
+    test = Corpus([*TEXTS, "open now"], [*LABELS * 3, LABELS[1]])
+    found = PublicTexts.of(Corpus(["late refund", TEXTS[0]], LABELS[:1] * 2), test, labels=2)
+    assert found is not None
+    assert found.pool == Corpus([*test.texts, "late refund"], [*(test.labels or []), LABELS[0]])
+    assert found.rehearsed == range(7)
+    many = Corpus([f"x{row}" for row in range(9000)], ["a", "b"] * 4500)
+    found = PublicTexts.of(many, many.take(range(7000, 9000)), labels=2)
+    assert found is not None
+    assert len(found.pool) == MAX_RELEASED
+    assert len(found.rehearsed) == MAX_JUDGED
+
+
+def test_rows_are_drawn_in_the_proportions_of_their_labels() -> None:
+    labels = ["a"] * 60 + ["b"] * 20 + ["c"] * 20
+    one, other = (draw_rows(range(100), labels, 50) for _ in range(2))
+    assert len({*one}) == len(one) == 50
+    assert {*one} != {*other}
+    for label, share in (("a", 30), ("b", 10), ("c", 10)):
+        assert sum(labels[row] == label for row in one) == pytest.approx(share, abs=1)
+    assert draw_rows(range(10), labels, None) == draw_rows(range(10), labels, 10) == [*range(10)]
+    assert {labels[row] for row in draw_rows(range(100), labels, 2)} == {"a", "c"}
 
 
 def test_each_labels_examples_are_dealt_to_all_folds() -> None:

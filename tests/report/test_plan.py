@@ -8,10 +8,9 @@ import pytest
 from adept.data.corpus import Corpus
 from adept.evaluation.record_free import PublicTexts
 from adept.mechanisms import curves
-from adept.mechanisms.curves import REHEARSED, REWRITE, Range, Rehearsal
-from adept.mechanisms.policy import WORTH_MARGIN
+from adept.mechanisms.curves import REHEARSED, REWRITE, Known, Range, Rehearsal
 from adept.report import plan as plans
-from adept.report.plan import NOT_WORTH, TOO_CLOSE, WORTH, Plan, judge, make_plan, rehearse
+from adept.report.plan import Plan, make_plan, rehearse
 from adept.rewriting.loading import load_model
 
 LABELS = ["late_fee", "opening_hours"]
@@ -27,28 +26,19 @@ def expected(monkeypatch: pytest.MonkeyPatch) -> dict[str, float]:
     """Curves whose expected accuracy is 1 - 10 / rows for one command, and .1 for the other; no rehearsal."""
     settings = {"factor": 10.0}
 
-    def expect(command: str, known: object, *, epsilon: float, rows: float) -> Range:
+    def expect(command: str, known: Known, *, epsilon: float, rows: float) -> Range:
+        settings["doubt"] = known.doubt
         share = max(0.0, 1 - settings["factor"] / rows) if command == REWRITE else 0.1
-        return Range(share - 0.05, share, share + 0.05, share)
+        return Range(share - 0.05, share, share + 0.05, 0.001)
 
     for module in (plans, curves):
         monkeypatch.setattr(module, "expect_accuracy", expect)
-    monkeypatch.setattr(plans, "rehearse", lambda *_: Rehearsal({8.0: 0.5}, 0.5, 3, 6))
+    monkeypatch.setattr(plans, "rehearse", lambda *_: Rehearsal({8.0: 0.5}, 3, 6))
     return settings
 
 
 def planned(rows: int, **options: Any) -> Plan:
     return make_plan(LABELS, (None, None), rows=rows, **options)  # type: ignore[arg-type]
-
-
-def test_verdicts_compare_with_the_best_free_row_and_keep_a_margin() -> None:
-    def verdict(middle: float, cautious: float, floor: float = 0.6) -> str:
-        return judge(Range(middle - 0.1, middle, middle + 0.1, cautious), floor)
-
-    assert verdict(0.7, 0.6 + WORTH_MARGIN + 1e-9) == WORTH
-    assert verdict(0.7, 0.6 + WORTH_MARGIN - 1e-9) == TOO_CLOSE
-    assert verdict(0.6 - WORTH_MARGIN + 1e-9, 0.5) == TOO_CLOSE
-    assert verdict(0.6 - WORTH_MARGIN - 1e-9, 0.5) == NOT_WORTH
 
 
 def test_rows_that_would_change_a_verdict_are_named(
@@ -73,6 +63,26 @@ def test_public_examples_that_are_best_are_named_with_their_number(expected: dic
     assert found.advice[0] == "Do not release: what is free is worth more, your 6 public examples (1.00)."
 
 
+def test_what_is_free_is_uncertain_if_few_texts_were_measured_and_no_test_is_given(expected: dict[str, float]) -> None:
+    planned(11, examples=EXAMPLES)
+    assert expected["doubt"] == pytest.approx((6.5 / 7 * 0.5 / 7 / 6) ** 0.5)  # although all six are right
+    planned(11, examples=EXAMPLES, test=EXAMPLES)
+    assert expected["doubt"] == 0
+
+
+def test_a_rehearsal_learns_from_as_many_texts_as_the_file_has_rows(
+    topic_run: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    learned: list[int] = []
+    monkeypatch.setattr(plans, "find_hits", lambda *_, most, **__: learned.append(most) or [True])
+    public = PublicTexts.of(EXAMPLES, None, labels=2)
+    assert public is not None
+    found = rehearse(load_model(topic_run), LABELS, public, {}, 3)
+    assert found is not None
+    assert set(learned) == {3}
+    assert found.rows == 1.5
+
+
 def test_texts_in_another_language_get_what_is_free_and_no_estimate(expected: dict[str, float]) -> None:
     texts = ["wann schließen sie heute abend", "warum schulde ich ihnen gebühren", "öffnungszeiten samstags bitte"] * 2
     found = planned(500, examples=Corpus(texts, LABELS * 3))
@@ -85,7 +95,8 @@ def test_a_rehearsal_measures_rewrites_of_the_public_texts(topic_run: Path, monk
     """Rewrites that equal their texts teach as much as the texts; rewrites of a constant teach next to nothing."""
     loaded = load_model(topic_run)
     codes = ["q1", "q2"]  # names that teach nothing
-    public = PublicTexts.of(Corpus(EXAMPLES.texts * 2, codes * 6), Corpus(EXAMPLES.texts, codes * 3), labels=2)
+    asked = [f"{text} please" for text in EXAMPLES.texts] * 2
+    public = PublicTexts.of(Corpus(asked, codes * 6), Corpus(EXAMPLES.texts, codes * 3), labels=2)
     assert public is not None
     for written, released in ((lambda texts: texts, 1.0), (lambda texts: ["x"] * len(texts), 0.5)):
         monkeypatch.setattr(
@@ -93,11 +104,10 @@ def test_a_rehearsal_measures_rewrites_of_the_public_texts(topic_run: Path, monk
             "rewrite_pairs",
             lambda _, texts, labels, w=written: list(zip(w(texts), labels, strict=True)),
         )
-        found = rehearse(loaded, codes, public, {})
+        found = rehearse(loaded, codes, public, {}, 14)
         assert found is not None
-        assert found.original == 1.0
-        assert found.rows == 6
-        assert list(found.released) == [*REHEARSED]
+        assert (found.rows, found.texts) == (7, 6)
+        assert [*found.released] == [*REHEARSED]
         assert [*found.released.values()] == pytest.approx([released] * 4, abs=0.35 if released < 1 else 0)
         assert sorted(found.released.values()) == [*found.released.values()]
-    assert rehearse(loaded, LABELS, PublicTexts(Corpus(["a", "b"], LABELS), None), {}) is None
+    assert rehearse(loaded, LABELS, PublicTexts(Corpus(["a", "b"], LABELS), None), {}, 8) is None
