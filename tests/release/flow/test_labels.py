@@ -254,6 +254,10 @@ def write_parts(directory: Path, ending: str, parts: list[list[Record]]) -> str:
         ("jsonl", [[UNLABELLED], [LABELLED]]),
         ("csv", [[UNLABELLED], [LABELLED]]),
         ("parquet", [[UNLABELLED], [LABELLED]]),
+        ("jsonl", [[UNLABELLED, {"text": "a meal", "Intent ": "meal"}]]),
+        ("json", [[UNLABELLED, {"text": "a meal", "intent": None, "INTENT": "meal"}]]),
+        ("csv", [[UNLABELLED], [{"text": "a meal", "Intent": "meal"}]]),
+        ("parquet", [[UNLABELLED], [{"text": "a meal", "Intent": "meal"}]]),
     ],
 )
 def test_labels_that_record_1_lacks_are_refused_before_a_draw_and_never_lost(
@@ -261,7 +265,7 @@ def test_labels_that_record_1_lacks_are_refused_before_a_draw_and_never_lost(
 ) -> None:
     source, records = write_parts(tmp_path / "in", ending, parts), sum(map(len, parts))
     place = rewriter, source, str(tmp_path / "out.jsonl")
-    late = rf"record {records} has a label in column 'intent', which record 1 lacks: give each record a label"
+    late = rf"record {records} has a label in column '(?i:intent) ?', which record 1 lacks: give each record a label"
     for attempt in (release_file, lambda *_, options: preview(*prepare_file(*place, options=options))):
         with pytest.raises(DataError, match=late):
             attempt(*place, options=ReleaseOptions())
