@@ -363,11 +363,17 @@ def restate(said: Json) -> Json | None:
     if not verify.is_ours(said) or said["versions"].get("adept-dp") != importlib.metadata.version("adept-dp"):
         return None
     try:
-        again = (_restate_central if said["trust"] == "central" else _restate_local)(said).fields()
+        release = (_restate_central if said["trust"] == "central" else _restate_local)(said)
+        again, parts = release.fields(), release.certificate
     except (AdeptError, *verify.DAMAGED):
         raise verify.Refused("no release has the mechanism, options and facts of this statement") from None
     if said["training_data"].get("packaged", False) is not is_packaged(said["model_files"]):
         raise verify.Refused("packaged is not what adept writes of a model with these files")
+    written = {name: (said[name], value) for name, value in again.items()}
+    written["certificate"] = (said["certificate"]["parts"], parts)
+    for name, (found, value) in written.items():  # as JSON: 1 is neither 1.0 nor true
+        if json.dumps(found, sort_keys=True) != json.dumps(value, sort_keys=True):
+            raise verify.Refused(f"{name} is not what adept writes of such a release")
     compared = (*verify.SENTENCES, "claimed_epsilon", "text_epsilon", "label_epsilon", "sensitivity", "scale")
     return {name: again[name] for name in compared}
 
@@ -436,9 +442,18 @@ def check_shuffling(rewriter: Rewriter, target: str, options: ReleaseOptions) ->
 
 
 def find_shuffled(
-    mechanism: LocalRandomizer, options: ReleaseOptions, *, dim: int, records: int, smallest: int
+    mechanism: LocalRandomizer,
+    options: ReleaseOptions,
+    *,
+    dim: int,
+    records: int,
+    smallest: int,
+    labels: RandomizedResponse | JointResponse | None = None,
 ) -> Shuffled | None:
-    """Return the guarantee from shuffling, or None if nobody shuffles or no record was released."""
+    """Return the guarantee from shuffling, or None if nobody shuffles or no record was released.
+
+    ``labels`` is the mechanism whose labels the output holds; a txt output holds none, whatever the options say.
+    """
     if not options.shuffled or not smallest:
         return None
     together = min(records, options.shuffled_records or records)
@@ -446,7 +461,7 @@ def find_shuffled(
         smallest = 1
     hidden = min(smallest, together)
     delta = options.central_delta or min(MAX_DELTA, MAX_DELTA_SHARE / hidden)
-    draws = draws_of(mechanism, dim=dim, labels=options.response)
+    draws = draws_of(mechanism, dim=dim, labels=labels)
     central = central_epsilon(draws, records=hidden, delta=delta)
     return Shuffled(here=options.shuffle, records=together, smallest=hidden, epsilon=central, delta=delta)
 
@@ -467,7 +482,7 @@ def mechanism_options(mechanism: LocalRandomizer) -> dict[str, Any]:
 
     Infinity becomes "inf".
     """
-    values = {field.name: getattr(mechanism, field.name) for field in fields(mechanism)}
+    values = {field.name: getattr(mechanism, field.name) for field in fields(mechanism) if field.repr}  # not codewords
     plain = {
         name: value
         for name, value in values.items()

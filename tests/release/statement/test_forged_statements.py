@@ -145,6 +145,34 @@ def test_every_field_that_is_made_to_promise_more_is_refused_or_named(said: dict
             assert told is None or name in unchecked(told) or is_same(value, said[name]), (name, value)
 
 
+def spelled_otherwise(value: Any) -> list[Any]:
+    """Return other values that a reader may take for the same number, and one that makes a check easier to pass."""
+    if isinstance(value, str):
+        return [f"0{value}", f"{value}{'0' if '/' in value else '/1'}", f"{value}\n", [value], f"{value}9"]
+    return [] if value is None else [float(value), str(value), value + 1, 2**40, True]
+
+
+@EACH
+def test_a_certificate_in_other_words_or_with_other_numbers_is_refused(said: dict[str, Any], tmp_path: Path) -> None:
+    """Also if it proves the same epsilon: this program could not have written it."""
+    for place, part in enumerate(said["certificate"]["parts"]):
+        for name in part:
+            for value in spelled_otherwise(part[name]):
+                forged = copy.deepcopy(said)
+                forged["certificate"]["parts"][place][name] = value
+                assert verified(signed(forged), tmp_path) is None, (name, value)
+
+
+@EACH
+def test_a_number_of_another_type_is_refused_or_named(said: dict[str, Any], tmp_path: Path) -> None:
+    """A JSON reader that is not Python's tells 1 from 1.0 and true."""
+    for name, value in said.items():
+        others = [float(value), int(value), str(value)] if isinstance(value, int | float) else []
+        for other in (other for other in others if type(other) is not type(value)):
+            told = verified(signed(said | {name: other}), tmp_path)
+            assert told is None or name in unchecked(told), (name, other)
+
+
 @EACH
 def test_a_part_that_is_left_out_or_made_smaller_is_refused(said: dict[str, Any], tmp_path: Path) -> None:
     for place in range(len(said["certificate"]["parts"])):
@@ -331,7 +359,8 @@ def test_a_large_codebook_is_restated_without_its_codewords(tmp_path: Path, monk
     monkeypatch.setattr(codebook, "random_codewords", None)
     said = GENUINE["labels copied"] | {"mechanism": "codebook", "dim": MAX_DIM}
     said |= {"mechanism_options": {"epsilon": 8.0, "clip_norm": 1.0, "size": 2**20, "seed": 0, "blocks": None}}
-    assert verified(signed(said), tmp_path) is not None  # both mechanisms have the same sentences
+    with pytest.raises(Refused, match="is not what adept writes of such a release"):  # its certificate is another one's
+        restate(said)
 
 
 INNER: list[tuple[Any, ...]] = [("certificate",), ("certificate", "parts", 0), ("training_data",), ("versions",)]
