@@ -228,13 +228,14 @@ def _count_lines(location: str) -> int:
 
 def find_label(first: Record, options: ReleaseOptions) -> str | None:
     """Return the name of the output's label column, or None if no labels are written."""
-    found = find_label_column(first, options.label_column)
     if options.labels == "drop":
-        if found in options.keep_columns:
+        usual = dict.fromkeys(map(str, options.keep_columns))  # whatever columns the first record has
+        if (options.label_column or find_label_column(usual, None)) in usual:
             raise ConfigurationError(
                 "keep_columns must not hold the label column with labels=drop: use labels=copy, or drop it there too"
             )
         return None
+    found = find_label_column(first, options.label_column)
     return found or (USUAL_LABEL_COLUMN if options.labels == "joint" else None)
 
 
@@ -459,9 +460,10 @@ def _find_types(inputs: Inputs, options: ReleaseOptions) -> dict[str, Any]:
     from adept.data.arrow_files import SeenValues, UnfitValues  # slow to import
 
     columns = options.keep_columns
-    if not inputs.repeatable:
+    if not inputs.repeatable or options.drops_persons:  # whose ledger leaves records out after the types are found
+        source = "with over_limit=drop" if inputs.repeatable else "from standard input or a pipe"
         raise ConfigurationError(
-            "keep_columns from standard input or a pipe into parquet need types before the first record: add schema=FILE, a "
+            f"keep_columns {source} into parquet need types before the first record: add schema=FILE, a "
             'parquet file or JSON such as {"score": "float64"}, or write jsonl'
         )
     shapes = {column: SeenValues() for column in columns}

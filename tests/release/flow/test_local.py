@@ -404,6 +404,7 @@ def test_no_column_can_stand_in_the_place_of_another(
     [
         ({"keep_columns": ["intent"], "labels": "drop"}, "must not hold the label column"),
         ({"keep_columns": ["slots"], "labels": "drop", "label_column": "slots"}, "must not hold the label column"),
+        ({"keep_columns": ["Intent"], "labels": "drop"}, "must not hold the label column"),  # whatever record 1 has
         ({"keep_columns": ["slots"], "person_column": "slots"}, "must not hold the person column"),
         ({"label_column": "slots", "person_column": "slots"}, "person_column must be a column of its own"),
         ({"person_column": "text"}, "person_column must be a column of its own"),
