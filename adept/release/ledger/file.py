@@ -32,6 +32,7 @@ from adept.data.formats import STANDARD_STREAM
 from adept.data.writing import new_private_file
 from adept.errors import DataError
 from adept.mechanisms.central_counts import ADD_OR_REMOVE
+from adept.mechanisms.guarantee import ANY_TWO_RECORDS
 from adept.release.ledger.identity import PERSON_KIND, ROW_KIND, row_digest
 from adept.release.statement.statement import Statement, file_sha256, now
 from adept.release.statement.wording import StatedTotal
@@ -406,11 +407,14 @@ class LedgerFile:
 
     def stated_total(self) -> StatedTotal:
         """Return the sum of the bounds that the releases state for one person, whoever was in them."""
-        found = self._database.run("SELECT person_epsilon, person_delta FROM releases LEFT JOIN bounds ON release = id")
-        if not found or any(None in bounds for bounds in found):
+        query = "SELECT scope, neighbours, person_epsilon, person_delta FROM releases LEFT JOIN bounds ON release = id"
+        found = self._database.run(query)
+        bounds = [stated for _, _, *stated in found]
+        if not found or any(None in stated for stated in bounds):
             return StatedTotal(len(found))
-        totals = (sum(map(exact, column), Fraction()) for column in zip(*found, strict=True))
-        return StatedTotal(len(found), *map(round_up, totals))
+        totals = (sum(map(exact, column), Fraction()) for column in zip(*bounds, strict=True))
+        pairs = {pair for scope, pair, *_ in found if scope == ROWS and pair != ANY_TWO_RECORDS}
+        return StatedTotal(len(found), *map(round_up, totals), tuple(sorted(pairs)))
 
     def _every_claim(self) -> Counter[Asked]:
         return group_claims(self._database.run(ALL_FOUND))

@@ -10,6 +10,7 @@ characters (``plain_name``) and quoted: it cannot add a sentence or a line.
 
 import math
 import re
+import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -304,6 +305,7 @@ def card(statement: "Statement", title: str) -> str:
     """Return a data set card (Markdown) with the statement; ``title`` is the file's name."""
     described = statement.to_json()
     kind = "description" if described["dim"] is None else "latent"
+    randomised = "a" if described["epsilon"] == "inf" else "a randomised"  # the identity changes nothing
     fields = {
         key: value
         for key, value in described.items()
@@ -313,7 +315,7 @@ def card(statement: "Statement", title: str) -> str:
     return (
         f"---\ntags: [{'differential-privacy, ' if described['holds'] else ''}synthetic]\n---\n"
         f"# {plain_name(title)}\n\n## Privacy statement\n\n{statement.text}\n\n| | |\n|---|---|\n{rows}\n\n"
-        f"Every text here was written from a randomised {kind}, not copied from its record. It may be wrong, "
+        f"Every text here was written from {randomised} {kind}, not copied from its record. It may be wrong, "
         "and it may also be, word for word, what its record, or somebody else, said.\n"
     )
 
@@ -326,12 +328,14 @@ class StatedTotal:
     """The sum of the bounds that all releases in a ledger state for one person, whoever was in them.
 
     ``epsilon`` and ``delta`` are for replacing the person's records; they are None if a release
-    does not limit the records of a person.
+    does not limit the records of a person. ``pairs`` holds the neighbours of those local releases
+    that do not compare any two records: the sum holds for pairs that all of them compare.
     """
 
     releases: int
     epsilon: float | None = None
     delta: float | None = None
+    pairs: tuple[str, ...] = ()
 
 
 def approval_page(
@@ -364,7 +368,8 @@ def approval_page(
         loader=PackageLoader("adept.release.statement"), autoescape=True, undefined=StrictUndefined, trim_blocks=True,
         lstrip_blocks=True,
     )  # fmt: skip
-    environment.filters |= {function.__name__: function for function in (judge, odds_change, plain_name, risk, words)}
+    shown = (judge, odds_change, plain_name, risk, words, shlex.quote)
+    environment.filters |= {function.__name__: function for function in shown}
     exposed = [fact for fact in described["not_hidden"] if fact not in FINE_PRINT]
     return environment.get_template("approval.html.jinja").render(
         title=title,
