@@ -3,6 +3,7 @@
 import copy
 import json
 import math
+import os
 import sys
 from collections.abc import Iterator
 from functools import partial
@@ -410,6 +411,16 @@ def test_an_output_whose_line_ends_alone_were_changed_is_refused_and_says_so(
     (tmp_path / "out.txt").write_bytes(text.replace(b"\n", found) + b"!")
     with pytest.raises(Refused, match=r"the statement describes$"):
         check(name)
+
+
+@pytest.mark.parametrize("file", MODEL)
+@pytest.mark.parametrize("odd", ["pipe", "device", "directory"])
+def test_a_stranger_s_model_cannot_keep_verify_reading_for_ever(file: str, odd: str, tmp_path: Path) -> None:
+    name = written(GENUINE["latent"], tmp_path)
+    (place := tmp_path / "model" / file).unlink()
+    {"pipe": os.mkfifo, "device": lambda path: path.symlink_to("/dev/zero"), "directory": os.mkdir}[odd](place)
+    with pytest.raises(Refused, match=rf"{file} is no regular file$"):
+        check(name, model_dir=str(tmp_path / "model"))
 
 
 @pytest.mark.parametrize("file", MODEL_FILES)
