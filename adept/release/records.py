@@ -460,7 +460,8 @@ def _find_types(inputs: Inputs, options: ReleaseOptions) -> dict[str, Any]:
     from adept.data.arrow_files import SeenValues, UnfitValues  # slow to import
 
     columns = options.keep_columns
-    if not inputs.repeatable or options.drops_persons:  # whose ledger leaves records out after the types are found
+    late = options.drops_persons and inputs.formats != {"csv"}  # records are left out after their types are found
+    if late or not inputs.repeatable:
         source = "with over_limit=drop" if inputs.repeatable else "from standard input or a pipe"
         raise ConfigurationError(
             f"keep_columns {source} into parquet need types before the first record: add schema=FILE, a "
