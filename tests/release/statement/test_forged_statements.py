@@ -360,8 +360,10 @@ def test_a_large_codebook_is_restated_without_its_codewords(tmp_path: Path, monk
     monkeypatch.setattr(codebook, "random_codewords", None)
     said = GENUINE["labels copied"] | {"mechanism": "codebook", "dim": MAX_DIM}
     said |= {"mechanism_options": {"epsilon": 8.0, "clip_norm": 1.0, "size": 2**20, "seed": 0, "blocks": None}}
-    with pytest.raises(Refused, match="is not what adept writes of such a release"):  # its certificate is another one's
-        restate(said)
+    with pytest.raises(
+        DataError, match="certificate is not what adept writes of such a release"
+    ):  # it is another one's
+        run(VerifyConfig(statement=written(signed(said), tmp_path)))
 
 
 INNER: list[tuple[Any, ...]] = [("certificate",), ("certificate", "parts", 0), ("training_data",), ("versions",)]
