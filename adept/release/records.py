@@ -229,8 +229,8 @@ def _count_lines(location: str) -> int:
 def find_label(first: Record, options: ReleaseOptions) -> str | None:
     """Return the name of the output's label column, or None if no labels are written."""
     if options.labels == "drop":
-        usual = dict.fromkeys(map(str, options.keep_columns))  # whatever columns the first record has
-        if (options.label_column or find_label_column(usual, None)) in usual:
+        kept = dict.fromkeys(options.keep_columns)  # whatever columns the first record has
+        if (options.label_column or find_label_column(kept, None) or "") in kept:
             raise ConfigurationError(
                 "keep_columns must not hold the label column with labels=drop: use labels=copy, or drop it there too"
             )
@@ -460,12 +460,10 @@ def _find_types(inputs: Inputs, options: ReleaseOptions) -> dict[str, Any]:
     from adept.data.arrow_files import SeenValues, UnfitValues  # slow to import
 
     columns = options.keep_columns
-    late = options.drops_persons and inputs.formats != {"csv"}  # records are left out after their types are found
-    if late or not inputs.repeatable:
-        source = "with over_limit=drop" if inputs.repeatable else "from standard input or a pipe"
+    if not inputs.repeatable or (options.drops_persons and inputs.formats != {"csv"}):  # whose cells are text
         raise ConfigurationError(
-            f"keep_columns {source} into parquet need types before the first record: add schema=FILE, a "
-            'parquet file or JSON such as {"score": "float64"}, or write jsonl'
+            "keep_columns from standard input or a pipe, or with over_limit=drop, into parquet need types before the first "
+            'record: add schema=FILE, a parquet file or JSON such as {"score": "float64"}, or write jsonl'
         )
     shapes = {column: SeenValues() for column in columns}
     column, persons = columns[0], _Persons(options, options.person_column) if options.person_column else None

@@ -225,10 +225,11 @@ def _explain_errors(what: str) -> Iterator[None]:
         raise ModelError(f"{what} ({type(error).__name__}): check the name, the network and your token") from None
 
 
+def file_sha256(path: str | Path) -> str:
+    """Return the digest of a file's content."""
+    with Path(path).open("rb") as stream:
+        return hashlib.file_digest(stream, "sha256").hexdigest()
+
+
 def _digests(directory: Path) -> dict[str, str]:
-    found = {}
-    for path in (directory / name for name in MODEL_FILES):
-        if path.is_file():
-            with path.open("rb") as stream:
-                found[path.name] = hashlib.file_digest(stream, "sha256").hexdigest()
-    return found
+    return {name: file_sha256(directory / name) for name in MODEL_FILES if (directory / name).is_file()}

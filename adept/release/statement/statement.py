@@ -15,7 +15,6 @@ from collections.abc import Mapping
 from dataclasses import asdict, astuple, dataclass, field, fields
 from datetime import UTC, datetime
 from functools import cached_property
-from pathlib import Path
 from typing import Any
 
 import torch
@@ -435,17 +434,11 @@ def check_shuffling(rewriter: Rewriter, target: str, options: ReleaseOptions) ->
 
 
 def find_shuffled(
-    mechanism: LocalRandomizer,
-    options: ReleaseOptions,
-    *,
-    dim: int,
-    records: int,
-    smallest: int,
-    labels: RandomizedResponse | JointResponse | None = None,
+    mechanism: LocalRandomizer, options: ReleaseOptions, labels: Any, *, dim: int, records: int, smallest: int
 ) -> Shuffled | None:
-    """Return the guarantee from shuffling, or None if nobody shuffles or no record was released.
+    """Return the guarantee from shuffling; ``labels`` is the mechanism of those that the output holds, or None.
 
-    ``labels`` is the mechanism whose labels the output holds; a txt output holds none, whatever the options say.
+    The result is None if nobody shuffles or no record was released.
     """
     if not options.shuffled or not smallest:
         return None
@@ -516,11 +509,6 @@ def label_facts(response: RandomizedResponse | JointResponse | None) -> dict[str
     if response is None:
         return {"label_set": None, "label_keep_probability": None}
     return {"label_set": list(response.labels), "label_keep_probability": float(response.keep_probability)}
-
-
-def file_sha256(path: str) -> str:
-    with Path(path).open("rb") as stream:
-        return hashlib.file_digest(stream, "sha256").hexdigest()
 
 
 def model_sha256(model: Autoencoder) -> str:

@@ -443,8 +443,7 @@ def _file(name: str, path: str | None, digest: str, other: str | None = None) ->
 
 
 def _sha256(path: str, line_end: bytes | None = None) -> str:
-    stranger = Path(path).exists() and not Path(path).is_file()  # a pipe or device, which may never end
-    _same(stranger, False, f"{path_shown(path)} is no regular file")
+    _same(Path(path).exists() and not Path(path).is_file(), False, f"{path_shown(path)} is no regular file")
     with Path(path).open("rb") as stream:
         digest = hashlib.sha256()
         for line in stream:

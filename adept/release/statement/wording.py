@@ -10,9 +10,9 @@ characters (``plain_name``) and quoted: it cannot add a sentence or a line.
 
 import math
 import re
-import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass
+from shlex import quote
 from typing import TYPE_CHECKING, Any
 
 from adept.data.reading import READING_EXCEPTIONS
@@ -304,8 +304,7 @@ def central_composition(statement: "CentralStatement") -> str:
 def card(statement: "Statement", title: str) -> str:
     """Return a data set card (Markdown) with the statement; ``title`` is the file's name."""
     described = statement.to_json()
-    kind = "description" if described["dim"] is None else "latent"
-    randomised = "a" if described["epsilon"] == "inf" else "a randomised"  # the identity changes nothing
+    kind = "randomised " * (described["epsilon"] != "inf") + ("description" if described["dim"] is None else "latent")
     fields = {
         key: value
         for key, value in described.items()
@@ -315,7 +314,7 @@ def card(statement: "Statement", title: str) -> str:
     return (
         f"---\ntags: [{'differential-privacy, ' if described['holds'] else ''}synthetic]\n---\n"
         f"# {plain_name(title)}\n\n## Privacy statement\n\n{statement.text}\n\n| | |\n|---|---|\n{rows}\n\n"
-        f"Every text here was written from {randomised} {kind}, not copied from its record. It may be wrong, "
+        f"Every text here was written from a {kind}, not copied from its record. It may be wrong, "
         "and it may also be, word for word, what its record, or somebody else, said.\n"
     )
 
@@ -368,8 +367,7 @@ def approval_page(
         loader=PackageLoader("adept.release.statement"), autoescape=True, undefined=StrictUndefined, trim_blocks=True,
         lstrip_blocks=True,
     )  # fmt: skip
-    shown = (judge, odds_change, plain_name, risk, words, shlex.quote)
-    environment.filters |= {function.__name__: function for function in shown}
+    environment.filters |= {each.__name__: each for each in (judge, odds_change, plain_name, quote, risk, words)}
     exposed = [fact for fact in described["not_hidden"] if fact not in FINE_PRINT]
     return environment.get_template("approval.html.jinja").render(
         title=title,

@@ -24,7 +24,8 @@ from adept.release.flow.local import release_file
 from adept.release.ledger.claims import Ledger
 from adept.release.ledger.identity import ROW_KIND, TEXT_ROLE, Identity, row_digest
 from adept.release.records import Inputs, ReleaseOptions
-from adept.release.statement.statement import PrivacyStatement, file_sha256
+from adept.release.statement.statement import PrivacyStatement
+from adept.rewriting.loading import file_sha256
 from adept.rewriting.rewriter import Rewriter
 
 KEY = b"k" * 32

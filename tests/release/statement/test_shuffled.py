@@ -98,7 +98,7 @@ def test_shuffling_counts_records_however_many_rewrites_each_has(
 @pytest.mark.parametrize(("size", "hidden"), [(1, 1), (59, 59), (60, 60), (61, 60), (10**9, 60)])
 def test_a_group_counts_no_more_records_than_the_file_has(size: int, hidden: int) -> None:
     options = ReleaseOptions(shuffled_records=size, samples=3, labels="drop")
-    found = find_shuffled(MECHANISM, options, dim=8, records=60, smallest=60)
+    found = find_shuffled(MECHANISM, options, None, dim=8, records=60, smallest=60)
     assert found is not None
     assert (found.records, found.smallest) == (hidden, hidden)
     assert found.epsilon == central_epsilon([subset(6.0, 64)], records=hidden, delta=1e-6)
@@ -183,7 +183,7 @@ def test_the_smallest_copied_label_decides_and_both_budgets_of_random_ones() -> 
     randomised = replace(dropped, labels="randomized_response", label_response=response)
 
     def epsilon(options: ReleaseOptions, smallest: int, records: int = 9_000) -> float:
-        found = find_shuffled(MECHANISM, options, dim=8, records=records, smallest=smallest, labels=options.response)
+        found = find_shuffled(MECHANISM, options, options.response, dim=8, records=records, smallest=smallest)
         assert found is not None
         assert found.delta == 1e-6
         return found.epsilon
@@ -214,7 +214,7 @@ def test_labels_that_a_txt_output_lacks_are_in_no_number_of_it(
 def test_labels_of_one_symbol_hide_among_all_records_as_one_symbol() -> None:
     joint = JointResponse(mechanism=LearnedCodebook(epsilon=6.0, size=64, top=3), labels=("fare", "flight"))
     options = ReleaseOptions(shuffled_records=9_000, labels="joint_response", label_response=joint)
-    found = find_shuffled(joint.text, options, dim=8, records=9_000, smallest=9_000, labels=joint)
+    found = find_shuffled(joint.text, options, joint, dim=8, records=9_000, smallest=9_000)
     assert found is not None
     assert found.epsilon == central_epsilon([subset(6.0, 128, 3)], records=9_000, delta=1e-6)
 
