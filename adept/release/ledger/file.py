@@ -418,9 +418,9 @@ class LedgerFile:
         found = self._database.run(f"SELECT {stated} FROM releases LEFT JOIN bounds ON release = id")
         if not found or any(None in row for row in found):
             return StatedTotal(len(found))
-        totals = (sum(map(exact, column), Fraction()) for column in [*zip(*found, strict=True)][2:])
+        epsilon, delta = (round_up(sum(map(exact, each), Fraction())) for each in [*zip(*found, strict=True)][2:])
         pairs = {pair for scope, pair, *_ in found if scope == ROWS and pair != ANY_TWO_RECORDS}
-        return StatedTotal(len(found), *map(round_up, totals), tuple(sorted(pairs)))
+        return StatedTotal(len(found), epsilon, delta, tuple(sorted(pairs)))
 
     def _every_claim(self) -> Counter[Asked]:
         return group_claims(self._database.run(ALL_FOUND))
