@@ -21,7 +21,7 @@ import torch
 from safetensors.torch import save
 
 from adept.data.formats import STANDARD_STREAM
-from adept.errors import AdeptError, ConfigurationError
+from adept.errors import AdeptError, ConfigurationError, plain_name
 from adept.mechanisms import BY_NAME, Codebook, JointResponse, LocalRandomizer, RandomizedResponse
 from adept.mechanisms.central_counts import COUNTS_MOVED, Votes
 from adept.mechanisms.guarantee import ANY_TWO_RECORDS, Guarantee, Part, json_number, laplace_part, total
@@ -529,7 +529,7 @@ def model_facts(model: Autoencoder) -> dict[str, Any]:
     data, sha256 = model.training_data, model_sha256(model)
     return {
         "training_data": {
-            "name": wording.plain_name(data.name),
+            "name": plain_name(data.name),
             "public": data.public is True,
             "records": data.records,
             "examples": data.examples,

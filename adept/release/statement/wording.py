@@ -9,13 +9,13 @@ characters (``plain_name``) and quoted: it cannot add a sentence or a line.
 """
 
 import math
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from shlex import quote
 from typing import TYPE_CHECKING, Any
 
 from adept.data.reading import READING_EXCEPTIONS
+from adept.errors import plain_name
 from adept.mechanisms.guarantee import CANDIDATES, judge, odds_change, risk, total, words
 
 if TYPE_CHECKING:
@@ -31,7 +31,6 @@ LABEL_TREATMENTS: dict[str | None, str] = {
     "drop": "left out",
     None: "none in the file",
 }
-MAX_NAME_LENGTH = 100
 NOT_HIDDEN = (
     "the fact that someone took part",
     "how many records there are",
@@ -168,13 +167,6 @@ def _describe_shuffling(shuffled: "Shuffled", statement: "PrivacyStatement") -> 
 
 def _list_facts(facts: list[str]) -> str:
     return "; ".join(f"({place}) {fact}" for place, fact in enumerate(facts, start=1))
-
-
-def plain_name(name: object) -> str:
-    """Return a name on one line, shortened, with only letters, digits and plain punctuation."""
-    if not isinstance(name, str):
-        return "unknown"
-    return " ".join(re.sub(r"[^\w .,:/()+-]", "?", name.replace("\n", " ")).split())[:MAX_NAME_LENGTH] or "unknown"
 
 
 def origin(data: dict[str, Any]) -> str:
