@@ -360,8 +360,8 @@ def refuse_late_label(record: Mapping[str, Any], *, number: int) -> None:
     has the column, ``label_of`` is called for each record; otherwise, this function is called for
     each record. QED.
     """
-    held = (name for name, value in record.items() if isinstance(name, str) and not is_missing(value))
-    if column := next((name for name in held if folded(name) == USUAL_LABEL_COLUMN), None):
+    usual = (name for name in record if isinstance(name, str) and folded(name) == USUAL_LABEL_COLUMN)
+    if column := next((name for name in usual if not is_missing(record[name])), None):
         raise DataError(
             f"record {number} has a label in column {column!r}, which record 1 lacks: give each record a label, for "
             "example none, or leave labels out"

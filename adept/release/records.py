@@ -322,6 +322,7 @@ class CheckedRecords:
 
     def _label(self, record: Record, column: str, number: int) -> str | None:
         if self._optional and is_missing(record.get(column)):
+            refuse_late_label(record, number=number)
             return None
         label = label_of(record, column, number=number)
         if self._allowed is not None and label not in self._allowed:

@@ -24,7 +24,7 @@ from adept.release.flow.local import open_release, prepare_file, release_file
 from adept.release.flow.plan import preview
 from adept.release.ledger.claims import Ledger
 from adept.release.options import CentralOptions, ReleaseRequest
-from adept.release.records import Inputs, ReleaseOptions
+from adept.release.records import CheckedRecords, Inputs, ReleaseOptions, find_label
 from adept.rewriting.loading import load_model
 from adept.rewriting.rewriter import Rewriter
 from adept.synthesis.synthesizer import Synthesizer
@@ -325,3 +325,13 @@ def test_one_record_without_a_column_changes_no_vote_of_another(topic_run: Path,
         )
         preview(*prepare_synthesis(synthesizer, source, f"{tmp_path}/o.jsonl", options=CentralOptions()), notes.append)
         assert int(notes[0].tally.counts.sum()) == 5
+
+
+@pytest.mark.parametrize(("first", "second"), [("other", "Intent"), ("Intent", "intent")])
+def test_a_model_that_writes_labels_loses_none_that_is_spelled_otherwise(first: str, second: str) -> None:
+    records: list[Record] = [{"text": "a fare", first: "x"}, {"text": "a meal", second: "meal"}]
+    options = ReleaseOptions(labels="joint")
+    column = find_label(records[0], options)
+    with pytest.raises(DataError, match=rf"record 2 has a label in column '{second}', which record 1 lacks"):
+        list(CheckedRecords(records, column, options))
+    assert [record[column or ""] for record in CheckedRecords([records[0], UNLABELLED], column, options)][1] is None
