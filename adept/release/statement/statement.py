@@ -384,10 +384,10 @@ def _restate_local(said: Json) -> PrivacyStatement:
     options = {name: math.inf if value == "inf" else value for name, value in said["mechanism_options"].items()}
     mechanism: LocalRandomizer = BY_NAME[said["mechanism"]](**options)
     response: RandomizedResponse | JointResponse | None = None
-    if said["label_set"] is not None:
+    if said["labels"] == "joint_response":
+        response = JointResponse.of(mechanism, tuple(said["label_set"]))
+    elif said["label_set"] is not None:
         response = RandomizedResponse(epsilon=said["label_epsilon"], labels=tuple(said["label_set"]))
-    if response and said["labels"] == "joint_response":
-        response = JointResponse.of(mechanism, response.labels)
     computed = {
         "mechanism": mechanism,
         "latent_dim": said["dim"],

@@ -19,7 +19,7 @@ from adept.cli.process import guard
 from adept.cli.verify import VerifyConfig, run
 from adept.data.reading import READING_EXCEPTIONS
 from adept.errors import DataError
-from adept.mechanisms import Codebook, Description, JointResponse, RandomizedResponse, codebook
+from adept.mechanisms import Codebook, Description, JointResponse, LearnedCodebook, RandomizedResponse, codebook
 from adept.mechanisms.central_counts import REPLACE, Votes
 from adept.models.config import MAX_SIZES
 from adept.ranges import BUDGETS
@@ -122,6 +122,14 @@ def test_a_genuine_statement_passes_and_its_sentences_are_compared(said: dict[st
     told = verified(said, tmp_path)
     assert told is not None
     assert not unchecked(told) & {*SENTENCES, *NUMBERS, "neighbours", "unit", "trust", "holds", "exact", "model_files"}
+
+
+@pytest.mark.parametrize("kind", [Description, LearnedCodebook])
+def test_one_symbol_whose_label_alone_has_next_to_no_epsilon_is_verified(kind: Any, tmp_path: Path) -> None:
+    """An epsilon that no mechanism of labels alone may have; so it is with few heavy texts of many."""
+    said = statement(text := kind(epsilon=0.002, size=1000, top=1), JointResponse.of(text, LABELS))
+    assert 0 < said["label_epsilon"] < BUDGETS[0]
+    assert verified(said, tmp_path) is not None
 
 
 def more_private(value: Any) -> Iterator[Any]:
