@@ -616,3 +616,14 @@ def test_a_joint_release_and_its_rewriter_go_together(
             ConfigurationError, match="labels must be joint_response with a rewriter that releases text"
         ):
             release_file(mine, str(labelled_file), str(tmp_path / "out.jsonl"), options=options)
+
+
+def test_a_name_that_is_no_text_has_a_card_and_a_page_too(
+    rewriter: Rewriter, labelled_file: Path, tmp_path: Path
+) -> None:
+    odd = os.fsdecode(b"odd\xff")
+    options = ReleaseOptions(card=True, report=True, purpose=odd)
+    release_file(rewriter, str(labelled_file), f"{tmp_path}/{odd}.jsonl", options=options)
+    page = (tmp_path / f"{odd}.jsonl.report.html").read_text("utf-8")
+    assert page.count(r"odd\udcff") >= 3
+    assert "# odd?.jsonl" in (tmp_path / f"{odd}.jsonl.card.md").read_text("utf-8")
