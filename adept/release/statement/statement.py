@@ -354,7 +354,7 @@ class CentralStatement(Statement):
 
 
 def restate(said: Json) -> Json | None:
-    """Write a statement again, from its options and facts; None for a statement of another version.
+    """Write a statement again, and return its computed fields; None for a statement of another version.
 
     Raises:
         verify.Refused: no release can have the statement's fields.
@@ -367,7 +367,10 @@ def restate(said: Json) -> Json | None:
         raise verify.Refused("no release has the mechanism, options and facts of this statement") from None
     if said["training_data"].get("packaged", False) is not is_packaged(said["model_files"]):
         raise verify.Refused("packaged is not what adept writes of a model with these files")
-    return again
+    for name, value in again.items():  # as JSON: 1 is neither 1.0 nor true
+        if json.dumps(said[name], sort_keys=True) != json.dumps(value, sort_keys=True):
+            raise verify.Refused(f"{name} is not what adept writes of such a release")
+    return {name: again[name] for name in (*verify.SENTENCES, "claimed_epsilon")}
 
 
 def _restate_central(said: Json) -> CentralStatement:
