@@ -7,6 +7,8 @@ from outside this module has exit status 70, which means a bug in adept.
 import re
 from typing import Any
 
+MAX_NAME_LENGTH = 100  # characters of a stranger's name in a sentence
+
 
 class AdeptError(Exception):
     """Base class of errors that a user can correct.
@@ -56,6 +58,13 @@ def flatten(values: dict[str, Any], before: str = "") -> dict[str, Any]:
     for name, value in values.items():
         found |= flatten(value, f"{before}{name}.") if isinstance(value, dict) else {before + name: value}
     return found
+
+
+def plain_name(name: object) -> str:
+    """Return a name on one line, shortened, with only letters, digits and plain punctuation."""
+    if not isinstance(name, str):
+        return "unknown"
+    return " ".join(re.sub(r"[^\w .,:/()+-]", "?", name.replace("\n", " ")).split())[:MAX_NAME_LENGTH] or "unknown"
 
 
 def typed_as(value: Any) -> str:

@@ -26,6 +26,7 @@ from dataclasses import dataclass
 from datetime import date, time
 from decimal import Decimal
 from difflib import get_close_matches
+from functools import lru_cache
 from typing import Any
 
 from adept.errors import ConfigurationError, DataError
@@ -73,6 +74,7 @@ def trimmed(name: str) -> str:
     return UNSEEN.sub("", name)
 
 
+@lru_cache(maxsize=1024)
 def folded(name: str) -> str:
     """Return a name, trimmed, without differences of case."""
     return trimmed(name).casefold()
@@ -351,15 +353,17 @@ def label_of(record: Mapping[str, Any], column: str, *, number: int) -> str:
 
 
 def refuse_late_label(record: Mapping[str, Any], *, number: int) -> None:
-    """Raise DataError if a record has a label in the default column, which record 1 lacks.
+    """Raise DataError if a record has a label in the usual column, or one spelled alike, which record 1 lacks.
 
     *Claim*: if no option names the label column, either each record's label is read, or no record
-    has one in the column "intent", or an error is raised. *Proof*: if record 1 has the column,
-    ``label_of`` is called for each record; otherwise, this function is called for each record. QED.
+    has one in a column "intent", however it is spelled, or an error is raised. *Proof*: if record 1
+    has the column, ``label_of`` is called for each record; otherwise, this function is called for
+    each record. QED.
     """
-    if not is_missing(record.get(USUAL_LABEL_COLUMN)):
+    usual = (name for name in record if isinstance(name, str) and folded(name) == USUAL_LABEL_COLUMN)
+    if column := next((name for name in usual if not is_missing(record[name])), None):
         raise DataError(
-            f"record {number} has a label in column {USUAL_LABEL_COLUMN!r}, which record 1 lacks: give each record a label, for "
+            f"record {number} has a label in column {column!r}, which record 1 lacks: give each record a label, for "
             "example none, or leave labels out"
         )
 

@@ -17,7 +17,7 @@ from safetensors.torch import save_file
 from torch import Tensor
 from torch.nn.functional import normalize
 
-from adept.errors import ConfigurationError, ModelError
+from adept.errors import ConfigurationError, ModelError, plain_name
 from adept.mechanisms.clip_to_grid import NORM_ORDER
 from adept.mechanisms.policy import KNOWN_TEXTS, Lists
 from adept.models.config import LSTM_FORMAT, TOPICS, TOPICS_FORMAT, ModelConfig, TrainingData
@@ -234,7 +234,7 @@ def model_card(model: Autoencoder, *, metrics: Mapping[str, float] | None = None
 
 ## Where it comes from
 
-Trained on {data.records} records of `{data.name}` ({origin}).
+Trained on {data.records} records of `{plain_name(data.name)}` ({origin}).
 
 ## Measured on validation text
 

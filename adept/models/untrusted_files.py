@@ -114,12 +114,13 @@ class ModelFiles:
 
     def digests(self) -> dict[str, str]:
         """Return the SHA-256 digests of those of MODEL_FILES that exist."""
-        found = {}
-        for path in (self.directory / name for name in MODEL_FILES):
-            if path.is_file():
-                with path.open("rb") as stream:
-                    found[path.name] = hashlib.file_digest(stream, "sha256").hexdigest()
-        return found
+        return {name: file_sha256(path) for name in MODEL_FILES if (path := self.directory / name).is_file()}
+
+
+def file_sha256(path: str | Path) -> str:
+    """Return the digest of a file's content."""
+    with Path(path).open("rb") as stream:
+        return hashlib.file_digest(stream, "sha256").hexdigest()
 
 
 def is_packaged(files: Mapping[str, str] | None) -> bool:

@@ -81,8 +81,8 @@ class FileOptions(PersonOptions):
         keep_columns: Columns, besides text and label, that are copied to the output unchanged, without any privacy.
             Columns that no option names are left out of the output.
         schema: Types of the columns in keep_columns: give a parquet file that has these columns, or JSON such as
-            {"score": "float64"}. You need schema only if the columns are read from standard input and written into a
-            parquet file.
+            {"score": "float64"}. You need schema only if the columns are written into a parquet file, and are read from
+            standard input, or from JSON with over_limit=drop.
 
     Labels:
         labels: Treatment of labels: copy (labels are copied and not private) | joint (the model writes a label with

@@ -227,13 +227,14 @@ def _count_lines(location: str) -> int:
 
 def find_label(first: Record, options: ReleaseOptions) -> str | None:
     """Return the name of the output's label column, or None if no labels are written."""
-    found = find_label_column(first, options.label_column)
     if options.labels == "drop":
-        if found in options.keep_columns:
+        kept = dict.fromkeys(options.keep_columns)  # whatever columns the first record has
+        if (options.label_column or find_label_column(kept, None) or "") in kept:
             raise ConfigurationError(
                 "keep_columns must not hold the label column with labels=drop: use labels=copy, or drop it there too"
             )
         return None
+    found = find_label_column(first, options.label_column)
     return found or (USUAL_LABEL_COLUMN if options.labels == "joint" else None)
 
 
@@ -320,6 +321,7 @@ class CheckedRecords:
 
     def _label(self, record: Record, column: str, number: int) -> str | None:
         if self._optional and is_missing(record.get(column)):
+            refuse_late_label(record, number=number)
             return None
         label = label_of(record, column, number=number)
         if self._allowed is not None and label not in self._allowed:
@@ -458,10 +460,10 @@ def _find_types(inputs: Inputs, options: ReleaseOptions) -> dict[str, Any]:
     from adept.data.arrow_files import SeenValues, UnfitValues  # slow to import
 
     columns = options.keep_columns
-    if not inputs.repeatable:
+    if not inputs.repeatable or (options.drops_persons and inputs.formats != {"csv"}):  # whose cells are text
         raise ConfigurationError(
-            "keep_columns from standard input or a pipe into parquet need types before the first record: add schema=FILE, a "
-            'parquet file or JSON such as {"score": "float64"}, or write jsonl'
+            "keep_columns from standard input or a pipe, or with over_limit=drop, into parquet need types before the first "
+            'record: add schema=FILE, a parquet file or JSON such as {"score": "float64"}, or write jsonl'
         )
     shapes = {column: SeenValues() for column in columns}
     column, persons = columns[0], _Persons(options, options.person_column) if options.person_column else None

@@ -62,7 +62,9 @@ def write(results: Results) -> Report:
     layout: dict[str, Any] = {"autoescape": True, "trim_blocks": True, "lstrip_blocks": True}
     environment = Environment(loader=PackageLoader("adept.report"), undefined=StrictUndefined, **layout)
     embedded = {name: svg[svg.index("<svg") :] for name, svg in drawn.items()}  # HTML has no place for a prologue
-    path.write_text(environment.get_template("page.html.jinja").render(figures=embedded, **said), "utf-8")
+    path.write_text(
+        environment.get_template("page.html.jinja").render(figures=embedded, **said), "utf-8", "backslashreplace"
+    )
     return Report(path, [budget_grid(lines, metric) for metric in METRICS], said["findings"], said["warnings"])
 
 

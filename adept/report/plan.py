@@ -301,5 +301,5 @@ def write_page(plan: Plan, directory: Path) -> Path:
     environment = Environment(loader=PackageLoader("adept.report"), undefined=StrictUndefined, **layout)
     path = directory / "plan.html"
     said = {"plan": plan, "headings": HEADINGS, "public_rows": PUBLIC_ROWS}
-    path.write_text(environment.get_template("plan.html.jinja").render(**said), "utf-8")
+    path.write_text(environment.get_template("plan.html.jinja").render(**said), "utf-8", "backslashreplace")
     return path

@@ -197,10 +197,13 @@ def test_slots_of_the_hub_are_read_where_it_has_them(monkeypatch: pytest.MonkeyP
         assert load(DataConfig(name="atis", hub="some/where"))["train"].slots == expected
 
 
+@pytest.mark.parametrize("name", ["intent", "Intent", " INTENT"])
 @pytest.mark.parametrize("first", ['{"text": "a"}', '{"text": "a", "other": {"intent": "x"}}'])
-def test_labels_of_a_file_whose_first_record_lacks_one_are_refused_and_never_lost(tmp_path: Path, first: str) -> None:
-    write(tmp_path / "train.jsonl", first, '{"text": "b", "intent": "y"}')
-    with pytest.raises(DataError, match="record 2 has a label in column 'intent', which record 1 lacks: give each"):
+def test_labels_of_a_file_whose_first_record_lacks_one_are_refused_and_never_lost(
+    tmp_path: Path, first: str, name: str
+) -> None:
+    write(tmp_path / "train.jsonl", first, f'{{"text": "b", "{name}": "y"}}')
+    with pytest.raises(DataError, match=f"record 2 has a label in column '{name}', which record 1 lacks: give each"):
         read_corpus(str(tmp_path / "train.jsonl"))
     with pytest.raises(DataError, match="which record 1 lacks"):
         load(DataConfig(path=str(tmp_path)))

@@ -275,7 +275,7 @@ class LocalPlan(Plan[PrivacyStatement]):
             output_sha256=output_sha256,
             date=statements.now() if output_sha256 else None,
             label_column=self.label_column,
-            shuffled=find_shuffled(mechanism, options, dim=dim, records=records, smallest=smallest),
+            shuffled=find_shuffled(mechanism, options, response, dim=dim, records=records, smallest=smallest),
         )
 
     def preview(self, ledger: Ledger | None = None) -> tuple[PrivacyStatement, CheckedRecords]:

@@ -295,7 +295,9 @@ class Run(ABC, Generic[Stated]):
         publication = self.publication
         publication.write_statement(statement.to_json())
         if publication.card:
-            Path(publication.card + PARTIAL).write_text(card(statement, Path(publication.target).name), "utf-8")
+            Path(publication.card + PARTIAL).write_text(
+                card(statement, Path(publication.target).name), "utf-8", "backslashreplace"
+            )
         if publication.report:
             page = approval_page(
                 statement.to_json(),
@@ -305,7 +307,7 @@ class Run(ABC, Generic[Stated]):
                 about=self.plan.options.about,
                 total=ledger.stated_total() if (ledger := self.kept_ledger) else None,
             )
-            Path(publication.report + PARTIAL).write_text(page, "utf-8")
+            Path(publication.report + PARTIAL).write_text(page, "utf-8", "backslashreplace")
         self.show()
         with getattr(self.progress, "last_step", nullcontext)():
             publication.publish()

@@ -50,8 +50,8 @@ from typing import Any
 from adept.data.formats import STANDARD_STREAM, Record, Types, Write
 from adept.data.writing import WRITERS, publish, record_writer, sync_directory
 from adept.errors import DataError
+from adept.models.untrusted_files import file_sha256
 from adept.release.flow.journal import journal_files
-from adept.release.statement.statement import file_sha256
 
 STATEMENT, CARD, REPORT, PARTIAL, JOURNAL = ".privacy.json", ".card.md", ".report.html", ".partial", ".journal"
 STDOUT = 1

@@ -32,8 +32,10 @@ from adept.data.formats import STANDARD_STREAM
 from adept.data.writing import new_private_file
 from adept.errors import DataError
 from adept.mechanisms.central_counts import ADD_OR_REMOVE
+from adept.mechanisms.guarantee import ANY_TWO_RECORDS
+from adept.models.untrusted_files import file_sha256
 from adept.release.ledger.identity import PERSON_KIND, ROW_KIND, row_digest
-from adept.release.statement.statement import Statement, file_sha256, now
+from adept.release.statement.statement import Statement, now
 from adept.release.statement.wording import StatedTotal
 
 # Errors of SQLite that concern the machine, not the file.
@@ -361,7 +363,12 @@ class LedgerFile:
         been released under one relative name. Raise DataError for a file that cannot be read, and
         for a content that the ledger does not list.
         """
-        sha256 = _released_digest(output)
+        if output == STANDARD_STREAM or not Path(output).is_file():
+            raise DataError(
+                f"approve must be a released file, got {output}, which is none: name the file as it lies on the disk; for "
+                "standard output, sign the statement instead"
+            )
+        sha256 = file_sha256(output)
         with self._database.transaction():
             (release,) = self._database.row("SELECT MAX(release) FROM outputs WHERE sha256 = ?", sha256)
             if release is None:
@@ -386,6 +393,7 @@ class LedgerFile:
         deltas = {number: exact(delta) for number, _, _, delta, _ in releases}
         everywhere_delta = sum((exact(delta) for _, scope, _, delta, _ in releases if scope == EVERYWHERE), Fraction())
         named = [bool(persons) for *_, persons in releases]
+        claimed = {release: exact(epsilon) for release, epsilon in self._database.run("SELECT * FROM unproved")}
         totals, everybody = Counter[float](), self._everywhere(PERSON_KIND)
         for (kind, _, _, claims), count in found.items():
             if kind == PERSON_KIND:
@@ -401,16 +409,18 @@ class LedgerFile:
             nameless=named.count(False),
             spent=tuple(sorted(totals.items())),
             everywhere=round_up(everybody),
-            unproved=_largest(found, ROW_KIND, claimed, Fraction()) if (claimed := self._unproved()) else None,
+            unproved=_largest(found, ROW_KIND, claimed, Fraction()) if claimed else None,
         )
 
     def stated_total(self) -> StatedTotal:
         """Return the sum of the bounds that the releases state for one person, whoever was in them."""
-        found = self._database.run("SELECT person_epsilon, person_delta FROM releases LEFT JOIN bounds ON release = id")
-        if not found or any(None in bounds for bounds in found):
+        stated = "scope, neighbours, person_epsilon, person_delta"
+        found = self._database.run(f"SELECT {stated} FROM releases LEFT JOIN bounds ON release = id")
+        if not found or any(None in row for row in found):
             return StatedTotal(len(found))
-        totals = (sum(map(exact, column), Fraction()) for column in zip(*found, strict=True))
-        return StatedTotal(len(found), *map(round_up, totals))
+        epsilon, delta = (round_up(sum(map(exact, each), Fraction())) for each in [*zip(*found, strict=True)][2:])
+        pairs = {pair for scope, pair, *_ in found if scope == ROWS and pair != ANY_TWO_RECORDS}
+        return StatedTotal(len(found), epsilon, delta, tuple(sorted(pairs)))
 
     def _every_claim(self) -> Counter[Asked]:
         return group_claims(self._database.run(ALL_FOUND))
@@ -419,9 +429,6 @@ class LedgerFile:
         proved = "id NOT IN (SELECT release FROM unproved)"
         rows = self._database.run(f"SELECT id, epsilon FROM releases WHERE scope = '{ROWS}' AND {proved}")
         return {release: exact(epsilon) for release, epsilon in rows}
-
-    def _unproved(self) -> dict[int, Budget]:
-        return {release: exact(epsilon) for release, epsilon in self._database.run("SELECT * FROM unproved")}
 
     def _everywhere(self, kind: int) -> Budget:
         """Return the epsilon that central releases of other runs add to every total.
@@ -504,13 +511,3 @@ def round_up(amount: Budget) -> float:
 def _largest(found: Counter[Asked], kind: int, spent: Mapping[int, Budget], everywhere: Budget) -> float:
     claimed = (add_up(spent, claims) for asked, _, _, claims in found if asked == kind)
     return round_up(everywhere + max(claimed, default=Fraction()))
-
-
-def _released_digest(output: str) -> str:
-    """Return the digest of a released file; raise DataError if the file is missing."""
-    if output == STANDARD_STREAM or not Path(output).is_file():
-        raise DataError(
-            f"approve must be a released file, got {output}, which is none: name the file as it lies on the disk; for "
-            "standard output, sign the statement instead"
-        )
-    return file_sha256(output)

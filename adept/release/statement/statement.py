@@ -15,14 +15,13 @@ from collections.abc import Mapping
 from dataclasses import asdict, astuple, dataclass, field, fields
 from datetime import UTC, datetime
 from functools import cached_property
-from pathlib import Path
 from typing import Any
 
 import torch
 from safetensors.torch import save
 
 from adept.data.formats import STANDARD_STREAM
-from adept.errors import AdeptError, ConfigurationError
+from adept.errors import AdeptError, ConfigurationError, plain_name
 from adept.mechanisms import BY_NAME, Codebook, JointResponse, LocalRandomizer, RandomizedResponse
 from adept.mechanisms.central_counts import COUNTS_MOVED, Votes
 from adept.mechanisms.guarantee import ANY_TWO_RECORDS, Guarantee, Part, json_number, laplace_part, total
@@ -355,7 +354,7 @@ class CentralStatement(Statement):
 
 
 def restate(said: Json) -> Json | None:
-    """Compute a statement's sentences and numbers again; None for a statement of another version.
+    """Write a statement again, and return its computed fields; None for a statement of another version.
 
     Raises:
         verify.Refused: no release can have the statement's fields.
@@ -363,13 +362,15 @@ def restate(said: Json) -> Json | None:
     if not verify.is_ours(said) or said["versions"].get("adept-dp") != importlib.metadata.version("adept-dp"):
         return None
     try:
-        again = (_restate_central if said["trust"] == "central" else _restate_local)(said).fields()
+        again = (_restate_central if said["trust"] == "central" else _restate_local)(said).to_json()
     except (AdeptError, *verify.DAMAGED):
         raise verify.Refused("no release has the mechanism, options and facts of this statement") from None
     if said["training_data"].get("packaged", False) is not is_packaged(said["model_files"]):
         raise verify.Refused("packaged is not what adept writes of a model with these files")
-    compared = (*verify.SENTENCES, "claimed_epsilon", "text_epsilon", "label_epsilon", "sensitivity", "scale")
-    return {name: again[name] for name in compared}
+    for name, value in again.items():  # as JSON: 1 is neither 1.0 nor true
+        if json.dumps(said[name], sort_keys=True) != json.dumps(value, sort_keys=True):
+            raise verify.Refused(f"{name} is not what adept writes of such a release")
+    return {name: again[name] for name in (*verify.SENTENCES, "claimed_epsilon")}
 
 
 def _restate_central(said: Json) -> CentralStatement:
@@ -386,10 +387,10 @@ def _restate_local(said: Json) -> PrivacyStatement:
     options = {name: math.inf if value == "inf" else value for name, value in said["mechanism_options"].items()}
     mechanism: LocalRandomizer = BY_NAME[said["mechanism"]](**options)
     response: RandomizedResponse | JointResponse | None = None
-    if said["label_set"] is not None:
+    if said["labels"] == "joint_response":
+        response = JointResponse.of(mechanism, tuple(said["label_set"]))
+    elif said["label_set"] is not None:
         response = RandomizedResponse(epsilon=said["label_epsilon"], labels=tuple(said["label_set"]))
-    if response and said["labels"] == "joint_response":
-        response = JointResponse.of(mechanism, response.labels)
     computed = {
         "mechanism": mechanism,
         "latent_dim": said["dim"],
@@ -436,9 +437,12 @@ def check_shuffling(rewriter: Rewriter, target: str, options: ReleaseOptions) ->
 
 
 def find_shuffled(
-    mechanism: LocalRandomizer, options: ReleaseOptions, *, dim: int, records: int, smallest: int
+    mechanism: LocalRandomizer, options: ReleaseOptions, labels: Any, *, dim: int, records: int, smallest: int
 ) -> Shuffled | None:
-    """Return the guarantee from shuffling, or None if nobody shuffles or no record was released."""
+    """Return the guarantee from shuffling; ``labels`` is the mechanism of those that the output holds, or None.
+
+    The result is None if nobody shuffles or no record was released.
+    """
     if not options.shuffled or not smallest:
         return None
     together = min(records, options.shuffled_records or records)
@@ -446,7 +450,7 @@ def find_shuffled(
         smallest = 1
     hidden = min(smallest, together)
     delta = options.central_delta or min(MAX_DELTA, MAX_DELTA_SHARE / hidden)
-    draws = draws_of(mechanism, dim=dim, labels=options.response)
+    draws = draws_of(mechanism, dim=dim, labels=labels)
     central = central_epsilon(draws, records=hidden, delta=delta)
     return Shuffled(here=options.shuffle, records=together, smallest=hidden, epsilon=central, delta=delta)
 
@@ -467,7 +471,7 @@ def mechanism_options(mechanism: LocalRandomizer) -> dict[str, Any]:
 
     Infinity becomes "inf".
     """
-    values = {field.name: getattr(mechanism, field.name) for field in fields(mechanism)}
+    values = {field.name: getattr(mechanism, field.name) for field in fields(mechanism) if field.repr}  # not codewords
     plain = {
         name: value
         for name, value in values.items()
@@ -510,11 +514,6 @@ def label_facts(response: RandomizedResponse | JointResponse | None) -> dict[str
     return {"label_set": list(response.labels), "label_keep_probability": float(response.keep_probability)}
 
 
-def file_sha256(path: str) -> str:
-    with Path(path).open("rb") as stream:
-        return hashlib.file_digest(stream, "sha256").hexdigest()
-
-
 def model_sha256(model: Autoencoder) -> str:
     """Return the digest of the model's weights that ``sha256sum model.safetensors`` gives."""
     precision = getattr(torch, model.config.precision)
@@ -533,7 +532,7 @@ def model_facts(model: Autoencoder) -> dict[str, Any]:
     data, sha256 = model.training_data, model_sha256(model)
     return {
         "training_data": {
-            "name": wording.plain_name(data.name),
+            "name": plain_name(data.name),
             "public": data.public is True,
             "records": data.records,
             "examples": data.examples,

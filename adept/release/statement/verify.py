@@ -82,7 +82,7 @@ def check(
     The arithmetic of ``adept`` is repeated on purpose, and none of it is imported: so an error of the
     program that writes statements is no error of their check.
 
-    ``restate`` returns the fields that adept would write into such a statement, which are compared.
+    ``restate`` compares all fields with those that adept would write, and returns what it computed.
     ``same`` maps digests of model files to digests of other files with the same content.
 
     Raises:
@@ -94,8 +94,6 @@ def check(
         shown, unchecked = _implied(said, said["certificate"]["parts"])
         unchecked += [] if is_ours(said) else ["statement_version", *map(quoted, _unknown(said))]
         again = (restate and restate(said)) or {}
-        for name in again:
-            _same(said[name], again[name], f"{name} is not what adept writes of such a release")
         beside = statement.removesuffix(ENDING)
         output = output or (beside if beside != statement and Path(beside).is_file() else None)
         shown += [_file("output", output, said["output_sha256"]), *_model(said, model_dir, dict(same))]
@@ -441,6 +439,7 @@ def _file(name: str, path: str | None, digest: str, other: str | None = None) ->
 
 
 def _sha256(path: str, line_end: bytes | None = None) -> str:
+    _same(Path(path).exists() and not Path(path).is_file(), False, f"{path_shown(path)} is no regular file")
     with Path(path).open("rb") as stream:
         digest = hashlib.sha256()
         for line in stream:

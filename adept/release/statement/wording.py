@@ -9,12 +9,13 @@ characters (``plain_name``) and quoted: it cannot add a sentence or a line.
 """
 
 import math
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from shlex import quote
 from typing import TYPE_CHECKING, Any
 
 from adept.data.reading import READING_EXCEPTIONS
+from adept.errors import plain_name
 from adept.mechanisms.guarantee import CANDIDATES, judge, odds_change, risk, total, words
 
 if TYPE_CHECKING:
@@ -30,7 +31,6 @@ LABEL_TREATMENTS: dict[str | None, str] = {
     "drop": "left out",
     None: "none in the file",
 }
-MAX_NAME_LENGTH = 100
 NOT_HIDDEN = (
     "the fact that someone took part",
     "how many records there are",
@@ -169,13 +169,6 @@ def _list_facts(facts: list[str]) -> str:
     return "; ".join(f"({place}) {fact}" for place, fact in enumerate(facts, start=1))
 
 
-def plain_name(name: object) -> str:
-    """Return a name on one line, shortened, with only letters, digits and plain punctuation."""
-    if not isinstance(name, str):
-        return "unknown"
-    return " ".join(re.sub(r"[^\w .,:/()+-]", "?", name.replace("\n", " ")).split())[:MAX_NAME_LENGTH] or "unknown"
-
-
 def origin(data: dict[str, Any]) -> str:
     name, public = plain_name(data.get("name")), data.get("public") is True
     packaged = "The model is the one that comes with adept. " if data.get("packaged") else ""
@@ -303,7 +296,7 @@ def central_composition(statement: "CentralStatement") -> str:
 def card(statement: "Statement", title: str) -> str:
     """Return a data set card (Markdown) with the statement; ``title`` is the file's name."""
     described = statement.to_json()
-    kind = "description" if described["dim"] is None else "latent"
+    kind = "randomised " * (described["epsilon"] != "inf") + ("description" if described["dim"] is None else "latent")
     fields = {
         key: value
         for key, value in described.items()
@@ -313,7 +306,7 @@ def card(statement: "Statement", title: str) -> str:
     return (
         f"---\ntags: [{'differential-privacy, ' if described['holds'] else ''}synthetic]\n---\n"
         f"# {plain_name(title)}\n\n## Privacy statement\n\n{statement.text}\n\n| | |\n|---|---|\n{rows}\n\n"
-        f"Every text here was written from a randomised {kind}, not copied from its record. It may be wrong, "
+        f"Every text here was written from a {kind}, not copied from its record. It may be wrong, "
         "and it may also be, word for word, what its record, or somebody else, said.\n"
     )
 
@@ -326,12 +319,14 @@ class StatedTotal:
     """The sum of the bounds that all releases in a ledger state for one person, whoever was in them.
 
     ``epsilon`` and ``delta`` are for replacing the person's records; they are None if a release
-    does not limit the records of a person.
+    does not limit the records of a person. ``pairs`` holds the neighbours of those local releases
+    that do not compare any two records: the sum holds for pairs that all of them compare.
     """
 
     releases: int
     epsilon: float | None = None
     delta: float | None = None
+    pairs: tuple[str, ...] = ()
 
 
 def approval_page(
@@ -364,7 +359,7 @@ def approval_page(
         loader=PackageLoader("adept.release.statement"), autoescape=True, undefined=StrictUndefined, trim_blocks=True,
         lstrip_blocks=True,
     )  # fmt: skip
-    environment.filters |= {function.__name__: function for function in (judge, odds_change, plain_name, risk, words)}
+    environment.filters |= {each.__name__: each for each in (judge, odds_change, plain_name, quote, risk, words)}
     exposed = [fact for fact in described["not_hidden"] if fact not in FINE_PRINT]
     return environment.get_template("approval.html.jinja").render(
         title=title,

@@ -24,7 +24,7 @@ from adept.release.flow.local import open_release, prepare_file, release_file
 from adept.release.flow.plan import preview
 from adept.release.ledger.claims import Ledger
 from adept.release.options import CentralOptions, ReleaseRequest
-from adept.release.records import Inputs, ReleaseOptions
+from adept.release.records import CheckedRecords, Inputs, ReleaseOptions, find_label
 from adept.rewriting.loading import load_model
 from adept.rewriting.rewriter import Rewriter
 from adept.synthesis.synthesizer import Synthesizer
@@ -254,6 +254,10 @@ def write_parts(directory: Path, ending: str, parts: list[list[Record]]) -> str:
         ("jsonl", [[UNLABELLED], [LABELLED]]),
         ("csv", [[UNLABELLED], [LABELLED]]),
         ("parquet", [[UNLABELLED], [LABELLED]]),
+        ("jsonl", [[UNLABELLED, {"text": "a meal", "Intent ": "meal"}]]),
+        ("json", [[UNLABELLED, {"text": "a meal", "intent": None, "INTENT": "meal"}]]),
+        ("csv", [[UNLABELLED], [{"text": "a meal", "Intent": "meal"}]]),
+        ("parquet", [[UNLABELLED], [{"text": "a meal", "Intent": "meal"}]]),
     ],
 )
 def test_labels_that_record_1_lacks_are_refused_before_a_draw_and_never_lost(
@@ -261,7 +265,7 @@ def test_labels_that_record_1_lacks_are_refused_before_a_draw_and_never_lost(
 ) -> None:
     source, records = write_parts(tmp_path / "in", ending, parts), sum(map(len, parts))
     place = rewriter, source, str(tmp_path / "out.jsonl")
-    late = rf"record {records} has a label in column 'intent', which record 1 lacks: give each record a label"
+    late = rf"record {records} has a label in column '(?i:intent) ?', which record 1 lacks: give each record a label"
     for attempt in (release_file, lambda *_, options: preview(*prepare_file(*place, options=options))):
         with pytest.raises(DataError, match=late):
             attempt(*place, options=ReleaseOptions())
@@ -321,3 +325,13 @@ def test_one_record_without_a_column_changes_no_vote_of_another(topic_run: Path,
         )
         preview(*prepare_synthesis(synthesizer, source, f"{tmp_path}/o.jsonl", options=CentralOptions()), notes.append)
         assert int(notes[0].tally.counts.sum()) == 5
+
+
+@pytest.mark.parametrize(("first", "second"), [("other", "Intent"), ("Intent", "intent")])
+def test_a_model_that_writes_labels_loses_none_that_is_spelled_otherwise(first: str, second: str) -> None:
+    records: list[Record] = [{"text": "a fare", first: "x"}, {"text": "a meal", second: "meal"}]
+    options = ReleaseOptions(labels="joint")
+    column = find_label(records[0], options)
+    with pytest.raises(DataError, match=rf"record 2 has a label in column '{second}', which record 1 lacks"):
+        list(CheckedRecords(records, column, options))
+    assert [record[column or ""] for record in CheckedRecords([records[0], UNLABELLED], column, options)][1] is None

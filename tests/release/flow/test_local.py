@@ -403,6 +403,7 @@ def test_no_column_can_stand_in_the_place_of_another(
     [
         ({"keep_columns": ["intent"], "labels": "drop"}, "must not hold the label column"),
         ({"keep_columns": ["slots"], "labels": "drop", "label_column": "slots"}, "must not hold the label column"),
+        ({"keep_columns": ["Intent"], "labels": "drop"}, "must not hold the label column"),  # whatever record 1 has
         ({"keep_columns": ["slots"], "person_column": "slots"}, "must not hold the person column"),
         ({"label_column": "slots", "person_column": "slots"}, "person_column must be a column of its own"),
         ({"person_column": "text"}, "person_column must be a column of its own"),
@@ -614,3 +615,14 @@ def test_a_joint_release_and_its_rewriter_go_together(
             ConfigurationError, match="labels must be joint_response with a rewriter that releases text"
         ):
             release_file(mine, str(labelled_file), str(tmp_path / "out.jsonl"), options=options)
+
+
+def test_a_name_that_is_no_text_has_a_card_and_a_page_too(
+    rewriter: Rewriter, labelled_file: Path, tmp_path: Path
+) -> None:
+    odd = os.fsdecode(b"odd\xff")
+    options = ReleaseOptions(card=True, report=True, purpose=odd)
+    release_file(rewriter, str(labelled_file), f"{tmp_path}/{odd}.jsonl", options=options)
+    page = (tmp_path / f"{odd}.jsonl.report.html").read_text("utf-8")
+    assert page.count(r"odd\udcff") >= 3
+    assert "# odd?.jsonl" in (tmp_path / f"{odd}.jsonl.card.md").read_text("utf-8")

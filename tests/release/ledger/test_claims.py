@@ -20,11 +20,12 @@ from made_statements import spending
 from adept.data.reading import ReadingOptions
 from adept.errors import DataError, ReleaseRefused
 from adept.mechanisms import SqrtNLaplace
+from adept.models.untrusted_files import file_sha256
 from adept.release.flow.local import release_file
 from adept.release.ledger.claims import Ledger
 from adept.release.ledger.identity import ROW_KIND, TEXT_ROLE, Identity, row_digest
 from adept.release.records import Inputs, ReleaseOptions
-from adept.release.statement.statement import PrivacyStatement, file_sha256
+from adept.release.statement.statement import PrivacyStatement
 from adept.rewriting.rewriter import Rewriter
 
 KEY = b"k" * 32

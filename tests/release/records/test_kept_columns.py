@@ -470,3 +470,20 @@ def test_records_that_are_left_out_decide_no_type_of_a_kept_column(tmp_path: Pat
     given.write_text("".join(json.dumps({**row, "c": n or "text"}) + "\n" for n, row in zip((1, 0), rows, strict=True)))
     options = ReleaseOptions(keep_columns=["c"], schema=str(tmp_path / "schema.json"), **persons)
     release_file(rewriter, str(given), str(tmp_path / "typed.parquet"), options=options)
+
+
+@pytest.mark.parametrize("ending", ["jsonl", "json"])
+def test_no_record_that_a_ledger_may_leave_out_decides_a_type(tmp_path: Path, ending: str) -> None:
+    """The types are found before the ledger chooses, and the keys of an object are a part of its type."""
+    rows = [{"text": "a", "who": 1, "c": {"a": 1}}, {"text": "b", "who": 2, "c": {"xylophone": "x"}}]
+    given = tmp_path / f"in.{ending}"
+    given.write_text("\n".join(map(json.dumps, rows)) if ending == "jsonl" else json.dumps(rows))
+    options = ReleaseOptions(keep_columns=["c"], person_column="who", max_records_per_person=1, over_limit="drop")
+    with pytest.raises(
+        ConfigurationError, match=r"keep_columns .* with over_limit=drop, into parquet need types .*add schema="
+    ):
+        decide_kept(Inputs.of(str(given), options), options, "parquet", rows[0])
+    (tmp_path / "in.csv").write_text("text,who,c\na,1,7\nb,2,x\n")  # where every value is text
+    assert decide_kept(Inputs.of(f"{tmp_path}/in.csv", options), options, "parquet", rows[0]).types == {
+        "c": pa.string()
+    }

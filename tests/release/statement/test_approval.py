@@ -14,13 +14,13 @@ from release.statement.test_forged_statements import central
 from tiny import Run
 
 from adept.data.reading import READING_EXCEPTIONS
-from adept.mechanisms import Gaussian, L1Laplace, OriginalLaplace, PrivUnit
+from adept.mechanisms import Gaussian, Identity, L1Laplace, OriginalLaplace, PrivUnit
 from adept.mechanisms.central_counts import ADD_OR_REMOVE, REPLACE, Votes
 from adept.mechanisms.guarantee import judge
 from adept.release.ledger.claims import Ledger
 from adept.release.ledger.file import Spending
 from adept.release.statement.statement import PrivacyStatement, Shuffled
-from adept.release.statement.wording import TIME_NOT_HIDDEN, StatedTotal, approval_page
+from adept.release.statement.wording import TIME_NOT_HIDDEN, StatedTotal, approval_page, card
 
 SECRET = "zebra"
 
@@ -141,8 +141,10 @@ def test_the_page_of_a_central_release_has_the_statements_words(neighbours: str,
 
 
 def test_where_nothing_is_guaranteed_the_page_says_that_alone() -> None:
-    described = statement().to_json() | {"epsilon": "inf"}
+    described = statement(mechanism=Identity()).to_json()
     words = said(page(described))
+    assert "changed at random" not in words
+    assert "randomised" not in card(statement(mechanism=Identity()), "out").partition("Every text here")[2]
     assert "Nothing is guaranteed: epsilon is infinite." in words
     assert "fold" not in words.partition("What is not covered")[0]
 
@@ -191,6 +193,26 @@ def test_a_central_release_counts_in_the_total_as_replacing_a_person_needs_it(tm
         ledger.begin("c", spending(), "c")  # gets the number of the forgotten one
         ledger.claim()
         assert ledger.stated_total() == StatedTotal(2)
+
+
+def test_the_total_of_releases_names_the_pairs_of_records_that_each_of_them_compares(tmp_path: Path) -> None:
+    """The page of a central release stands for itself: an earlier release copied the labels, and another left records out."""
+    bounded: dict[str, Any] = {"persons": True, "person_epsilon": 1.0, "person_delta": 0.0}
+    copied, same = "any two records with the same label", "any two records of the same person"
+    with closing(Ledger(str(tmp_path / "ledger.db"), key=b"k" * 32, again=True)) as ledger:
+        for run, pair in (("a", "any two records"), ("b", copied), ("c", same), ("d", same)):
+            ledger.begin(run, spending(neighbours=pair, **bounded), run)
+            ledger.claim()
+        ledger.begin("e", Spending.of(central_statement(Votes(epsilon=1.0), persons=True)), "e")
+        ledger.claim()
+        total = ledger.stated_total()
+    assert total == StatedTotal(5, 6.0, 0.0, (same, copied))
+    names: dict[str, Any] = {"title": "o", "statement": "my file.privacy.json"}
+    html = said(approval_page(central(persons=True), [], total=total, **names))
+    assert "records of one person at most 3 counted" in html
+    assert f"the sum is for {same}; and {copied}." in html
+    assert "compare fewer pairs if" not in said(approval_page(central(), [], total=StatedTotal(5, 6.0, 0.0), **names))
+    assert "adept verify &#39;my file.privacy.json&#39;" in html
 
 
 @pytest.mark.parametrize("epsilon", [0.5, 1.0, 4.0, 8.0, 12.0, 24.0, 40.0, 1000.0])

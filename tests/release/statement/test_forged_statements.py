@@ -3,6 +3,7 @@
 import copy
 import json
 import math
+import os
 import sys
 from collections.abc import Iterator
 from functools import partial
@@ -18,7 +19,7 @@ from adept.cli.console import guard
 from adept.cli.verify import VerifyConfig, run
 from adept.data.reading import READING_EXCEPTIONS
 from adept.errors import DataError
-from adept.mechanisms import Codebook, Description, JointResponse, RandomizedResponse, codebook
+from adept.mechanisms import Codebook, Description, JointResponse, LearnedCodebook, RandomizedResponse, codebook
 from adept.mechanisms.central_counts import REPLACE, Votes
 from adept.models import untrusted_files
 from adept.models.config import MAX_SIZES
@@ -124,6 +125,14 @@ def test_a_genuine_statement_passes_and_its_sentences_are_compared(said: dict[st
     assert not unchecked(told) & {*SENTENCES, *NUMBERS, "neighbours", "unit", "trust", "holds", "exact", "model_files"}
 
 
+@pytest.mark.parametrize("kind", [Description, LearnedCodebook])
+def test_one_symbol_whose_label_alone_has_next_to_no_epsilon_is_verified(kind: Any, tmp_path: Path) -> None:
+    """An epsilon that no mechanism of labels alone may have; so it is with few heavy texts of many."""
+    said = statement(text := kind(epsilon=0.002, size=1000, top=1), JointResponse.of(text, LABELS))
+    assert 0 < said["label_epsilon"] < BUDGETS[0]
+    assert verified(said, tmp_path) is not None
+
+
 def more_private(value: Any) -> Iterator[Any]:
     """Yield values of a field that would promise more."""
     match value:
@@ -144,6 +153,34 @@ def test_every_field_that_is_made_to_promise_more_is_refused_or_named(said: dict
         for value in more_private(said[name]):
             told = verified(signed(said | {name: value}), tmp_path)
             assert told is None or name in unchecked(told) or is_same(value, said[name]), (name, value)
+
+
+def spelled_otherwise(value: Any) -> list[Any]:
+    """Return other values that a reader may take for the same number, and one that makes a check easier to pass."""
+    if isinstance(value, str):
+        return [f"0{value}", f"{value}{'0' if '/' in value else '/1'}", f"{value}\n", [value], f"{value}9"]
+    return [] if value is None else [float(value), str(value), value + 1, 2**40, True]
+
+
+@EACH
+def test_a_certificate_in_other_words_or_with_other_numbers_is_refused(said: dict[str, Any], tmp_path: Path) -> None:
+    """Also if it proves the same epsilon: this program could not have written it."""
+    for place, part in enumerate(said["certificate"]["parts"]):
+        for name in part:
+            for value in spelled_otherwise(part[name]):
+                forged = copy.deepcopy(said)
+                forged["certificate"]["parts"][place][name] = value
+                assert verified(signed(forged), tmp_path) is None, (name, value)
+
+
+@EACH
+def test_a_number_of_another_type_is_refused_or_named(said: dict[str, Any], tmp_path: Path) -> None:
+    """A JSON reader that is not Python's tells 1 from 1.0 and true."""
+    for name, value in said.items():
+        others = [float(value), int(value), str(value)] if isinstance(value, int | float) else []
+        for other in (other for other in others if type(other) is not type(value)):
+            told = verified(signed(said | {name: other}), tmp_path)
+            assert told is None or name in unchecked(told), (name, other)
 
 
 @EACH
@@ -332,7 +369,10 @@ def test_a_large_codebook_is_restated_without_its_codewords(tmp_path: Path, monk
     monkeypatch.setattr(codebook, "random_codewords", None)
     said = GENUINE["labels copied"] | {"mechanism": "codebook", "dim": MAX_DIM}
     said |= {"mechanism_options": {"epsilon": 8.0, "clip_norm": 1.0, "size": 2**20, "seed": 0, "blocks": None}}
-    assert verified(signed(said), tmp_path) is not None  # both mechanisms have the same sentences
+    with pytest.raises(
+        DataError, match="certificate is not what adept writes of such a release"
+    ):  # it is another one's
+        run(VerifyConfig(statement=written(signed(said), tmp_path)))
 
 
 INNER: list[tuple[Any, ...]] = [("certificate",), ("certificate", "parts", 0), ("training_data",), ("versions",)]
@@ -382,6 +422,16 @@ def test_an_output_whose_line_ends_alone_were_changed_is_refused_and_says_so(
     (tmp_path / "out.txt").write_bytes(text.replace(b"\n", found) + b"!")
     with pytest.raises(Refused, match=r"the statement describes$"):
         check(name)
+
+
+@pytest.mark.parametrize("file", MODEL)
+@pytest.mark.parametrize("odd", ["pipe", "device", "directory"])
+def test_a_stranger_s_model_cannot_keep_verify_reading_for_ever(file: str, odd: str, tmp_path: Path) -> None:
+    name = written(GENUINE["latent"], tmp_path)
+    (place := tmp_path / "model" / file).unlink()
+    {"pipe": os.mkfifo, "device": lambda path: path.symlink_to("/dev/zero"), "directory": os.mkdir}[odd](place)
+    with pytest.raises(Refused, match=rf"{file} is no regular file$"):
+        check(name, model_dir=str(tmp_path / "model"))
 
 
 @pytest.mark.parametrize("file", MODEL_FILES)

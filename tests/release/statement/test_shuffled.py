@@ -25,8 +25,8 @@ from adept.release.flow.journal import Entry
 from adept.release.flow.local import LocalPlan, prepare_file, release_file
 from adept.release.flow.plan import preview
 from adept.release.records import ReleaseOptions
-from adept.release.statement.statement import find_shuffled
-from adept.release.statement.verify import SHUFFLED
+from adept.release.statement.statement import find_shuffled, restate
+from adept.release.statement.verify import SHUFFLED, check
 from adept.rewriting.rewriter import Rewriter
 
 MECHANISM = Description(epsilon=6.0, size=64)
@@ -98,7 +98,7 @@ def test_shuffling_counts_records_however_many_rewrites_each_has(
 @pytest.mark.parametrize(("size", "hidden"), [(1, 1), (59, 59), (60, 60), (61, 60), (10**9, 60)])
 def test_a_group_counts_no_more_records_than_the_file_has(size: int, hidden: int) -> None:
     options = ReleaseOptions(shuffled_records=size, samples=3, labels="drop")
-    found = find_shuffled(MECHANISM, options, dim=8, records=60, smallest=60)
+    found = find_shuffled(MECHANISM, options, None, dim=8, records=60, smallest=60)
     assert found is not None
     assert (found.records, found.smallest) == (hidden, hidden)
     assert found.epsilon == central_epsilon([subset(6.0, 64)], records=hidden, delta=1e-6)
@@ -183,7 +183,7 @@ def test_the_smallest_copied_label_decides_and_both_budgets_of_random_ones() -> 
     randomised = replace(dropped, labels="randomized_response", label_response=response)
 
     def epsilon(options: ReleaseOptions, smallest: int, records: int = 9_000) -> float:
-        found = find_shuffled(MECHANISM, options, dim=8, records=records, smallest=smallest)
+        found = find_shuffled(MECHANISM, options, options.response, dim=8, records=records, smallest=smallest)
         assert found is not None
         assert found.delta == 1e-6
         return found.epsilon
@@ -195,10 +195,26 @@ def test_the_smallest_copied_label_decides_and_both_budgets_of_random_ones() -> 
     assert epsilon(dropped, 800, records=800) == epsilon(replace(dropped, shuffled_records=800), 9_000)
 
 
+@pytest.mark.parametrize("shuffle", [True, False])
+def test_labels_that_a_txt_output_lacks_are_in_no_number_of_it(
+    rewriter: Rewriter, numbered: Path, tmp_path: Path, shuffle: bool
+) -> None:
+    """The shuffled epsilon of text and label would be above the local one of the text, and verify would refuse it."""
+    response = RandomizedResponse(epsilon=1.0, labels=tuple(dict.fromkeys(LABELS)))
+    options = ReleaseOptions(shuffle=shuffle, shuffled_records=None if shuffle else 2, labels="randomized_response",
+                             label_response=response)  # fmt: skip
+    output = str(tmp_path / "out.txt")
+    described = release_file(rewriter, str(numbered), output, options=options).to_json()
+    assert (described["epsilon"], described["label_epsilon"], described["labels"]) == (6.0, None, None)
+    hidden = described["shuffled_smallest"]
+    assert described["central_epsilon"] == central_epsilon([subset(6.0, 64)], records=hidden, delta=1e-6) <= 6.0
+    assert check(output + ".privacy.json", restate=restate)
+
+
 def test_labels_of_one_symbol_hide_among_all_records_as_one_symbol() -> None:
     joint = JointResponse(mechanism=LearnedCodebook(epsilon=6.0, size=64, top=3), labels=("fare", "flight"))
     options = ReleaseOptions(shuffled_records=9_000, labels="joint_response", label_response=joint)
-    found = find_shuffled(joint.text, options, dim=8, records=9_000, smallest=9_000)
+    found = find_shuffled(joint.text, options, joint, dim=8, records=9_000, smallest=9_000)
     assert found is not None
     assert found.epsilon == central_epsilon([subset(6.0, 128, 3)], records=9_000, delta=1e-6)
 

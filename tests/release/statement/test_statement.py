@@ -13,12 +13,12 @@ import torch
 from made_statements import statement
 
 import adept
-from adept.errors import ConfigurationError
+from adept.errors import ConfigurationError, plain_name
 from adept.mechanisms import Codebook, Gaussian, L1Laplace, LearnedCodebook, PrivUnit, RandomizedResponse
 from adept.mechanisms.guarantee import MAX_STATED_EPSILON, json_number, odds_change, share, total, words
 from adept.models.config import TrainingData
 from adept.release.statement import statement as statements
-from adept.release.statement.wording import card, facts_not_hidden, plain_name
+from adept.release.statement.wording import card, facts_not_hidden
 from adept.rewriting.loading import load_model
 from adept.rewriting.unproved import choice_of
 
