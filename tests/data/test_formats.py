@@ -142,7 +142,10 @@ def test_a_directory_of_directories_is_refused(tmp_path: Path) -> None:
         ("a.csv", b"7z\xbc\xafsecret", "compressed .*: unpack it, or compress it with gzip"),
         ("a.txt", b"\x04\x22\x4d\x18secret", "compressed .*: unpack it, or compress it with gzip"),
         ("a.zip", b"secret", "compressed .*: unpack it, or compress it with gzip"),
-        *((f"a.csv.{ending}", b"secret", "cannot read .*: damaged") for ending in ("gz", "bz2", "xz", "zst")),
+        *(
+            (f"a.csv.{ending}", b"secret", "cannot read .*: damaged, or not compressed as")
+            for ending in ("gz", "bz2", "xz", "zst")
+        ),
         *((f"a.csv.{ending}", pack(CSV)[:-9], "cannot read .*: damaged") for ending, pack in PACKERS.items()),
         ("a.csv.xz", lzma.compress(b"PK\x03\x04secret"), "is a spreadsheet, .*save it as csv"),
         ("a.csv", b"%PDF-secret", "is a document, .*save its text as txt"),
@@ -335,6 +338,17 @@ def test_a_file_that_is_not_there_is_named(tmp_path: Path) -> None:
     path = tmp_path / "none.csv"
     with pytest.raises(DataError, match=r"none\.csv, for it does not exist: correct its name"):
         list(read_records(str(path)))
+
+
+@pytest.mark.parametrize(
+    ("there", "typed"), [("cafe\u0301.csv", "caf\xe9.csv"), ("Train.csv", "train.csv"), ("a.csv", " a.csv")]
+)
+def test_a_name_that_differs_in_what_is_not_seen_is_answered_with_the_one_there(
+    tmp_path: Path, there: str, typed: str
+) -> None:
+    (tmp_path / there).write_bytes(CSV)
+    with pytest.raises(DataError, match=re.escape(f"from {there!a}")):
+        list(read_records(str(tmp_path / typed)))
 
 
 SHEETS: dict[str, tuple[bytes, dict[str, object]]] = {

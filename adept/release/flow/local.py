@@ -228,7 +228,12 @@ class LocalPlan(Plan[PrivacyStatement]):
 
     def check(self, records: Iterable[Record]) -> CheckedRecords:
         """Return the records as an iterable that checks each record when it is read."""
-        more: dict[str, Any] = {"labels": self.labels or None, "kept": self.kept, "written": self.format}
+        more: dict[str, Any] = {
+            "inputs": self.inputs,
+            "labels": self.labels or None,
+            "kept": self.kept,
+            "written": self.format,
+        }
         return CheckedRecords(records, self.label_column, self.options, **more)
 
     def records(self) -> Iterator[Record]:
