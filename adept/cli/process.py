@@ -19,7 +19,7 @@ from adept.foreign import blame
 EXTRAS = dict.fromkeys(("matplotlib", "sacrebleu"), "compare")  # see pyproject.toml
 DONE, USER_ERROR, INTERNAL_ERROR, INTERRUPTED = 0, 2, 70, 130  # an audit that found a violation ends with 1
 # Batch systems announce the end of a job by one of these, of which each would end the process by itself
-STOPS = ("SIGINT", "SIGTERM", "SIGUSR1", "SIGUSR2", "SIGXCPU")
+STOPS = ("SIGINT", "SIGTERM", "SIGHUP", "SIGUSR1", "SIGUSR2", "SIGXCPU")
 SIGNALS = tuple(getattr(signal, name) for name in STOPS if hasattr(signal, name))
 
 _arrived: list[int] = []  # signals: a library may turn the interrupt into an error or an exit of its own

@@ -350,7 +350,10 @@ def _load_directory(config: DataConfig, columns: Columns) -> dict[str, Corpus]:
         found, unread = {"train": [directory]}, []  # one Dataset that save_to_disk wrote
     if "train" not in found:
         held = f"; it holds {', '.join(unread[:MAX_UNREAD])}" if unread else ""
-        raise DataError(f"{directory} has no train.<ext> with <ext> one of {', '.join(ENDINGS)}{held}: put one there")
+        folder = next((f", or give data.path={directory / name}" for name in unread if (directory / name).is_dir()), "")
+        raise DataError(
+            f"{directory} has no train.<ext> with <ext> one of {', '.join(ENDINGS)}{held}: put one there{folder}"
+        )
     named = {"text_column": columns.text_column}
     named |= {"label_column": columns.label_column} if columns.label_column else {}
     files: dict[str, dict[str, Any]] = {}

@@ -317,11 +317,10 @@ def text_of(record: Mapping[str, Any], column: str, *, number: int) -> str:
     """Return the text in a record's ``column`` (``cell_text``); raise DataError if there is none."""
     if column not in record:
         raise missing_column(list(record), column, "text_column", place=f"record {number}")
-    if (text := cell_text(record[column])) is None:
-        raise DataError(
-            f"column {column!r} must hold strings, got {type(record[column]).__name__} in record {number}: leave such "
-            "records out, or make them strings"
-        )
+    if (text := cell_text(value := record[column])) is None:
+        whole = number == 1 and isinstance(value, list | dict)  # as pandas writes JSON that has columns
+        advice = "write an object for each record" if whole else "leave such records out, or make them strings"
+        raise DataError(f"column {column!r} must hold strings, got {type(value).__name__} in record {number}: {advice}")
     return text
 
 

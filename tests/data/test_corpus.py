@@ -350,3 +350,22 @@ def test_a_record_of_several_files_is_named_by_its_own_file(tmp_path: Path, rows
     checked = CheckedRecords(release.records(), "intent", ReleaseOptions(), inputs=release)
     with pytest.raises(DataError, match=place):
         list(checked)
+
+
+def test_what_map_wrote_beside_a_saved_data_set_is_not_read(tmp_path: Path) -> None:
+    class_labels([0, 1]).save_to_disk(str(tmp_path / "one"))
+    datasets.load_from_disk(str(tmp_path / "one")).map(lambda row: {"text": row["text"] * 2})
+    assert len(list((tmp_path / "one").glob("cache-*.arrow"))) == 1
+    assert read_corpus(str(tmp_path / "one")) == Corpus(["play", "play"], ["music", "alarm"])
+
+
+def test_folders_of_which_none_is_chosen_are_advised(tmp_path: Path) -> None:
+    with pytest.raises(DataError, match=r"it holds de, en: put one there, or give data\.path=.*/de"):
+        lay_out(tmp_path, "en/train.csv", "de/train.csv")
+
+
+@pytest.mark.parametrize("content", ['{"text": ["a", "b"]}', '{"text": {"0": "a", "1": "b"}}'])
+def test_a_json_file_of_columns_is_answered_with_records(tmp_path: Path, content: str) -> None:
+    (tmp_path / "a.json").write_text(content)
+    with pytest.raises(DataError, match="in record 1: write an object for each record"):
+        read_corpus(str(tmp_path / "a.json"))
