@@ -2,10 +2,10 @@
 
 *Claim*: a name of a file, a column or a label reaches its option exactly as it was typed, apart
 from four short forms: quotes around a value or an item are removed, ``~/`` and ``~user/`` at the
-beginning of a file's name are home directories, the spaces around an item are no part of it, and ``null`` is no
-value where that is allowed. *Proof*: Hydra composes the files in ``conf/``, and gets nothing of a
-user but names of such files, which ``check_options`` has found there. ``read_value`` alone reads all
-other values, and changes a text in these four cases only. QED.
+beginning of a file's name are home directories, the spaces around an item are no part of it, and
+``null`` is no value where that is allowed. *Proof*: Hydra composes the files in ``conf/``, and gets
+nothing of a user but names of such files, which ``check_options`` has found there. ``read_value``
+alone reads all other values, and changes a text in these four cases only. QED.
 """
 
 import os
@@ -135,7 +135,8 @@ def _compose_own(chosen: list[str], command: str) -> Any:
     ours, own = config_directory(), OWN.directory
     first, second, name = (own, ours, OWN.first.stem) if OWN.first else (ours, own, command)
     try:
-        composed = _compose(first or ours, name, [*chosen, f"hydra.searchpath=['file://{second}']"])
+        place = str(second).replace("'", r"\'")
+        composed = _compose(first or ours, name, [*chosen, f"hydra.searchpath=['file://{place}']"])
     except (HydraException, OmegaConfBaseException, yaml.YAMLError) as error:
         reason = printable(" ".join(str(error).split()))
         raise ConfigurationError(f"a yaml file in {own} does not fit: {reason}") from None

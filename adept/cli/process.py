@@ -74,6 +74,8 @@ def _verdict(error: BaseException) -> tuple[str, int]:
     if isinstance(error, OSError) and error.strerror:
         name = f" {error.filename}" if error.filename else ""
         return f"cannot read or write{name}: {error.strerror}", USER_ERROR
+    if of_rust := re.search(r"\(os error (\d+)\)", str(error)):  # of safetensors and tokenizers, such as on a full disk
+        return f"cannot read or write: {os.strerror(int(of_rust[1]))}", USER_ERROR
     advice = "please report it, with what ADEPT_TRACEBACK=1 shows"
     return f"internal error ({type(error).__name__}): {advice}", INTERNAL_ERROR
 

@@ -152,10 +152,10 @@ def read_corpus(
     """
     label = [("label_column", label_column)] if labelled and label_column else []
     required = RequiredColumns((("text_column", text_column), *label))
-    records = read_records(location, options=options, required=required)
-    given = options.format if options else None
-    parts, kind = data_files(location, given) if isinstance(location, str) else (location, given)
-    numbered = number_records(records, parts, replace(options or ReadingOptions(), format=kind), named=named)
+    options = options or ReadingOptions()
+    parts, kind = data_files(location, options.format) if isinstance(location, str) else (location, options.format)
+    options = replace(options, format=kind)
+    numbered = number_records(read_records(parts, options=options, required=required), parts, options, named=named)
     return _corpus_of(numbered, text_column, label_column, labelled)
 
 

@@ -209,15 +209,16 @@ class RecordNumber(int):
     place: tuple[Sequence[str], ReadingOptions]
 
     def __format__(self, spec: str) -> str:
-        """Return a text such as "3 of b.csv"; this reads the files again."""
-        number, (locations, options) = int(self), self.place
-        with suppress(DataError):
-            for location in locations if STANDARD_STREAM not in locations else ():
-                count = sum(1 for _ in _file_records(location, options, 0, False, None, None, True))
-                if number <= count or location == locations[-1]:
-                    return f"{number} of {location}"
-                number -= count
-        return format(int(self), spec)
+        """Return a text such as "3 of b.csv"; this reads the files again, but no pipe."""
+        number, ((*locations, last), options) = int(self), self.place
+        if last == STANDARD_STREAM or not all(Path(location).is_file() for location in locations):
+            return format(number, spec)
+        for location in locations:
+            count = sum(1 for _ in _file_records(location, options, 0, False, None, None, True))
+            if number <= count:
+                return f"{number} of {location}"
+            number -= count
+        return f"{number} of {last}"
 
 
 def number_records(

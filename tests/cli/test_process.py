@@ -33,6 +33,7 @@ from adept.release.ledger.claims import Ledger
         (MemoryError(), 2, "not enough memory"),
         (RuntimeError("DefaultCPUAllocator: can't allocate memory: a secret"), 2, "not enough memory"),
         (OSError(28, "No space left on device", "a.bin"), 2, "cannot read or write a.bin: No space left on device"),
+        (Exception("Error while serializing: I/O error: x (os error 28)"), 2, "write: No space left on device\n"),
         (ModuleNotFoundError(name="sacrebleu"), 2, 'sacrebleu is not installed: pip install "adept-dp[compare]"'),
         (ModuleNotFoundError(name="torch"), 70, "internal error (ModuleNotFoundError)"),
         (KeyboardInterrupt(), 130, "adept: interrupted\n"),

@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import os
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +12,7 @@ import pytest
 from pyarrow import parquet
 
 from adept.data.corpus import Corpus, DataConfig, find_slots, hold_out, load, read_corpora, read_corpus
-from adept.data.reading import ReadingOptions, read_records
+from adept.data.reading import ReadingOptions, number_records, read_records
 from adept.errors import ConfigurationError, DataError
 from adept.models.lightning import length_batches
 from adept.release.records import CheckedRecords, Inputs, ReleaseOptions
@@ -369,3 +370,11 @@ def test_a_json_file_of_columns_is_answered_with_records(tmp_path: Path, content
     (tmp_path / "a.json").write_text(content)
     with pytest.raises(DataError, match="in record 1: write an object for each record"):
         read_corpus(str(tmp_path / "a.json"))
+
+
+def test_the_number_of_a_record_reads_no_pipe_again(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "a.jsonl")
+    [(number, _)] = number_records([{}], [str(tmp_path / "a.jsonl"), "b.jsonl"], ReadingOptions())
+    assert f"record {number}" == "record 1"
+    [(number, _)] = number_records([{}], [str(tmp_path / "a.jsonl")], ReadingOptions(), named=True)
+    assert f"record {number}" == f"record 1 of {tmp_path / 'a.jsonl'}"

@@ -467,10 +467,18 @@ def save_to_disk(place: Path) -> str:
     return str(place / "saved")
 
 
+def class_label(place: Path) -> str:
+    described = {"info": {"features": {"intent": {"_type": "ClassLabel", "names": ["a", "b"]}}}}
+    table = pyarrow.table({"text": TEXTS, "intent": [0, 1]})
+    parquet.write_table(table.replace_schema_metadata({"huggingface": json.dumps(described)}), place / "a.parquet")
+    return str(place / "a.parquet")
+
+
 Case = tuple[str, dict[str, str]]
 CASES: dict[str, Callable[[Path], str | Case]] = {
     "a directory": lambda place: placed(place, "d/b.csv", CSV).removesuffix("/b.csv"),
     "a directory that `save_to_disk` wrote": save_to_disk,
+    "`.parquet` or Arrow with a `ClassLabel` of `datasets`": class_label,
     "a pattern such as `'logs/*.jsonl'`": lambda place: placed(place, "logs/a.jsonl", LINES).replace("a.jsonl", "*.jsonl"),
     "`-`": lambda place: ("-", {"format": "csv"}),
     "a file without extension, with `format=`": lambda place: (placed(place, "a", CSV), {"format": "csv"}),

@@ -228,13 +228,15 @@ class LocalPlan(Plan[PrivacyStatement]):
 
     def check(self, records: Iterable[Record]) -> CheckedRecords:
         """Return the records as an iterable that checks each record when it is read."""
-        more: dict[str, Any] = {
-            "inputs": self.inputs,
-            "labels": self.labels or None,
-            "kept": self.kept,
-            "written": self.format,
-        }
-        return CheckedRecords(records, self.label_column, self.options, **more)
+        return CheckedRecords(
+            records,
+            self.label_column,
+            self.options,
+            inputs=self.inputs,
+            labels=self.labels or None,
+            kept=self.kept,
+            written=self.format,
+        )
 
     def records(self) -> Iterator[Record]:
         """Return all records: read the input again or, if it is a stream, go on with ``begun``."""
