@@ -3,6 +3,7 @@
 import bz2
 import datetime
 import gzip
+import json
 import lzma
 import os
 import re
