@@ -1,6 +1,7 @@
 """The command line, ``adept COMMAND NAME=VALUE ...``; each command imports only what it needs."""
 
 import importlib
+import os
 import sys
 
 from adept.cli import sweep
@@ -15,6 +16,7 @@ from adept.cli.console import (
     show_lines,
 )
 from adept.cli.help import check_options, help_text, nearest, take_own_files, write_out
+from adept.errors import DataError
 
 COMMANDS = {
     "plan": "say what a release is expected to be worth at each budget, before any private record is read",
@@ -80,6 +82,10 @@ def dispatch(arguments: list[str]) -> int:
 
 def run(command: str, arguments: list[str]) -> int:
     """Run a command, or print its help if the arguments ask for help; return the exit status."""
+    try:
+        os.getcwd()  # noqa: PTH109 - the same
+    except OSError:  # libraries of PyTorch would end the process
+        raise DataError("the current directory was removed or cannot be read: change to another one") from None
     arguments = take_own_files(command, arguments)
     if {"-h", "--help"} & set(arguments):
         show_lines(help_text(command, COMMANDS[command], arguments).splitlines())

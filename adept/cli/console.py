@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 EXTRAS = dict.fromkeys(("matplotlib", "sacrebleu"), "compare")  # see pyproject.toml
 DONE, USER_ERROR, INTERNAL_ERROR, INTERRUPTED = 0, 2, 70, 130  # an audit that found a violation ends with 1
 # Batch systems announce the end of a job by one of these, of which each would end the process by itself
-STOPS = ("SIGINT", "SIGTERM", "SIGUSR1", "SIGUSR2", "SIGXCPU")
+STOPS = ("SIGINT", "SIGTERM", "SIGHUP", "SIGUSR1", "SIGUSR2", "SIGXCPU")
 SIGNALS = tuple(getattr(signal, name) for name in STOPS if hasattr(signal, name))
 
 _arrived: list[int] = []  # signals: a library may turn the interrupt into an error or an exit of its own
@@ -85,6 +85,8 @@ def _verdict(error: BaseException) -> tuple[str, int]:
     if isinstance(error, OSError) and error.strerror:
         name = f" {error.filename}" if error.filename else ""
         return f"cannot read or write{name}: {error.strerror}", USER_ERROR
+    if of_rust := re.search(r"\(os error (\d+)\)", str(error)):  # of safetensors and tokenizers, such as on a full disk
+        return f"cannot read or write: {os.strerror(int(of_rust[1]))}", USER_ERROR
     advice = "please report it, with what ADEPT_TRACEBACK=1 shows"
     return f"internal error ({type(error).__name__}): {advice}", INTERNAL_ERROR
 

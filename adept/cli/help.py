@@ -1,6 +1,7 @@
 """The text that ``--help`` prints, and the check that all given options exist."""
 
 import inspect
+import os
 import re
 import shutil
 import textwrap
@@ -172,14 +173,17 @@ def take_own_files(command: str, arguments: list[str]) -> list[str]:
     if not flags:
         return arguments
     named = flags.get(OWN_FLAGS[0])
-    directory = Path(named or "").absolute()
-    is_plain = named and directory.is_dir() and not re.search(r"[$'\\]", str(directory))
+    directory = Path(os.path.expanduser(named or "")).absolute()  # noqa: PTH111 - Path raises without a home
+    is_plain = named and directory.is_dir() and not re.search(r"\\|\$\{", str(directory))
     refuse(
         (
             command not in ("train", "evaluate", "compare", "audit"),
             f"{command} takes no {next(iter(flags))}: give its options on the command line",
         ),
-        (not is_plain, f"--config-dir must be a directory with a plain name, got {named or 'nothing'}"),
+        (
+            not is_plain,
+            f"--config-dir must be a directory whose name holds neither \\ nor ${{, got {named or 'nothing'}",
+        ),
     )
     OWN.directory = directory
     if OWN_FLAGS[1] in flags:

@@ -1,11 +1,11 @@
 """The conversion of a command's arguments NAME=VALUE into its configuration.
 
 *Claim*: a name of a file, a column or a label reaches its option exactly as it was typed, apart
-from four short forms: quotes around a value or an item are removed, ``~/`` at the beginning of a
-file's name is the home directory, the spaces around an item are no part of it, and ``null`` is no
-value where that is allowed. *Proof*: Hydra composes the files in ``conf/``, and gets nothing of a
-user but names of such files, which ``check_options`` has found there. ``read_value`` alone reads all
-other values, and changes a text in these four cases only. QED.
+from four short forms: quotes around a value or an item are removed, ``~/`` and ``~user/`` at the
+beginning of a file's name are home directories, the spaces around an item are no part of it, and
+``null`` is no value where that is allowed. *Proof*: Hydra composes the files in ``conf/``, and gets
+nothing of a user but names of such files, which ``check_options`` has found there. ``read_value``
+alone reads all other values, and changes a text in these four cases only. QED.
 """
 
 import os
@@ -43,7 +43,7 @@ from adept.mechanisms.base import MechanismChoice
 from adept.models.config import TrainerConfig
 from adept.ranges import refuse
 
-# Options that name files or directories: a leading ~/ is the home directory, as in a shell
+# Options that name files or directories: a leading ~/ or ~user/ is a home directory, as in a shell
 FILES = {"input", "output", "statement", "expect", "schema", "key", "ledger", "approve", "label_descriptions"}
 FILES |= {"examples", "train", "test", "reference", "resume_from", "data.path", "data.broad", "model_dir"}
 FILES |= {"output_dir", "runs", "environments"}
@@ -135,7 +135,8 @@ def _compose_own(chosen: list[str], command: str) -> Any:
     ours, own = config_directory(), OWN.directory
     first, second, name = (own, ours, OWN.first.stem) if OWN.first else (ours, own, command)
     try:
-        composed = _compose(first or ours, name, [*chosen, f"hydra.searchpath=['file://{second}']"])
+        place = str(second).replace("'", r"\'")
+        composed = _compose(first or ours, name, [*chosen, f"hydra.searchpath=['file://{place}']"])
     except (HydraException, OmegaConfBaseException, yaml.YAMLError) as error:
         reason = printable(" ".join(str(error).split()))
         raise ConfigurationError(f"a yaml file in {own} does not fit: {reason}") from None
@@ -251,8 +252,8 @@ def _read_one(name: str, kind: Any, text: str, usual: Any) -> Any:
     value = text
     if QUOTED_STRING.fullmatch(text):  # a backslash in it counts only before a quote, and before those
         value = re.sub(rf"(\\+)({text[0]}|\Z)", lambda found: found[1][: len(found[1]) // 2] + found[2], text[1:-1])
-    elif name in FILES and re.match(r"~(/|\Z)", text):
-        value = os.path.expanduser("~") + text[1:]  # noqa: PTH111 - Path raises without a home
+    elif name in FILES:
+        value = os.path.expanduser(text)  # noqa: PTH111 - Path raises without a home
     try:
         return BOOLEANS[value.lower()] if kind is bool else kind(value)
     except (KeyError, ValueError):

@@ -10,7 +10,8 @@ the written values.
 not on other rows of the batch. *Proof*: if a whole column of a batch can be converted to Python,
 the same function converts every value. If the column cannot be converted, each value is converted
 separately. A value that Python cannot hold becomes an ``UnreadableValue``, or None for a tolerant
-reader. QED.
+reader. The number of a class becomes its name (``name_classes``) element by element, by a list in the
+schema. QED.
 
 An Arrow array may hold more than its rows: a slice shares the buffers of its parent, a dictionary
 lists values that no row has, and values may stand behind a null.
@@ -30,6 +31,7 @@ column is refused if one object has a key with null, and another object lacks th
 """
 
 import io
+import json
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
@@ -48,6 +50,7 @@ from adept.errors import DataError
 MEMORY_BYTES = 2**29  # most bytes of a file that must be held in memory: a compressed one, or one from a pipe
 READ_ROWS = 1024
 ARROW_FILE, ARROW_STREAM = b"ARROW1", b"\xff\xff\xff\xff"  # the first bytes, which no record can change
+HUB = b"huggingface"  # of a schema's metadata, in which ``datasets`` describes the columns
 NO_PARQUET = "no valid parquet or Arrow"
 FAILURES = (pyarrow.ArrowException, ValueError, TypeError, LookupError, OverflowError, RecursionError)
 Places = NDArray[np.int64]
@@ -79,7 +82,7 @@ def read_parquet(
     try:
         source = _searchable(stream)
         schema, batches, _ = _open(source, tolerant=tolerant)
-        names = schema.names
+        names, classes = schema.names, class_names(schema)
         check_columns(names)
         on_header(names)
         wanted = set(map(folded, names if columns is None else columns))
@@ -89,7 +92,7 @@ def read_parquet(
         parts = ((read, start) for read in batches(asked) for start in range(0, read.num_rows, READ_ROWS))
         for read, start in parts:
             read.validate()
-            batch = read.select(used).slice(start, READ_ROWS)
+            batch = name_classes(read.select(used).slice(start, READ_ROWS), classes)
             values = [plain_values(column, tolerant=tolerant) for column in batch.columns]
             for index in range(batch.num_rows):
                 yield PlacedRecord({name: row[index] for name, row in zip(used, values, strict=True)}, batch, index)
@@ -116,6 +119,31 @@ def _open(source: Any, *, tolerant: bool = False) -> tuple[Any, Callable[[list[s
         file = parquet.ParquetFile(source, metadata=_without_dictionaries(source))
     read = partial(file.iter_batches, READ_ROWS, use_threads=False)
     return file.schema_arrow, lambda columns: read(columns=columns), file.num_row_groups <= 1
+
+
+def class_names(schema: Any) -> dict[str, Any]:
+    """Return the names of the classes of each ``ClassLabel`` column, as ``datasets`` notes them in a schema."""
+    try:
+        features = json.loads(schema.metadata[HUB])["info"]["features"]
+        found = {name: feature["names"] for name, feature in features.items() if feature.get("_type") == "ClassLabel"}
+        wanted = [field.name for field in schema if field.name in found and types.is_integer(field.type)]
+        return {name: pyarrow.array(found[name], pyarrow.string()) for name in wanted}
+    except (*FAILURES, AttributeError):  # no data set of the Hub
+        return {}
+
+
+def name_classes(table: Any, classes: dict[str, Any] | None = None) -> Any:
+    """Return a table or batch with the names of ``classes`` for their numbers, and null for all other numbers.
+
+    If ``classes`` is None, the metadata of the table's schema give them.
+    """
+    classes = class_names(table.schema) if classes is None else classes
+    for name in classes.keys() & set(table.schema.names):
+        place, names = table.schema.get_field_index(name), classes[name]
+        column = table.column(place).cast(pyarrow.int64(), safe=False)
+        known = compute.and_(compute.greater_equal(column, 0), compute.less(column, len(names)))
+        table = table.set_column(place, name, compute.take(names, compute.if_else(known, column, None)))
+    return table
 
 
 def _searchable(stream: Any) -> Any:
@@ -177,7 +205,8 @@ def file_types(stream: IO[bytes]) -> dict[str, Any]:
     except (pyarrow.ArrowException, ValueError, OSError):
         raise UnfitFile(f"is damaged ({NO_PARQUET}): repair it") from None
     check_columns(schema.names)
-    found = {field.name: bare_type(field.type) for field in schema}
+    named = dict.fromkeys(class_names(schema), pyarrow.string())
+    found = {field.name: bare_type(field.type) for field in schema} | named
     return found if has_one_part else {name: long_indices(kind) for name, kind in found.items()}
 
 

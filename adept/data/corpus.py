@@ -8,7 +8,7 @@ import random
 import re
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -18,11 +18,12 @@ from adept.data.formats import (
     SPLIT_NAMES,
     SPLITS,
     Record,
+    data_files,
     find_splits,
     format_of_name,
     say_unread,
 )
-from adept.data.reading import ReadingOptions, read_records
+from adept.data.reading import ReadingOptions, number_records, read_records
 from adept.data.texts import (
     MissingColumn,
     RequiredColumns,
@@ -143,18 +144,28 @@ def read_corpus(
     label_column: str | None = None,
     labelled: bool = True,
     options: ReadingOptions | None = None,
+    named: bool = False,
 ) -> Corpus:
-    """Read texts, labels and slots (as ``read_records``); the default column of labels is "intent"."""
-    named = [("label_column", label_column)] if labelled and label_column else []
-    required = RequiredColumns((("text_column", text_column), *named))
-    return _corpus_of(read_records(location, options=options, required=required), text_column, label_column, labelled)
+    """Read texts, labels and slots (as ``read_records``); the default column of labels is "intent".
+
+    If ``named`` is True, or if there are several files, errors about a record name its file.
+    """
+    label = [("label_column", label_column)] if labelled and label_column else []
+    required = RequiredColumns((("text_column", text_column), *label))
+    options = options or ReadingOptions()
+    parts, kind = data_files(location, options.format) if isinstance(location, str) else (location, options.format)
+    options = replace(options, format=kind)
+    numbered = number_records(read_records(parts, options=options, required=required), parts, options, named=named)
+    return _corpus_of(numbered, text_column, label_column, labelled)
 
 
-def _corpus_of(records: Iterable[Record], text_column: str, label_column: str | None, labelled: bool = True) -> Corpus:
+def _corpus_of(
+    records: Iterable[tuple[int, Record]], text_column: str, label_column: str | None, labelled: bool = True
+) -> Corpus:
     texts: list[str] = []
     labels: list[str] = []
     tags: list[object] = []
-    for number, record in enumerate(records, start=1):
+    for number, record in records:
         if number == 1:
             label_column = find_label_column(record, label_column) if labelled else None
         texts.append(text_of(record, text_column, number=number))
@@ -178,7 +189,7 @@ def read_corpora(columns: Mapping[str, Mapping[str, Any]], options: ReadingOptio
     lacking: dict[str, MissingColumn] = {}
     for location, named in columns.items():
         try:
-            found[location] = read_corpus(**{"location": location, **named}, options=options)
+            found[location] = read_corpus(**{"location": location, **named}, options=options, named=len(columns) > 1)
         except MissingColumn as error:
             lacking[location] = error
     for location, missing in lacking.items():
@@ -339,7 +350,10 @@ def _load_directory(config: DataConfig, columns: Columns) -> dict[str, Corpus]:
         found, unread = {"train": [directory]}, []  # one Dataset that save_to_disk wrote
     if "train" not in found:
         held = f"; it holds {', '.join(unread[:MAX_UNREAD])}" if unread else ""
-        raise DataError(f"{directory} has no train.<ext> with <ext> one of {', '.join(ENDINGS)}{held}: put one there")
+        folder = next((f", or give data.path={directory / name}" for name in unread if (directory / name).is_dir()), "")
+        raise DataError(
+            f"{directory} has no train.<ext> with <ext> one of {', '.join(ENDINGS)}{held}: put one there{folder}"
+        )
     named = {"text_column": columns.text_column}
     named |= {"label_column": columns.label_column} if columns.label_column else {}
     files: dict[str, dict[str, Any]] = {}
@@ -362,7 +376,9 @@ def _load_hub(config: DataConfig) -> dict[str, Corpus]:
             "give data.path=DIR with train.jsonl, validation.jsonl and test.jsonl"
         ) from error
     found = {SPLIT_NAMES[split]: rows for split, rows in loaded.items() if split in SPLIT_NAMES}
-    return {split: _corpus_of(rows, "text", config.hub_label_column) for split, rows in found.items()}
+    return {
+        split: _corpus_of(enumerate(rows, start=1), "text", config.hub_label_column) for split, rows in found.items()
+    }
 
 
 def _load_air_travel(config: DataConfig) -> dict[str, Corpus]:
@@ -374,7 +390,7 @@ def _load_air_travel(config: DataConfig) -> dict[str, Corpus]:
             f"data.sizes must be three sizes (train, validation, test), at most {most}, got {list(config.sizes)}"
         )
     sized = zip(SPLITS, config.sizes, strict=True)
-    return {split: _corpus_of(rows[split][:size], "text", "intent") for split, size in sized}
+    return {split: _corpus_of(enumerate(rows[split][:size], start=1), "text", "intent") for split, size in sized}
 
 
 def read_label_descriptions(location: str | None, label_set: Collection[str]) -> dict[str, tuple[str, ...]]:

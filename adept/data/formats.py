@@ -55,8 +55,8 @@ SPLIT_FILE = (
     )
 )
 SHARD = re.compile(r"-\d+-of-0*(\d+)(?:-[0-9a-f]{16})?(?=\.)")  # of the names of a data set's parts on the Hub
-SIDECARS = re.compile(
-    r"[._].*|dataset_infos?\.json|dataset_dict\.json|state\.json|.*\.md|.*\.privacy\.json|(README|LICENSE)(\..*)?",
+SIDECARS = re.compile(  # also what ``map`` of ``datasets`` writes into the directory of a data set
+    r"[._].*|dataset_infos?\.json|dataset_dict\.json|state\.json|cache-[0-9a-f]{16}\.arrow|.*\.md|.*\.privacy\.json|(README|LICENSE)(\..*)?",
     re.IGNORECASE,
 )
 KNOWN_ENDINGS = re.compile(rf"(\.({'|'.join([*ENDINGS, *COMPRESSIONS])}))+\Z", re.IGNORECASE)

@@ -28,7 +28,7 @@ import os
 import re
 import zlib
 from collections.abc import Callable, Collection, Generator, Iterable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -50,7 +50,7 @@ from adept.data.formats import (
     read_txt,
 )
 from adept.data.json_files import read_json, read_jsonl
-from adept.data.texts import RequiredColumns
+from adept.data.texts import RequiredColumns, folded
 from adept.errors import ConfigurationError, DataError
 from adept.ranges import check_choice
 
@@ -66,6 +66,7 @@ UNFIT_HEADS = {  # by the first bytes of a file
     b"PAR1": "a parquet file: add format=parquet",
     **dict.fromkeys((b"ARROW1", b"\xff\xff\xff\xff"), "an Arrow file: add format=arrow"),
 }
+NOT_PACKED = "damaged, or not compressed as its name says: repair or rename it"
 HEAD_BYTES = 24  # enough to tell what a file is
 READING_EXCEPTIONS = (
     "in a csv file, a quote that its row does not close takes in the rows after it, up to the next quote or the end of the file",
@@ -202,6 +203,35 @@ def _file_records(
     return number
 
 
+class RecordNumber(int):
+    """The number of a record in several files; as part of a message, its number in its own file, with this file."""
+
+    place: tuple[Sequence[str], ReadingOptions]
+
+    def __format__(self, spec: str) -> str:
+        """Return a text such as "3 of b.csv"; this reads the files again, but no pipe."""
+        number, ((*locations, last), options) = int(self), self.place
+        if last == STANDARD_STREAM or not all(Path(location).is_file() for location in locations):
+            return format(number, spec)
+        for location in locations:
+            count = sum(1 for _ in _file_records(location, options, 0, False, None, None, True))
+            if number <= count:
+                return f"{number} of {location}"
+            number -= count
+        return f"{number} of {last}"
+
+
+def number_records(
+    records: Iterable[Record], locations: Sequence[str], options: ReadingOptions | None, *, named: bool = False
+) -> Iterator[tuple[int, Record]]:
+    """Yield records with their numbers, which are RecordNumbers if there are several files or if ``named`` is True."""
+    for number, record in enumerate(records, start=1):
+        if named or len(locations) > 1:
+            number = RecordNumber(number)
+            number.place = locations, options or ReadingOptions()
+        yield number, record
+
+
 def _csv_options(location: str, options: ReadingOptions) -> dict[str, Any]:
     name = options.delimiter or ("tab" if ending_of(location) == "tsv" else "comma")
     return {"delimiter": DELIMITERS[name], "sure": options.delimiter is not None, "named": options.columns}
@@ -280,9 +310,19 @@ def _data_errors(location: str, records: Callable[[], int]) -> Iterator[None]:
     except MemoryError:
         raise DataError(f"{location} needs more memory than there is, after record {records()}: split it") from None
     except FileNotFoundError:
-        raise DataError(f"cannot read {location}, for it does not exist: correct its name") from None
+        raise DataError(
+            f"cannot read {location}, for it does not exist: correct its name{_near_name(location)}"
+        ) from None
     except (OSError, EOFError, zlib.error, lzma.LZMAError) as error:
-        raise DataError(f"cannot read {location}: {getattr(error, 'strerror', None) or 'damaged'}") from None
+        raise DataError(f"cannot read {location}: {getattr(error, 'strerror', None) or NOT_PACKED}") from None
+
+
+def _near_name(location: str) -> str:
+    with suppress(OSError):
+        for path in Path(location).parent.iterdir():
+            if folded(path.name) == folded(Path(location).name):
+                return f", which differs in case, spaces or accents from {path.name!a}"
+    return ""
 
 
 @contextmanager

@@ -61,6 +61,13 @@ FRAME_TYPES = {  # with the attribute that lists the columns
     **dict.fromkeys((("pandas", "DataFrame"), ("polars", "DataFrame")), "columns"),
     **dict.fromkeys((("pyarrow", "Table"), ("pyarrow", "RecordBatch"), ("datasets", "Dataset")), "column_names"),
 }
+MAKE_TABLE = "make a table of it, such as pandas.DataFrame(...)"
+OTHER_TYPES = {  # with what to do
+    ("polars", "LazyFrame"): "collect() it first",
+    ("datasets", "DatasetDict"): "choose one of its splits",
+    ("datasets", "IterableDataset"): "read its rows into a Dataset first",
+    ("builtins", "dict"): MAKE_TABLE,
+}
 UNSEEN = re.compile(r"\A[\s\u200b-\u200f\u2060\ufeff]+|[\s\u200b-\u200f\u2060\ufeff]+\Z")
 USUAL_LABEL_COLUMN = "intent"  # the label column of files, if no option names another one
 INTEGER = re.compile(r"0|-?[1-9][0-9]{0,19}")  # how whole numbers are spelled that a column of 64 bits can hold
@@ -76,8 +83,8 @@ def trimmed(name: str) -> str:
 
 @lru_cache(maxsize=1024)
 def folded(name: str) -> str:
-    """Return a name, trimmed, without differences of case."""
-    return trimmed(name).casefold()
+    """Return a name, trimmed, without differences of case or of Unicode's normal forms."""
+    return unicodedata.normalize("NFC", trimmed(name)).casefold()
 
 
 class MissingColumn(DataError):
@@ -173,10 +180,8 @@ def text_list(texts: object, name: str = "texts", *, first: int = 1) -> list[str
     values = _elements(texts, name)
     for position, value in enumerate(values, start=first):
         if not isinstance(value, str):
-            raise DataError(
-                f"{name} must be strings, got {_kind(value)} at position {position}: leave that record out, or make it "
-                "a string"
-            )
+            advice = MAKE_TABLE if isinstance(value, dict) else "leave that record out, or make it a string"
+            raise DataError(f"{name} must be strings, got {_kind(value)} at position {position}: {advice}")
     return [str.__str__(value) for value in values]  # subclasses such as np.str_ become plain strings
 
 
@@ -234,7 +239,9 @@ def _elements(values: object, name: str, wanted: str = "a list of strings") -> l
     if isinstance(values, Sequence) and not isinstance(values, bytes | bytearray | memoryview | range):
         return list(values)
     # The texts of a generator could not all be checked before the first text is released.
-    raise DataError(f"{name} must be {wanted}, got {_kind(values)}: give a list, an array or a column")
+    kind = instance_of(values, OTHER_TYPES)
+    advice = OTHER_TYPES[kind] if kind else "give a list, an array or a column"
+    raise DataError(f"{name} must be {wanted}, got {_kind(values)}: {advice}")
 
 
 def _plain(value: Any) -> Any:
@@ -312,11 +319,10 @@ def text_of(record: Mapping[str, Any], column: str, *, number: int) -> str:
     """Return the text in a record's ``column`` (``cell_text``); raise DataError if there is none."""
     if column not in record:
         raise missing_column(list(record), column, "text_column", place=f"record {number}")
-    if (text := cell_text(record[column])) is None:
-        raise DataError(
-            f"column {column!r} must hold strings, got {type(record[column]).__name__} in record {number}: leave such "
-            "records out, or make them strings"
-        )
+    if (text := cell_text(value := record[column])) is None:
+        whole = number == 1 and isinstance(value, list | dict)  # as pandas writes JSON that has columns
+        advice = "write an object for each record" if whole else "leave such records out, or make them strings"
+        raise DataError(f"column {column!r} must hold strings, got {type(value).__name__} in record {number}: {advice}")
     return text
 
 

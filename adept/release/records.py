@@ -29,7 +29,15 @@ from typing import Any
 from adept.data.corpus import Corpus
 from adept.data.formats import PlacedRecord, Record, compression_of, data_files, file_format
 from adept.data.json_files import NOT_JSON
-from adept.data.reading import ReadingOptions, declared_columns, mismatch, parquet_types, read_records, read_schema
+from adept.data.reading import (
+    ReadingOptions,
+    declared_columns,
+    mismatch,
+    number_records,
+    parquet_types,
+    read_records,
+    read_schema,
+)
 from adept.data.texts import (
     INTEGER,
     USUAL_LABEL_COLUMN,
@@ -269,6 +277,7 @@ class CheckedRecords:
 
     Args:
         label_column: name of the output's label column.
+        inputs: the files of the records, which errors name if there are several.
         labels: public labels that a record may have; None for any label.
         kept: the kept columns, whose values are checked in the records that are not left out.
         written: format of the output; labels that txt cannot hold may be left out.
@@ -282,12 +291,14 @@ class CheckedRecords:
         label_column: str | None,
         options: ReleaseOptions,
         *,
+        inputs: Inputs | None = None,
         labels: Collection[str] | None = None,
         kept: "KeptColumns | None" = None,
         written: str = "jsonl",
     ) -> None:
         self.count, self.first_texts, self.notes = 0, list[str](), list[str]()
-        self._records, self._options, self._label_column = records, options, label_column
+        self._records = number_records(records, inputs.locations if inputs else (), inputs.options if inputs else None)
+        self._options, self._label_column = options, label_column
         self._kept = kept or KeptColumns()
         self._drops_labels = written == "txt" or options.labels == "drop"
         self._allowed = None if labels is None else frozenset(labels)
@@ -298,7 +309,7 @@ class CheckedRecords:
         self._groups: Counter[object] = Counter()
 
     def __iter__(self) -> Iterator[Record]:
-        for number, record in enumerate(self._records, start=1):
+        for number, record in self._records:
             if not self._persons or self._persons.admits(record, number):
                 checked = self._check(record, number)
                 self.count += 1

@@ -16,7 +16,7 @@ from typing import Any, TypeVar, cast
 import numpy as np
 import pyarrow as pa
 
-from adept.data.arrow_files import copy_column, plain_values
+from adept.data.arrow_files import copy_column, name_classes, plain_values
 from adept.data.formats import STANDARD_STREAM, PlacedRecord, Record
 from adept.data.texts import (
     USUAL_LABEL_COLUMN,
@@ -47,7 +47,6 @@ TEXT_TYPES = ("string", "large_string")  # Arrow's types that a text column may 
 TEXTS_RETURNED: dict[tuple[str, str], Callable[[Any, list[str]], Any]] = {
     ("pandas", "Series"): lambda given, texts: type(given)(texts, name=given.name),
     ("polars", "Series"): lambda given, texts: type(given)(given.name, texts),
-    ("polars", "DataFrame"): lambda given, texts: type(given)({given.columns[0]: texts}),
     ("numpy", "ndarray"): lambda given, texts: np.array(texts, given.dtype if given.dtype == object else str).reshape(
         -1, *given.shape[1:]
     ),
@@ -81,7 +80,7 @@ def rewrite_frame(
     of fields, which are the type of a table, are kept. QED.
 
     Args:
-        frame: a ``pandas.DataFrame``, an Arrow table or batch, or a ``datasets.Dataset``; or only
+        frame: a ``DataFrame`` of pandas or polars, an Arrow table or batch, or a ``datasets.Dataset``; or only
             texts: a list, an array, a Series, or whatever else ``text_list`` accepts.
         statement: new file for the statement.
         text: name of the column with the texts; needed if the table has several columns.
@@ -359,7 +358,8 @@ class _Arrow(Table):
         return value_list(found, len(found), name)
 
     def _column(self, name: str) -> Any:
-        column = self.frame.column(name)
+        """Return a column, in which the classes of a ``ClassLabel`` stand as their names."""
+        column = name_classes(self.frame.select([name])).column(name)
         return column if isinstance(column, pa.ChunkedArray) else pa.chunked_array([column])
 
     def copy_rows(self, name: str, places: Sequence[int]) -> Any:
@@ -379,18 +379,25 @@ class _Arrow(Table):
         return table.to_batches()[0] if isinstance(self.frame, pa.RecordBatch) else table
 
 
+class _Polars(_Arrow):
+    names = Table.names
+
+    def _column(self, name: str) -> Any:
+        if str((column := self.frame[name]).dtype) == "Object":  # of which Arrow would get addresses in memory
+            raise DataError(f"column {name!r} holds objects of Python: convert it, or leave it out of keep_columns")
+        return pa.chunked_array([column.to_arrow()])
+
+    def _table(self, columns: dict[str, Any]) -> Any:
+        return sys.modules["polars"].from_arrow(pa.table(columns))
+
+
 class _DataSet(_Arrow):
     @property
     def names(self) -> list[Any]:
         return list(self.frame.column_names)
 
     def _column(self, name: str) -> Any:
-        """Return a column, in which the classes of a ``ClassLabel`` stand as their names."""
-        column = self.frame.select_columns([name]).with_format("arrow")[:].column(name)
-        if names := getattr(self.frame.features[name], "names", None):
-            places = [place if place is not None and place >= 0 else None for place in column.to_pylist()]
-            column = pa.chunked_array([pa.array(names, "string").take(pa.array(places, "int64"))])
-        return column
+        return name_classes(self.frame.select_columns([name]).with_format("arrow")[:]).column(name)
 
     def copy_rows(self, name: str, places: Sequence[int]) -> Any:
         """Return a column's values at the given places, and their type."""
@@ -429,6 +436,7 @@ def _holds_names(feature: Any) -> bool:
 
 TABLES: dict[tuple[str, str], type[Table]] = {
     ("pandas", "DataFrame"): Table,
+    ("polars", "DataFrame"): _Polars,
     ("pyarrow", "Table"): _Arrow,
     ("pyarrow", "RecordBatch"): _Arrow,
     ("datasets", "Dataset"): _DataSet,

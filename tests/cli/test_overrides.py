@@ -428,6 +428,8 @@ def test_the_home_directory_is_found_in_names_of_files_and_nowhere_else(
     found = [read(command, name, kind, value) for value in ("~/a b.txt", "~")]
     assert [one[0] if isinstance(one, list) else one for one in found] == expected
     assert read_value(name, str, "'~/x'") == "~/x"
+    assert read_value(name, str, "~root/x") == (f"{Path('~root').expanduser()}/x" if name in FILES else "~root/x")
+    assert read_value(name, str, "~nobody.txt") == "~nobody.txt"  # no user has this name
 
 
 def test_every_option_that_is_described_as_a_file_finds_the_home_directory() -> None:

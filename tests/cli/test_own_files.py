@@ -74,6 +74,18 @@ def test_an_experiment_of_ones_own_sets_options_and_is_swept(adept_here: Run, ow
     assert (later.returncode, "experiment must be one of" in later.stderr) == (2, True)
 
 
+@pytest.mark.parametrize("name", ["it's", "$HOME", "a b=1,[2]", "~"])
+def test_a_directory_of_files_has_any_name(
+    adept_here: Run, own: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path / "~"))
+    own.rename(tmp_path / name)
+    given = name if name == "~" else str(tmp_path / name)
+    shown = adept_here("train", f"--config-dir={given}", "experiment=mine", "--cfg", "job")
+    assert shown.returncode == 0, shown.stderr
+    assert yaml.safe_load(shown.stdout)["model"]["hidden_dim"] == 24
+
+
 @pytest.mark.parametrize(
     ("content", "message"),
     [
@@ -98,9 +110,15 @@ def test_a_mistake_in_a_file_is_one_line(
 @pytest.mark.parametrize(
     ("line", "message"),
     [
-        ("train --config-dir", "--config-dir must be a directory with a plain name, got nothing"),
-        ("train --config-dir=nowhere", "--config-dir must be a directory with a plain name, got nowhere"),
-        ("train --config-name=config", "--config-dir must be a directory with a plain name, got nothing"),
+        ("train --config-dir", "--config-dir must be a directory whose name holds neither \\ nor ${, got nothing"),
+        (
+            "train --config-dir=nowhere",
+            "--config-dir must be a directory whose name holds neither \\ nor ${, got nowhere",
+        ),
+        (
+            "train --config-name=config",
+            "--config-dir must be a directory whose name holds neither \\ nor ${, got nothing",
+        ),
         ("train --config-dir=. --config-name=nothing", "--config-name must name a yaml file with a list of defaults"),
         ("rewrite --config-dir=. input=a output=b epsilon=1", "rewrite takes no --config-dir"),
         ("synthesize --config-name=x input=a output=b", "synthesize takes no --config-name"),

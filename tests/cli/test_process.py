@@ -34,6 +34,7 @@ from adept.release.ledger.claims import Ledger
         (MemoryError(), 2, "not enough memory"),
         (RuntimeError("DefaultCPUAllocator: can't allocate memory: a secret"), 2, "not enough memory"),
         (OSError(28, "No space left on device", "a.bin"), 2, "cannot read or write a.bin: No space left on device"),
+        (Exception("Error while serializing: I/O error: x (os error 28)"), 2, "write: No space left on device\n"),
         (ModuleNotFoundError(name="sacrebleu"), 2, 'sacrebleu is not installed: pip install "adept-dp[compare]"'),
         (ModuleNotFoundError(name="torch"), 70, "internal error (ModuleNotFoundError)"),
         (KeyboardInterrupt(), 130, "adept: interrupted\n"),
@@ -85,6 +86,16 @@ def test_an_interrupt_during_imports_is_one_line_and_130(number: int, module: st
     assert (done.returncode, done.stderr) == (130, "adept: interrupted\n")
 
 
+def test_a_current_directory_that_was_removed_is_one_line(tmp_path: Path) -> None:
+    """A library of PyTorch would end the process with words of its own."""
+    (tmp_path / "gone").mkdir()
+    code = "import os, sys; os.rmdir('.' + os.sep + '..' + os.sep + 'gone'); import adept.__main__ as main; sys.exit(main.main())"
+    command = [sys.executable, "-c", code, "rewrite", "input=/a.txt", "output=/b.txt", "epsilon=8"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=tmp_path / "gone")
+    assert (done.returncode, done.stderr.count("\n")) == (2, 1)
+    assert "adept: the current directory was removed" in done.stderr
+
+
 @pytest.mark.parametrize("arrived", [True, False])
 def test_an_interrupt_that_a_library_turned_into_an_error_says_how_to_go_on(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, arrived: bool
@@ -100,7 +111,7 @@ def test_an_interrupt_that_a_library_turned_into_an_error_says_how_to_go_on(
         train.run(tiny_config(tmp_path / "run"), overrides=[])
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGUSR1, signal.SIGXCPU])
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGUSR1, signal.SIGXCPU])
 def test_an_interrupted_training_is_one_line_and_130(tmp_path: Path, number: int) -> None:
     sizes = [f"model.{name}={size}" for name, size in TINY_MODEL.items()] + ["data.sizes=[400,60,60]"]
     long = ["trainer.max_epochs=1000", "training.patience=1000"]

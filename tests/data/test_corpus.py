@@ -2,16 +2,20 @@
 
 import hashlib
 import json
+import os
 from pathlib import Path
+from typing import Any
 
 import datasets
 import pyarrow
 import pytest
 from pyarrow import parquet
 
-from adept.data.corpus import Corpus, DataConfig, find_slots, hold_out, load, read_corpus
+from adept.data.corpus import Corpus, DataConfig, find_slots, hold_out, load, read_corpora, read_corpus
+from adept.data.reading import ReadingOptions, number_records, read_records
 from adept.errors import ConfigurationError, DataError
 from adept.models.lightning import length_batches
+from adept.release.records import CheckedRecords, Inputs, ReleaseOptions
 
 
 def write(path: Path, *rows: str) -> None:
@@ -287,3 +291,93 @@ def test_data_sets_that_were_saved_to_disk_are_loaded(tmp_path: Path, shards: in
     splits = load(DataConfig(name="files", path=str(tmp_path / "splits")))
     assert splits["test"] == Corpus(rows["text"], [str(i % 2) for i in range(30)])
     assert len(splits["train"]) == len(splits["validation"]) == 30
+
+
+CLASSES = datasets.ClassLabel(names=["music", "alarm"])
+
+
+def class_labels(numbers: list[Any]) -> datasets.Dataset:
+    datasets.disable_progress_bars()
+    features = datasets.Features(text=datasets.Value("string"), intent=CLASSES)
+    return datasets.Dataset.from_dict({"text": ["play"] * len(numbers), "intent": numbers}, features=features)
+
+
+def write_classes(place: Path, kind: str, rows: datasets.Dataset) -> str:
+    """Write a data set as ``datasets`` writes it, or as Arrow with the same schema."""
+    location = str(place / f"a.{kind}")
+    if kind == "parquet":
+        rows.to_parquet(location)
+    elif kind == "saved":
+        rows.save_to_disk(location)
+    else:
+        with (pyarrow.ipc.new_file if kind == "ipc" else pyarrow.ipc.new_stream)(location, rows.data.schema) as writer:
+            writer.write_table(rows.data.table)
+    return location
+
+
+@pytest.mark.parametrize("kind", ["parquet", "saved", "ipc", "arrow"])
+@pytest.mark.parametrize("tolerant", [False, True])
+def test_class_labels_in_files_of_the_hub_are_the_names_of_their_classes(
+    tmp_path: Path, kind: str, *, tolerant: bool
+) -> None:
+    location = write_classes(tmp_path, kind, class_labels([0, 1, -1, None]))
+    read = list(read_records(location, tolerant=tolerant, columns=["text", "intent"]))
+    assert [record["intent"] for record in read] == ["music", "alarm", None, None]
+    with pytest.raises(DataError, match="record 3 has no label"):
+        read_corpus(location)
+
+
+@pytest.mark.parametrize(
+    "described", [b"[", b"[]", b'{"info": {"features": {"intent": {"_type": "ClassLabel", "names": [1]}}}}', b"\xff"]
+)
+def test_numbers_of_a_schema_that_describes_no_classes_stay_numbers(tmp_path: Path, described: bytes) -> None:
+    table = pyarrow.table({"text": ["a", "b"], "intent": pyarrow.array([0, 2**64 - 1], "uint64")})
+    parquet.write_table(table.replace_schema_metadata({b"huggingface": described}), tmp_path / "a.parquet")
+    assert read_corpus(str(tmp_path / "a.parquet")).labels == ["0", str(2**64 - 1)]
+    good = b'{"info": {"features": {"intent": {"_type": "ClassLabel", "names": ["x"]}}}}'
+    parquet.write_table(table.replace_schema_metadata({b"huggingface": good}), tmp_path / "a.parquet")
+    read = list(read_records(str(tmp_path / "a.parquet"), tolerant=True))
+    assert [record["intent"] for record in read] == ["x", None]  # no number damages another record
+
+
+@pytest.mark.parametrize("rows", ['{"text": "stop"}', '{"text": null, "intent": "a"}'])
+def test_a_record_of_several_files_is_named_by_its_own_file(tmp_path: Path, rows: str) -> None:
+    for name, lines in (("a", ['{"text": "play", "intent": "a"}'] * 3), ("b", [rows])):
+        (tmp_path / f"{name}.jsonl").write_text("\n".join(lines))
+    place = r"record 1 of .*b\.jsonl"
+    with pytest.raises(DataError, match=place):
+        read_corpus(str(tmp_path))
+    files = {str(tmp_path / f"{name}.jsonl"): {"label_column": "intent"} for name in "ab"}
+    with pytest.raises(DataError, match=r"b\.jsonl"):
+        read_corpora(files, ReadingOptions())
+    release = Inputs.of(str(tmp_path), ReadingOptions())
+    checked = CheckedRecords(release.records(), "intent", ReleaseOptions(), inputs=release)
+    with pytest.raises(DataError, match=place):
+        list(checked)
+
+
+def test_what_map_wrote_beside_a_saved_data_set_is_not_read(tmp_path: Path) -> None:
+    class_labels([0, 1]).save_to_disk(str(tmp_path / "one"))
+    datasets.load_from_disk(str(tmp_path / "one")).map(lambda row: {"text": row["text"] * 2})
+    assert len(list((tmp_path / "one").glob("cache-*.arrow"))) == 1
+    assert read_corpus(str(tmp_path / "one")) == Corpus(["play", "play"], ["music", "alarm"])
+
+
+def test_folders_of_which_none_is_chosen_are_advised(tmp_path: Path) -> None:
+    with pytest.raises(DataError, match=r"it holds de, en: put one there, or give data\.path=.*/de"):
+        lay_out(tmp_path, "en/train.csv", "de/train.csv")
+
+
+@pytest.mark.parametrize("content", ['{"text": ["a", "b"]}', '{"text": {"0": "a", "1": "b"}}'])
+def test_a_json_file_of_columns_is_answered_with_records(tmp_path: Path, content: str) -> None:
+    (tmp_path / "a.json").write_text(content)
+    with pytest.raises(DataError, match="in record 1: write an object for each record"):
+        read_corpus(str(tmp_path / "a.json"))
+
+
+def test_the_number_of_a_record_reads_no_pipe_again(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "a.jsonl")
+    [(number, _)] = number_records([{}], [str(tmp_path / "a.jsonl"), "b.jsonl"], ReadingOptions())
+    assert f"record {number}" == "record 1"
+    [(number, _)] = number_records([{}], [str(tmp_path / "a.jsonl")], ReadingOptions(), named=True)
+    assert f"record {number}" == f"record 1 of {tmp_path / 'a.jsonl'}"

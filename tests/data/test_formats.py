@@ -3,6 +3,7 @@
 import bz2
 import datetime
 import gzip
+import json
 import lzma
 import os
 import re
@@ -142,7 +143,10 @@ def test_a_directory_of_directories_is_refused(tmp_path: Path) -> None:
         ("a.csv", b"7z\xbc\xafsecret", "compressed .*: unpack it, or compress it with gzip"),
         ("a.txt", b"\x04\x22\x4d\x18secret", "compressed .*: unpack it, or compress it with gzip"),
         ("a.zip", b"secret", "compressed .*: unpack it, or compress it with gzip"),
-        *((f"a.csv.{ending}", b"secret", "cannot read .*: damaged") for ending in ("gz", "bz2", "xz", "zst")),
+        *(
+            (f"a.csv.{ending}", b"secret", "cannot read .*: damaged, or not compressed as")
+            for ending in ("gz", "bz2", "xz", "zst")
+        ),
         *((f"a.csv.{ending}", pack(CSV)[:-9], "cannot read .*: damaged") for ending, pack in PACKERS.items()),
         ("a.csv.xz", lzma.compress(b"PK\x03\x04secret"), "is a spreadsheet, .*save it as csv"),
         ("a.csv", b"%PDF-secret", "is a document, .*save its text as txt"),
@@ -337,6 +341,17 @@ def test_a_file_that_is_not_there_is_named(tmp_path: Path) -> None:
         list(read_records(str(path)))
 
 
+@pytest.mark.parametrize(
+    ("there", "typed"), [("cafe\u0301.csv", "caf\xe9.csv"), ("Train.csv", "train.csv"), ("a.csv", " a.csv")]
+)
+def test_a_name_that_differs_in_what_is_not_seen_is_answered_with_the_one_there(
+    tmp_path: Path, there: str, typed: str
+) -> None:
+    (tmp_path / there).write_bytes(CSV)
+    with pytest.raises(DataError, match=re.escape(f"from {there!a}")):
+        list(read_records(str(tmp_path / typed)))
+
+
 SHEETS: dict[str, tuple[bytes, dict[str, object]]] = {
     "empty header cells at the end": (b"text,intent,,\nplay a song,music,,\nstop,alarm,,\n", {}),
     "an index without a name": (b",text,intent\n0,play a song,music\n1,stop,alarm\n", {}),
@@ -453,10 +468,18 @@ def save_to_disk(place: Path) -> str:
     return str(place / "saved")
 
 
+def class_label(place: Path) -> str:
+    described = {"info": {"features": {"intent": {"_type": "ClassLabel", "names": ["a", "b"]}}}}
+    table = pyarrow.table({"text": TEXTS, "intent": [0, 1]})
+    parquet.write_table(table.replace_schema_metadata({"huggingface": json.dumps(described)}), place / "a.parquet")
+    return str(place / "a.parquet")
+
+
 Case = tuple[str, dict[str, str]]
 CASES: dict[str, Callable[[Path], str | Case]] = {
     "a directory": lambda place: placed(place, "d/b.csv", CSV).removesuffix("/b.csv"),
     "a directory that `save_to_disk` wrote": save_to_disk,
+    "`.parquet` or Arrow with a `ClassLabel` of `datasets`": class_label,
     "a pattern such as `'logs/*.jsonl'`": lambda place: placed(place, "logs/a.jsonl", LINES).replace("a.jsonl", "*.jsonl"),
     "`-`": lambda place: ("-", {"format": "csv"}),
     "a file without extension, with `format=`": lambda place: (placed(place, "a", CSV), {"format": "csv"}),

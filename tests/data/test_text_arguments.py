@@ -109,6 +109,18 @@ def test_an_element_that_is_no_text_is_named_by_its_position_and_not_repeated(na
         text_list(given, first=11)
 
 
+def test_tables_of_other_kinds_are_answered_with_what_to_do() -> None:
+    rows = datasets.Dataset.from_dict({"words": ["play"]})
+    for table, advice in (
+        (datasets.DatasetDict(train=rows), "choose one of its splits"),
+        (rows.to_iterable_dataset(), "read its rows into a Dataset"),
+        ({"words": ["play"]}, "make a table of it"),
+        ([{"words": "play"}], "make a table of it"),
+    ):
+        with pytest.raises(DataError, match=advice):
+            text_list(table)
+
+
 def test_a_missing_text_of_a_column_is_no_text() -> None:
     for column in (
         pa.array(["play", None]),

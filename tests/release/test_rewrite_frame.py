@@ -442,3 +442,29 @@ def test_a_record_without_text_leaves_no_directory_behind(tmp_path: Path, tiny_r
             frame, text="utterance", statement=place, epsilon=8, model_dir=tiny_run, mechanism="sqrt_n", ledger="none"
         )
     assert not place.parent.exists()
+
+
+@pytest.mark.parametrize("batch", [False, True])
+def test_class_labels_of_an_arrow_table_of_the_hub_are_names(tmp_path: Path, tiny_run: Path, *, batch: bool) -> None:
+    features = datasets.Features(utterance=datasets.Value("string"), kind=datasets.ClassLabel(names=["b", "a"]))
+    rows = datasets.Dataset.from_dict({"utterance": RECORDS["utterance"], "kind": [1, 0] * 6}, features=features)
+    table = rows.with_format("arrow")[:]
+    found, _ = released(tmp_path, tiny_run, table.to_batches()[0] if batch else table, label="kind")
+    assert column(found, "kind") == ["a", "b"] * 6
+
+
+def test_a_frame_of_polars_comes_back_as_one_with_its_types(tmp_path: Path, tiny_run: Path) -> None:
+    polars = pytest.importorskip("polars")
+    given = polars.DataFrame(RECORDS).with_columns(
+        polars.col("category").cast(polars.Categorical), parts=polars.lit([1, None]), day=polars.date(2024, 1, 5)
+    )
+    kept = ["category", "time", "parts", "day"]
+    found, stated = released(tmp_path, tiny_run, given, keep_columns=kept)
+    assert type(found) is polars.DataFrame
+    assert found.select(kept[1:]).equals(given.select(kept[1:]))
+    assert (found["category"].dtype, found["category"].to_list()) == (polars.Categorical, RECORDS["category"])
+    assert (stated["records"], stated["kept_columns"]) == (12, kept)
+    objects = given.with_columns(polars.Series("objects", [object()] * 12, dtype=polars.Object))
+    with pytest.raises(DataError, match="'objects' holds objects of Python: convert it"):
+        released(tmp_path, tiny_run, objects, keep_columns=["objects"])
+    assert released(tmp_path, tiny_run, objects)[0].columns == ["utterance"]

@@ -232,8 +232,8 @@ class LocalPlan(Plan[PrivacyStatement]):
 
     def check(self, records: Iterable[Record]) -> CheckedRecords:
         """Return the records as an iterable that checks each record when it is read."""
-        more: dict[str, Any] = {"labels": self.labels or None, "kept": self.kept, "written": self.format}
-        return CheckedRecords(records, self.label_column, self.options, **more)
+        more: dict[str, Any] = {"inputs": self.inputs, "labels": self.labels or None, "kept": self.kept}
+        return CheckedRecords(records, self.label_column, self.options, written=self.format, **more)
 
     def records(self) -> Iterator[Record]:
         """Return all records: read the input again or, if it is a stream, go on with ``begun``."""

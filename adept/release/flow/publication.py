@@ -136,6 +136,9 @@ class Publication:
 
     def check_names(self, *, begun: bool = False) -> None:
         """Raise DataError if an output file exists, so that no file is overwritten."""
+        odd = [name for name in self.names if os.path.exists(name) and not os.path.isfile(name)]  # noqa: PTH110, PTH113
+        if odd:  # Path raises for a name that is too long
+            raise DataError(f"{odd[0]} is a directory, a device or a pipe: choose a new name (- is standard output)")
         if taken := [name for name in self.names if os.path.lexists(name)]:
             advice = "move it away, and continue with resume=true" if begun else "remove it or choose another name"
             others = "".join(f", nor is {name}" for name in taken[:-1])

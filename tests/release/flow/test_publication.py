@@ -379,3 +379,9 @@ def test_rows_of_standard_output_can_be_read_as_soon_as_they_are_written(
             write([{"text": "a fare"}])
             assert path.read_text() == '{"text": "a fare"}\n'
     assert sha256() == hashlib.sha256(path.read_bytes()).hexdigest()
+
+
+@pytest.mark.parametrize("name", ["/dev/null", "."])
+def test_an_output_that_is_no_file_is_not_advised_to_be_removed(name: str) -> None:
+    with pytest.raises(DataError, match="is a directory, a device or a pipe: choose a new name"):
+        Publication.of(name, "s.privacy.json", card=False).check_names()
