@@ -145,7 +145,7 @@ def _advice(names: Sequence[str], column: str, option: str, *, central: bool, he
     near = get_close_matches(column, [name for name in candidates if name not in others], n=1, cutoff=0.7)
     near = near or [name for name in USUAL_NAMES.get(option, ()) if name in candidates]
     no_header = header and (central or not near or any(not COLUMN_NAME.fullmatch(name) for name in names))
-    hint = ", or add columns=[...] if the first line is a record" if no_header else ""
+    hint = ", or add columns=[...] if the first line is a record; remove lines above the names" if no_header else ""
     if not near:
         return f"correct {option}={hint}", None
     kept = option == "keep_columns"
@@ -311,9 +311,10 @@ def text_of(record: Mapping[str, Any], column: str, *, number: int) -> str:
     if column not in record:
         raise missing_column(list(record), column, "text_column", place=f"record {number}")
     if (text := cell_text(record[column])) is None:
+        several = isinstance(record[column], list | dict)
+        advice = "give each text a record of its own" if several else "leave such records out, or make them strings"
         raise DataError(
-            f"column {column!r} must hold strings, got {type(record[column]).__name__} in record {number}: leave such "
-            "records out, or make them strings"
+            f"column {column!r} must hold strings, got {_kind(record[column])} in record {number}: {advice}"
         )
     return text
 
