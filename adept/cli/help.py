@@ -249,10 +249,7 @@ def check_options(command: str, arguments: list[str]) -> None:
         inside = next((option for option in known if option.startswith(f"{name}.") and name not in known), None)
         refuse(
             (argument.startswith("~"), f"no option can be deleted, got {argument}: leave it out, or give it a value"),
-            (
-                argument.startswith("--"),
-                f"{command} has no flag {argument}: {_as_option(argument, known) or in_help}",
-            ),
+            (argument.startswith("--"), f"{command} has no flag {argument}: {_as_option(argument, known) or in_help}"),
             (not equals, f"an option is written NAME=VALUE, got {argument}: adept {command} --help lists them"),
             (gone := removal(name), str(gone)),
             (

@@ -12,16 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from adept.data.formats import (
-    ENDINGS,
-    MAX_UNREAD,
-    SPLIT_NAMES,
-    SPLITS,
-    Record,
-    find_splits,
-    format_of_name,
-    say_unread,
-)
+from adept.data.formats import ENDINGS, MAX_UNREAD, SPLIT_NAMES, SPLITS, Record, find_splits, format_of_name, say_unread
 from adept.data.reading import ReadingOptions, read_records
 from adept.data.texts import (
     MissingColumn,

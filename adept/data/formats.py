@@ -53,11 +53,9 @@ SPLIT_NAMES = {  # as data sets on the Hub call their splits
     **dict.fromkeys(("validation", "val", "valid", "dev"), "validation"),
     **dict.fromkeys(("test", "testing", "eval", "evaluation"), "test"),
 }
-SPLIT_FILE = (
-    re.compile(  # such as train.csv, train-00000-of-00002.parquet and train_part1.jsonl.gz, and the folder train
-        r"([a-z]+)(?P<part>[-_.]?(?:part|shard)?[-_.]?\d+(?P<of>-of-\d+)?(?:-[0-9a-f]{16})?)?(?P<rest>(?:\.[a-z]\w*)*)",
-        re.IGNORECASE,
-    )
+# Such as train.csv, train-00000-of-00002.parquet and train_part1.jsonl.gz, and the folder train
+SPLIT_FILE = re.compile(
+    r"(?i)([a-z]+)(?P<part>[-_.]?(?:part|shard)?[-_.]?\d+(?P<of>-of-\d+)?(?:-[0-9a-f]{16})?)?(?P<rest>(?:\.[a-z]\w*)*)"
 )
 SHARD = re.compile(r"-\d+-of-0*(\d+)(?:-[0-9a-f]{16})?(?=\.)")  # of the names of a data set's parts on the Hub
 SIDECARS = re.compile(

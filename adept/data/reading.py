@@ -374,7 +374,7 @@ def _unfit(head: bytes, kind: str, *, given: bool) -> str | None:
         return (
             None
             if not head or head.startswith(PARQUET_HEADS)
-            else "no parquet or Arrow file: correct its name, or add format="
+            else "no valid parquet or Arrow file: correct its name, or add format="
         )
     if found := next((advice for begin, advice in UNFIT_HEADS.items() if head.startswith(begin)), None):
         return found

@@ -311,11 +311,10 @@ def text_of(record: Mapping[str, Any], column: str, *, number: int) -> str:
     if column not in record:
         raise missing_column(list(record), column, "text_column", place=f"record {number}")
     if (text := cell_text(record[column])) is None:
+        kind = "a missing value" if is_null(record[column]) else type(record[column]).__name__
         several = isinstance(record[column], list | dict)
         advice = "give each text a record of its own" if several else "leave such records out, or make them strings"
-        raise DataError(
-            f"column {column!r} must hold strings, got {_kind(record[column])} in record {number}: {advice}"
-        )
+        raise DataError(f"column {column!r} must hold strings, got {kind} in record {number}: {advice}")
     return text
 
 

@@ -166,7 +166,10 @@ def test_a_directory_of_directories_is_refused(tmp_path: Path) -> None:
         ("a.csv", b'[{"text": "secret"}]', "is JSON: add format=jsonl"),
         *((f"a.{ending}", CSV, "is no JSON: add format=csv, tsv or txt") for ending in ("json", "jsonl", "ndjson")),
         ("a.jsonl", b'["secret"]', "in record 1 .not a JSON object such as"),
-        *((f"a.{ending}", CSV, "is no parquet or Arrow file") for ending in ("parquet", "arrow", "feather", "ipc")),
+        *(
+            (f"a.{ending}", CSV, "is no valid parquet or Arrow file")
+            for ending in ("parquet", "arrow", "feather", "ipc")
+        ),
         *((f"a.{ending}", b"secret", "save it as parquet, or as csv") for ending in ("orc", "avro", "PKL", "csv.db")),
         *(
             ("a.csv", head + b"secret", "save it as parquet")
