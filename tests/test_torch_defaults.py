@@ -1,5 +1,6 @@
 """A library works as it always does, whatever PyTorch defaults its caller has changed."""
 
+import decimal
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
@@ -14,6 +15,7 @@ from adept.cli import train
 from adept.data.corpus import Corpus
 from adept.evaluation.classifiers import evaluate
 from adept.mechanisms import L1Laplace, LearnedCodebook, SqrtNLaplace
+from adept.mechanisms.guarantee import odds_change, words
 from adept.models.adapt import adapt
 from adept.rewriting.loading import load_model
 from adept.rewriting.rewriter import Rewriter
@@ -102,3 +104,12 @@ def test_models_are_loaded_adapted_and_used_alike(change: str, topic_run: Path, 
 def test_an_audit_judges_alike(change: str) -> None:
     with CHANGES[change]():
         assert audit.run(L1Laplace(epsilon=1.0), dim=2, trials=300).outcome == "not refuted"
+
+
+def test_a_statement_says_the_same_whatever_decimal_context_the_caller_has() -> None:
+    """A context that rounds down would state a smaller epsilon; one with traps would raise."""
+    epsilons = (1 / 3, 1.23456789, 12.3456789, 2.5e-5)
+    usual = [(words(epsilon), odds_change(epsilon)) for epsilon in epsilons]
+    for traps in ([], [decimal.Inexact, decimal.Rounded, decimal.FloatOperation]):
+        with decimal.localcontext(decimal.Context(prec=3, rounding=decimal.ROUND_DOWN, traps=traps)):
+            assert [(words(epsilon), odds_change(epsilon)) for epsilon in epsilons] == usual

@@ -131,9 +131,20 @@ def _summary(schema: type[Any]) -> str:
 
 def groups(command: str) -> dict[str, str | None]:
     """Return the groups (folders of ``conf/``) that a command reads, with their default files."""
-    path = config_directory() / f"{command}.yaml"
-    listed = yaml.safe_load((OWN.first if OWN.first else path).read_text("utf-8"))["defaults"]
-    return {group: default for entry in listed if isinstance(entry, dict) for group, default in entry.items()}
+    listed = _defaults(config_directory() / f"{command}.yaml")
+    known = {group: default for entry in listed if isinstance(entry, dict) for group, default in entry.items()}
+    own = _defaults(OWN.first) if OWN.first else []
+    named = {
+        re.sub(r"^(override +)?/?", "", group): default
+        for entry in own
+        if isinstance(entry, dict)
+        for group, default in entry.items()
+    }
+    return known | {group: default for group, default in named.items() if group in known}
+
+
+def _defaults(path: Path) -> list[Any]:
+    return yaml.safe_load(path.read_text("utf-8"))["defaults"]  # type: ignore[no-any-return]
 
 
 def names(group: str, command: str) -> list[str]:
@@ -234,15 +245,13 @@ def check_options(command: str, arguments: list[str]) -> None:
     known = [option.name for option in options(command)]
     arguments = [argument for argument in arguments if argument not in PRINTING or not set(PRINTING) <= set(arguments)]
     given = [argument.partition("=")[0] for argument in arguments]
+    in_help = f"adept {command} --help lists all options, and --cfg job prints their values"
     for argument in arguments:
         name, equals, value = argument.partition("=")
         inside = next((option for option in known if option.startswith(f"{name}.") and name not in known), None)
         refuse(
             (argument.startswith("~"), f"no option can be deleted, got {argument}: leave it out, or give it a value"),
-            (
-                argument.startswith("--"),
-                f"{command} has no flag {argument}: adept {command} --help lists all options, and --cfg job prints their values",
-            ),
+            (argument.startswith("--"), f"{command} has no flag {argument}: {_as_option(argument, known) or in_help}"),
             (not equals, f"an option is written NAME=VALUE, got {argument}: adept {command} --help lists them"),
             (gone := removal(name), str(gone)),
             (
@@ -301,11 +310,18 @@ def _own_mechanism(command: str, group: str, value: str) -> str:
 
 def nearest(name: str, known: Iterable[str]) -> str | None:
     """Return the name in ``known`` that ends in almost the same word as ``name``, or that is meant by it, or None."""
-    if name in ELSEWHERE:
-        return ELSEWHERE[name]
     words = {other: other.rpartition(".")[2] for other in known}
+    if (meant := ELSEWHERE.get(name, "")).partition("=")[0] in words:
+        return meant
+    name = name.lower()
     near = get_close_matches(name.rpartition(".")[2], words.values(), n=1, cutoff=0.75)
     return next(iter(get_close_matches(name, [other for other in words if words[other] in near], n=1, cutoff=0)), None)
+
+
+def _as_option(flag: str, known: Iterable[str]) -> str:
+    name, equals, value = flag.lstrip("-").partition("=")
+    near = nearest(name.replace("-", "_"), known)
+    return f"write {near}={value if equals else '...'}" if near else ""
 
 
 def _meant(name: str, known: Iterable[str]) -> str:

@@ -11,6 +11,7 @@ alone reads all other values, and changes a text in these four cases only. QED.
 import os
 import re
 import sys
+import warnings
 from dataclasses import fields, is_dataclass
 from functools import reduce
 from pathlib import Path
@@ -33,6 +34,7 @@ from adept.cli.help import (
     configuration,
     groups,
     is_foreign,
+    nearest,
     options_of,
     without_none,
 )
@@ -99,6 +101,7 @@ def read_values(command: str, arguments: list[str]) -> tuple[dict[str, Any], Any
     chosen = [choice for choice in chosen if foreign is None or choice != f"mechanism={foreign}"]
     composed = _compose_own(chosen, command) if OWN.directory else _compose(config_directory(), command, chosen)
     values: Any = OmegaConf.to_container(composed)
+    _refuse_texts(values, configuration(command))
     kind = OmegaConf.get_type(composed, "mechanism") if isinstance(values.get("mechanism"), dict) else None
     if foreign:
         from adept.rewriting.unproved import import_kind  # slow to import, and rarely needed
@@ -126,7 +129,10 @@ def read_values(command: str, arguments: list[str]) -> tuple[dict[str, Any], Any
 
 
 def _compose(directory: Path, name: str, chosen: list[str]) -> Any:
-    with hydra.initialize_config_dir(str(directory), version_base="1.3"):
+    with (
+        warnings.catch_warnings(action="ignore", category=UserWarning),
+        hydra.initialize_config_dir(str(directory), version_base="1.3"),
+    ):
         return hydra.compose(name, chosen)
 
 
@@ -137,14 +143,18 @@ def _compose_own(chosen: list[str], command: str) -> Any:
     try:
         place = str(second).replace("'", r"\'")
         composed = _compose(first or ours, name, [*chosen, f"hydra.searchpath=['file://{place}']"])
-    except (HydraException, OmegaConfBaseException, yaml.YAMLError) as error:
-        reason = printable(" ".join(str(error).split()))
-        raise ConfigurationError(f"a yaml file in {own} does not fit: {reason}") from None
+    except (HydraException, OmegaConfBaseException, yaml.YAMLError, ValueError, TypeError, LookupError) as error:
+        raise ConfigurationError(f"a yaml file in {own} does not fit: {printable(_reason(error, command))}") from None
     code = "must not name MODULE:ATTRIBUTE in a yaml file"  # code that the user did not name must not run
     refuse(
         (
-            isinstance(composed.get("mechanism"), str),
-            "mechanism must stand in the defaults of a yaml file, got an option: - override /mechanism: l1",
+            OmegaConf.get_type(composed) is not configuration(command),
+            f"a yaml file in {own} does not fit: the defaults of {name}.yaml must begin with {command}",
+        ),
+        (
+            composed.get("mechanism") is not None and OmegaConf.get_type(composed, "mechanism") not in BY_NAME.values(),
+            f"mechanism must stand in the defaults of a yaml file in {own}: - override /mechanism: l1, or - l1 in "
+            "mechanism/NAME.yaml",
         ),
         *(
             (":" in str(composed.get(name)), f"{name} {code} in {own}: give it on the command line")
@@ -154,6 +164,22 @@ def _compose_own(chosen: list[str], command: str) -> Any:
     if OWN.first:
         _note_new_options(command, OWN.first)
     return composed
+
+
+def _reason(error: Exception, command: str) -> str:
+    """Return in our words why Hydra or OmegaConf cannot compose the user's own files."""
+    text = " ".join(str(error).split())
+    place = re.match(r"(In '[^']*': )?", text)[0]  # type: ignore[index]  # it also matches the empty text
+    if "not a subclass of" in text or "schema_" in text:
+        return f"{place}begin its defaults with {command}, and name mechanism, data and other groups there"
+    if not (key := re.search(r"full_key: ([\w.]+)(?!\S)", text)):
+        return re.sub(r" Config search path.*|\w+ raised while composing config: ", "", text)
+    if " not in " not in text:
+        return f"{place}{key[1]} has a value of another type"
+    parent = key[1].rpartition(".")[0]
+    names = (option.name for option in options_of(configuration(command)))
+    near = nearest(key[1], [name for name in names if name.rpartition(".")[0] == parent])
+    return f"{place}there is no option {key[1]}" + (f": did you mean {near}?" if near else "")
 
 
 def _note_new_options(command: str, path: Path) -> None:
@@ -168,6 +194,15 @@ def _note_new_options(command: str, path: Path) -> None:
 
 def _has(content: Any, path: list[str]) -> bool:
     return not path or (isinstance(content, dict) and path[0] in content and _has(content[path[0]], path[1:]))
+
+
+def _refuse_texts(values: dict[str, Any], schema: type[Any]) -> None:
+    """Raise ConfigurationError for a number that a yaml file takes from elsewhere, as with ${oc.env:SEED}."""
+    for option in options_of(schema):
+        *path, last = option.name.split(".")
+        place = reduce(lambda inside, name: inside.get(name) or {}, path, values)
+        if without_none(option.kind) in NUMBERS and isinstance(text := place.get(last), str) and text != MISSING:
+            _read_one(option.name, without_none(option.kind), text, option.default)
 
 
 def _set_part(values: dict[str, Any], group: str, inside: list[str], text: str) -> None:

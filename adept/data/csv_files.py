@@ -48,11 +48,12 @@ from adept.data.formats import (
     say_unread,
 )
 from adept.data.json_files import to_json
-from adept.data.texts import folded, trimmed
+from adept.data.texts import COLUMN_NAME, USUAL_NAMES, folded, trimmed
 
 DELIMITERS = {"comma": ",", "semicolon": ";", "tab": "\t", "pipe": "|"}
 PIECE_CHARACTERS = 2**20  # most that are read at once
 NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
+SPACED_QUOTE, SPACED_QUOTED = re.compile(r' +"'), re.compile(r' +"[^"]*" *\Z')
 SEPARATOR = re.compile(r"sep=(.)\1*\s*", re.DOTALL | re.IGNORECASE)  # a first line of some spreadsheets
 
 # A state is spelled as the beginning of a row that leads to it.
@@ -165,6 +166,8 @@ def read_csv(
     on_header(named_columns)
     width, least = len(names), max((place for place, name in enumerate(names, start=1) if name), default=0)
     for cells in parsed:
+        if not tolerant and _has_spaced_quote(cells, width):
+            raise DamagedRecord("spaces before a quote, which must follow its delimiter")
         if least <= len(cells) and not any(cells[width:]):
             if least < width and not tolerant and any(cells[least:]):
                 say_unread("a csv", ["cells of columns without a name"])
@@ -180,7 +183,26 @@ def read_csv(
             yield {}
         else:
             where = "columns=" if named is not None else "the header"
-            raise DamagedRecord(f"wrong number of fields, {len(cells)} for {width} in {where}")
+            more = f"; a cell that holds {rows.delimiter!r} must stand in quotes" if len(cells) > width else ""
+            raise DamagedRecord(f"wrong number of fields, {len(cells)} for {width} in {where}{more}")
+
+
+def _has_spaced_quote(cells: Sequence[str], width: int) -> bool:
+    """Return True if a cell of a row was meant to be quoted, and spaces stand before its quote."""
+    pattern = SPACED_QUOTED if len(cells) == width else SPACED_QUOTE
+    return any(cell[:1] == " " and pattern.match(cell) for cell in cells)
+
+
+def delimiter_of(head: str) -> str | None:
+    """Return the name of the delimiter if a text begins like a csv with a column of texts, else None."""
+    first, *rows = [line for line in re.split(r"[\r\n]", head) if line] or [""]
+    for name, delimiter in DELIMITERS.items():
+        cells = [folded(cell.strip('"')) for cell in first.split(delimiter)]
+        usual = set(cells) & set(USUAL_NAMES["text_column"])
+        is_header = len(cells) > 1 and usual and all(map(COLUMN_NAME.fullmatch, cells))
+        if is_header and 2 * sum(row.count(delimiter) >= len(cells) - 1 for row in rows) > len(rows):
+            return name
+    return None
 
 
 def _hold_row(cells: Sequence[str], delimiter: str, width: int) -> bool:

@@ -33,9 +33,14 @@ COMPRESSIONS = ("gz", "bz2", "xz", "zst")  # endings of compressed files that ar
 COMPRESSED_ADVICE = "compressed in a way that is not read or written: unpack it, or compress it with gzip"
 SPREADSHEET_ADVICE = "a spreadsheet, which cannot be read or written: save it as csv (UTF-8)"
 DOCUMENT_ADVICE = "a document, which cannot be read or written: save its text as txt (UTF-8), one record on each line"
+TABLE_ADVICE = "a table in a format that is not read or written: save it as parquet, or as csv (UTF-8)"
 REFUSED = {  # by the ending of a name, which nobody gives to data by mistake
     **dict.fromkeys(("xls", "xlsx", "xlsm", "xlsb", "ods", "numbers"), SPREADSHEET_ADVICE),
-    **dict.fromkeys(("zip", "7z", "rar", "lz4", "br", "lzma", "tar", "tgz"), COMPRESSED_ADVICE),
+    **dict.fromkeys(("zip", "7z", "rar", "lz4", "br", "lzma", "tar", "tgz", "z", "snappy"), COMPRESSED_ADVICE),
+    **dict.fromkeys(
+        ("orc", "avro", "pkl", "pickle", "db", "sqlite", "sqlite3", "h5", "hdf5", "npy", "npz"), TABLE_ADVICE
+    ),
+    **dict.fromkeys(("dta", "sav", "rds", "rdata", "msgpack", "yaml", "yml"), TABLE_ADVICE),
     **dict.fromkeys(("doc", "docx", "odt", "pdf", "rtf", "html", "htm", "xml", "pptx"), DOCUMENT_ADVICE),
 }
 MAX_UNREAD = 10  # names that a line lists
@@ -48,11 +53,9 @@ SPLIT_NAMES = {  # as data sets on the Hub call their splits
     **dict.fromkeys(("validation", "val", "valid", "dev"), "validation"),
     **dict.fromkeys(("test", "testing", "eval", "evaluation"), "test"),
 }
-SPLIT_FILE = (
-    re.compile(  # such as train.csv, train-00000-of-00002.parquet and train_part1.jsonl.gz, and the folder train
-        r"([a-z]+)(?P<part>[-_.]?(?:part|shard)?[-_.]?\d+(?P<of>-of-\d+)?(?:-[0-9a-f]{16})?)?(?P<rest>(?:\.[a-z]\w*)*)",
-        re.IGNORECASE,
-    )
+# Such as train.csv, train-00000-of-00002.parquet and train_part1.jsonl.gz, and the folder train
+SPLIT_FILE = re.compile(
+    r"(?i)([a-z]+)(?P<part>[-_.]?(?:part|shard)?[-_.]?\d+(?P<of>-of-\d+)?(?:-[0-9a-f]{16})?)?(?P<rest>(?:\.[a-z]\w*)*)"
 )
 SHARD = re.compile(r"-\d+-of-0*(\d+)(?:-[0-9a-f]{16})?(?=\.)")  # of the names of a data set's parts on the Hub
 SIDECARS = re.compile(  # also what ``map`` of ``datasets`` writes into the directory of a data set
@@ -60,6 +63,7 @@ SIDECARS = re.compile(  # also what ``map`` of ``datasets`` writes into the dire
     re.IGNORECASE,
 )
 KNOWN_ENDINGS = re.compile(rf"(\.({'|'.join([*ENDINGS, *COMPRESSIONS])}))+\Z", re.IGNORECASE)
+ADDRESS = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://")
 STATEMENT = ".privacy.json"  # follows the name of a release's output
 
 
@@ -225,6 +229,8 @@ def data_files(location: str, given: str | None) -> tuple[list[str], str | None]
 
     Outputs of releases are left out and named, if there are other files.
     """
+    if ADDRESS.match(location) and not os.path.exists(location):  # noqa: PTH110
+        raise DataError(f"{location} is an address, which is not read: download the file, and give its name")
     if location != STANDARD_STREAM and not os.path.exists(location) and glob.has_magic(location):  # noqa: PTH110
         found = _matching(location)
     elif location == STANDARD_STREAM or not os.path.isdir(location):  # noqa: PTH112 - Path.is_dir raises for a long name

@@ -86,7 +86,7 @@ def _parse(line: str) -> Record:
         several = "an object over several lines, which must stand on one line, or in an array"
         raise DamagedRecord(several if opened else "no valid JSON") from None
     if not isinstance(record, dict):
-        raise DamagedRecord("not a JSON object")
+        raise DamagedRecord('not a JSON object such as {"text": "..."}')
     if line.count("[") + line.count("{") > MAX_DEPTH and _is_deep(record):
         raise DamagedRecord(f"lists or objects more than {MAX_DEPTH} deep")
     return record

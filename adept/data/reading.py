@@ -33,13 +33,14 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from adept.data.csv_files import DELIMITERS, read_csv
+from adept.data.csv_files import DELIMITERS, delimiter_of, read_csv
 from adept.data.formats import (
     COMPRESSED_ADVICE,
     DOCUMENT_ADVICE,
     ENDINGS,
     SPREADSHEET_ADVICE,
     STANDARD_STREAM,
+    TABLE_ADVICE,
     DamagedRecord,
     Record,
     UnfitFile,
@@ -65,8 +66,13 @@ UNFIT_HEADS = {  # by the first bytes of a file
     b"version https://git-lfs": "a pointer of Git LFS to a file that is not here: run git lfs pull",
     b"PAR1": "a parquet file: add format=parquet",
     **dict.fromkeys((b"ARROW1", b"\xff\xff\xff\xff"), "an Arrow file: add format=arrow"),
+    **dict.fromkeys(
+        (b"ORC", b"FEA1", b"Obj\x01", b"SQLite format 3\0", b"\x80\x04\x95", b"\x80\x05\x95"), TABLE_ADVICE
+    ),
 }
 NOT_PACKED = "damaged, or not compressed as its name says: repair or rename it"
+PARQUET_HEADS = (b"PAR1", b"ARROW1", b"\xff\xff\xff\xff")
+JSON_HEAD = re.compile(rb'(\[\s*)?\{\s*"|\[\s*\Z')
 HEAD_BYTES = 24  # enough to tell what a file is
 READING_EXCEPTIONS = (
     "in a csv file, a quote that its row does not close takes in the rows after it, up to the next quote or the end of the file",
@@ -190,10 +196,12 @@ def _file_records(
 
     with (
         _data_errors(location, lambda: number),
-        open_input(location, kind=kind, at_least=at_least, tolerant=tolerant) as stream,
+        open_input(
+            location, kind=kind, at_least=at_least, tolerant=tolerant, given=options.format is not None
+        ) as stream,
     ):
         if kind in ("json", "jsonl") and not tolerant:
-            kind = "json" if _opens_array(stream.buffer.peek(64)) else "jsonl"
+            kind = "json" if _begin(stream.buffer.peek(64))[:1] == b"[" else "jsonl"
         more: dict[str, Any] = {"on_header": check} if kind in ("csv", "parquet") else {}
         more |= _csv_options(location, options) if kind == "csv" else {}
         more |= {"columns": columns} if kind == "parquet" else {}
@@ -287,12 +295,12 @@ def mismatch(location: str, options: ReadingOptions) -> str | None:
     """
     kind = file_format(location, options.format)
     with open_input(location, kind="parquet", tolerant=True) as stream:
-        head = stream.read(HEAD_BYTES)
+        head = stream.peek(HEAD_BYTES)
     if found := COMPRESSED_HEAD.match(head):
         return f"{location} begins like a compressed file: give it a name that ends with .{found.lastgroup}"
-    if unfit := None if kind == "parquet" else _unfit(head):
+    if unfit := _unfit(head, kind, given=options.format is not None):
         return f"{location} is {unfit}"
-    if kind == "jsonl" and _opens_array(head):
+    if kind == "jsonl" and _begin(head)[:1] == b"[":
         return f"{location} begins like a JSON array: add format=json"
     return None
 
@@ -326,14 +334,16 @@ def _near_name(location: str) -> str:
 
 
 @contextmanager
-def open_input(location: str, *, kind: str, at_least: int = 0, tolerant: bool = False) -> Iterator[Any]:
+def open_input(
+    location: str, *, kind: str, at_least: int = 0, tolerant: bool = False, given: bool = True
+) -> Iterator[Any]:
     """Yield an open file or standard input: bytes for parquet, text for all other formats.
 
     If ``tolerant`` is True, only the name of the file decides how the file is opened. Otherwise,
-    the first bytes of the file decide, too.
+    the first bytes of the file decide, too. ``given`` is True if an option names the format.
 
     Raises:
-        UnfitFile: the file is a spreadsheet, a document, UTF-16, or compressed in another way.
+        UnfitFile: the first bytes show another format, UTF-16, or a compression that is not read.
     """
     with ExitStack() as stack:
         raw = _Source(os.dup(0)) if location == STANDARD_STREAM else _Source(location, at_least)
@@ -344,10 +354,9 @@ def open_input(location: str, *, kind: str, at_least: int = 0, tolerant: bool = 
         stream: Any = stack.enter_context(io.BufferedReader(raw))
         if compression:
             stream = io.BufferedReader(stack.enter_context(DECOMPRESSORS[compression](stream)))
-            head = b"" if tolerant else stream.peek(HEAD_BYTES)
+        if unfit := None if tolerant else _unfit(stream.peek(HEAD_BYTES), kind, given=given):
+            raise UnfitFile(f"is {unfit}")
         if kind != "parquet":
-            if unfit := _unfit(head):
-                raise UnfitFile(f"is {unfit}")
             newline = "" if kind == "csv" else None  # a quoted cell of a csv may hold line ends
             errors = "replace" if tolerant else "surrogateescape"
             stream = stack.enter_context(io.TextIOWrapper(stream, "utf-8", errors=errors, newline=newline))
@@ -399,9 +408,29 @@ DECOMPRESSORS: dict[str, Callable[[Any], Any]] = {
 }
 
 
-def _unfit(head: bytes) -> str | None:
-    return next((advice for begin, advice in UNFIT_HEADS.items() if head.startswith(begin)), None)
+def _unfit(head: bytes, kind: str, *, given: bool) -> str | None:
+    """Return what a file is, and advice, if its first bytes do not fit its format, else None."""
+    if kind == "parquet":
+        return (
+            None
+            if not head or head.startswith(PARQUET_HEADS)
+            else "no valid parquet or Arrow file: correct its name, or add format="
+        )
+    if found := next((advice for begin, advice in UNFIT_HEADS.items() if head.startswith(begin)), None):
+        return found
+    begin = _begin(head)
+    if kind in ("json", "jsonl"):
+        return (
+            None
+            if not begin or begin[:1] in b'{["'
+            else "no JSON: add format=csv, tsv or txt, or repair its first line"
+        )
+    as_text = ", or format=txt if each line is a text" if kind == "txt" else ""
+    if JSON_HEAD.match(begin) and (kind == "csv" or not given):
+        return f"JSON: add format=jsonl{as_text}"
+    name = None if kind == "csv" or given else delimiter_of(begin.decode("utf-8", "replace"))
+    return name and f"a csv: add format=csv delimiter={name}{as_text}"
 
 
-def _opens_array(head: bytes) -> bool:
-    return head.removeprefix(b"\xef\xbb\xbf").lstrip(b" \t\r\n").startswith(b"[")
+def _begin(head: bytes) -> bytes:
+    return head.removeprefix(b"\xef\xbb\xbf").lstrip(b" \t\r\n")

@@ -154,7 +154,7 @@ def _advice(names: Sequence[str], column: str, option: str, *, central: bool, he
     near = get_close_matches(column, [name for name in candidates if name not in others], n=1, cutoff=0.7)
     near = near or [name for name in USUAL_NAMES.get(option, ()) if name in candidates]
     no_header = header and (central or not near or any(not COLUMN_NAME.fullmatch(name) for name in names))
-    hint = ", or add columns=[...] if the first line is a record" if no_header else ""
+    hint = ", or add columns=[...] if the first line is a record; remove lines above the names" if no_header else ""
     if not near:
         return f"correct {option}={hint}", None
     kept = option == "keep_columns"
@@ -320,9 +320,11 @@ def text_of(record: Mapping[str, Any], column: str, *, number: int) -> str:
     if column not in record:
         raise missing_column(list(record), column, "text_column", place=f"record {number}")
     if (text := cell_text(value := record[column])) is None:
-        whole = number == 1 and isinstance(value, list | dict)  # as pandas writes JSON that has columns
-        advice = "write an object for each record" if whole else "leave such records out, or make them strings"
-        raise DataError(f"column {column!r} must hold strings, got {type(value).__name__} in record {number}: {advice}")
+        kind = "a missing value" if is_null(value) else type(value).__name__
+        advice = "leave such records out, or make them strings"
+        if isinstance(value, list | dict):  # of record 1: as pandas writes JSON that has columns
+            advice = "write an object for each record" if number == 1 else "give each text a record of its own"
+        raise DataError(f"column {column!r} must hold strings, got {kind} in record {number}: {advice}")
     return text
 
 

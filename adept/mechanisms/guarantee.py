@@ -91,7 +91,8 @@ def words(number: float) -> str:
     """Format an epsilon or delta for a sentence, with four significant digits, rounded up."""
     if math.isinf(number):
         return "infinite"
-    rounded = Context(prec=4, rounding=ROUND_CEILING).create_decimal(repr(float(number))).normalize()
+    context = Context(prec=4, rounding=ROUND_CEILING)  # not the caller's own, which may round down
+    rounded = context.create_decimal(repr(float(number))).normalize(context)
     return f"{rounded:f}" if not rounded or rounded >= Decimal("1e-4") else f"{rounded:e}"
 
 
@@ -175,7 +176,7 @@ def odds_change(epsilon: float) -> str:
     """Say by what factor, at most, a pure eps-DP release can change an attacker's odds."""
     if epsilon >= MAX_STATED_EPSILON:
         return "may change more than 10^21-fold, so that next to nothing is guaranteed"
-    most = Decimal(math.nextafter(math.exp(epsilon), math.inf))
+    most = Decimal.from_float(math.nextafter(math.exp(epsilon), math.inf))
     if most < MILLION:
         return f"change at most {Decimal(words(float(most))):,f}-fold"
     for size, name in ((MILLION, "million"), (1_000 * MILLION, "billion")):

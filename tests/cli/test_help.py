@@ -12,6 +12,7 @@ from omegaconf import DictConfig, OmegaConf
 from tiny import Run
 
 from adept.__main__ import COMMANDS
+from adept.cli.help import ELSEWHERE as RENAMED
 from adept.cli.help import (
     check_options,
     configuration,
@@ -162,6 +163,11 @@ def test_help_names_a_commands_groups_and_the_options_of_a_chosen_mechanism() ->
     ("command", "argument", "message"),
     [
         ("rewrite", "imput=x", "rewrite has no option imput: did you mean input?"),
+        ("rewrite", "--epsilon=8", "rewrite has no flag --epsilon=8: write epsilon=8\n"),
+        ("rewrite", "--dry-run", "rewrite has no flag --dry-run: write dry_run=...\n"),
+        ("train", "--seeds=3", "train has no flag --seeds=3: write seed=3\n"),
+        ("evaluate", "CLASSIFIER=text", "did you mean classifier?"),
+        ("train", "mechanism=L1", "got L1: did you mean l1?"),
         ("rewrite", "lables=drop", "did you mean labels?"),
         ("train", "modle.latent_dim=3", "did you mean model.latent_dim?"),
         ("train", "data.text_column=utterance", "did you mean text_column?"),
@@ -202,6 +208,16 @@ def test_a_misspelt_option_is_answered_with_the_nearest_one(
     done = adept_here(command, argument)
     assert (done.returncode, done.stderr.count("\n")) == (2, 1)
     assert message in done.stderr
+
+
+def test_names_of_other_programs_are_answered_with_options_that_the_command_has() -> None:
+    for command in COMMANDS:
+        known = [option.name for option in options(command)]
+        for name in (name for name in RENAMED if name.partition(".")[0] not in known):
+            with pytest.raises(ConfigurationError) as caught:
+                check_options(command, [f"{name}=x"])
+            meant = re.search(r"did you mean ([^?=]+)", str(caught.value))
+            assert meant is None or meant[1] in known, (command, name)
 
 
 def test_an_interpolation_in_quotes_or_of_no_option_is_a_name() -> None:

@@ -1,5 +1,6 @@
 """The user's own yaml files: --config-dir and --config-name; a saved configuration trains the same model again."""
 
+import re
 from pathlib import Path
 
 import pytest
@@ -89,8 +90,11 @@ def test_a_directory_of_files_has_any_name(
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        (RECIPE.format("hiden_dim"), "Key 'hiden_dim' not in 'ModelConfig'"),
-        (RECIPE.format("hidden_dim").replace("24", "wide"), "could not be converted to Integer"),
+        (RECIPE.format("hiden_dim"), "there is no option model.hiden_dim: did you mean model.hidden_dim?"),
+        (
+            RECIPE.format("hidden_dim").replace("24", "wide"),
+            "In 'experiment/mine': model.hidden_dim has a value of another type",
+        ),
         ("# @package _global_\nmechanism: l1\n", "does not fit"),
         ("# @package _global_\nmechanism: nowhere:Thing\n", "does not fit"),
         ("# @package _global_\ndefaults:\n  - override /data: nothing\n", "does not fit"),
@@ -130,6 +134,47 @@ def test_files_that_are_not_there_or_not_allowed_are_one_line(
     monkeypatch.chdir(tmp_path)
     done = adept_here(*line.split())
     assert (done.returncode, message in done.stderr, done.stderr.count("\n")) == (2, True, 1), done.stderr
+
+
+OWN_TEXTS = {  # of a first file
+    "defaults: train\n": "defaults must be a list",
+    "defaults:\n  - 3\n": "does not fit",
+    "defaults:\n  - evaluate\n  - _self_\n": "must begin with train|begin its defaults with train",
+    "defaults:\n  - train\n  - /data: nothing\n": "Could not find 'data/nothing'",
+    "defaults:\n  - train\n  - override mechanism: magic\n": "Could not find 'mechanism/magic'",
+    "defaults:\n  - train\n  - _self_\nmodle:\n  latent_dim: 3\n": "In 'first': there is no option modle\n",
+    "defaults:\n  - train\n  - _self_\nmechanism: l1\n": "begin its defaults with train, and name mechanism",
+    "defaults:\n  - train\n  - _self_\nseed: [1]\n": "In 'first': seed has a value of another type\n",
+    "defaults:\n  - train\n  - _self_\nseed: ${oc.env:NOTHING}\n": "seed must be a whole number, got ",
+}
+
+
+@pytest.mark.parametrize("content", OWN_TEXTS)
+def test_a_first_file_that_does_not_fit_is_one_line(adept_here: Run, tmp_path: Path, content: str) -> None:
+    (tmp_path / "first.yaml").write_text(content, "utf-8")
+    done = adept_here("train", f"--config-dir={tmp_path}", "--config-name=first", f"output_dir={tmp_path}/run")
+    assert (done.returncode, done.stderr.count("\n")) == (2, 1), done.stderr
+    assert re.search(OWN_TEXTS[content], done.stderr), done.stderr
+    assert not re.search("Error|Config[A-Z]|internal", done.stderr), done.stderr
+
+
+@pytest.mark.parametrize("override", ["override /mechanism", "override mechanism"])
+def test_a_first_file_may_override_what_the_commands_own_file_chooses(
+    adept_here: Run, tmp_path: Path, override: str
+) -> None:
+    (tmp_path / "mechanism").mkdir()
+    (tmp_path / "mechanism" / "mine.yaml").write_text("defaults:\n  - l1\nclip_norm: 3\n", "utf-8")
+    (tmp_path / "first.yaml").write_text(f"defaults:\n  - train\n  - {override}: mine\nseed: 3\n", "utf-8")
+    line = ["train", f"--config-dir={tmp_path}", "--config-name=first", "--cfg", "job"]
+    shown = adept_here(*line)
+    assert (shown.returncode, shown.stderr) == (0, "")
+    values = yaml.safe_load(shown.stdout)
+    assert (values["seed"], values["mechanism"]["clip_norm"]) == (3, 3)
+    assert "# mechanism=gaussian" in adept_here(*line, "mechanism=gaussian").stdout
+    for content in ("", "clip_norm: 2\n", "- 3\n", "l1\n"):
+        (tmp_path / "mechanism" / "mine.yaml").write_text(content, "utf-8")
+        done = adept_here(*line)
+        assert (done.returncode, "mechanism must stand in the defaults" in done.stderr) == (2, True), done.stderr
 
 
 @pytest.mark.parametrize("mechanism", ["l1", "nowhere:Thing"])

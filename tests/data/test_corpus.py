@@ -123,7 +123,9 @@ def test_one_record_cannot_be_split(tmp_path: Path) -> None:
     [
         ('{"utterance": "secret"}', "no column named 'text'"),
         ('{"text": [7]}', "must hold strings"),
-        ('{"text": null}', "must hold strings"),
+        ('{"text": null}', "must hold strings, got a missing value in record 2"),
+        ('{"text": NaN}', "must hold strings, got a missing value in record 2"),
+        ('{"text": {"0": "secret"}}', "got dict in record 2: give each text a record of its own"),
     ],
 )
 def test_a_missing_or_odd_text_column_is_named_with_the_record(tmp_path: Path, row: str, message: str) -> None:

@@ -161,6 +161,32 @@ def test_a_directory_of_directories_is_refused(tmp_path: Path) -> None:
         ("a.json", b'[{"text": "secret"}', "ends inside its array"),
         ("a.json", b'[{"text": "secret"}] secret', "goes on after its array"),
         ("a.json", b'[{"text": "secret"}, secret]', "in record 2 .*no valid JSON"),
+        ("a.txt", b'{"text": "secret"}\n', "is JSON: add format=jsonl, or format=txt if each line is a text"),
+        ("a.txt", b'\xef\xbb\xbf[\n{"text": "secret"}\n]', "is JSON: add format=jsonl, or format=txt"),
+        ("a.txt", CSV, "is a csv: add format=csv delimiter=comma, or format=txt if each line is a text"),
+        ("a.txt", b"text\tintent\nsecret\tx\n", "is a csv: add format=csv delimiter=tab"),
+        ("a.txt.gz", gzip.compress(CSV.replace(b"text", b"Utterance")), "is a csv: add format=csv delimiter=comma"),
+        ("a.csv", LINES, "is JSON: add format=jsonl"),
+        ("a.csv", b'[{"text": "secret"}]', "is JSON: add format=jsonl"),
+        *((f"a.{ending}", CSV, "is no JSON: add format=csv, tsv or txt") for ending in ("json", "jsonl", "ndjson")),
+        ("a.jsonl", b'["secret"]', "in record 1 .not a JSON object such as"),
+        *(
+            (f"a.{ending}", CSV, "is no valid parquet or Arrow file")
+            for ending in ("parquet", "arrow", "feather", "ipc")
+        ),
+        *((f"a.{ending}", b"secret", "save it as parquet, or as csv") for ending in ("orc", "avro", "PKL", "csv.db")),
+        *(
+            ("a.csv", head + b"secret", "save it as parquet")
+            for head in (b"ORC", b"Obj\x01", b"SQLite format 3\0", b"FEA1")
+        ),
+        ("a.csv.Z", b"secret", "compressed .*: unpack it, or compress it with gzip"),
+        ("a.csv", b'text,intent\n"secret", "secret"\n', "in record 1 .spaces before a quote"),
+        ("a.csv", b'intent,text\nx, "secret, secret"\n', "in record 1 .spaces before a quote"),
+        (
+            "a.csv",
+            b"text,intent\nsecret, secret,x\n",
+            "3 for 2 in the header; a cell that holds ',' must stand in quotes",
+        ),
     ],
 )
 def test_a_file_that_its_options_do_not_fit_is_refused_with_advice(
@@ -169,6 +195,18 @@ def test_a_file_that_its_options_do_not_fit_is_refused_with_advice(
     with pytest.raises(DataError, match=message) as caught:
         list(read_records(placed(tmp_path, name, content)))
     assert "secret" not in str(caught.value)
+
+
+def test_texts_that_look_like_another_format_are_texts_if_an_option_says_so(tmp_path: Path) -> None:
+    for content in (LINES, CSV):
+        location = placed(tmp_path, "a.txt", content)
+        assert read_corpus(location, options=ReadingOptions(format="txt")).texts == content.decode().splitlines()
+        assert mismatch(location, ReadingOptions())
+        assert mismatch(location, ReadingOptions(format="txt")) is None
+    for content in (b"message, mom\nplay a song\n", b"text, please\n", b"[a] text\n", b"{text}\n", b"text,intent"):
+        assert read_corpus(placed(tmp_path, "a.txt", content)).texts == content.decode().splitlines()
+    quoted = b'text,intent\n "play" it, say "x"\n'
+    assert read_corpus(placed(tmp_path, "a.csv", quoted)).texts == [' "play" it']
 
 
 def test_a_tolerant_reader_takes_the_container_from_the_name_alone(tmp_path: Path) -> None:
@@ -495,6 +533,8 @@ CASES: dict[str, Callable[[Path], str | Case]] = {
         place, "a.csv", ("text,intent\n" + "".join(f"play,{i}\n" for i in range(100_000))).encode()
     ),
     "a label of 10,000 letters": lambda place: placed(place, "a.csv", f"text,intent\nplay,{'x' * 10_000}\n".encode()),
+    "JSON, or a csv with a header, in a `.txt` file": lambda place: placed(place, "a.txt", CSV),
+    "an address such as `https://`": lambda place: "https://example.org/a.csv",
     "a file without extension": lambda place: placed(place, "a", CSV),
     "a file in UTF-16": lambda place: placed(place, "a.csv", CSV.decode().encode("utf-16")),
     "an empty file": lambda place: placed(place, "a.csv", b""),

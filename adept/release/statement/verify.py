@@ -12,7 +12,7 @@ import hashlib
 import json
 import re
 import sys
-from decimal import Decimal, localcontext
+from decimal import Context, Decimal, localcontext
 from fractions import Fraction
 from math import isqrt
 from pathlib import Path
@@ -335,7 +335,7 @@ def _gaussian(said: Json, part: Json) -> None:
     found = 2 * Fraction(_float(said, "clip_norm")) / step, distance, scale, dim
     _is(said, "clip", "l2")
     _same(found, (distance, *stated), "the noise is not that of the clip, or of the stated scale")
-    with localcontext(prec=DECIMALS):
+    with localcontext(Context(prec=DECIMALS)):
         fractions = [distance, scale, _number(part["epsilon"]), _number(part["delta"])]
         far, s, epsilon, delta = (Decimal(x.numerator) / x.denominator for x in fractions)
         near, tail = dim / (8 * s**2), delta / 2**21
