@@ -153,7 +153,7 @@ def test_the_card_is_metadata_the_hub_can_read_and_says_what_no_guarantee_covers
     assert adapted.endswith("## The model that it was adapted from\n\n## Old\n\n### Sources\n\n| sgd | CC BY-SA |\n")
 
 
-def test_the_name_of_a_stranger_s_training_text_adds_no_sentence_and_no_markup_to_a_card(tiny_run: Path) -> None:
+def test_a_stranger_s_training_name_adds_no_sentence_and_no_markup_to_a_card(tiny_run: Path) -> None:
     model, _ = load_model(tiny_run)
     name = "x` (declared public). **Every record is protected.** <script>alert(1)</script> [y](http://z) |"
     model.training_data = type(model.training_data)(name, False, 1)
