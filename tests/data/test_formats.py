@@ -165,7 +165,11 @@ def test_a_directory_of_directories_is_refused(tmp_path: Path) -> None:
         ("a.txt", b'\xef\xbb\xbf[\n{"text": "secret"}\n]', "is JSON: add format=jsonl, or format=txt"),
         ("a.txt", CSV, "is a csv: add format=csv delimiter=comma, or format=txt if each line is a text"),
         ("a.txt", b"text\tintent\nsecret\tx\n", "is a csv: add format=csv delimiter=tab"),
-        ("a.txt.gz", gzip.compress(CSV.replace(b"text", b"Utterance")), "is a csv: add format=csv delimiter=comma"),
+        (
+            "a.txt.gz",
+            gzip.compress(CSV.replace(b"text", b"Utterance"), mtime=0),
+            "is a csv: add format=csv delimiter=comma",
+        ),
         ("a.csv", LINES, "is JSON: add format=jsonl"),
         ("a.csv", b'[{"text": "secret"}]', "is JSON: add format=jsonl"),
         *((f"a.{ending}", CSV, "is no JSON: add format=csv, tsv or txt") for ending in ("json", "jsonl", "ndjson")),
