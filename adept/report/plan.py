@@ -46,6 +46,7 @@ from adept.rewriting.rewriter import Rewriter, best_exact
 
 BUDGETS = {REWRITE: (4.0, 8.0, 12.0, 16.0), SYNTHESIZE: (1.0, 2.0, 4.0)}  # in nats
 MAX_ROWS = 10**6  # of a file, up to which a plan looks for the rows that would be worth it
+UNMEASURED = "nothing was measured on public texts, and one in five such guesses is wrong: give test=FILE or examples=FILE with public=true"
 PUBLIC_ROWS = "what you type here counts as public: give a round number known without the file"
 HEADINGS = [
     "command",
@@ -250,7 +251,9 @@ def _spend(command: str, epsilon: float, most: int) -> float:
 def _advise(offers: list[Offer], known: Known, floor: str, accuracy: float, most: int) -> list[str]:
     """Return sentences on what to do: the first says what to release, or that nothing is worth it."""
     worth = [offer for offer in offers if offer.verdict == WORTH]
-    lines = _recommend(worth, most)
+    lines = _recommend(worth, most, guessed=known.rehearsal is None)
+    if worth and known.rehearsal is None:
+        lines.append(UNMEASURED)
     if not worth and any(offer.verdict == TOO_CLOSE for offer in offers):
         lines = [f"too close to call: no budget is expected to be clearly better than what is free, {floor}"]
     elif not worth:
@@ -259,7 +262,7 @@ def _advise(offers: list[Offer], known: Known, floor: str, accuracy: float, most
     return [f"{line[0].upper()}{line[1:]}." for line in lines] + [LARGER_ENCODER]
 
 
-def _recommend(worth: list[Offer], most: int) -> list[str]:
+def _recommend(worth: list[Offer], most: int, *, guessed: bool) -> list[str]:
     """Return a sentence for each command that is worth a release, with its smallest such budget."""
     persons = f" person_column=COLUMN max_records_per_person={most}" if most > 1 else ""
     needs = {SYNTHESIZE: "if nobody needs rows one by one", REWRITE: "if each row is needed on its own"}
@@ -268,8 +271,8 @@ def _recommend(worth: list[Offer], most: int) -> list[str]:
         if own := next((offer for offer in worth if offer.command == command), None):
             low, middle, high, _ = own.expected
             lines.append(
-                f"{need}: adept {command} input=FILE output=FILE epsilon={own.epsilon:g} label_set=[...]{persons}, with an "
-                f"expected accuracy of {middle:.2f} ({low:.2f} to {high:.2f})"
+                f"{need}: adept {command} input=FILE output=FILE epsilon={own.epsilon:g} label_set=[...]{persons}, with "
+                f"{'a guessed' if guessed else 'an expected'} accuracy of {middle:.2f} ({low:.2f} to {high:.2f})"
             )
     return lines
 

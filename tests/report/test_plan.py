@@ -54,6 +54,9 @@ def test_rows_that_would_change_a_verdict_are_named(
         "If each row is needed on its own: adept rewrite input=FILE output=FILE epsilon=4 "
     )
     assert not any("Rewrite at epsilon" in line for line in worth.advice)
+    assert "a guessed accuracy of" in worth.advice[0]
+    assert any(line.startswith("Nothing was measured on public texts") for line in worth.advice)
+    assert not any(line.startswith("Nothing was measured") for line in planned(100, examples=EXAMPLES).advice)
     persons = planned(100, most=3)
     assert "max_records_per_person=3" in persons.advice[0]
 
