@@ -1,7 +1,10 @@
 """The house stays walkable: short modules and functions, few parameters, a short import contract."""
 
 import ast
+import io
+import tokenize
 import tomllib
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -25,6 +28,11 @@ def code_lines(function: ast.FunctionDef) -> int:
     )
 
 
+def tokens(text: str) -> Iterator[tokenize.TokenInfo]:
+    """Return the tokens of a module."""
+    return tokenize.generate_tokens(io.StringIO(text).readline)
+
+
 def parameters(function: ast.FunctionDef) -> int:
     """Return the number of parameters that a caller may give."""
     given = function.args
@@ -38,6 +46,24 @@ def test_no_module_and_no_function_is_long(path: Path) -> None:
     long = [f.name for f in functions(path) if code_lines(f) > FUNCTION_LINES]
     many = [f.name for f in functions(path) if parameters(f) > PARAMETERS and not f.name.startswith("_")]
     assert (long, many) == ([], [])
+
+
+def test_the_package_does_not_grow() -> None:
+    """Raise a figure only for an idea that a user would miss, and say which."""
+    texts = [path.read_text("utf-8") for path in MODULES]
+    lines = sum(len(text.splitlines()) for text in texts)
+    logical = sum(token.type == tokenize.NEWLINE for text in texts for token in tokens(text))
+    trees = [ast.parse(text) for text in texts]
+    documented = (ast.Module, ast.ClassDef, ast.FunctionDef)
+    docstrings = [
+        node.body[0]
+        for tree in trees
+        for node in ast.walk(tree)
+        if isinstance(node, documented) and ast.get_docstring(node)
+    ]
+    told = sum((node.end_lineno or 0) - node.lineno + 1 for node in docstrings)
+    assert (lines <= 34_700, logical <= 21_100, len(MODULES) <= 157) == (True, True, True), (lines, logical)
+    assert told >= 0.15 * lines
 
 
 def test_names_of_tests_are_sentences_of_at_most_80_letters() -> None:
