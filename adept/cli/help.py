@@ -23,6 +23,7 @@ BARE_WORDS = {"verify": "statement", "ledger": "ledger"}  # options that a first
 PRINTING = ("--cfg", "job")  # words that print all values as they are set
 OWN_FLAGS = ("--config-dir", "--config-name")
 OWN_MECHANISM = ("train", "rewrite")  # commands that take mechanism=MODULE:ATTRIBUTE; audit has foreign for it
+SWEEPING = ("train", "evaluate", "compare", "audit")  # commands that take yaml files of the user, and -m
 REQUIRED: Any = "???"  # the default of what must be given, as OmegaConf writes it
 OPEN_GROUPS = ("trainer", "logger", "callbacks")  # whose options have Lightning's names
 SEVERAL = ("logger", "callbacks")  # groups of which a run may have several
@@ -188,7 +189,7 @@ def take_own_files(command: str, arguments: list[str]) -> list[str]:
     is_plain = named and directory.is_dir() and not re.search(r"\\|\$\{", str(directory))
     refuse(
         (
-            command not in ("train", "evaluate", "compare", "audit"),
+            command not in SWEEPING,
             f"{command} takes no {next(iter(flags))}: give its options on the command line",
         ),
         (
@@ -265,6 +266,7 @@ def check_options(command: str, arguments: list[str]) -> None:
         is_inside = dot and rest and group in known and group in ("mechanism", *OPEN_GROUPS)  # checked when it is read
         if name not in known and not is_inside:
             near = [option for option in known if group != "figure" or option.startswith("figure.")]
+            near += ["sweep_dir"] * (command in SWEEPING)  # of -m
             meant = _meant(name, near) or f": adept {command} --help lists its options"
             raise ConfigurationError(f"{command} has no option {name}{meant}")
         given_group = name in groups(command) and (value != "null" or groups(command)[name] is not None)
@@ -334,7 +336,7 @@ def help_text(command: str, sentence: str, arguments: list[str]) -> str:
 
     chosen = [argument.partition("=")[2] for argument in arguments if argument.startswith("mechanism=")]
     listed = [*options(command), *(option for name in chosen for option in mechanism_options(name))]
-    if command in sweep.SWEEPING:
+    if command in SWEEPING:
         listed += options_of(sweep.SweepOptions, heading=_summary(sweep.SweepOptions))
     plain = [argument for argument in arguments if re.fullmatch(r"[\w.]+=(?!null$)[\w./:~-]+", argument)]
     given = dict(argument.split("=") for argument in plain)

@@ -265,6 +265,6 @@ def _make(group: str, name: str, options: dict[str, Any], known: dict[str, str])
 
 
 def _refuse_unknown(place: str, name: str, known: Collection[str]) -> None:
-    near = nearest(f"{place}.{name}", [f"{place}.{one}" for one in known])
+    near = nearest(f"{place}.{name}", [*(f"{place}.{one}" for one in known), "resume_from", "training.learning_rate"])
     advice = f"did you mean {near}?" if near else f"its options are {', '.join(sorted(set(known)))}"
     raise ConfigurationError(f"train has no option {place}.{name}: {advice}")

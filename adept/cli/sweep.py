@@ -23,13 +23,12 @@ from typing import Any
 
 from adept.cli.console import DONE, describe, is_interrupted, resume_collection, show_lines, show_table
 from adept.cli.help import OWN as OWN_FILES
-from adept.cli.help import PRINTING, check_options, groups, names, refuse_interpolation, write_out
+from adept.cli.help import PRINTING, SWEEPING, check_options, groups, names, refuse_interpolation, write_out
 from adept.cli.help import options as list_options
 from adept.data.writing import read_table, write_table
 from adept.errors import ConfigurationError, DataError, Interrupted
 
 FLAGS = {"-m", "--multirun"}
-SWEEPING = ("train", "evaluate", "compare", "audit")
 OWN = ("sweep_dir", "objective")  # options of the sweep, not of its runs
 OF_EACH_RUN = ("output_dir", "resume_from")  # which the sweep sets
 OBJECTIVES = {"train": "validation_loss", "evaluate": "accuracy", "compare": "accuracy", "audit": "certified_epsilon"}

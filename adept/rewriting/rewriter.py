@@ -176,7 +176,7 @@ class Rewriter:
         texts, labels = self._check(texts, labels)
         written: list[Pair] = []
         for batch in self._batches(texts, labels) if texts else ():
-            written += self.write(self._draw(*batch), samples=samples)
+            written += self.write(self.release(*batch), samples=samples)
         return written
 
     def _batches(
@@ -290,10 +290,8 @@ class Rewriter:
     @usual_torch()
     def release(self, texts: Any, labels: Any = None) -> Tensor:
         """Return the released rows of B records: latents (B, n), or numbers (B, 1) of the alphabet."""
-        return torch.cat([self._draw(*batch) for batch in self._batches(*self._check(texts, labels))])
-
-    def _draw(self, texts: list[str], labels: list[str | None] | None) -> Tensor:
-        return self.draw(self.alphabet.encode(texts, labels), labels)
+        batches = self._batches(*self._check(texts, labels))
+        return torch.cat([self.draw(self.alphabet.encode(*batch), batch[1]) for batch in batches])
 
     def draw(self, encoded: Tensor, labels: list[str | None] | None = None) -> Tensor:
         """Release records that are given as rows of ``encode``."""

@@ -14,6 +14,7 @@ from tiny import Run
 from adept.__main__ import COMMANDS
 from adept.cli.help import ELSEWHERE as RENAMED
 from adept.cli.help import (
+    SWEEPING,
     check_options,
     configuration,
     groups,
@@ -212,7 +213,7 @@ def test_a_misspelt_option_is_answered_with_the_nearest_one(
 
 def test_names_of_other_programs_are_answered_with_options_that_the_command_has() -> None:
     for command in COMMANDS:
-        known = [option.name for option in options(command)]
+        known = [option.name for option in options(command)] + ["sweep_dir"] * (command in SWEEPING)
         for name in (name for name in RENAMED if name.partition(".")[0] not in known):
             with pytest.raises(ConfigurationError) as caught:
                 check_options(command, [f"{name}=x"])

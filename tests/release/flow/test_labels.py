@@ -265,7 +265,8 @@ def test_labels_that_record_1_lacks_are_refused_before_a_draw_and_never_lost(
 ) -> None:
     source, records = write_parts(tmp_path / "in", ending, parts), sum(map(len, parts))
     place = rewriter, source, str(tmp_path / "out.jsonl")
-    late = rf"record {records} has a label in column '(?i:intent) ?', which record 1 lacks: give each record a label"
+    number = rf"1 of .+/1\.{ending}" if len(parts) > 1 else records
+    late = rf"record {number} has a label in column '(?i:intent) ?', which record 1 lacks: give each record a label"
     for attempt in (release_file, lambda *_, options: preview(*prepare_file(*place, options=options))):
         with pytest.raises(DataError, match=late):
             attempt(*place, options=ReleaseOptions())
@@ -283,7 +284,9 @@ def test_an_empty_label_in_record_1_is_refused_and_decides_no_type(
 ) -> None:
     first = {**first, "intent": ""} if ending == "csv" else first
     source = write_parts(tmp_path / "in", ending, [[first], [LABELLED]])
-    with pytest.raises(DataError, match=r"record 1 has no label in column 'intent': give such records one"):
+    with pytest.raises(
+        DataError, match=r"record 1 of .+/0\.\w+ has no label in column 'intent': give such records one"
+    ):
         release_file(rewriter, source, f"{tmp_path}/out.{ending}", options=ReleaseOptions())
 
 
@@ -293,7 +296,7 @@ def test_a_label_that_a_later_record_lacks_is_refused_with_its_number(
 ) -> None:
     source = write_parts(tmp_path / "in", ending, [[LABELLED], [UNLABELLED]])
     with pytest.raises(
-        DataError, match=r"record 2 has no label in column 'intent': give such records one, for example"
+        DataError, match=r"record 1 of .+/1\.\w+ has no label in column 'intent': give such records one, for example"
     ):
         release_file(rewriter, source, f"{tmp_path}/out.{ending}", options=ReleaseOptions())
 
@@ -332,6 +335,8 @@ def test_a_model_that_writes_labels_loses_none_that_is_spelled_otherwise(first: 
     records: list[Record] = [{"text": "a fare", first: "x"}, {"text": "a meal", second: "meal"}]
     options = ReleaseOptions(labels="joint")
     column = find_label(records[0], options)
-    with pytest.raises(DataError, match=rf"record 2 has a label in column '{second}', which record 1 lacks"):
+    with pytest.raises(
+        DataError, match=rf"record [12]( of .+)? has a label in column '{second}', which record 1 lacks"
+    ):
         list(CheckedRecords(records, column, options))
     assert [record[column or ""] for record in CheckedRecords([records[0], UNLABELLED], column, options)][1] is None
