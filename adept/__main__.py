@@ -5,7 +5,8 @@ import os
 import sys
 
 from adept.cli import sweep
-from adept.cli.console import (
+from adept.cli.help import check_options, help_text, nearest, take_own_files, write_out
+from adept.cli.process import (
     DONE,
     USER_ERROR,
     begin_imports,
@@ -15,7 +16,6 @@ from adept.cli.console import (
     resume_collection,
     show_lines,
 )
-from adept.cli.help import check_options, help_text, nearest, take_own_files, write_out
 from adept.errors import DataError
 
 COMMANDS = {

@@ -48,7 +48,7 @@ from adept.mechanisms.curves import (
     to_share,
 )
 from adept.mechanisms.policy import USUAL_RANGE, WORTH_MARGIN
-from adept.models.names import label_by_names
+from adept.models.label_names import label_by_names
 from adept.models.saved_model import Autoencoder
 from adept.models.sentences.meanings import words_of
 from adept.models.tokenizer import Tokenizer

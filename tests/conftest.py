@@ -24,7 +24,7 @@ from tiny import Run, tiny_config
 
 from adept.__main__ import dispatch
 from adept.cli import train
-from adept.cli.console import SIGNALS
+from adept.cli.process import SIGNALS
 from adept.mechanisms import LearnedCodebook
 from adept.mechanisms.base import MechanismChoice
 

@@ -16,7 +16,7 @@ from typing import IO, Any, NoReturn
 from hydra.core.global_hydra import GlobalHydra
 
 from adept.__main__ import main
-from adept.cli.console import SIGNALS
+from adept.cli.process import SIGNALS
 
 PIPE = subprocess.PIPE
 CLOSED = -100  # a stream that the shell has closed (``>&-``)

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
 
-from adept.cli.console import INTERNAL_ERROR, _verdict
+from adept.cli.process import INTERNAL_ERROR, _verdict
 from adept.data.corpus import read_corpus
 from adept.data.formats import FORMATS
 from adept.mechanisms import JointResponse, LearnedCodebook, RandomizedResponse, SqrtNLaplace

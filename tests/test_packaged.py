@@ -25,7 +25,7 @@ from adept.mechanisms import Description, JointResponse, LearnedCodebook
 from adept.mechanisms.base import MechanismChoice
 from adept.models import adapt as examples
 from adept.models.codebooks import encode_public
-from adept.models.names import sentences_about
+from adept.models.label_names import sentences_about
 from adept.models.saved_model import Autoencoder, mean_word_f1
 from adept.models.sentences.meanings import words_of
 from adept.models.tokenizer import Tokenizer, join_words

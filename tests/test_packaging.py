@@ -15,7 +15,7 @@ import forked
 import pytest
 
 from adept.__main__ import COMMANDS
-from adept.cli.console import EXTRAS
+from adept.cli.process import EXTRAS
 
 ROOT = Path(__file__).parent.parent
 EXTRA = ("matplotlib", "sacrebleu")  # what `pip install adept-dp` alone does not bring
@@ -49,7 +49,7 @@ import io, json, sys
 from contextlib import redirect_stderr, redirect_stdout
 from hydra.core.global_hydra import GlobalHydra
 from adept.__main__ import dispatch
-from adept.cli.console import guard
+from adept.cli.process import guard
 from adept.cli import overrides
 SLOW = {"sklearn", "pytorch_lightning", "pyarrow"}
 print(json.dumps([overrides.__file__, str(overrides.config_directory())]))

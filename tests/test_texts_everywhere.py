@@ -17,10 +17,10 @@ from adept.attacks import membership, reconstruction
 from adept.data.corpus import Corpus
 from adept.errors import DataError
 from adept.evaluation import classifiers, lstm_classifier, metrics
-from adept.evaluation.classifiers import EncoderClassifier
+from adept.evaluation.text_classifier import EncoderClassifier
 from adept.mechanisms import LearnedCodebook
 from adept.mechanisms.central_counts import Votes
-from adept.models import names
+from adept.models import label_names
 from adept.models.sentence_encoder import SentenceEncoder
 from adept.models.sentences import meanings
 from adept.release.rewrite_frame import rewrite_frame
@@ -32,7 +32,7 @@ from adept.synthesis.synthesizer import Synthesizer
 PACKAGES = ["release", "rewriting", "synthesis", "evaluation", "attacks", "audit"]
 MODULES = [
     "data.corpus",
-    "models.names",
+    "models.label_names",
     "models.sentence_encoder",
     "models.sentences.meanings",
     "models.sentences.sentence_list",
@@ -77,8 +77,8 @@ CALLS: dict[str, Callable[[Given, Any], object]] = {
     "attacks.reconstruction.view": lambda given, bad: reconstruction.view(given.rewriter, bad),
     "data.corpus.Corpus.__init__": lambda given, bad: Corpus(bad),
     "evaluation.classifiers.predict": lambda given, bad: classifiers.predict(TRAIN, bad, classifier="tfidf"),
-    "models.names.label_by_names": lambda given, bad: names.label_by_names(["music"], bad),
-    "evaluation.classifiers.LinearClassifier.predict": lambda given, bad: EncoderClassifier(TRAIN).predict(bad),
+    "models.label_names.label_by_names": lambda given, bad: label_names.label_by_names(["music"], bad),
+    "evaluation.text_classifier.LinearClassifier.predict": lambda given, bad: EncoderClassifier(TRAIN).predict(bad),
     "evaluation.lstm_classifier.predict_lstm": lambda given, bad: lstm_classifier.predict_lstm(TRAIN, bad, seed=0),
     "evaluation.metrics.distinct_ratio": lambda given, bad: metrics.distinct_ratio(bad),
     "evaluation.metrics.NgramModel.__init__": lambda given, bad: metrics.NgramModel(bad, order=2),
@@ -117,7 +117,7 @@ CALLS: dict[str, Callable[[Given, Any], object]] = {
 WITHOUT = {
     "attacks.reconstruction.Pool.__init__": "made by gather_candidates",
     "attacks.reconstruction.name_from_text": "reads what play has written",
-    "evaluation.classifiers.count_ngrams": "called by the classifiers",
+    "evaluation.text_classifier.count_ngrams": "called by the classifiers",
     "evaluation.record_free.FreeRow.__init__": "counts texts",
     "models.sentence_encoder.reads_as_english": "reads a Corpus",
     "models.sentence_encoder.share_alike": "reads a Corpus, and what a rewriter wrote",

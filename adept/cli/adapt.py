@@ -14,7 +14,7 @@ from adept.errors import ConfigurationError, DataError, ModelError
 from adept.evaluation.classifiers import list_few
 from adept.models.adapt import MIN_EXAMPLES, adapt, fine_tune, read_page
 from adept.models.config import MODEL
-from adept.models.names import MAX_TERM_WORDS, are_terms, sentences_about, spell_out
+from adept.models.label_names import MAX_TERM_WORDS, are_terms, sentences_about, spell_out
 from adept.models.saved_model import Autoencoder, model_card
 from adept.models.sentence_encoder import SentenceEncoder
 from adept.models.untrusted_files import model_directory

@@ -9,11 +9,12 @@ from pathlib import Path
 from typing import Any
 
 from adept.cli.config import EvaluateConfig
-from adept.cli.console import show, show_lines, warn, write_json
+from adept.cli.console import show, warn, write_json
+from adept.cli.process import show_lines
 from adept.data.corpus import Corpus, join, read_corpora
 from adept.data.writing import new_directory
 from adept.errors import ConfigurationError
-from adept.evaluation.classifiers import TEXT, Evaluation, check_files_fit, evaluate, weigh_name
+from adept.evaluation.classifiers import TEXT, Evaluation, check_files_fit, evaluate
 from adept.evaluation.metrics import ConfidenceInterval
 from adept.evaluation.record_free import (
     COMMONEST_LABEL,
@@ -26,6 +27,7 @@ from adept.evaluation.record_free import (
     describe_variation,
     measure_references,
 )
+from adept.evaluation.text_classifier import weigh_name
 from adept.models.untrusted_files import read_json
 from adept.release.flow.publication import STATEMENT
 

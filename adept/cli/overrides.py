@@ -24,7 +24,6 @@ from hydra.errors import HydraException
 from omegaconf import MISSING, OmegaConf
 from omegaconf.errors import OmegaConfBaseException
 
-from adept.cli.console import interrupt_on_signals, show_lines
 from adept.cli.help import (
     FROM_ELSEWHERE,
     OPEN_GROUPS,
@@ -38,6 +37,7 @@ from adept.cli.help import (
     options_of,
     without_none,
 )
+from adept.cli.process import interrupt_on_signals, show_lines
 from adept.data.corpus import FROM_FILE
 from adept.errors import ConfigurationError, printable, typed_as
 from adept.mechanisms import BY_NAME

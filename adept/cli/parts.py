@@ -25,8 +25,8 @@ import torch
 import yaml
 
 from adept.cli.config import TrainConfig
-from adept.cli.console import show_lines
 from adept.cli.help import nearest
+from adept.cli.process import show_lines
 from adept.cli.sweep import split
 from adept.errors import ConfigurationError, flatten, printable
 from adept.foreign import import_foreign

@@ -3,7 +3,8 @@
 from dataclasses import asdict
 
 from adept.cli.config import PlanConfig
-from adept.cli.console import show, show_lines, show_table, write_json
+from adept.cli.console import show, show_table, write_json
+from adept.cli.process import show_lines
 from adept.data.corpus import Corpus, read_corpora, read_label_descriptions, read_label_set
 from adept.data.writing import new_directory
 from adept.errors import ConfigurationError

@@ -9,7 +9,8 @@ from functools import cache, partial
 from pathlib import Path
 
 from adept.cli.config import RewriteConfig, SynthesizeConfig
-from adept.cli.console import Interruptible, progress, show_lines, warn
+from adept.cli.console import progress, warn
+from adept.cli.process import Interruptible, show_lines
 from adept.data.corpus import Corpus, read_corpus, read_label_set
 from adept.data.formats import STANDARD_STREAM
 from adept.data.reading import read_records

@@ -21,10 +21,11 @@ from pathlib import Path
 from statistics import fmean
 from typing import Any
 
-from adept.cli.console import DONE, describe, is_interrupted, resume_collection, show_lines, show_table
+from adept.cli.console import show_table
 from adept.cli.help import OWN as OWN_FILES
 from adept.cli.help import PRINTING, SWEEPING, check_options, groups, names, refuse_interpolation, write_out
 from adept.cli.help import options as list_options
+from adept.cli.process import DONE, describe, is_interrupted, resume_collection, show_lines
 from adept.data.writing import read_table, write_table
 from adept.errors import ConfigurationError, DataError, Interrupted
 

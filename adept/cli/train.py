@@ -13,11 +13,12 @@ from typing import Any
 import yaml
 
 from adept.cli.config import TrainConfig
-from adept.cli.console import is_interrupted, show, show_lines, warn, write_json
+from adept.cli.console import show, warn, write_json
 from adept.cli.help import OPEN_GROUPS, OWN, REQUIRED, config_directory, is_foreign
 from adept.cli.overrides import SAVED, read_value
 from adept.cli.parts import build as build_parts
 from adept.cli.parts import is_public
+from adept.cli.process import is_interrupted, show_lines
 from adept.data.corpus import Corpus, load
 from adept.data.writing import new_directory, read_table
 from adept.errors import AdeptError, ConfigurationError, DataError, Interrupted, flatten, typed_as

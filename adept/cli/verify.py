@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from adept.cli.config import VerifyConfig
-from adept.cli.console import show_lines
+from adept.cli.process import show_lines
 from adept.errors import DataError
 from adept.release.statement.verify import Json, Refused, check
 

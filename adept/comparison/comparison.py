@@ -86,7 +86,7 @@ from adept.mechanisms import Codebook, Description, JointResponse, L1Laplace, Ra
 from adept.mechanisms.guarantee import Guarantee
 from adept.models.config import TrainingData, TrainSpec
 from adept.models.decoding import Pair
-from adept.models.names import label_by_names
+from adept.models.label_names import label_by_names
 from adept.models.saved_model import Autoencoder
 from adept.models.sentences.sentence_list import SentenceList
 from adept.models.tokenizer import Tokenizer

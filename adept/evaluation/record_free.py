@@ -19,7 +19,7 @@ import numpy as np
 from adept.data.corpus import Corpus
 from adept.evaluation.classifiers import Evaluation, predict, score
 from adept.evaluation.metrics import ConfidenceInterval, accuracy, codes, gain_in_hits
-from adept.models.names import label_by_names
+from adept.models.label_names import label_by_names
 
 NEAREST_NAME, COMMONEST_LABEL, EXAMPLES = "nearest_name", "commonest_label", "examples"
 TITLES = {

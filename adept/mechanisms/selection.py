@@ -217,7 +217,7 @@ class Description(LocalRandomizer):
     A model lists public sentences. The *descriptions* of a record are the numbers of its t nearest sentences.
     Claim and proof are the module's. If the output copies labels, the list may be the *cell* of the record's
     label: K public sentences that depend on the label, the budget and public text alone
-    (``adept.models.names``). Then the claim holds for any two records with the same label. The first sentences
+    (``adept.models.label_names``). Then the claim holds for any two records with the same label. The first sentences
     of the list are in every cell, so that a misleading name of a label cannot decide alone what is released.
     The rules of ``adept.mechanisms.policy`` set K and t.
 

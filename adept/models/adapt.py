@@ -45,7 +45,7 @@ from adept.models.config import (
     TrainingData,
     TrainSpec,
 )
-from adept.models.names import sentences_about
+from adept.models.label_names import sentences_about
 from adept.models.saved_model import Autoencoder
 from adept.models.sentence_encoder import Codes
 from adept.models.sentences.meanings import MAX_LISTED_WORDS, ListedTexts, Words, words_of

@@ -38,7 +38,7 @@ from adept.mechanisms.curves import (
     rows_needed,
 )
 from adept.mechanisms.guarantee import CANDIDATES, risk
-from adept.models.names import spell_name, spell_out
+from adept.models.label_names import spell_name, spell_out
 from adept.models.saved_model import Autoencoder
 from adept.models.sentence_encoder import SentenceEncoder, reads_as_english
 from adept.models.tokenizer import Tokenizer

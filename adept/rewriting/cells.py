@@ -38,7 +38,7 @@ from adept.data.texts import text_list
 from adept.errors import ConfigurationError, ModelError
 from adept.mechanisms import Description, Selection, policy
 from adept.models.decoding import Pair
-from adept.models.names import spell_name
+from adept.models.label_names import spell_name
 from adept.models.saved_model import Autoencoder
 from adept.models.sentence_encoder import Codes
 from adept.models.sentences.meanings import MEANING_LENGTH, Words, mean_meaning, meanings_of, multiply_all, words_of

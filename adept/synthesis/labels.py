@@ -46,7 +46,7 @@ from adept.mechanisms.policy import (
     STRENGTH,
     TILT,
 )
-from adept.models.names import compare_names, words_of_name
+from adept.models.label_names import compare_names, words_of_name
 from adept.models.sentences.meanings import MEANING_LENGTH
 from adept.models.sentences.sentence_list import SentenceList
 from adept.models.tokenizer import join_words

@@ -18,9 +18,8 @@ from hanging import wait_until
 from tiny import TINY_MODEL, Run, tiny_config
 
 from adept.__main__ import main
-from adept.cli import console as process
-from adept.cli import rewrite, train
-from adept.cli.console import guard
+from adept.cli import process, rewrite, train
+from adept.cli.process import guard
 from adept.errors import DataError, Interrupted
 from adept.release.flow.journal import Journal
 from adept.release.flow.publication import Publication

@@ -30,7 +30,7 @@ from adept.evaluation.classifiers import Evaluation
 from adept.models import training as model_training
 from adept.models.config import ModelConfig, TrainerConfig, TrainingConfig
 from adept.models.decoding_options import DecodingConfig
-from adept.models.names import label_by_names
+from adept.models.label_names import label_by_names
 from adept.report.page import write
 from adept.report.table import MEASURES
 from adept.rewriting.loading import load_model

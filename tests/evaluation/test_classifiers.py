@@ -8,7 +8,8 @@ import travel
 
 from adept.data.corpus import Corpus, DataConfig, load
 from adept.errors import ConfigurationError, DataError
-from adept.evaluation.classifiers import TfidfClassifier, check_files_fit, evaluate, predict
+from adept.evaluation.classifiers import check_files_fit, evaluate, predict
+from adept.evaluation.text_classifier import TfidfClassifier
 
 
 @pytest.mark.parametrize("classifier", ["text", "tfidf"])

@@ -10,11 +10,11 @@ import torch
 import travel
 
 from adept.data.corpus import Corpus
-from adept.evaluation.classifiers import (
+from adept.evaluation.classifiers import evaluate
+from adept.evaluation.text_classifier import (
     EncoderClassifier,
     choose_length,
     choose_strength,
-    evaluate,
     weigh_name,
     weigh_rewrite,
 )

@@ -11,9 +11,9 @@ from broad import meaning_of_words
 
 from adept.errors import ModelError
 from adept.models import adapt as nearby
-from adept.models import names
+from adept.models import label_names
 from adept.models.adapt import nearest_first, read_page
-from adept.models.names import sentences_about
+from adept.models.label_names import sentences_about
 from adept.models.sentences import sentence_list
 from adept.models.sentences.meanings import meanings_of, words_of
 from adept.models.sentences.sentence_files import load_sentences, save_sentences
@@ -49,9 +49,9 @@ def test_a_page_is_its_headings_and_sentences() -> None:
 
 def test_sentences_about_a_term_mean_what_it_means(sentences: SentenceList, monkeypatch: pytest.MonkeyPatch) -> None:
     """Their products with the term are the largest of all."""
-    monkeypatch.setattr(names, "MAX_SENTENCES", 300)
+    monkeypatch.setattr(label_names, "MAX_SENTENCES", 300)
     found = sentences_about(sentences, ["cheap_fares"])
-    assert len(found) == names.MAX_SENTENCES
+    assert len(found) == label_names.MAX_SENTENCES
     assert set(found) <= set(all_texts(sentences))
     [term] = meanings_of(["cheap fares"]).astype(int)
     left_out = sorted(set(all_texts(sentences)) - set(found))
@@ -59,10 +59,10 @@ def test_sentences_about_a_term_mean_what_it_means(sentences: SentenceList, monk
 
 
 def test_every_term_has_sentences(sentences: SentenceList, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(names, "MAX_SENTENCES", 20)
+    monkeypatch.setattr(label_names, "MAX_SENTENCES", 20)
     found = sentences_about(sentences, ["meal", "pilot", "luggage", "", "meal"])
-    assert names.MIN_PER_TERM < len(found) <= 3 * names.MIN_PER_TERM
-    assert sum("meal" in text for text in found) >= names.MIN_PER_TERM // 2
+    assert label_names.MIN_PER_TERM < len(found) <= 3 * label_names.MIN_PER_TERM
+    assert sum("meal" in text for text in found) >= label_names.MIN_PER_TERM // 2
 
 
 def test_the_nearest_sentences_come_first_others_by_chance_and_none_is_lost(sentences: SentenceList) -> None:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from adept.models.names import are_terms, spell_out, words_of_name
+from adept.models.label_names import are_terms, spell_out, words_of_name
 
 
 @pytest.mark.parametrize(

@@ -15,7 +15,7 @@ from release.statement.test_verify import DIM, LABELS, MODEL, mechanism, stateme
 
 from adept.__main__ import dispatch
 from adept.cli import verify
-from adept.cli.console import guard
+from adept.cli.process import guard
 from adept.cli.verify import VerifyConfig, run
 from adept.data.reading import READING_EXCEPTIONS
 from adept.errors import DataError
