@@ -309,8 +309,7 @@ class Table:
         try:
             return type(column)(list(map(deepcopy, column)), dtype=object) if column.dtype == object else column
         except Exception as error:  # noqa: BLE001 - foreign code: a cell may be any object
-            wrong = f"column {name!r} holds a value that cannot be copied ({type(error).__name__})"
-            raise DataError(f"{wrong}: leave it out of keep_columns") from None
+            raise DataError(f"column {name!r} cannot be copied ({type(error).__name__}): leave it out") from None
 
     def integer_type(self, name: str) -> Any:
         """Return the Arrow type of a column that is declared as whole numbers, or None."""

@@ -16,7 +16,7 @@ from shlex import quote
 from typing import TYPE_CHECKING, Any
 
 from adept.data.reading import READING_EXCEPTIONS
-from adept.errors import escape, plain_name
+from adept.errors import escape, plain_name, render
 from adept.mechanisms.guarantee import CANDIDATES, judge, odds_change, risk, total, words
 
 if TYPE_CHECKING:
@@ -87,16 +87,15 @@ def local_text(statement: "PrivacyStatement") -> str:
     rewrites = f"The {samples} rewrites of a record share one released {kind}, so they cost no further budget."
     inexact = statement.guarantee.holds is not None and not statement.guarantee.exact
     rounding = "The release uses floating-point arithmetic: the proof covers the formula, but not every rounding error."
-    same = f"the guarantee compares only {statement.neighbours.removeprefix('any two ')}."
+    pairs = f"the guarantee compares only {statement.neighbours.removeprefix('any two ')}."
+    copied = f"The columns {kept} are copied as they are: they are not private, and {pairs}"
     parts = [
         statement.guarantee.text,
         _labels(statement),
         local_composition(statement),
         rounding if inexact else "",
         rewrites if samples > 1 else "",
-        f"The columns {kept} are copied as they are: they are not private, and {same}"
-        if statement.kept_columns
-        else "",
+        copied if kept else "",
         _describe_shuffling(shuffled, statement) if shuffled else "",
         f"The following is not hidden: {_list_facts(facts_not_hidden(statement))}.",
         origin(statement.training_data),
@@ -362,26 +361,17 @@ def approval_page(
         about: pairs of a name and a text of the user's own, such as the purpose of the release.
         total: the total of all releases in the ledger; None without a ledger.
     """
-    from jinja2 import Environment, PackageLoader, StrictUndefined
-
-    environment = Environment(
-        loader=PackageLoader("adept.release.statement"), autoescape=True, undefined=StrictUndefined, trim_blocks=True,
-        lstrip_blocks=True, finalize=lambda value: escape(value) if type(value) is str else value,
-    )  # fmt: skip
-    environment.filters |= {each.__name__: each for each in (judge, odds_change, plain_name, quote, risk, words)}
+    filters = judge, odds_change, plain_name, quote, risk, words
     exposed = [fact for fact in described["not_hidden"] if fact not in FINE_PRINT]
-    return environment.get_template("approval.html.jinja").render(
-        title=title,
-        statement=statement,
-        said=described,
+    given = {"title": title, "statement": statement, "said": described, "about": about, "total": total}
+    values = given | dict[str, Any](
+        examples=examples,
         central=described["trust"] == "central",
-        about=about,
         labels=LABEL_TREATMENTS[described["labels"]],
         candidates=f"{CANDIDATES:,}",
         shuffling_conditions=SHUFFLING_CONDITIONS,
         declared=f"{DECLARES_SHUFFLING.format(described['shuffled_records'])}. ",
-        total=total,
         exposed=sorted(exposed, key=lambda fact: not fact.startswith("each record's")),  # the most serious first
         fine_print=[fact for fact in described["not_hidden"] if fact in FINE_PRINT],
-        examples=examples,
     )
+    return render("adept.release.statement", "approval.html.jinja", values, filters)

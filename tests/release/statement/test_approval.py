@@ -87,7 +87,8 @@ def test_a_central_release_has_a_page_of_its_own_kind(adept_here: Run, topic_run
 
 def test_nothing_on_the_page_runs_or_is_loaded_and_what_others_wrote_stays_text() -> None:
     odd = "<script>alert(1)</script>"
-    html = page(statement(kept_columns=[odd]), [(odd, odd)])
+    html = page(statement(kept_columns=[odd]), [(odd, f"{odd}\u202e\ud800\nb")])
+    assert "\\u202e\\ud800\nb" in html
     parsed = Elements()
     parsed.feed(html)
     assert {tag for tag, _ in parsed.found} <= {
