@@ -228,6 +228,8 @@ def test_the_delta_of_a_person_is_added_up_and_listed(path: str) -> None:
         release(ledger, "first", noisy, [*rows("a", "b", user="ann"), *rows("d", user="bob")])
         assert (ledger.sum().delta, ledger.sum().person_delta) == (1e-6, 2e-6)
         assert ("most for one person", "4, delta 2e-6") in _lines([], ledger.sum(), None)
+        told = dict(_lines([], replace(ledger.sum(), unproved=3.0), None))
+        assert told["most for one person"] == "4, delta 2e-6, in all proved releases together"
 
 
 def test_beside_a_release_without_persons_no_total_of_a_person_is_stated(path: str) -> None:
