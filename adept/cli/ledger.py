@@ -76,7 +76,8 @@ def _lines(entries: list[LedgerEntry], summed: LedgerSum, limit: float | None) -
         together = f"{summed.equal}: if they belong to one person, their budgets add up too"
         rows.append(("equal rows in one release", together))
     if summed.person_epsilon is not None:
-        bound = words(summed.person_epsilon)
+        delta = f", delta {words(summed.person_delta)}" if summed.person_delta else ""
+        bound = f"{words(summed.person_epsilon)}{delta}{', in all proved releases together' * bool(proved)}"
         beside = f": {summed.nameless} of the releases named no persons" if summed.nameless else ""
         rows += [("different persons", str(summed.persons)), ("most for one person", f"{bound}{beside}")]
     if limit is not None:

@@ -167,7 +167,7 @@ def _person_lines(statement: PrivacyStatement) -> list[str]:
     total, most = statement.person_epsilon, statement.max_records_per_person
     if total is None or math.isinf(total):
         return []
-    changed = "" if statement.person_delta else f"; the odds {odds_change(total)}"
+    changed = f", delta {words(delta)}" if (delta := statement.person_delta) else f"; the odds {odds_change(total)}"
     return [f"for a person with at most {most} record{'s' * (most != 1)}: epsilon {words(total)}{changed}"]
 
 

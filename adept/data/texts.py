@@ -328,6 +328,11 @@ def text_of(record: Mapping[str, Any], column: str, *, number: int) -> str:
     return text
 
 
+def is_utf8(text: str) -> bool:
+    """Return False if a text holds a lone surrogate, so that no file can hold the text."""
+    return text.isascii() or not any("\ud800" <= character <= "\udfff" for character in text)
+
+
 def find_label_column(record: Mapping[str, Any], label_column: str | None) -> str | None:
     """Return ``label_column``; if it is None, return "intent" if the record has it, else None.
 
@@ -348,6 +353,8 @@ def label_of(record: Mapping[str, Any], column: str, *, number: int) -> str:
         raise missing_column(list(record), column, "label_column", place=f"record {number}")
     value = record.get(column)
     if (label := plain_text(value)) is not None:
+        if not is_utf8(label):
+            raise DataError(f"the label of record {number} is not UTF-8: correct it, or leave labels out")
         return label
     if is_missing(value):  # an empty label in the output would mark the record
         raise DataError(
@@ -397,6 +404,8 @@ def label_set_of(labels: Iterable[Any], *, file: str | None = None) -> tuple[str
             raise ConfigurationError(
                 f"label_set must hold names, whole numbers or booleans, got {kind} in entry {number}: correct it or leave it out"
             )
+        if not is_utf8(text):
+            raise ConfigurationError(f"label_set must hold names in UTF-8, got {text!r} in entry {number}: spell it so")
         if places.setdefault(text, number) != number:
             where = f"lines {places[text]} and {number} of {file}" if file else f"entries {places[text]} and {number}"
             raise ConfigurationError(

@@ -21,6 +21,7 @@ from adept.data.formats import STANDARD_STREAM, PlacedRecord, Record
 from adept.data.texts import (
     USUAL_LABEL_COLUMN,
     instance_of,
+    is_utf8,
     label_set_of,
     list_names,
     python_value,
@@ -221,6 +222,8 @@ def _checked_columns(table: "Table", request: ReleaseRequest) -> list[str]:
             raise DataError(
                 f"frame has {wrong} named {name!r}; the columns are {list_names(table.names)}: correct {option}="
             )
+        if isinstance(name, str) and not is_utf8(name):
+            raise DataError(f"the name of a column must be UTF-8, got {name!r}: rename the column")
     if not len(table.frame):
         raise DataError("frame has no records: give at least one")
     read = list(dict.fromkeys(name for _, name in used))
@@ -303,7 +306,10 @@ class Table:
         if hasattr(column.dtype, "numpy_dtype"):  # an array with a mask, under which a value may be hidden
             return type(column)(column.tolist(), dtype=column.dtype)
         # An array in a cell may be a part of a larger array
-        return type(column)([deepcopy(cell) for cell in column], dtype=object) if column.dtype == object else column
+        try:
+            return type(column)(list(map(deepcopy, column)), dtype=object) if column.dtype == object else column
+        except Exception as error:  # noqa: BLE001 - foreign code: a cell may be any object
+            raise DataError(f"column {name!r} cannot be copied ({type(error).__name__}): leave it out") from None
 
     def integer_type(self, name: str) -> Any:
         """Return the Arrow type of a column that is declared as whole numbers, or None."""

@@ -9,14 +9,12 @@ from pathlib import Path
 from statistics import mean
 from typing import Any
 
-from jinja2 import Environment, PackageLoader, StrictUndefined
-
 from adept.attacks.attack_game import AttackRow, per_hundred
 from adept.comparison.comparison import ATTACK_CONFIDENCE, AUDIT_TRIALS
 from adept.comparison.config import ALTERNATIVES, PAPER, CompareConfig, is_foreign
 from adept.comparison.results import AttackedRelease, AuditVerdict, Example, ResultRow, Results, exceeds
 from adept.data.writing import write_table
-from adept.errors import flatten, typed_as
+from adept.errors import flatten, render, typed_as
 from adept.evaluation.record_free import describe_variation
 from adept.mechanisms.guarantee import words
 from adept.plotting import as_wide_as
@@ -59,12 +57,8 @@ def write(results: Results) -> Report:
         figure.save(directory / "figures" / name)
         write_table(figures.list_points(lines, headline=name == "headline"), directory / "figures" / f"{name}.csv")
     said, path = context(results, lines), directory / "report.html"
-    layout: dict[str, Any] = {"autoescape": True, "trim_blocks": True, "lstrip_blocks": True}
-    environment = Environment(loader=PackageLoader("adept.report"), undefined=StrictUndefined, **layout)
     embedded = {name: svg[svg.index("<svg") :] for name, svg in drawn.items()}  # HTML has no place for a prologue
-    path.write_text(
-        environment.get_template("page.html.jinja").render(figures=embedded, **said), "utf-8", "backslashreplace"
-    )
+    path.write_text(render("adept.report", "page.html.jinja", {"figures": embedded, **said}), "utf-8")
     return Report(path, [budget_grid(lines, metric) for metric in METRICS], said["findings"], said["warnings"])
 
 

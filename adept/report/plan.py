@@ -8,9 +8,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from statistics import fmean
-from typing import Any
 
 from adept.data.corpus import Corpus
+from adept.errors import render
 from adept.evaluation.record_free import (
     EXAMPLES,
     FOLDS,
@@ -301,11 +301,7 @@ def _count_rows(floor: float, known: Known, most: int, *, released: set[str]) ->
 
 def write_page(plan: Plan, directory: Path) -> Path:
     """Write ``plan.html``, which needs no network, and return its path."""
-    from jinja2 import Environment, PackageLoader, StrictUndefined
-
-    layout: dict[str, Any] = {"autoescape": True, "trim_blocks": True, "lstrip_blocks": True}
-    environment = Environment(loader=PackageLoader("adept.report"), undefined=StrictUndefined, **layout)
     path = directory / "plan.html"
     said = {"plan": plan, "headings": HEADINGS, "public_rows": PUBLIC_ROWS}
-    path.write_text(environment.get_template("plan.html.jinja").render(**said), "utf-8", "backslashreplace")
+    path.write_text(render("adept.report", "plan.html.jinja", said), "utf-8")
     return path

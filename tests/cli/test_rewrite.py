@@ -400,7 +400,7 @@ def test_the_total_is_said_with_its_parts_and_of_a_person() -> None:
         in statement(epsilon=8.0, max_records_per_person=2).text
     )
     noisy = summary_lines(mechanism=Gaussian(epsilon=2.0), max_records_per_person=2)
-    assert noisy[2] == "for a person with at most 2 records: epsilon 4"
+    assert noisy[2] == "for a person with at most 2 records: epsilon 4, delta 2e-6"
 
 
 def test_a_false_claim_is_set_beside_the_truth() -> None:

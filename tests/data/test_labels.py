@@ -79,7 +79,7 @@ def test_two_entries_that_become_one_label_are_refused(labels: list[Any]) -> Non
         label_set_of(labels)
 
 
-@pytest.mark.parametrize("labels", [["a", ""], ["a", None], ["a", 0.5], "ab", b"ab", 3])
+@pytest.mark.parametrize("labels", [["a", ""], ["a", None], ["a", 0.5], ["a", "b\ud800"], "ab", b"ab", 3])
 def test_an_option_that_is_no_list_of_labels_is_refused(labels: Any) -> None:
     with pytest.raises(ConfigurationError, match="label_set must"):
         label_set_of(labels)

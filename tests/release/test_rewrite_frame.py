@@ -384,6 +384,29 @@ def test_a_kept_type_that_cannot_be_copied_is_refused_before_a_draw(
     assert not list(tmp_path.iterdir())
 
 
+@pytest.mark.parametrize(
+    ("changes", "options", "said"),
+    [
+        (
+            {"time": [(i for i in ())] + [1] * 11},
+            {"keep_columns": ["time"]},
+            "column 'time' cannot be copied",
+        ),
+        ({"category": ["a", "b\ud800"] * 6}, {"label": "category"}, "the label of record 2 is not UTF-8"),
+        ({"a\ud800": range(12)}, {"keep_columns": ["a\ud800"]}, "the name of a column must be UTF-8"),
+    ],
+)
+def test_a_cell_or_name_that_no_result_can_hold_is_refused_in_one_line(
+    changes: dict[str, Any], options: dict[str, Any], said: str, tmp_path: Path, tiny_run: Path
+) -> None:
+    held = RECORDS | changes
+    frame = pd.DataFrame({place: pd.Series(list(values), dtype=object) for place, values in enumerate(held.values())})
+    frame.columns = pd.Index(list(held), dtype=object)
+    with pytest.raises(DataError, match=said):
+        released(tmp_path, tiny_run, frame, **options)
+    assert not list(tmp_path.glob("*.json"))
+
+
 def test_values_of_an_arrow_dictionary_that_no_row_has_stay_behind(tmp_path: Path, tiny_run: Path) -> None:
     array = pyarrow.DictionaryArray.from_arrays(pyarrow.array([1, 2] * 6, "int8"), ["xylophone", "a", "b"])
     given = pd.DataFrame({"utterance": RECORDS["utterance"], "kind": pd.arrays.ArrowExtensionArray(array)})

@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 from made_statements import spending
 
+from adept.cli.verify import VerifyConfig, run
 from adept.errors import DataError, ModelError, ReleaseRefused
 from adept.mechanisms import Description, L1Laplace, LearnedCodebook, SqrtNLaplace
 from adept.mechanisms.base import Kind
@@ -61,8 +62,9 @@ def test_every_version_has_a_specimen() -> None:
     [(f"{kind}-{version}", epsilon) for kind, epsilon in (("local", "8"), ("central", "2")) for version in (1, 2, 3)],
 )
 def test_a_statement_is_checked(name: str, epsilon: str) -> None:
-    shown = check(str(SPECIMENS / f"{name}.privacy.json"))
-    assert any(f"epsilon {epsilon}" in sentence for sentence in shown), shown
+    place = str(SPECIMENS / f"{name}.privacy.json")
+    for shown in (check(place), run(VerifyConfig(statement=place))):
+        assert any(f"epsilon {epsilon}" in sentence for sentence in shown), shown
 
 
 @pytest.mark.parametrize("name", ["ledger-4.db", "ledger-5.db", "ledger-6.db", "ledger-7.db"])

@@ -242,6 +242,7 @@ class LedgerSum:
         equal: largest number of records in one release that are equal to each other.
         person_epsilon: largest total epsilon of a person; infinite if some releases name no
             persons, and None if no release names persons.
+        person_delta: largest total delta of a person.
         nameless: number of releases that name no persons.
         spent: pairs of a total epsilon and the number of persons with this total, in order.
         everywhere: total epsilon of a person who is in no local release.
@@ -256,6 +257,7 @@ class LedgerSum:
     equal: int = 1
     persons: int = 0
     person_epsilon: float | None = None
+    person_delta: float = 0.0
     nameless: int = 0
     spent: tuple[tuple[float, int], ...] = ()
     everywhere: float = 0.0
@@ -406,6 +408,7 @@ class LedgerFile:
             equal=equal or 1,
             persons=sum(count for (kind, *_), count in found.items() if kind == PERSON_KIND),
             person_epsilon=None if not any(named) else most[PERSON_KIND] if all(named) else math.inf,
+            person_delta=_largest(found, PERSON_KIND, deltas, everywhere_delta),
             nameless=named.count(False),
             spent=tuple(sorted(totals.items())),
             everywhere=round_up(everybody),

@@ -383,7 +383,7 @@ def _same(found: Any, expected: Any, wrong: str) -> None:
 
 
 def _is(said: Json, name: str, value: Any) -> None:
-    if type(said[name]) is not type(value) or said[name] != value:
+    if json.dumps(said[name]) != json.dumps(value):  # so 1 is neither 1.0 nor true, in a list too
         raise Refused(f"{name} is {quoted(said[name])}, which is not what certificate and declared facts imply")
 
 

@@ -9,13 +9,14 @@ characters (``plain_name``) and quoted: it cannot add a sentence or a line.
 """
 
 import math
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from shlex import quote
 from typing import TYPE_CHECKING, Any
 
 from adept.data.reading import READING_EXCEPTIONS
-from adept.errors import plain_name
+from adept.errors import escape, plain_name, render
 from adept.mechanisms.guarantee import CANDIDATES, judge, odds_change, risk, total, words
 
 if TYPE_CHECKING:
@@ -86,13 +87,15 @@ def local_text(statement: "PrivacyStatement") -> str:
     rewrites = f"The {samples} rewrites of a record share one released {kind}, so they cost no further budget."
     inexact = statement.guarantee.holds is not None and not statement.guarantee.exact
     rounding = "The release uses floating-point arithmetic: the proof covers the formula, but not every rounding error."
+    pairs = f"the guarantee compares only {statement.neighbours.removeprefix('any two ')}."
+    copied = f"The columns {kept} are copied as they are: they are not private, and {pairs}"
     parts = [
         statement.guarantee.text,
         _labels(statement),
         local_composition(statement),
         rounding if inexact else "",
         rewrites if samples > 1 else "",
-        f"The columns {kept} are copied as they are: they are not private." if statement.kept_columns else "",
+        copied if kept else "",
         _describe_shuffling(shuffled, statement) if shuffled else "",
         f"The following is not hidden: {_list_facts(facts_not_hidden(statement))}.",
         origin(statement.training_data),
@@ -147,6 +150,7 @@ def _describe_bound(statement: "PrivacyStatement") -> str:
     return ". ".join(filter(None, sentences))
 
 
+DECLARES_SHUFFLING = "The user declares that a trusted party shuffles the records in groups of at least {}"
 SHUFFLING_CONDITIONS = (
     "nobody contributed more than one record, the number of records is public, and the old order is not revealed by another "
     "release, by times, or by another file"
@@ -154,9 +158,8 @@ SHUFFLING_CONDITIONS = (
 
 
 def _describe_shuffling(shuffled: "Shuffled", statement: "PrivacyStatement") -> str:
-    declared = f"The user declares that a trusted party shuffles the records in groups of at least {shuffled.records}"
     rows = f", each with all its {statement.samples} rewrites" if statement.samples > 1 else ""
-    who = "This run shuffled the records" if shuffled.here else declared
+    who = "This run shuffled the records" if shuffled.here else DECLARES_SHUFFLING.format(shuffled.records)
     return (
         f"{who}{rows}. For readers who never see the old order, the file is "
         f"({words(shuffled.epsilon)}, {words(shuffled.delta)})-DP for replacing one record by another "
@@ -302,13 +305,18 @@ def card(statement: "Statement", title: str) -> str:
         for key, value in described.items()
         if isinstance(value, int | float | str) and key not in ("statement", "text_column", "label_column")
     }
-    rows = "\n".join(f"| {key.replace('_', ' ')} | {value} |" for key, value in fields.items())
+    rows = "\n".join(f"| {key.replace('_', ' ')} | {_markdown(value)} |" for key, value in fields.items())
     return (
         f"---\ntags: [{'differential-privacy, ' if described['holds'] else ''}synthetic]\n---\n"
-        f"# {plain_name(title)}\n\n## Privacy statement\n\n{statement.text}\n\n| | |\n|---|---|\n{rows}\n\n"
+        f"# {plain_name(title)}\n\n## Privacy statement\n\n{_markdown(statement.text)}\n\n| | |\n|---|---|\n{rows}\n\n"
         f"Every text here was written from a {kind}, not copied from its record. It may be wrong, "
         "and it may also be, word for word, what its record, or somebody else, said.\n"
     )
+
+
+def _markdown(value: object) -> str:
+    """Return a value as one line of Markdown that shows its characters: names of columns may hold anything."""
+    return re.sub(r"([\\`*\[\]<>&|~$])", r"\\\1", escape(str(value)))
 
 
 # --- The page for approval
@@ -353,25 +361,17 @@ def approval_page(
         about: pairs of a name and a text of the user's own, such as the purpose of the release.
         total: the total of all releases in the ledger; None without a ledger.
     """
-    from jinja2 import Environment, PackageLoader, StrictUndefined
-
-    environment = Environment(
-        loader=PackageLoader("adept.release.statement"), autoescape=True, undefined=StrictUndefined, trim_blocks=True,
-        lstrip_blocks=True,
-    )  # fmt: skip
-    environment.filters |= {each.__name__: each for each in (judge, odds_change, plain_name, quote, risk, words)}
+    filters = judge, odds_change, plain_name, quote, risk, words
     exposed = [fact for fact in described["not_hidden"] if fact not in FINE_PRINT]
-    return environment.get_template("approval.html.jinja").render(
-        title=title,
-        statement=statement,
-        said=described,
+    given = {"title": title, "statement": statement, "said": described, "about": about, "total": total}
+    values = given | dict[str, Any](
+        examples=examples,
         central=described["trust"] == "central",
-        about=about,
         labels=LABEL_TREATMENTS[described["labels"]],
         candidates=f"{CANDIDATES:,}",
         shuffling_conditions=SHUFFLING_CONDITIONS,
-        total=total,
+        declared=f"{DECLARES_SHUFFLING.format(described['shuffled_records'])}. ",
         exposed=sorted(exposed, key=lambda fact: not fact.startswith("each record's")),  # the most serious first
         fine_print=[fact for fact in described["not_hidden"] if fact in FINE_PRINT],
-        examples=examples,
     )
+    return render("adept.release.statement", "approval.html.jinja", values, filters)

@@ -5,6 +5,7 @@ import sqlite3
 import threading
 from collections.abc import Iterable
 from contextlib import closing
+from dataclasses import replace
 from decimal import Decimal
 from pathlib import Path
 
@@ -13,6 +14,7 @@ import pytest
 from made_statements import central_statement, spending
 
 from adept.cli import ledger as ledger_command
+from adept.cli.ledger import _lines
 from adept.errors import ConfigurationError, DataError, ReleaseRefused
 from adept.mechanisms.central_counts import Votes
 from adept.release.ledger.claims import Ledger
@@ -218,6 +220,16 @@ def test_a_persons_budget_is_that_of_all_their_records(path: str) -> None:
     with closing(Ledger(path, key=KEY, again=True)) as ledger:
         release(ledger, "central", central(0.5, persons=True))
         assert (ledger.sum().epsilon, ledger.sum().person_epsilon) == (2.0 + 4 * 0.5, 7.0 + 2 * 0.5)
+
+
+def test_the_delta_of_a_person_is_added_up_and_listed(path: str) -> None:
+    with closing(Ledger(path, key=KEY)) as ledger:
+        noisy = replace(local(2.0, persons=True), delta=1e-6)
+        release(ledger, "first", noisy, [*rows("a", "b", user="ann"), *rows("d", user="bob")])
+        assert (ledger.sum().delta, ledger.sum().person_delta) == (1e-6, 2e-6)
+        assert ("most for one person", "4, delta 2e-6") in _lines([], ledger.sum(), None)
+        told = dict(_lines([], replace(ledger.sum(), unproved=3.0), None))
+        assert told["most for one person"] == "4, delta 2e-6, in all proved releases together"
 
 
 def test_beside_a_release_without_persons_no_total_of_a_person_is_stated(path: str) -> None:

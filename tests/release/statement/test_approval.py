@@ -87,7 +87,8 @@ def test_a_central_release_has_a_page_of_its_own_kind(adept_here: Run, topic_run
 
 def test_nothing_on_the_page_runs_or_is_loaded_and_what_others_wrote_stays_text() -> None:
     odd = "<script>alert(1)</script>"
-    html = page(statement(kept_columns=[odd]), [(odd, odd)])
+    html = page(statement(kept_columns=[odd]), [(odd, f"{odd}\u202e\ud800\nb")])
+    assert "\\u202e\\ud800\nb" in html
     parsed = Elements()
     parsed.feed(html)
     assert {tag for tag, _ in parsed.found} <= {
@@ -118,6 +119,13 @@ def test_nothing_on_the_page_runs_or_is_loaded_and_what_others_wrote_stays_text(
             {"shuffled": Shuffled(here=True, records=5, smallest=5, epsilon=0.5, delta=1e-6)},
             "as each record is hidden among 5 records. This holds under three conditions: nobody contributed more than one record",
         ),
+        (
+            {"shuffled": Shuffled(here=False, records=5, smallest=5, epsilon=0.5, delta=1e-6)},
+            "The user declares that a trusted party shuffles the records in groups of at least 5. For readers who never",
+        ),
+        ({"mechanism": Gaussian(epsilon=2.0), "max_records_per_person": 2}, "whose epsilon is 4 and delta 2e-6:"),
+        ({"training_data": {"name": "x", "public": True, "examples": 7}}, "the 7 texts to which the model was adapted"),
+        ({"kept_columns": ["a\u202e\x1b[2J\ud800"]}, "with the same a\\u202e\\x1b[2J\\ud800 change"),
         ({}, "If a person contributed m records, their total epsilon and delta are m times as large."),
     ],
 )

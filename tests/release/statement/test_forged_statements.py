@@ -181,6 +181,8 @@ def test_a_number_of_another_type_is_refused_or_named(said: dict[str, Any], tmp_
         for other in (other for other in others if type(other) is not type(value)):
             told = verified(signed(said | {name: other}), tmp_path)
             assert told is None or name in unchecked(told), (name, other)
+    for name in ("size", "top") if isinstance(said["size"], list) else ():
+        assert verified(signed(said | {name: [*said[name][:-1], float(said[name][-1])]}), tmp_path) is None
 
 
 @EACH

@@ -88,6 +88,15 @@ def test_a_card_of_descriptions_does_not_say_that_nobody_said_so() -> None:
     assert "latent" not in described.text
 
 
+def test_a_card_shows_the_characters_of_any_name_on_one_line() -> None:
+    made = card(statement(kept_columns=[name := "a|b`c`\n# <b>[x](y)\u202e"]), "out.txt")
+    plain = card(statement(kept_columns=["time"]), "out.txt")
+    assert len(made.splitlines()) == len(plain.splitlines())
+    assert "\u202e" not in made
+    assert "| neighbours | any two records with the same a\\|b\\`c\\`\\\\n# \\<b\\>\\[x\\](y)\\\\u202e |" in made
+    assert name not in made
+
+
 def test_what_is_copied_tells_neighbours_apart() -> None:
     assert statement().neighbours == "any two records"
     assert statement(kept_columns=["time"]).neighbours == "any two records with the same time"
@@ -292,7 +301,14 @@ class Mine:
         ({"mechanism": PrivUnit(epsilon=8.0)}, "covers the formula, but not every rounding error."),
         ({"mechanism": choice_of(Mine()).build(clip_norm=1.0)}, "the code of the mechanism does with the records"),
         ({"samples": 3}, "The 3 rewrites of a record share one released latent"),
-        ({"kept_columns": ["time"]}, "The columns time are copied as they are: they are not private."),
+        (
+            {"kept_columns": ["time"]},
+            "they are not private, and the guarantee compares only records with the same time.",
+        ),
+        (
+            {"labels": "copy", "kept_columns": ["a", "b"], "max_records_per_person": 2, "excess": "drop"},
+            "the guarantee compares only records of the same person with the same label and a and b.",
+        ),
         (
             {"max_records_per_person": 2, "excess": "drop"},
             "first 2 records were kept, and all later ones were left out. So",
