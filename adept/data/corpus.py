@@ -18,6 +18,7 @@ from adept.data.formats import (
     SPLIT_NAMES,
     SPLITS,
     Record,
+    check_shards,
     data_files,
     find_splits,
     format_of_name,
@@ -285,6 +286,7 @@ def read_public_texts(directories: Iterable[str | Path]) -> list[PublicText]:
     texts = []
     for directory in map(Path, directories):
         paths = sorted(path for pattern in ("train.*", "part-*") for path in directory.glob(pattern))
+        check_shards(paths)
         if not paths:
             raise DataError(f"{directory} has no train.* or part-*: name a directory of public text")
         for record in (record for path in paths for record in read_records(str(path))):

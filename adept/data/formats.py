@@ -11,10 +11,10 @@ import glob
 import logging
 import os
 import re
-from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from functools import cache
+from itertools import islice
 from pathlib import Path
 from typing import IO, Any
 
@@ -57,9 +57,10 @@ SPLIT_NAMES = {  # as data sets on the Hub call their splits
 SPLIT_FILE = re.compile(
     r"(?i)([a-z]+)(?P<part>[-_.]?(?:part|shard)?[-_.]?\d+(?P<of>-of-\d+)?(?:-[0-9a-f]{16})?)?(?P<rest>(?:\.[a-z]\w*)*)"
 )
-SHARD = re.compile(r"-\d+-of-0*(\d+)(?:-[0-9a-f]{16})?(?=\.)")  # of the names of a data set's parts on the Hub
+# Of the names of a data set's parts, such as train-00000-of-00002.parquet and c4.00000-of-00002.json.gz
+SHARD = re.compile(r"(?<!\d)(\d+)-of-(\d+)(?:-[0-9a-f]{16})?(?=\.|\Z)")
 SIDECARS = re.compile(  # also what ``map`` of ``datasets`` writes into the directory of a data set
-    r"[._].*|dataset_infos?\.json|dataset_dict\.json|state\.json|cache-[0-9a-f]{16}\.arrow|.*\.md|.*\.privacy\.json|(README|LICENSE)(\..*)?",
+    r"[._].*|dataset_infos?\.json|dataset_dict\.json|state\.json|cache-[0-9a-f]{16}(_\d+_of_\d+)?\.arrow|.*\.md|.*\.privacy\.json|(README|LICENSE)(\..*)?",
     re.IGNORECASE,
 )
 KNOWN_ENDINGS = re.compile(rf"(\.({'|'.join([*ENDINGS, *COMPRESSIONS])}))+\Z", re.IGNORECASE)
@@ -238,6 +239,7 @@ def data_files(location: str, given: str | None) -> tuple[list[str], str | None]
     else:
         given = given or format_of_name(location.rstrip("/"))
         found = part_files(location, given)
+    check_shards(found)
     first: dict[tuple[int, int], str] = {}
     for name in found:
         with suppress(OSError):  # reading says why
@@ -268,7 +270,6 @@ def part_files(directory: str, given: str | None = None) -> list[str]:
     parts = [path for path in files if given or tells_format(path.name)]
     if not parts:
         raise DataError(f"{directory} is a directory without data files: name another one, or add format=")
-    check_shards(parts)
     _check_copies(parts)
     say_unread(directory, [path.name for path in files if path not in parts])
     return list(map(str, parts))
@@ -284,13 +285,24 @@ def _check_copies(paths: Sequence[Path]) -> None:
             )
 
 
-def check_shards(paths: Sequence[Path]) -> None:
+def check_shards(files: Iterable[str | Path]) -> None:
     """Raise DataError if files are called ``-of-00002`` and others of the two are missing."""
-    counts = Counter((SHARD.sub("", path.name), int(found[1])) for path in paths if (found := SHARD.search(path.name)))
-    for (name, most), count in counts.items():
-        if count != most:
+    groups: dict[tuple[Path, str, str, str], list[str]] = {}
+    for path in map(Path, files):
+        if found := SHARD.search(path.name):
+            key = path.parent, path.name[: found.start()], found[2], path.name[found.end() :]
+            groups.setdefault(key, []).append(found[1])
+    for (place, before, most, after), numbers in groups.items():
+        held, count = set(map(int, numbers)), int(most)
+        first = int(0 not in held and count in held)  # some count their parts from 1
+        lacking = list(islice((n for n in range(first, first + count) if n not in held), MAX_UNREAD))
+        names = ", ".join(f"{before}{number:0{len(numbers[0])}}-of-{most}{after}" for number in lacking)
+        if lacking or len(numbers) != count:
+            advice = (
+                f", without {names}: add what is missing, or read file by file" if names else ": remove the surplus"
+            )
             raise DataError(
-                f"{paths[0].parent} holds {count} of the {most} parts of {name}: add the others, or remove the surplus"
+                f"{place} gives {len(numbers)} of the {count} parts of {before.rstrip('-_.')}{after}{advice}"
             )
 
 

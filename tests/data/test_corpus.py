@@ -263,7 +263,11 @@ def test_splits_are_found_as_the_hub_and_colleagues_lay_them_out(
         (("train.csv", "train/a.csv"), "train/ and train.csv: keep one"),
         (("train-1.csv", "train.csv"), r"train-\*.csv and train.csv: keep one"),
         (("train-00000-of-00001.csv", "train-00000-of-00002.csv"), "-of-00001.csv and .*-of-00002.csv: keep one"),
-        (("train-00001-of-00003.csv",), "holds 1 of the 3 parts of train.csv: add the others"),
+        (
+            ("train-00001-of-00003.csv",),
+            "1 of the 3 parts of train.csv, without train-00000-of-00003.csv, train-00002-of",
+        ),
+        (("train/data-1-of-2.csv",), "1 of the 2 parts of data.csv, without data-0-of-2.csv: add what is missing"),
         (("my_train.csv", "dev.csv"), "no train.* it holds my_train.csv: put one there"),
         (("train/a/b.csv",), r"holds directories \('a'\)"),
     ],

@@ -605,3 +605,31 @@ def test_files_without_data_in_a_directory_are_named_in_one_line(
     assert [record.getMessage() for record in caplog.records] == [
         f"adept: in {tmp_path / 'd'}, these are not read: b.csv.bak, notes.docx"
     ]
+
+
+@pytest.mark.parametrize(
+    ("names", "missing"),
+    [
+        (("a-00000-of-00002.csv",), "without a-00001-of-00002.csv: add what is missing, or read file by file"),
+        (
+            ("c4.00002-of-00003.csv.gz", "c4.00000-of-00003.csv.gz"),
+            "2 of the 3 parts of c4.csv.gz, without c4.00001-of",
+        ),
+        (("a-00002-of-00002.csv",), "without a-00001-of-00002.csv"),
+        (("b/a-0-of-2.csv", "a-0-of-2.csv", "a-1-of-2.csv"), "b gives 1 of the 2 parts"),
+        (tuple(f"a-0{i}-of-02-{i}123456789abcdef.csv" for i in range(2)), None),
+        (("a-1-of-2.csv", "a-2-of-2.csv", "b/x.csv"), None),
+        (("a-0-of-1.csv", "a-0-of-1-0123456789abcdef.csv"), "2 of the 1 parts of a.csv: remove the surplus"),
+    ],
+)
+def test_a_pattern_with_missing_parts_is_refused_and_names_them(
+    tmp_path: Path, names: tuple[str, ...], missing: str | None
+) -> None:
+    for name in names:
+        placed(tmp_path, name, gzip.compress(CSV) if name.endswith("gz") else CSV)
+    if missing is None:
+        assert len(read_corpus(str(tmp_path / "**" / "*.csv"))) == 2 * len(names)
+    else:
+        with pytest.raises(DataError, match=missing):
+            read_corpus(str(tmp_path / "**" / "*.csv*"))
+        assert read_corpus(str(tmp_path / names[0]))  # one file that is named is read
