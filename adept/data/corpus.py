@@ -22,6 +22,7 @@ from adept.data.formats import (
     data_files,
     find_splits,
     format_of_name,
+    say_once,
     say_unread,
 )
 from adept.data.reading import ReadingOptions, number_records, read_records
@@ -344,12 +345,15 @@ def _load_directory(config: DataConfig, columns: Columns) -> dict[str, Corpus]:
     directory = Path(config.path or "")
     if not os.path.isdir(directory):  # noqa: PTH112 - Path.is_dir raises for a name that is too long
         raise DataError(f"data.path must be an existing directory, got {directory}: correct data.path=, or create it")
-    found, unread = find_splits(directory, columns.format)
-    while not found and len(unread) == 1 and (directory / unread[0]).is_dir():  # such as data, on the Hub
-        directory = directory / unread[0]
-        found, unread = find_splits(directory, columns.format)
-    if not found and (directory / "state.json").is_file():
-        found, unread = {"train": [directory]}, []  # one Dataset that save_to_disk wrote
+    place, found, unread = _descend(directory, columns.format)
+    if not found and (place / "state.json").is_file():
+        found, unread = {"train": [place]}, []  # one Dataset that save_to_disk wrote
+    if "train" not in found:
+        place, found, unread = _descend(directory, columns.format, apart=True)
+        if "train" in found:
+            names = (f"{', '.join(path.name for path in paths)} as {split}" for split, paths in found.items())
+            say_once(f"in {place}, these are read: {'; '.join(names)}")
+    directory = place
     if "train" not in found:
         held = f"; it holds {', '.join(unread[:MAX_UNREAD])}" if unread else ""
         folder = next((f", or give data.path={directory / name}" for name in unread if (directory / name).is_dir()), "")
@@ -365,6 +369,14 @@ def _load_directory(config: DataConfig, columns: Columns) -> dict[str, Corpus]:
         files[split] = {"location": parts if len(parts) > 1 else parts[0], **named}
     say_unread(str(directory), unread)
     return read_corpora(files, columns)
+
+
+def _descend(directory: Path, given: str | None, **options: bool) -> tuple[Path, dict[str, list[Path]], list[str]]:
+    """Find splits in a directory, or in the only folder in it, such as data on the Hub."""
+    found, unread = find_splits(directory, given, **options)
+    if not found and len(unread) == 1 and (directory / unread[0]).is_dir():
+        return _descend(directory / unread[0], given, **options)
+    return directory, found, unread
 
 
 def _load_hub(config: DataConfig) -> dict[str, Corpus]:

@@ -57,6 +57,7 @@ SPLIT_NAMES = {  # as data sets on the Hub call their splits
 SPLIT_FILE = re.compile(
     r"(?i)([a-z]+)(?P<part>[-_.]?(?:part|shard)?[-_.]?\d+(?P<of>-of-\d+)?(?:-[0-9a-f]{16})?)?(?P<rest>(?:\.[a-z]\w*)*)"
 )
+SPLIT_WORD = re.compile(rf"(?i)(?<![^\W\d_])({'|'.join(SPLIT_NAMES)})(?![^\W\d_])")  # as in my_train.csv
 # Of the names of a data set's parts, such as train-00000-of-00002.parquet and c4.00000-of-00002.json.gz
 SHARD = re.compile(r"(?<!\d)(\d+)-of-(\d+)(?:-[0-9a-f]{16})?(?=\.|\Z)")
 SIDECARS = re.compile(  # also what ``map`` of ``datasets`` writes into the directory of a data set
@@ -316,18 +317,18 @@ def _matching(pattern: str) -> list[str]:
     return found
 
 
-def find_splits(directory: Path, given: str | None) -> tuple[dict[str, list[Path]], list[str]]:
+def find_splits(directory: Path, given: str | None, *, apart: bool = False) -> tuple[dict[str, list[Path]], list[str]]:
     """Return a folder, a file or the parts of a file for each split, and the names of all others.
 
-    The format of the files is ``given``, or their names show it.
+    The format of the files is ``given``, or their names show it. If ``apart`` is True, a split's
+    name may stand anywhere in a file's name, between characters that are no letters.
     """
     found: dict[str, dict[str, list[Path]]] = {}
     unread = []
     for path in sorted(directory.iterdir()):
-        name = SPLIT_FILE.fullmatch(path.name)
-        if name and name[1].lower() in SPLIT_NAMES and (path.is_dir() or given or tells_format(path.name)):
-            pattern = f"{name[1]}{'-*' if name['part'] else ''}{name['of'] or ''}{name['rest']}{'/' * path.is_dir()}"
-            found.setdefault(SPLIT_NAMES[name[1].lower()], {}).setdefault(pattern, []).append(path)
+        named = _split_of(path.name, apart) if path.is_dir() or given or tells_format(path.name) else None
+        if named and not (apart and SIDECARS.fullmatch(path.name)):
+            found.setdefault(named[0], {}).setdefault(named[1] + "/" * path.is_dir(), []).append(path)
         elif not SIDECARS.fullmatch(path.name):
             unread.append(path.name)
     for split, (pattern, *others) in found.items():
@@ -337,3 +338,12 @@ def find_splits(directory: Path, given: str | None) -> tuple[dict[str, list[Path
             )
         check_shards(found[split][pattern])
     return {split: paths for split in SPLITS for paths in found.get(split, {}).values()}, unread
+
+
+def _split_of(name: str, apart: bool) -> tuple[str, str] | None:
+    """Return the split that a name shows, and a pattern that is the same for all parts of one file."""
+    words = list(SPLIT_WORD.finditer(name)) if apart else []
+    start = words[0].start() if len(words) == 1 else 0
+    if (found := SPLIT_FILE.fullmatch(name[start:])) and (split := SPLIT_NAMES.get(found[1].lower())):
+        return split, f"{name[:start]}{found[1]}{'-*' if found['part'] else ''}{found['of'] or ''}{found['rest']}"
+    return (SPLIT_NAMES[words[0][0].lower()], name) if len(words) == 1 else None

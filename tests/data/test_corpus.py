@@ -245,6 +245,13 @@ LAYOUTS: list[tuple[tuple[str, ...], dict[str, int]]] = [
     (("train/part-0.csv", "train/part-1.csv", "valid/a.csv", "train/_SUCCESS"), {"train": 30, "validation": 30}),
     (("train.txt/part-0", "train.txt/part-1", "dev.csv"), {"train": 30, "validation": 30}),
     (("data/train.csv", "data/dev.csv", "README.md"), {"train": 10, "validation": 20}),
+    (("snips_train.csv", "snips_dev.csv", "README_test.md"), {"train": 10, "validation": 20}),
+    (("en.train.txt", "en.test.txt", "de.txt", "dev.csv"), {"train": 10, "test": 20, "validation": 40}),
+    (("my-train-00000-of-00002.csv", "my-train-00001-of-00002.csv", "val.csv"), {"train": 30, "validation": 30}),
+    (("split=train/0.csv", "split=validation/0.csv"), {"train": 10, "validation": 20}),
+    (("train-part/a.csv", "train-part/b.csv", "eval 2.csv", "dev.csv"), {"train": 30, "test": 30, "validation": 40}),
+    (("train.csv", "dev.csv", "my_train.csv", "eval_results/a.txt"), {"train": 10, "validation": 20}),
+    (("my-train-data/train.csv", "my-train-data/valid.csv"), {"train": 10, "validation": 20}),
 ]  # fmt: skip
 
 
@@ -268,7 +275,12 @@ def test_splits_are_found_as_the_hub_and_colleagues_lay_them_out(
             "1 of the 3 parts of train.csv, without train-00000-of-00003.csv, train-00002-of",
         ),
         (("train/data-1-of-2.csv",), "1 of the 2 parts of data.csv, without data-0-of-2.csv: add what is missing"),
-        (("my_train.csv", "dev.csv"), "no train.* it holds my_train.csv: put one there"),
+        (("my_train.csv", "your_train.csv"), "my_train.csv and your_train.csv: keep one"),
+        (
+            ("train_dev.csv", "untrained.csv", "retrain.csv"),
+            "no train.*; it holds retrain.csv, train_dev.csv, untrained",
+        ),
+        (("my_train-0-of-2.csv",), "1 of the 2 parts of my_train.csv, without my_train-1-of-2.csv"),
         (("train/a/b.csv",), r"holds directories \('a'\)"),
     ],
 )
@@ -283,6 +295,13 @@ def test_files_that_are_no_split_are_named_in_one_line(tmp_path: Path, caplog: p
     assert lay_out(tmp_path, "train.csv", "unlabelled.csv", "dev.docx", "README.md") == {"train": 9, "validation": 1}
     assert [record.getMessage() for record in caplog.records] == [
         f"adept: in {tmp_path}, these are not read: dev.docx, unlabelled.csv"
+    ]
+
+
+def test_a_split_whose_name_stands_apart_is_named_in_one_line(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    assert lay_out(tmp_path, "csv-train.csv", "csv-validation.csv") == {"train": 10, "validation": 20}
+    assert [record.getMessage() for record in caplog.records] == [
+        f"adept: in {tmp_path}, these are read: csv-train.csv as train; csv-validation.csv as validation"
     ]
 
 
