@@ -382,6 +382,8 @@ def _descend(directory: Path, given: str | None, **options: bool) -> tuple[Path,
 def _load_hub(config: DataConfig) -> dict[str, Corpus]:
     import datasets
 
+    from adept.data.arrow_files import name_classes  # slow to import
+
     try:
         loaded = datasets.load_dataset(config.hub)
     except (OSError, RuntimeError, ValueError) as error:  # any trouble with the network
@@ -389,9 +391,11 @@ def _load_hub(config: DataConfig) -> dict[str, Corpus]:
             f"cannot load {config.hub} from the Hugging Face Hub ({type(error).__name__}): "
             "give data.path=DIR with train.jsonl, validation.jsonl and test.jsonl"
         ) from error
-    found = {SPLIT_NAMES[split]: rows for split, rows in loaded.items() if split in SPLIT_NAMES}
+    tables = {split: name_classes(rows.with_format("arrow")[:]) for split, rows in loaded.items()}
     return {
-        split: _corpus_of(enumerate(rows, start=1), "text", config.hub_label_column) for split, rows in found.items()
+        SPLIT_NAMES[split]: _corpus_of(enumerate(rows.to_pylist(), start=1), "text", config.hub_label_column)
+        for split, rows in tables.items()
+        if split in SPLIT_NAMES
     }
 
 

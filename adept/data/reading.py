@@ -49,6 +49,7 @@ from adept.data.formats import (
     ending_of,
     file_format,
     read_txt,
+    say_once,
 )
 from adept.data.json_files import read_json, read_jsonl
 from adept.data.texts import RequiredColumns, folded
@@ -73,6 +74,11 @@ UNFIT_HEADS = {  # by the first bytes of a file
 NOT_PACKED = "damaged, or not compressed as its name says: repair or rename it"
 PARQUET_HEADS = (b"PAR1", b"ARROW1", b"\xff\xff\xff\xff")
 JSON_HEAD = re.compile(rb'(\[\s*)?\{\s*"|\[\s*\Z')
+CARDS = {
+    "README.md": r"\bclass_label:",
+    "dataset_infos.json": r'"ClassLabel"',
+}  # what says that a file of the Hub has classes
+CARD_FORMATS = ("csv", "json", "jsonl")  # whose files do not name their classes
 HEAD_BYTES = 24  # enough to tell what a file is
 READING_EXCEPTIONS = (
     "in a csv file, a quote that its row does not close takes in the rows after it, up to the next quote or the end of the file",
@@ -189,6 +195,8 @@ def _file_records(
 ) -> Generator[Record, None, int]:
     kind = file_format(location, options.format)
     number = 0
+    if kind in CARD_FORMATS and location != STANDARD_STREAM:
+        _say_classes(location)
 
     def check(names: Sequence[str]) -> None:
         if required and (names or not may_be_empty):
@@ -209,6 +217,15 @@ def _file_records(
             number += 1
             yield record
     return number
+
+
+def _say_classes(location: str) -> None:
+    for card in (place / name for place in Path(location).absolute().parents[:2] for name in CARDS):
+        with suppress(OSError):
+            if re.search(CARDS[card.name], card.read_text("utf-8", errors="replace")):
+                say_once(
+                    f"{card} names classes, which is not read: if files near it hold their numbers, these stay numbers"
+                )
 
 
 class RecordNumber(int):

@@ -187,6 +187,27 @@ def test_tags_without_a_value_are_no_slots() -> None:
     assert find_slots([], []) is None
 
 
+def test_classes_of_the_hub_are_their_names_and_a_line_says_where_they_stay_numbers(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    features = datasets.Features(text=datasets.Value("string"), intent=datasets.ClassLabel(names=["play", "stop"]))
+    rows = datasets.Dataset.from_dict({"text": ["a", "b", "c"], "intent": [1, 0, 1]}, features=features)
+    monkeypatch.setattr(datasets, "load_dataset", lambda _: {"train": rows, "validation": rows})
+    assert load(DataConfig(name="atis", hub="some/where"))["train"].labels == ["stop", "play", "stop"]
+    cards = {
+        "README.md": "dataset_info:\n  dtype:\n    class_label:\n",
+        "dataset_infos.json": '{"_type": "ClassLabel"}',
+    }
+    for name, content in cards.items():
+        (tmp_path / name / "data").mkdir(parents=True)
+        (tmp_path / name / name).write_text(content)
+        rows.to_csv(str(tmp_path / name / "data" / "train.csv"))
+        assert load(DataConfig(path=str(tmp_path / name)))["validation"].labels in (["0"], ["1"])
+        line = f"adept: {tmp_path / name / name} names classes, which is not read: if"
+        assert [record.getMessage().startswith(line) for record in caplog.records] == [True]
+        caplog.clear()
+
+
 def test_slots_are_read_with_a_file_and_follow_their_records(tmp_path: Path) -> None:
     rows = [{"text": f"to city{i}", "intent": "x", "slots": "O B-to"} for i in range(20)]
     (tmp_path / "train.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
