@@ -13,7 +13,7 @@ from typing import Any
 import yaml
 
 from adept.cli.config import TrainConfig
-from adept.cli.console import is_interrupted, show, show_lines, warn, write_json
+from adept.cli.console import is_interrupted, show, show_lines, system_reason, warn, write_json
 from adept.cli.help import OPEN_GROUPS, OWN, REQUIRED, config_directory, is_foreign
 from adept.cli.overrides import SAVED, read_value
 from adept.cli.parts import build as build_parts
@@ -110,11 +110,15 @@ def run(config: TrainConfig, *, overrides: list[str] | None = None) -> TrainResu
         if foreign:
             advice = f"; resume_from={directory} goes on after the last whole epoch" if begun else ""
             raise ConfigurationError(f"{foreign}: correct it{advice}") from error
-        if not (isinstance(error, (KeyboardInterrupt, SystemExit)) or is_interrupted()) or overrides is None:
+        place = "goes on after the last whole epoch" if begun else "begins again, for no epoch was finished"
+        again = f"adept train resume_from={directory} {place}"
+        stopped = isinstance(error, (KeyboardInterrupt, SystemExit)) or is_interrupted()
+        if overrides is not None and not stopped and (reason := system_reason(error, directory)):
+            raise DataError(f"cannot read or write{reason}: mend that; then {again}") from error
+        if not stopped or overrides is None:
             raise
         _write_overrides(config, overrides, directory)
-        place = "goes on after the last whole epoch" if begun else "begins again, for no epoch was finished"
-        raise Interrupted(f"adept train resume_from={directory} {place}") from None
+        raise Interrupted(again) from None
     if overrides is not None:
         _write_overrides(config, overrides, directory)
     return result

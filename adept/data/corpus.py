@@ -198,6 +198,7 @@ def read_corpora(columns: Mapping[str, Mapping[str, Any]], options: ReadingOptio
         if not found:
             raise missing
         own = f"its column {missing.near!r}" if missing.near else "the column that it is"
+        own += ", or add columns=[...] if its first line is a record" * ("columns=" in str(missing))
         raise DataError(f"no column named {missing.column!r} in {location}, but in {next(iter(found))}: rename {own}")
     return found
 

@@ -313,8 +313,14 @@ def _matching(pattern: str) -> list[str]:
     folders = [str(name) for name in names if name.is_dir() and tells_format(str(name))]
     parts = [part for name in folders for part in part_files(name, format_of_name(name))]
     if not (found := sorted({*files, *parts})):
-        raise DataError(f"cannot read {pattern}: no file has such a name")
+        raise DataError(f"cannot read {pattern}: no file has such a name{advise_pattern(pattern)}")
     return found
+
+
+def advise_pattern(location: str) -> str:
+    """Return advice to add to an error if the name of a missing file may be a list of names."""
+    is_list = re.search(r"[,{]|\.\w+\s", location)
+    return "; to read several files, give their directory or a pattern such as '*.csv'" if is_list else ""
 
 
 def find_splits(directory: Path, given: str | None, *, apart: bool = False) -> tuple[dict[str, list[Path]], list[str]]:

@@ -44,6 +44,7 @@ from adept.data.formats import (
     DamagedRecord,
     Record,
     UnfitFile,
+    advise_pattern,
     compression_of,
     data_files,
     ending_of,
@@ -336,7 +337,7 @@ def _data_errors(location: str, records: Callable[[], int]) -> Iterator[None]:
         raise DataError(f"{location} needs more memory than there is, after record {records()}: split it") from None
     except FileNotFoundError:
         raise DataError(
-            f"cannot read {location}, for it does not exist: correct its name{_near_name(location)}"
+            f"cannot read {location}, for it does not exist: correct its name{_near_name(location)}{advise_pattern(location)}"
         ) from None
     except (OSError, EOFError, zlib.error, lzma.LZMAError) as error:
         raise DataError(f"cannot read {location}: {getattr(error, 'strerror', None) or NOT_PACKED}") from None

@@ -633,3 +633,17 @@ def test_a_pattern_with_missing_parts_is_refused_and_names_them(
         with pytest.raises(DataError, match=missing):
             read_corpus(str(tmp_path / "**" / "*.csv*"))
         assert read_corpus(str(tmp_path / names[0]))  # one file that is named is read
+
+
+@pytest.mark.parametrize("names", ["[a.csv,b.csv]", "{a,b}.csv", "a.csv,b.csv", "a.csv b.csv", "['a.csv', 'b.csv']"])
+def test_a_list_of_files_is_answered_with_what_works(tmp_path: Path, names: str) -> None:
+    for name in ("a.csv", "b.csv"):
+        placed(tmp_path, name, CSV)
+    with pytest.raises(
+        DataError, match=r"; to read several files, give their directory or a pattern such as '\*\.csv'$"
+    ):
+        read_corpus(str(tmp_path / names))
+    placed(tmp_path, names, CSV)
+    assert len(read_corpus(str(tmp_path / names), options=ReadingOptions(format="csv"))) == 2
+    with pytest.raises(DataError, match=r"correct its name$"):
+        read_corpus(str(tmp_path / "my file.csv"))
