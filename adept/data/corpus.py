@@ -346,38 +346,29 @@ def _load_directory(config: DataConfig, columns: Columns) -> dict[str, Corpus]:
     directory = Path(config.path or "")
     if not os.path.isdir(directory):  # noqa: PTH112 - Path.is_dir raises for a name that is too long
         raise DataError(f"data.path must be an existing directory, got {directory}: correct data.path=, or create it")
-    place, found, unread = _descend(directory, columns.format)
-    if not found and (place / "state.json").is_file():
-        found, unread = {"train": [place]}, []  # one Dataset that save_to_disk wrote
-    if "train" not in found:
-        place, found, unread = _descend(directory, columns.format, apart=True)
+    for apart in (False, True):
+        place, found, unread = find_splits(directory, columns.format, apart=apart)
+        if not found and (place / "state.json").is_file():
+            found, unread = {"train": [place]}, []  # one Dataset that save_to_disk wrote
         if "train" in found:
-            names = (f"{', '.join(path.name for path in paths)} as {split}" for split, paths in found.items())
-            say_once(f"in {place}, these are read: {'; '.join(names)}")
-    directory = place
-    if "train" not in found:
+            break
+    else:
         held = f"; it holds {', '.join(unread[:MAX_UNREAD])}" if unread else ""
-        folder = next((f", or give data.path={directory / name}" for name in unread if (directory / name).is_dir()), "")
+        folder = next((f", or give data.path={place / name}" for name in unread if (place / name).is_dir()), "")
         raise DataError(
-            f"{directory} has no train.<ext> with <ext> one of {', '.join(ENDINGS)}{held}: put one there{folder}"
+            f"{place} has no train.<ext> with <ext> one of {', '.join(ENDINGS)}{held}: put one there{folder}"
         )
-    named = {"text_column": columns.text_column}
-    named |= {"label_column": columns.label_column} if columns.label_column else {}
+    if apart:
+        names = (f"{', '.join(path.name for path in paths)} as {split}" for split, paths in found.items())
+        say_once(f"in {place}, these are read: {'; '.join(names)}")
+    named = {"text_column": columns.text_column, "label_column": columns.label_column or None}
     files: dict[str, dict[str, Any]] = {}
     for split, paths in found.items():
         parts = list(map(str, paths))
         columns.check_used(parts)
         files[split] = {"location": parts if len(parts) > 1 else parts[0], **named}
-    say_unread(str(directory), unread)
+    say_unread(str(place), unread)
     return read_corpora(files, columns)
-
-
-def _descend(directory: Path, given: str | None, **options: bool) -> tuple[Path, dict[str, list[Path]], list[str]]:
-    """Find splits in a directory, or in the only folder in it, such as data on the Hub."""
-    found, unread = find_splits(directory, given, **options)
-    if not found and len(unread) == 1 and (directory / unread[0]).is_dir():
-        return _descend(directory / unread[0], given, **options)
-    return directory, found, unread
 
 
 def _load_hub(config: DataConfig) -> dict[str, Corpus]:

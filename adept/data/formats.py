@@ -323,17 +323,19 @@ def advise_pattern(location: str) -> str:
     return "; to read several files, give their directory or a pattern such as '*.csv'" if is_list else ""
 
 
-def find_splits(directory: Path, given: str | None, *, apart: bool = False) -> tuple[dict[str, list[Path]], list[str]]:
-    """Return a folder, a file or the parts of a file for each split, and the names of all others.
+def find_splits(
+    directory: Path, given: str | None, *, apart: bool = False
+) -> tuple[Path, dict[str, list[Path]], list[str]]:
+    """Return the directory, a folder, a file or a file's parts for each split, and the names of all others.
 
-    The format of the files is ``given``, or their names show it. If ``apart`` is True, a split's
-    name may stand anywhere in a file's name, between characters that are no letters.
+    A directory's only folder is searched instead. The format of the files is ``given``, or their names show it. If
+    ``apart`` is True, a split's name may stand anywhere in a file's name, between characters that are no letters.
     """
     found: dict[str, dict[str, list[Path]]] = {}
     unread = []
     for path in sorted(directory.iterdir()):
-        named = _split_of(path.name, apart) if path.is_dir() or given or tells_format(path.name) else None
-        if named and not (apart and SIDECARS.fullmatch(path.name)):
+        named = _split_of(path.name, apart)
+        if named and (path.is_dir() or given or tells_format(path.name)):
             found.setdefault(named[0], {}).setdefault(named[1] + "/" * path.is_dir(), []).append(path)
         elif not SIDECARS.fullmatch(path.name):
             unread.append(path.name)
@@ -343,12 +345,14 @@ def find_splits(directory: Path, given: str | None, *, apart: bool = False) -> t
                 f"{directory} has {len(others) + 1} files for the split {split!r}, {pattern} and {others[0]}: keep one"
             )
         check_shards(found[split][pattern])
-    return {split: paths for split in SPLITS for paths in found.get(split, {}).values()}, unread
+    if not found and len(unread) == 1 and (directory / unread[0]).is_dir():
+        return find_splits(directory / unread[0], given, apart=apart)
+    return directory, {split: paths for split in SPLITS for paths in found.get(split, {}).values()}, unread
 
 
 def _split_of(name: str, apart: bool) -> tuple[str, str] | None:
     """Return the split that a name shows, and a pattern that is the same for all parts of one file."""
-    words = list(SPLIT_WORD.finditer(name)) if apart else []
+    words = list(SPLIT_WORD.finditer(name)) if apart and not SIDECARS.fullmatch(name) else []
     start = words[0].start() if len(words) == 1 else 0
     if (found := SPLIT_FILE.fullmatch(name[start:])) and (split := SPLIT_NAMES.get(found[1].lower())):
         return split, f"{name[:start]}{found[1]}{'-*' if found['part'] else ''}{found['of'] or ''}{found['rest']}"

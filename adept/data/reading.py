@@ -79,7 +79,6 @@ CARDS = {
     "README.md": r"\bclass_label:",
     "dataset_infos.json": r'"ClassLabel"',
 }  # what says that a file of the Hub has classes
-CARD_FORMATS = ("csv", "json", "jsonl")  # whose files do not name their classes
 HEAD_BYTES = 24  # enough to tell what a file is
 READING_EXCEPTIONS = (
     "in a csv file, a quote that its row does not close takes in the rows after it, up to the next quote or the end of the file",
@@ -196,7 +195,7 @@ def _file_records(
 ) -> Generator[Record, None, int]:
     kind = file_format(location, options.format)
     number = 0
-    if kind in CARD_FORMATS and location != STANDARD_STREAM:
+    if kind in ("csv", "json", "jsonl") and location != STANDARD_STREAM:
         _say_classes(location)
 
     def check(names: Sequence[str]) -> None:

@@ -84,7 +84,9 @@ def test_a_full_disk_names_the_directory_and_how_to_resume(adept_here: Run, tmp_
         full = adept_here(*line)
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, before)
-    message = rf"write {tmp_path}/run\S*: File too large: mend that; then adept train resume_from={tmp_path}/run begins again"
+    message = (
+        rf"write {tmp_path}/run\S*: File too large: mend that; then adept train resume_from={tmp_path}/run begins again"
+    )
     assert full.returncode == 2
     assert re.search(message, full.stderr), full.stderr
     assert adept_here("train", f"resume_from={tmp_path}/run").returncode == 0
