@@ -27,7 +27,7 @@ from adept.models.config import CHECKPOINTS, LAST, METRICS, MODEL, TOPICS, FitRe
 from adept.models.saved_model import Reconstruction, model_card, reconstruction
 
 OVERRIDES, RESULT, CURVE = "overrides.json", "result.json", "curve.svg"
-RESOLVED = "config.yaml"
+RESOLVED, UNMEASURED = "config.yaml", "not measured: no epoch ended with a validation"
 PRIVATE_NOTE = (
     "note: this text counts as private, and so does the model, which can write its sentences: a release with the model needs "
     "accept_private_model=true, and mechanism=description refuses it; if anyone may read the text, add training_data.public=true"
@@ -62,12 +62,12 @@ class TrainResult:
 def main(config: TrainConfig) -> None:
     """Train a model, and print its directory and its validation loss."""
     result = run(config, overrides=sys.argv[1:])
-    read = round(result.fit.records_per_second * result.fit.seconds)
+    read, loss = round(result.fit.records_per_second * result.fit.seconds), result.fit.validation_loss
     rows = [
         ("training", f"{result.train_records} records of {result.data}, vocabulary {result.vocabulary_size}"),
         ("latent", f"{result.latent_dim} dimensions, clip {result.clip}"),
         ("epochs", f"{result.fit.epochs} in {result.fit.seconds:.0f} s, {read:,} records read"),
-        ("validation loss", _describe_loss(result.fit.validation_loss)),
+        ("validation loss", UNMEASURED if math.isnan(loss) else f"{loss:.3f} nats per token"),
         ("speed", f"{result.fit.tokens_per_second:,.0f} tokens/s, {result.fit.records_per_second:,.0f} records/s"),
     ]
     show(f"model in {result.model_dir}", rows)
@@ -75,10 +75,6 @@ def main(config: TrainConfig) -> None:
         warn(f"note: {result.reconstruction.warning}")
     if config.lightning.get("fast_dev_run"):
         warn("note: trainer.fast_dev_run keeps no checkpoint and trains hardly anything: leave it out to get a model")
-
-
-def _describe_loss(loss: float) -> str:
-    return "not measured: no epoch ended with a validation" if math.isnan(loss) else f"{loss:.3f} nats per token"
 
 
 def run(config: TrainConfig, *, overrides: list[str] | None = None) -> TrainResult:
