@@ -64,6 +64,9 @@ UNFIT_HEADS = {  # by the first bytes of a file
     b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1": SPREADSHEET_ADVICE,
     **dict.fromkeys((b"%PDF-", b"{\\rtf", b"<!DOCTYPE", b"<!doctype", b"<html"), DOCUMENT_ADVICE),
     **dict.fromkeys((b"7z\xbc\xaf", b"\x04\x22\x4d\x18"), COMPRESSED_ADVICE),
+    **dict.fromkeys(
+        (b"\xff\xfe\0\0", b"\0\0\xfe\xff"), "UTF-32: save it as UTF-8"
+    ),  # before UTF-16, which begins as it does
     **dict.fromkeys((b"\xff\xfe", b"\xfe\xff"), "UTF-16: save it as UTF-8"),
     b"version https://git-lfs": "a pointer of Git LFS to a file that is not here: run git lfs pull",
     b"PAR1": "a parquet file: add format=parquet",

@@ -647,3 +647,27 @@ def test_a_list_of_files_is_answered_with_what_works(tmp_path: Path, names: str)
     assert len(read_corpus(str(tmp_path / names), options=ReadingOptions(format="csv"))) == 2
     with pytest.raises(DataError, match=r"correct its name$"):
         read_corpus(str(tmp_path / "my file.csv"))
+
+
+@pytest.mark.parametrize(
+    ("own", "typed"), [("cafe\u0301", "caf\u00e9"), ("caf\u00e9", "cafe\u0301"), ("Größe", "größe")]
+)
+@pytest.mark.parametrize("ending", ["csv", "jsonl", "parquet"])
+def test_a_column_whose_accents_are_written_in_another_way_is_named(
+    tmp_path: Path, own: str, typed: str, ending: str
+) -> None:
+    place = tmp_path / f"a.{ending}"
+    if ending == "parquet":
+        parquet.write_table(pyarrow.table({own: ["play"], "intent": ["x"]}), place)
+    else:
+        content = {"csv": f"{own},intent\nplay,x\n", "jsonl": json.dumps({own: "play", "intent": "x"}) + "\n"}[ending]
+        placed(tmp_path, place.name, content.encode())
+    with pytest.raises(DataError, match=f"add text_column={own}, whose case, spaces or accents"):
+        read_corpus(str(place), text_column=typed)
+    assert read_corpus(str(place), text_column=own).texts == ["play"]
+
+
+@pytest.mark.parametrize("encoding", ["utf-32", "utf-16"])
+def test_a_file_in_another_unicode_encoding_is_refused_by_its_name(tmp_path: Path, encoding: str) -> None:
+    with pytest.raises(DataError, match=f"is {encoding.upper()}: save it as UTF-8$"):
+        read_corpus(placed(tmp_path, "a.csv", CSV.decode().encode(encoding)))
