@@ -347,6 +347,8 @@ def _data_errors(location: str, records: Callable[[], int]) -> Iterator[None]:
 
 def _near_name(location: str) -> str:
     with suppress(OSError):
+        if Path(location).is_symlink():
+            return ", or what it links to"
         for path in Path(location).parent.iterdir():
             if folded(path.name) == folded(Path(location).name):
                 return f", which differs in case, spaces or accents from {path.name!a}"

@@ -671,3 +671,9 @@ def test_a_column_whose_accents_are_written_in_another_way_is_named(
 def test_a_file_in_another_unicode_encoding_is_refused_by_its_name(tmp_path: Path, encoding: str) -> None:
     with pytest.raises(DataError, match=f"is {encoding.upper()}: save it as UTF-8$"):
         read_corpus(placed(tmp_path, "a.csv", CSV.decode().encode(encoding)))
+
+
+def test_a_link_that_leads_nowhere_is_no_other_spelling_of_its_own_name(tmp_path: Path) -> None:
+    (tmp_path / "a.csv").symlink_to("nowhere.csv")
+    with pytest.raises(DataError, match=r"does not exist: correct its name, or what it links to$"):
+        read_corpus(str(tmp_path / "a.csv"))
