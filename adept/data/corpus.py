@@ -345,7 +345,7 @@ def _load_broad(config: DataConfig) -> dict[str, Corpus]:
 def _load_directory(config: DataConfig, columns: Columns) -> dict[str, Corpus]:
     directory = Path(config.path or "")
     if not os.path.isdir(directory):  # noqa: PTH112 - Path.is_dir raises for a name that is too long
-        raise DataError(f"data.path must be an existing directory, got {directory}: correct data.path=, or create it")
+        raise DataError(f"data.path must be an existing directory, got {directory}: name one with train.<ext>")
     for apart in (False, True):
         place, found, unread = find_splits(directory, columns.format, apart=apart)
         if not found and (place / "state.json").is_file():
