@@ -19,7 +19,8 @@ def check_positive(**values: float) -> None:
     for field, value in values.items():
         number = isinstance(value, int | float) and not isinstance(value, bool)
         if not (number and 0 < value <= sys.float_info.max):
-            raise ConfigurationError(f"{field} must be positive and finite, got {printable(repr(value))}")
+            advice = "" if number else ": give an int or a float"
+            raise ConfigurationError(f"{field} must be positive and finite, got {printable(repr(value))}{advice}")
 
 
 def check_between(low: float, high: float, **values: float) -> None:

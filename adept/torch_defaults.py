@@ -4,6 +4,7 @@ A library that computes with ``torch.zeros(n)`` depends on the default dtype and
 and inference modes and on autocast, all of which its caller may set for other models.
 """
 
+import sys
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 
@@ -24,6 +25,8 @@ def usual_torch() -> Iterator[None]:
         with ExitStack() as stack:
             if torch.get_default_device().type != "cpu":  # as a mode, a device makes every call slower
                 stack.enter_context(torch.device("cpu"))
+            if fake := sys.modules.get("torch._subclasses.fake_tensor"):  # tensors without values are the caller's
+                stack.enter_context(fake.unset_fake_temporarily())
             stack.enter_context(torch.inference_mode(False))
             stack.enter_context(torch.enable_grad())
             for device in DEVICES:

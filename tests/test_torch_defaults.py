@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 import torch
 from tiny import tiny_config
+from torch._subclasses.fake_tensor import FakeTensorMode
 
 from adept import audit
 from adept.cli import train
@@ -41,6 +42,7 @@ CHANGES: dict[str, Callable[[], AbstractContextManager[Any]]] = {
     "meta as a context": lambda: torch.device("meta"),
     "inference mode": torch.inference_mode,
     "no grad": torch.no_grad,
+    "tensors without values": FakeTensorMode,
     "autocast": lambda: torch.autocast("cpu", dtype=torch.bfloat16),
     "deterministic": lambda: changed(torch.use_deterministic_algorithms, True, False),
     "two threads": lambda: changed(torch.set_num_threads, 2, torch.get_num_threads()),

@@ -71,13 +71,18 @@ def _verdict(error: BaseException) -> tuple[str, int]:
         return "not enough memory: free some, or lower batch_size", USER_ERROR
     if isinstance(error, ModuleNotFoundError) and error.name in EXTRAS:
         return f'{error.name} is not installed: pip install "adept-dp[{EXTRAS[error.name]}]"', USER_ERROR
-    if isinstance(error, OSError) and error.strerror:
-        name = f" {error.filename}" if error.filename else ""
-        return f"cannot read or write{name}: {error.strerror}", USER_ERROR
-    if of_rust := re.search(r"\(os error (\d+)\)", str(error)):  # of safetensors and tokenizers, such as on a full disk
-        return f"cannot read or write: {os.strerror(int(of_rust[1]))}", USER_ERROR
+    if reason := system_reason(error):
+        return f"cannot read or write{reason}", USER_ERROR
     advice = "please report it, with what ADEPT_TRACEBACK=1 shows"
     return f"internal error ({type(error).__name__}): {advice}", INTERNAL_ERROR
+
+
+def system_reason(error: BaseException, place: object = "") -> str | None:
+    """Return the file (or else ``place``) and the reason of an error of the system, such as a full disk."""
+    if isinstance(error, OSError) and error.strerror:
+        return f"{f' {error.filename or place}'.rstrip()}: {error.strerror}"
+    of_rust = re.search(r"\(os error (\d+)\)", str(error))  # of safetensors and tokenizers
+    return of_rust and f"{f' {place}'.rstrip()}: {os.strerror(int(of_rust[1]))}"
 
 
 def is_interrupted() -> bool:

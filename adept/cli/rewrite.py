@@ -24,14 +24,7 @@ from adept.release.ledger.claims import NO_LIMIT
 from adept.release.ledger.default import describe_overlap, find_key, open_ledger
 from adept.release.records import CheckedRecords, Inputs
 from adept.release.statement.statement import PrivacyStatement
-from adept.rewriting.expectation import (
-    FIRST_TEXTS,
-    LABELLED,
-    MIN_TEXTS,
-    expected_lines,
-    first_texts,
-    foreign_warnings,
-)
+from adept.rewriting.expectation import FIRST_TEXTS, LABELLED, MIN_TEXTS, expected_lines, first_texts, foreign_warnings
 
 STATEMENT_WIDTH = 100  # characters of a line
 ReleaseConfig = RewriteConfig | SynthesizeConfig

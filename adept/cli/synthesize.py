@@ -5,13 +5,7 @@ from functools import partial
 
 from adept.cli.config import SynthesizeConfig
 from adept.cli.console import warn
-from adept.cli.rewrite import (
-    print_lines,
-    run_release,
-    statement_place,
-    tell_curator,
-    wrap_statement,
-)
+from adept.cli.rewrite import print_lines, run_release, statement_place, tell_curator, wrap_statement
 from adept.data.corpus import read_label_set
 from adept.errors import ConfigurationError
 from adept.mechanisms.central_counts import ADD_OR_REMOVE

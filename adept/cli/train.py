@@ -18,7 +18,7 @@ from adept.cli.help import OPEN_GROUPS, OWN, REQUIRED, config_directory, is_fore
 from adept.cli.overrides import SAVED, read_value
 from adept.cli.parts import build as build_parts
 from adept.cli.parts import is_public
-from adept.cli.process import is_interrupted, show_lines
+from adept.cli.process import is_interrupted, show_lines, system_reason
 from adept.data.corpus import Corpus, load
 from adept.data.writing import new_directory, read_table
 from adept.errors import AdeptError, ConfigurationError, DataError, Interrupted, flatten, typed_as
@@ -28,7 +28,7 @@ from adept.models.config import CHECKPOINTS, LAST, METRICS, MODEL, TOPICS, FitRe
 from adept.models.saved_model import Reconstruction, model_card, reconstruction
 
 OVERRIDES, RESULT, CURVE = "overrides.json", "result.json", "curve.svg"
-RESOLVED = "config.yaml"
+RESOLVED, UNMEASURED = "config.yaml", "not measured: no epoch ended with a validation"
 PRIVATE_NOTE = (
     "note: this text counts as private, and so does the model, which can write its sentences: a release with the model needs "
     "accept_private_model=true, and mechanism=description refuses it; if anyone may read the text, add training_data.public=true"
@@ -63,12 +63,12 @@ class TrainResult:
 def main(config: TrainConfig) -> None:
     """Train a model, and print its directory and its validation loss."""
     result = run(config, overrides=sys.argv[1:])
-    read = round(result.fit.records_per_second * result.fit.seconds)
+    read, loss = round(result.fit.records_per_second * result.fit.seconds), result.fit.validation_loss
     rows = [
         ("training", f"{result.train_records} records of {result.data}, vocabulary {result.vocabulary_size}"),
         ("latent", f"{result.latent_dim} dimensions, clip {result.clip}"),
         ("epochs", f"{result.fit.epochs} in {result.fit.seconds:.0f} s, {read:,} records read"),
-        ("validation loss", _describe_loss(result.fit.validation_loss)),
+        ("validation loss", UNMEASURED if math.isnan(loss) else f"{loss:.3f} nats per token"),
         ("speed", f"{result.fit.tokens_per_second:,.0f} tokens/s, {result.fit.records_per_second:,.0f} records/s"),
     ]
     show(f"model in {result.model_dir}", rows)
@@ -76,10 +76,6 @@ def main(config: TrainConfig) -> None:
         warn(f"note: {result.reconstruction.warning}")
     if config.lightning.get("fast_dev_run"):
         warn("note: trainer.fast_dev_run keeps no checkpoint and trains hardly anything: leave it out to get a model")
-
-
-def _describe_loss(loss: float) -> str:
-    return "not measured: no epoch ended with a validation" if math.isnan(loss) else f"{loss:.3f} nats per token"
 
 
 def run(config: TrainConfig, *, overrides: list[str] | None = None) -> TrainResult:
@@ -111,11 +107,15 @@ def run(config: TrainConfig, *, overrides: list[str] | None = None) -> TrainResu
         if foreign:
             advice = f"; resume_from={directory} goes on after the last whole epoch" if begun else ""
             raise ConfigurationError(f"{foreign}: correct it{advice}") from error
-        if not (isinstance(error, (KeyboardInterrupt, SystemExit)) or is_interrupted()) or overrides is None:
+        place = "goes on after the last whole epoch" if begun else "begins again, for no epoch was finished"
+        again = f"adept train resume_from={directory} {place}"
+        stopped = isinstance(error, (KeyboardInterrupt, SystemExit)) or is_interrupted()
+        if overrides is not None and not stopped and (reason := system_reason(error, directory)):
+            raise DataError(f"cannot read or write{reason}: mend that; then {again}") from error
+        if not stopped or overrides is None:
             raise
         _write_overrides(config, overrides, directory)
-        place = "goes on after the last whole epoch" if begun else "begins again, for no epoch was finished"
-        raise Interrupted(f"adept train resume_from={directory} {place}") from None
+        raise Interrupted(again) from None
     if overrides is not None:
         _write_overrides(config, overrides, directory)
     return result

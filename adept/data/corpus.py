@@ -18,9 +18,11 @@ from adept.data.formats import (
     SPLIT_NAMES,
     SPLITS,
     Record,
+    check_shards,
     data_files,
     find_splits,
     format_of_name,
+    say_once,
     say_unread,
 )
 from adept.data.reading import ReadingOptions, number_records, read_records
@@ -196,6 +198,7 @@ def read_corpora(columns: Mapping[str, Mapping[str, Any]], options: ReadingOptio
         if not found:
             raise missing
         own = f"its column {missing.near!r}" if missing.near else "the column that it is"
+        own += ", or add columns=[...] if its first line is a record" * ("columns=" in str(missing))
         raise DataError(f"no column named {missing.column!r} in {location}, but in {next(iter(found))}: rename {own}")
     return found
 
@@ -285,6 +288,7 @@ def read_public_texts(directories: Iterable[str | Path]) -> list[PublicText]:
     texts = []
     for directory in map(Path, directories):
         paths = sorted(path for pattern in ("train.*", "part-*") for path in directory.glob(pattern))
+        check_shards(paths)
         if not paths:
             raise DataError(f"{directory} has no train.* or part-*: name a directory of public text")
         for record in (record for path in paths for record in read_records(str(path))):
@@ -341,32 +345,36 @@ def _load_broad(config: DataConfig) -> dict[str, Corpus]:
 def _load_directory(config: DataConfig, columns: Columns) -> dict[str, Corpus]:
     directory = Path(config.path or "")
     if not os.path.isdir(directory):  # noqa: PTH112 - Path.is_dir raises for a name that is too long
-        raise DataError(f"data.path must be an existing directory, got {directory}: correct data.path=, or create it")
-    found, unread = find_splits(directory, columns.format)
-    while not found and len(unread) == 1 and (directory / unread[0]).is_dir():  # such as data, on the Hub
-        directory = directory / unread[0]
-        found, unread = find_splits(directory, columns.format)
-    if not found and (directory / "state.json").is_file():
-        found, unread = {"train": [directory]}, []  # one Dataset that save_to_disk wrote
-    if "train" not in found:
+        raise DataError(f"data.path must be an existing directory, got {directory}: name one with train.<ext>")
+    for apart in (False, True):
+        place, found, unread = find_splits(directory, columns.format, apart=apart)
+        if not found and (place / "state.json").is_file():
+            found, unread = {"train": [place]}, []  # one Dataset that save_to_disk wrote
+        if "train" in found:
+            break
+    else:
         held = f"; it holds {', '.join(unread[:MAX_UNREAD])}" if unread else ""
-        folder = next((f", or give data.path={directory / name}" for name in unread if (directory / name).is_dir()), "")
+        folder = next((f", or give data.path={place / name}" for name in unread if (place / name).is_dir()), "")
         raise DataError(
-            f"{directory} has no train.<ext> with <ext> one of {', '.join(ENDINGS)}{held}: put one there{folder}"
+            f"{place} has no train.<ext> with <ext> one of {', '.join(ENDINGS)}{held}: put one there{folder}"
         )
-    named = {"text_column": columns.text_column}
-    named |= {"label_column": columns.label_column} if columns.label_column else {}
+    if apart:
+        names = (f"{', '.join(path.name for path in paths)} as {split}" for split, paths in found.items())
+        say_once(f"in {place}, these are read: {'; '.join(names)}")
+    named = {"text_column": columns.text_column, "label_column": columns.label_column or None}
     files: dict[str, dict[str, Any]] = {}
     for split, paths in found.items():
         parts = list(map(str, paths))
         columns.check_used(parts)
         files[split] = {"location": parts if len(parts) > 1 else parts[0], **named}
-    say_unread(str(directory), unread)
+    say_unread(str(place), unread)
     return read_corpora(files, columns)
 
 
 def _load_hub(config: DataConfig) -> dict[str, Corpus]:
     import datasets
+
+    from adept.data.arrow_files import name_classes  # slow to import
 
     try:
         loaded = datasets.load_dataset(config.hub)
@@ -375,9 +383,11 @@ def _load_hub(config: DataConfig) -> dict[str, Corpus]:
             f"cannot load {config.hub} from the Hugging Face Hub ({type(error).__name__}): "
             "give data.path=DIR with train.jsonl, validation.jsonl and test.jsonl"
         ) from error
-    found = {SPLIT_NAMES[split]: rows for split, rows in loaded.items() if split in SPLIT_NAMES}
+    tables = {split: name_classes(rows.with_format("arrow")[:]) for split, rows in loaded.items()}
     return {
-        split: _corpus_of(enumerate(rows, start=1), "text", config.hub_label_column) for split, rows in found.items()
+        SPLIT_NAMES[split]: _corpus_of(enumerate(rows.to_pylist(), start=1), "text", config.hub_label_column)
+        for split, rows in tables.items()
+        if split in SPLIT_NAMES
     }
 
 

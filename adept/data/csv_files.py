@@ -171,7 +171,8 @@ def read_csv(
         if least <= len(cells) and not any(cells[width:]):
             if least < width and not tolerant and any(cells[least:]):
                 say_unread("a csv", ["cells of columns without a name"])
-            if not tolerant and width > 1 and _hold_row(cells, rows.delimiter, width):
+            lines = (line for cell in cells if "\n" in cell for line in cell.split("\n")[1:])
+            if not tolerant and width > 1 and any(line.count(rows.delimiter) == width - 1 for line in lines):
                 say_once("a quoted cell of a csv holds lines that look like rows: check that no quote is missing")
             record = dict(zip(names, cells, strict=False))
             record.pop("", None)
@@ -203,10 +204,6 @@ def delimiter_of(head: str) -> str | None:
         if is_header and 2 * sum(row.count(delimiter) >= len(cells) - 1 for row in rows) > len(rows):
             return name
     return None
-
-
-def _hold_row(cells: Sequence[str], delimiter: str, width: int) -> bool:
-    return any(line.count(delimiter) == width - 1 for cell in cells if "\n" in cell for line in cell.split("\n")[1:])
 
 
 def _header(

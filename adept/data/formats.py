@@ -11,10 +11,10 @@ import glob
 import logging
 import os
 import re
-from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from functools import cache
+from itertools import islice
 from pathlib import Path
 from typing import IO, Any
 
@@ -57,9 +57,11 @@ SPLIT_NAMES = {  # as data sets on the Hub call their splits
 SPLIT_FILE = re.compile(
     r"(?i)([a-z]+)(?P<part>[-_.]?(?:part|shard)?[-_.]?\d+(?P<of>-of-\d+)?(?:-[0-9a-f]{16})?)?(?P<rest>(?:\.[a-z]\w*)*)"
 )
-SHARD = re.compile(r"-\d+-of-0*(\d+)(?:-[0-9a-f]{16})?(?=\.)")  # of the names of a data set's parts on the Hub
+SPLIT_WORD = re.compile(rf"(?i)(?<![^\W\d_])({'|'.join(SPLIT_NAMES)})(?![^\W\d_])")  # as in my_train.csv
+# Of the names of a data set's parts, such as train-00000-of-00002.parquet and c4.00000-of-00002.json.gz
+SHARD = re.compile(r"(?<!\d)(\d+)-of-(\d+)(?:-[0-9a-f]{16})?(?=\.|\Z)")
 SIDECARS = re.compile(  # also what ``map`` of ``datasets`` writes into the directory of a data set
-    r"[._].*|dataset_infos?\.json|dataset_dict\.json|state\.json|cache-[0-9a-f]{16}\.arrow|.*\.md|.*\.privacy\.json|(README|LICENSE)(\..*)?",
+    r"[._].*|dataset_infos?\.json|dataset_dict\.json|state\.json|cache-[0-9a-f]{16}(_\d+_of_\d+)?\.arrow|.*\.md|.*\.privacy\.json|(README|LICENSE)(\..*)?",
     re.IGNORECASE,
 )
 KNOWN_ENDINGS = re.compile(rf"(\.({'|'.join([*ENDINGS, *COMPRESSIONS])}))+\Z", re.IGNORECASE)
@@ -238,6 +240,7 @@ def data_files(location: str, given: str | None) -> tuple[list[str], str | None]
     else:
         given = given or format_of_name(location.rstrip("/"))
         found = part_files(location, given)
+    check_shards(found)
     first: dict[tuple[int, int], str] = {}
     for name in found:
         with suppress(OSError):  # reading says why
@@ -268,7 +271,6 @@ def part_files(directory: str, given: str | None = None) -> list[str]:
     parts = [path for path in files if given or tells_format(path.name)]
     if not parts:
         raise DataError(f"{directory} is a directory without data files: name another one, or add format=")
-    check_shards(parts)
     _check_copies(parts)
     say_unread(directory, [path.name for path in files if path not in parts])
     return list(map(str, parts))
@@ -284,13 +286,24 @@ def _check_copies(paths: Sequence[Path]) -> None:
             )
 
 
-def check_shards(paths: Sequence[Path]) -> None:
+def check_shards(files: Iterable[str | Path]) -> None:
     """Raise DataError if files are called ``-of-00002`` and others of the two are missing."""
-    counts = Counter((SHARD.sub("", path.name), int(found[1])) for path in paths if (found := SHARD.search(path.name)))
-    for (name, most), count in counts.items():
-        if count != most:
+    groups: dict[tuple[Path, str, str, str], list[str]] = {}
+    for path in map(Path, files):
+        if found := SHARD.search(path.name):
+            key = path.parent, path.name[: found.start()], found[2], path.name[found.end() :]
+            groups.setdefault(key, []).append(found[1])
+    for (place, before, most, after), numbers in groups.items():
+        held, count = set(map(int, numbers)), int(most)
+        first = int(0 not in held and count in held)  # some count their parts from 1
+        lacking = list(islice((n for n in range(first, first + count) if n not in held), MAX_UNREAD))
+        names = ", ".join(f"{before}{number:0{len(numbers[0])}}-of-{most}{after}" for number in lacking)
+        if lacking or len(numbers) != count:
+            advice = (
+                f", without {names}: add what is missing, or read file by file" if names else ": remove the surplus"
+            )
             raise DataError(
-                f"{paths[0].parent} holds {count} of the {most} parts of {name}: add the others, or remove the surplus"
+                f"{place} gives {len(numbers)} of the {count} parts of {before.rstrip('-_.')}{after}{advice}"
             )
 
 
@@ -300,22 +313,30 @@ def _matching(pattern: str) -> list[str]:
     folders = [str(name) for name in names if name.is_dir() and tells_format(str(name))]
     parts = [part for name in folders for part in part_files(name, format_of_name(name))]
     if not (found := sorted({*files, *parts})):
-        raise DataError(f"cannot read {pattern}: no file has such a name")
+        raise DataError(f"cannot read {pattern}: no file has such a name{advise_pattern(pattern)}")
     return found
 
 
-def find_splits(directory: Path, given: str | None) -> tuple[dict[str, list[Path]], list[str]]:
-    """Return a folder, a file or the parts of a file for each split, and the names of all others.
+def advise_pattern(location: str) -> str:
+    """Return advice to add to an error if the name of a missing file may be a list of names."""
+    is_list = re.search(r"[,{]|\.\w+\s", location)
+    return "; to read several files, give their directory or a pattern such as '*.csv'" if is_list else ""
 
-    The format of the files is ``given``, or their names show it.
+
+def find_splits(
+    directory: Path, given: str | None, *, apart: bool = False
+) -> tuple[Path, dict[str, list[Path]], list[str]]:
+    """Return the directory, a folder, a file or a file's parts for each split, and the names of all others.
+
+    A directory's only folder is searched instead. The format of the files is ``given``, or their names show it. If
+    ``apart`` is True, a split's name may stand anywhere in a file's name, between characters that are no letters.
     """
     found: dict[str, dict[str, list[Path]]] = {}
     unread = []
     for path in sorted(directory.iterdir()):
-        name = SPLIT_FILE.fullmatch(path.name)
-        if name and name[1].lower() in SPLIT_NAMES and (path.is_dir() or given or tells_format(path.name)):
-            pattern = f"{name[1]}{'-*' if name['part'] else ''}{name['of'] or ''}{name['rest']}{'/' * path.is_dir()}"
-            found.setdefault(SPLIT_NAMES[name[1].lower()], {}).setdefault(pattern, []).append(path)
+        named = _split_of(path.name, apart)
+        if named and (path.is_dir() or given or tells_format(path.name)):
+            found.setdefault(named[0], {}).setdefault(named[1] + "/" * path.is_dir(), []).append(path)
         elif not SIDECARS.fullmatch(path.name):
             unread.append(path.name)
     for split, (pattern, *others) in found.items():
@@ -324,4 +345,15 @@ def find_splits(directory: Path, given: str | None) -> tuple[dict[str, list[Path
                 f"{directory} has {len(others) + 1} files for the split {split!r}, {pattern} and {others[0]}: keep one"
             )
         check_shards(found[split][pattern])
-    return {split: paths for split in SPLITS for paths in found.get(split, {}).values()}, unread
+    if not found and len(unread) == 1 and (directory / unread[0]).is_dir():
+        return find_splits(directory / unread[0], given, apart=apart)
+    return directory, {split: paths for split in SPLITS for paths in found.get(split, {}).values()}, unread
+
+
+def _split_of(name: str, apart: bool) -> tuple[str, str] | None:
+    """Return the split that a name shows, and a pattern that is the same for all parts of one file."""
+    words = list(SPLIT_WORD.finditer(name)) if apart and not SIDECARS.fullmatch(name) else []
+    start = words[0].start() if len(words) == 1 else 0
+    if (found := SPLIT_FILE.fullmatch(name[start:])) and (split := SPLIT_NAMES.get(found[1].lower())):
+        return split, f"{name[:start]}{found[1]}{'-*' if found['part'] else ''}{found['of'] or ''}{found['rest']}"
+    return (SPLIT_NAMES[words[0][0].lower()], name) if len(words) == 1 else None

@@ -44,11 +44,13 @@ from adept.data.formats import (
     DamagedRecord,
     Record,
     UnfitFile,
+    advise_pattern,
     compression_of,
     data_files,
     ending_of,
     file_format,
     read_txt,
+    say_once,
 )
 from adept.data.json_files import read_json, read_jsonl
 from adept.data.texts import RequiredColumns, folded
@@ -62,6 +64,9 @@ UNFIT_HEADS = {  # by the first bytes of a file
     b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1": SPREADSHEET_ADVICE,
     **dict.fromkeys((b"%PDF-", b"{\\rtf", b"<!DOCTYPE", b"<!doctype", b"<html"), DOCUMENT_ADVICE),
     **dict.fromkeys((b"7z\xbc\xaf", b"\x04\x22\x4d\x18"), COMPRESSED_ADVICE),
+    **dict.fromkeys(
+        (b"\xff\xfe\0\0", b"\0\0\xfe\xff"), "UTF-32: save it as UTF-8"
+    ),  # before UTF-16, which begins as it does
     **dict.fromkeys((b"\xff\xfe", b"\xfe\xff"), "UTF-16: save it as UTF-8"),
     b"version https://git-lfs": "a pointer of Git LFS to a file that is not here: run git lfs pull",
     b"PAR1": "a parquet file: add format=parquet",
@@ -73,6 +78,10 @@ UNFIT_HEADS = {  # by the first bytes of a file
 NOT_PACKED = "damaged, or not compressed as its name says: repair or rename it"
 PARQUET_HEADS = (b"PAR1", b"ARROW1", b"\xff\xff\xff\xff")
 JSON_HEAD = re.compile(rb'(\[\s*)?\{\s*"|\[\s*\Z')
+CARDS = {
+    "README.md": r"\bclass_label:",
+    "dataset_infos.json": r'"ClassLabel"',
+}  # what says that a file of the Hub has classes
 HEAD_BYTES = 24  # enough to tell what a file is
 READING_EXCEPTIONS = (
     "in a csv file, a quote that its row does not close takes in the rows after it, up to the next quote or the end of the file",
@@ -189,6 +198,8 @@ def _file_records(
 ) -> Generator[Record, None, int]:
     kind = file_format(location, options.format)
     number = 0
+    if kind in ("csv", "json", "jsonl") and location != STANDARD_STREAM:
+        _say_classes(location)
 
     def check(names: Sequence[str]) -> None:
         if required and (names or not may_be_empty):
@@ -209,6 +220,15 @@ def _file_records(
             number += 1
             yield record
     return number
+
+
+def _say_classes(location: str) -> None:
+    for card in (place / name for place in Path(location).absolute().parents[:2] for name in CARDS):
+        with suppress(OSError):
+            if re.search(CARDS[card.name], card.read_text("utf-8", errors="replace")):
+                say_once(
+                    f"{card} names classes, which is not read: if files near it hold their numbers, these stay numbers"
+                )
 
 
 class RecordNumber(int):
@@ -319,7 +339,7 @@ def _data_errors(location: str, records: Callable[[], int]) -> Iterator[None]:
         raise DataError(f"{location} needs more memory than there is, after record {records()}: split it") from None
     except FileNotFoundError:
         raise DataError(
-            f"cannot read {location}, for it does not exist: correct its name{_near_name(location)}"
+            f"cannot read {location}, for it does not exist: correct its name{_near_name(location)}{advise_pattern(location)}"
         ) from None
     except (OSError, EOFError, zlib.error, lzma.LZMAError) as error:
         raise DataError(f"cannot read {location}: {getattr(error, 'strerror', None) or NOT_PACKED}") from None
@@ -327,6 +347,8 @@ def _data_errors(location: str, records: Callable[[], int]) -> Iterator[None]:
 
 def _near_name(location: str) -> str:
     with suppress(OSError):
+        if Path(location).is_symlink():
+            return ", or what it links to"
         for path in Path(location).parent.iterdir():
             if folded(path.name) == folded(Path(location).name):
                 return f", which differs in case, spaces or accents from {path.name!a}"

@@ -149,6 +149,8 @@ def _clause(names: Sequence[str], *, public: bool, central: bool) -> str:
 
 def _advice(names: Sequence[str], column: str, option: str, *, central: bool, header: bool) -> tuple[str, str | None]:
     """Return advice to set ``option`` to a column whose name is common or resembles ``column``, and its name."""
+    if spelled := [name for name in names if folded(name) == folded(column) and not central]:
+        return f"add {option}={spelled[0]}, whose case, spaces or accents are written in another way", spelled[0]
     others = {name for other, usual in USUAL_NAMES.items() if other != option for name in usual}
     candidates = [name for name in names if (name in ALL_USUAL_NAMES if central else COLUMN_NAME.fullmatch(name))]
     near = get_close_matches(column, [name for name in candidates if name not in others], n=1, cutoff=0.7)

@@ -160,11 +160,7 @@ class Inputs:
         return self.sizes is not None
 
     def records(
-        self,
-        *,
-        tolerant: bool = False,
-        columns: Collection[str] | None = None,
-        required: RequiredColumns | None = None,
+        self, *, tolerant: bool = False, columns: Collection[str] | None = None, required: RequiredColumns | None = None
     ) -> Iterator[Record]:
         """Return the records of all files; refuse a file that got shorter since the run began."""
         options: dict[str, Any] = {"options": self.options, "sizes": self.sizes, "tolerant": tolerant}

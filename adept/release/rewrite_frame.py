@@ -39,6 +39,7 @@ from adept.release.ledger.default import LOG, NO_LEDGER, describe_overlap, find_
 from adept.release.options import PersonOptions, ReleaseRequest
 from adept.release.records import RANDOMISED_TREATMENTS, Inputs, KeptColumns
 from adept.release.statement.statement import now
+from adept.torch_defaults import usual_torch
 
 Frame = TypeVar("Frame")
 FILE_OPTIONS = {option.name for option in fields(PersonOptions)} - {"max_records_per_person"} | {"card", "flush_every"}
@@ -56,6 +57,7 @@ TEXTS_RETURNED: dict[tuple[str, str], Callable[[Any, list[str]], Any]] = {
 }
 
 
+@usual_torch()
 def rewrite_frame(
     frame: Frame,
     *,

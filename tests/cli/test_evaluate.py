@@ -217,6 +217,15 @@ def test_a_column_that_one_of_several_training_files_lacks_is_named_with_this_fi
         run(EvaluateConfig(train=[good, odd], test=good))
 
 
+def test_a_test_file_without_a_header_gets_the_advice_of_rewrite(tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_text("text,intent\nplay a song,1\nstop it,2\n")
+    (tmp_path / "b.csv").write_text("play a song,1\nstop it,2\n")
+    files = {"train": str(tmp_path / "a.csv"), "test": str(tmp_path / "b.csv")}
+    with pytest.raises(DataError, match=r"a\.csv: rename .*, or add columns=\[\.\.\.\] if its first line is a record$"):
+        run(EvaluateConfig(**files))
+    assert run(EvaluateConfig(**files, columns=["text", "intent"], classifier="tfidf"))
+
+
 @pytest.mark.parametrize("odd", OPTIONS[::2])
 def test_every_file_is_checked_against_the_test_before_anything_is_trained(
     tmp_path: Path, odd: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]

@@ -2,6 +2,7 @@
 
 import json
 import re
+import resource
 import sys
 from pathlib import Path
 
@@ -73,6 +74,22 @@ def test_a_resumed_run_says_where_it_goes_on_unless_it_kept_no_checkpoint(adept_
     assert (tried.returncode, "fast_dev_run keeps no checkpoint" in tried.stderr) == (0, True), tried.stderr
     again = adept_here("train", f"resume_from={tmp_path}/tried")
     assert (again.returncode, "as after trainer.fast_dev_run=true: begin a new run" in again.stderr) == (2, True)
+
+
+def test_a_full_disk_names_the_directory_and_how_to_resume(adept_here: Run, tmp_path: Path) -> None:
+    line = ["train", "mechanism=l1", *SMALL, "data.sizes=[100,60,60]", f"output_dir={tmp_path}/run"]
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (10_000, before[1]))
+    try:
+        full = adept_here(*line)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+    message = (
+        rf"write {tmp_path}/run\S*: File too large: mend that; then adept train resume_from={tmp_path}/run begins again"
+    )
+    assert full.returncode == 2
+    assert re.search(message, full.stderr), full.stderr
+    assert adept_here("train", f"resume_from={tmp_path}/run").returncode == 0
 
 
 def test_the_scripts_help_shows_its_own_settings(

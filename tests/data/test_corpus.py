@@ -187,6 +187,27 @@ def test_tags_without_a_value_are_no_slots() -> None:
     assert find_slots([], []) is None
 
 
+def test_classes_of_the_hub_are_their_names_and_a_line_says_where_they_stay_numbers(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    features = datasets.Features(text=datasets.Value("string"), intent=datasets.ClassLabel(names=["play", "stop"]))
+    rows = datasets.Dataset.from_dict({"text": ["a", "b", "c"], "intent": [1, 0, 1]}, features=features)
+    monkeypatch.setattr(datasets, "load_dataset", lambda _: {"train": rows, "validation": rows})
+    assert load(DataConfig(name="atis", hub="some/where"))["train"].labels == ["stop", "play", "stop"]
+    cards = {
+        "README.md": "dataset_info:\n  dtype:\n    class_label:\n",
+        "dataset_infos.json": '{"_type": "ClassLabel"}',
+    }
+    for name, content in cards.items():
+        (tmp_path / name / "data").mkdir(parents=True)
+        (tmp_path / name / name).write_text(content)
+        rows.to_csv(str(tmp_path / name / "data" / "train.csv"))
+        assert load(DataConfig(path=str(tmp_path / name)))["validation"].labels in (["0"], ["1"])
+        line = f"adept: {tmp_path / name / name} names classes, which is not read: if"
+        assert [record.getMessage().startswith(line) for record in caplog.records] == [True]
+        caplog.clear()
+
+
 def test_slots_are_read_with_a_file_and_follow_their_records(tmp_path: Path) -> None:
     rows = [{"text": f"to city{i}", "intent": "x", "slots": "O B-to"} for i in range(20)]
     (tmp_path / "train.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
@@ -245,6 +266,13 @@ LAYOUTS: list[tuple[tuple[str, ...], dict[str, int]]] = [
     (("train/part-0.csv", "train/part-1.csv", "valid/a.csv", "train/_SUCCESS"), {"train": 30, "validation": 30}),
     (("train.txt/part-0", "train.txt/part-1", "dev.csv"), {"train": 30, "validation": 30}),
     (("data/train.csv", "data/dev.csv", "README.md"), {"train": 10, "validation": 20}),
+    (("snips_train.csv", "snips_dev.csv", "README_test.md"), {"train": 10, "validation": 20}),
+    (("en.train.txt", "en.test.txt", "de.txt", "dev.csv"), {"train": 10, "test": 20, "validation": 40}),
+    (("my-train-00000-of-00002.csv", "my-train-00001-of-00002.csv", "val.csv"), {"train": 30, "validation": 30}),
+    (("split=train/0.csv", "split=validation/0.csv"), {"train": 10, "validation": 20}),
+    (("train-part/a.csv", "train-part/b.csv", "eval 2.csv", "dev.csv"), {"train": 30, "test": 30, "validation": 40}),
+    (("train.csv", "dev.csv", "my_train.csv", "eval_results/a.txt"), {"train": 10, "validation": 20}),
+    (("my-train-data/train.csv", "my-train-data/valid.csv"), {"train": 10, "validation": 20}),
 ]  # fmt: skip
 
 
@@ -263,8 +291,17 @@ def test_splits_are_found_as_the_hub_and_colleagues_lay_them_out(
         (("train.csv", "train/a.csv"), "train/ and train.csv: keep one"),
         (("train-1.csv", "train.csv"), r"train-\*.csv and train.csv: keep one"),
         (("train-00000-of-00001.csv", "train-00000-of-00002.csv"), "-of-00001.csv and .*-of-00002.csv: keep one"),
-        (("train-00001-of-00003.csv",), "holds 1 of the 3 parts of train.csv: add the others"),
-        (("my_train.csv", "dev.csv"), "no train.* it holds my_train.csv: put one there"),
+        (
+            ("train-00001-of-00003.csv",),
+            "1 of the 3 parts of train.csv, without train-00000-of-00003.csv, train-00002-of",
+        ),
+        (("train/data-1-of-2.csv",), "1 of the 2 parts of data.csv, without data-0-of-2.csv: add what is missing"),
+        (("my_train.csv", "your_train.csv"), "my_train.csv and your_train.csv: keep one"),
+        (
+            ("train_dev.csv", "untrained.csv", "retrain.csv"),
+            "no train.*; it holds retrain.csv, train_dev.csv, untrained",
+        ),
+        (("my_train-0-of-2.csv",), "1 of the 2 parts of my_train.csv, without my_train-1-of-2.csv"),
         (("train/a/b.csv",), r"holds directories \('a'\)"),
     ],
 )
@@ -279,6 +316,13 @@ def test_files_that_are_no_split_are_named_in_one_line(tmp_path: Path, caplog: p
     assert lay_out(tmp_path, "train.csv", "unlabelled.csv", "dev.docx", "README.md") == {"train": 9, "validation": 1}
     assert [record.getMessage() for record in caplog.records] == [
         f"adept: in {tmp_path}, these are not read: dev.docx, unlabelled.csv"
+    ]
+
+
+def test_a_split_whose_name_stands_apart_is_named_in_one_line(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    assert lay_out(tmp_path, "csv-train.csv", "csv-validation.csv") == {"train": 10, "validation": 20}
+    assert [record.getMessage() for record in caplog.records] == [
+        f"adept: in {tmp_path}, these are read: csv-train.csv as train; csv-validation.csv as validation"
     ]
 
 

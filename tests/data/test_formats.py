@@ -609,3 +609,75 @@ def test_files_without_data_in_a_directory_are_named_in_one_line(
     assert [record.getMessage() for record in caplog.records] == [
         f"adept: in {tmp_path / 'd'}, these are not read: b.csv.bak, notes.docx"
     ]
+
+
+@pytest.mark.parametrize(
+    ("names", "missing"),
+    [
+        (("a-00000-of-00002.csv",), "without a-00001-of-00002.csv: add what is missing, or read file by file"),
+        (
+            ("c4.00002-of-00003.csv.gz", "c4.00000-of-00003.csv.gz"),
+            "2 of the 3 parts of c4.csv.gz, without c4.00001-of",
+        ),
+        (("a-00002-of-00002.csv",), "without a-00001-of-00002.csv"),
+        (("b/a-0-of-2.csv", "a-0-of-2.csv", "a-1-of-2.csv"), "b gives 1 of the 2 parts"),
+        (tuple(f"a-0{i}-of-02-{i}123456789abcdef.csv" for i in range(2)), None),
+        (("a-1-of-2.csv", "a-2-of-2.csv", "b/x.csv"), None),
+        (("a-0-of-1.csv", "a-0-of-1-0123456789abcdef.csv"), "2 of the 1 parts of a.csv: remove the surplus"),
+    ],
+)
+def test_a_pattern_with_missing_parts_is_refused_and_names_them(
+    tmp_path: Path, names: tuple[str, ...], missing: str | None
+) -> None:
+    for name in names:
+        placed(tmp_path, name, gzip.compress(CSV) if name.endswith("gz") else CSV)
+    if missing is None:
+        assert len(read_corpus(str(tmp_path / "**" / "*.csv"))) == 2 * len(names)
+    else:
+        with pytest.raises(DataError, match=missing):
+            read_corpus(str(tmp_path / "**" / "*.csv*"))
+        assert read_corpus(str(tmp_path / names[0]))  # one file that is named is read
+
+
+@pytest.mark.parametrize("names", ["[a.csv,b.csv]", "{a,b}.csv", "a.csv,b.csv", "a.csv b.csv", "['a.csv', 'b.csv']"])
+def test_a_list_of_files_is_answered_with_what_works(tmp_path: Path, names: str) -> None:
+    for name in ("a.csv", "b.csv"):
+        placed(tmp_path, name, CSV)
+    with pytest.raises(
+        DataError, match=r"; to read several files, give their directory or a pattern such as '\*\.csv'$"
+    ):
+        read_corpus(str(tmp_path / names))
+    placed(tmp_path, names, CSV)
+    assert len(read_corpus(str(tmp_path / names), options=ReadingOptions(format="csv"))) == 2
+    with pytest.raises(DataError, match=r"correct its name$"):
+        read_corpus(str(tmp_path / "my file.csv"))
+
+
+@pytest.mark.parametrize(
+    ("own", "typed"), [("cafe\u0301", "caf\u00e9"), ("caf\u00e9", "cafe\u0301"), ("Größe", "größe")]
+)
+@pytest.mark.parametrize("ending", ["csv", "jsonl", "parquet"])
+def test_a_column_whose_accents_are_written_in_another_way_is_named(
+    tmp_path: Path, own: str, typed: str, ending: str
+) -> None:
+    place = tmp_path / f"a.{ending}"
+    if ending == "parquet":
+        parquet.write_table(pyarrow.table({own: ["play"], "intent": ["x"]}), place)
+    else:
+        content = {"csv": f"{own},intent\nplay,x\n", "jsonl": json.dumps({own: "play", "intent": "x"}) + "\n"}[ending]
+        placed(tmp_path, place.name, content.encode())
+    with pytest.raises(DataError, match=f"add text_column={own}, whose case, spaces or accents"):
+        read_corpus(str(place), text_column=typed)
+    assert read_corpus(str(place), text_column=own).texts == ["play"]
+
+
+@pytest.mark.parametrize("encoding", ["utf-32", "utf-16"])
+def test_a_file_in_another_unicode_encoding_is_refused_by_its_name(tmp_path: Path, encoding: str) -> None:
+    with pytest.raises(DataError, match=f"is {encoding.upper()}: save it as UTF-8$"):
+        read_corpus(placed(tmp_path, "a.csv", CSV.decode().encode(encoding)))
+
+
+def test_a_link_that_leads_nowhere_is_no_other_spelling_of_its_own_name(tmp_path: Path) -> None:
+    (tmp_path / "a.csv").symlink_to("nowhere.csv")
+    with pytest.raises(DataError, match=r"does not exist: correct its name, or what it links to$"):
+        read_corpus(str(tmp_path / "a.csv"))

@@ -2,6 +2,7 @@
 
 import json
 import pickle
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
@@ -192,6 +193,7 @@ def test_records_of_the_ledger_are_refused_and_a_call_that_fails_leaves_it_as_it
         ({"mechanism": SqrtNLaplace(epsilon=4.0)}, "epsilon must be given once"),
         ({"epsilon": None}, "epsilon must be given"),
         ({"epsilon": "8"}, "epsilon must be positive and finite, got '8'"),
+        ({"epsilon": Fraction(8)}, r"got Fraction\(8, 1\): give an int or a float"),
         ({"samples": "2"}, "samples must be a whole number, got 2"),
         ({"frame": pd.DataFrame(RECORDS)[:0]}, "no records"),
         ({"frame": RECORDS}, "frame must be a list of strings"),

@@ -46,11 +46,7 @@ def three(experiment: Experiment[VectorTarget], alpha: float) -> Check:
 
 
 def _play(
-    experiment: Experiment[Any],
-    pairs: Sequence[InputPair],
-    most: int,
-    alpha: float,
-    beside: VectorTarget | None = None,
+    experiment: Experiment[Any], pairs: Sequence[InputPair], most: int, alpha: float, beside: VectorTarget | None = None
 ) -> Check:
     """Play a guessing game with a separate call for each release of ``beside``, or else the target.
 

@@ -41,14 +41,7 @@ from scipy.special import expit
 from adept.audit.distinguisher.input_pairs import AnyTarget, InputPair, PairSample, Sampler, show
 from adept.audit.distinguisher.statistics import RESOLUTION, WITHOUT_NOISE, Statistic, statistics_of
 from adept.audit.result import Check, MechanismFailure, Verdict
-from adept.audit.stats import (
-    Floats,
-    GameCounts,
-    certified,
-    game_lower_bound,
-    rounds_needed,
-    say_trials,
-)
+from adept.audit.stats import Floats, GameCounts, certified, game_lower_bound, rounds_needed, say_trials
 from adept.audit.subject.kinds import ValueTarget, VectorTarget
 
 MAX_DISTINGUISHERS = 7  # four on the best pair, one on another pair, two on a pair with NaN or infinity

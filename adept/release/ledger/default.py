@@ -22,14 +22,7 @@ from adept.data.writing import user_directory
 from adept.errors import AdeptError, ConfigurationError, DataError, ReleaseRefused
 from adept.mechanisms.guarantee import words
 from adept.release.ledger.claims import Ledger
-from adept.release.ledger.identity import (
-    ROW_KIND,
-    TEXT_ROLE,
-    Identity,
-    key_location,
-    secret_key,
-    throwaway_key,
-)
+from adept.release.ledger.identity import ROW_KIND, TEXT_ROLE, Identity, key_location, secret_key, throwaway_key
 from adept.release.options import LedgerOptions
 
 LOG = logging.getLogger("adept")
