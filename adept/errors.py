@@ -5,7 +5,6 @@ from outside this module has exit status 70, which means a bug in adept.
 """
 
 import re
-from collections.abc import Callable, Iterable
 from typing import Any
 
 MAX_NAME_LENGTH = 100  # characters of a stranger's name in a sentence
@@ -46,20 +45,6 @@ def escape(text: str) -> str:
     if text.isprintable():
         return text
     return "".join(c if c.isprintable() else c.encode("unicode_escape").decode("ascii") for c in text)
-
-
-def render(package: str, template: str, values: dict[str, Any], filters: Iterable[Callable[..., Any]] = ()) -> str:
-    """Return a package's HTML page, on which any string stands as text, with escapes (``escape``) but for line ends."""
-    from jinja2 import Environment, PackageLoader, StrictUndefined
-
-    layout: dict[str, Any] = {"autoescape": True, "trim_blocks": True, "lstrip_blocks": True, "finalize": _shown}
-    environment = Environment(loader=PackageLoader(package), undefined=StrictUndefined, **layout)
-    environment.filters |= {each.__name__: each for each in filters}
-    return environment.get_template(template).render(values)
-
-
-def _shown(value: Any) -> Any:
-    return "\n".join(map(escape, value.split("\n"))) if type(value) is str else value
 
 
 def printable(value: object, *, limit: int = 200) -> str:

@@ -14,9 +14,10 @@ from adept.comparison.comparison import ATTACK_CONFIDENCE, AUDIT_TRIALS
 from adept.comparison.config import ALTERNATIVES, PAPER, CompareConfig, is_foreign
 from adept.comparison.results import AttackedRelease, AuditVerdict, Example, ResultRow, Results, exceeds
 from adept.data.writing import write_table
-from adept.errors import flatten, render, typed_as
+from adept.errors import flatten, typed_as
 from adept.evaluation.record_free import describe_variation
 from adept.mechanisms.guarantee import words
+from adept.pages import render
 from adept.plotting import as_wide_as
 from adept.report import figures
 from adept.report.table import (

@@ -10,7 +10,6 @@ from pathlib import Path
 from statistics import fmean
 
 from adept.data.corpus import Corpus
-from adept.errors import render
 from adept.evaluation.record_free import (
     EXAMPLES,
     FOLDS,
@@ -42,6 +41,7 @@ from adept.models.label_names import spell_name, spell_out
 from adept.models.saved_model import Autoencoder
 from adept.models.sentence_encoder import SentenceEncoder, reads_as_english
 from adept.models.tokenizer import Tokenizer
+from adept.pages import render
 from adept.rewriting.rewriter import Rewriter, best_exact
 
 BUDGETS = {REWRITE: (4.0, 8.0, 12.0, 16.0), SYNTHESIZE: (1.0, 2.0, 4.0)}  # in nats

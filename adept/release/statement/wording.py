@@ -16,8 +16,9 @@ from shlex import quote
 from typing import TYPE_CHECKING, Any
 
 from adept.data.reading import READING_EXCEPTIONS
-from adept.errors import escape, plain_name, render
+from adept.errors import escape, plain_name
 from adept.mechanisms.guarantee import CANDIDATES, judge, odds_change, risk, total, words
+from adept.pages import render
 
 if TYPE_CHECKING:
     from adept.release.statement.statement import CentralStatement, PrivacyStatement, Shuffled, Statement
