@@ -225,7 +225,7 @@ def _file_records(
 def _say_classes(location: str) -> None:
     for card in (place / name for place in Path(location).absolute().parents[:2] for name in CARDS):
         with suppress(OSError):
-            if re.search(CARDS[card.name], card.read_text("utf-8", errors="replace")):
+            if card.is_file() and re.search(CARDS[card.name], card.read_text("utf-8", errors="replace")):
                 say_once(
                     f"{card} names classes, which is not read: if files near it hold their numbers, these stay numbers"
                 )

@@ -9,8 +9,7 @@ from typing import Any, NoReturn
 import pytest
 from tiny import TINY_MODEL, Run
 
-from adept.cli import audit, evaluate, sweep, train
-from adept.cli import console as process
+from adept.cli import audit, evaluate, process, sweep, train
 from adept.errors import ConfigurationError
 from adept.models import training
 

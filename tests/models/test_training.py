@@ -251,7 +251,7 @@ def test_a_run_is_continued_from_another_directory_with_the_data_that_began_it(
     assert done.returncode == 0, done.stderr
     (tmp_path / "data").rename(tmp_path / "moved")
     lost = adept_here("train", "resume_from=../run", "trainer.max_epochs=3")
-    assert (lost.returncode, f"got {tmp_path}/data: correct data.path=" in lost.stderr) == (2, True)
+    assert (lost.returncode, f"got {tmp_path}/data: name one with train" in lost.stderr) == (2, True)
     found = adept_here("train", "resume_from=../run", "trainer.max_epochs=3", "data.path=../moved")
     assert found.returncode == 0, found.stderr
 
