@@ -262,13 +262,10 @@ def _source(card: str) -> str:
 
 def _metadata(model: Autoencoder) -> str:
     """Return the card's metadata in YAML; values are written as JSON, so none can break a line."""
-    name = model.training_data.name
-    terms = LICENSES.get(name, "other")
+    terms = LICENSES.get(name := model.training_data.name, "other")
     fields: dict[str, object] = {"library_name": "adept", "tags": TAGS, "license": terms, "datasets": [name]}
-    if terms == "other":
-        fields["license_name"] = "as-the-training-text"
-    if name in ENGLISH_DATA:
-        fields["language"] = ["en"]
+    fields |= {"license_name": "as-the-training-text"} if terms == "other" else {}
+    fields |= {"language": ["en"]} if name in ENGLISH_DATA else {}
     return "\n".join(f"{field}: {json.dumps(value)}" for field, value in fields.items())
 
 
