@@ -67,6 +67,7 @@ BATCH_TEXTS = 4096
 Features = NDArray[np.float64]
 Places = NDArray[np.int64]
 NO_TEXT, OUTSIDE = -1, -2  # in the place of a vote: the reason why there is none
+DIGEST_BYTES = 16
 
 
 @dataclass(frozen=True)
@@ -223,7 +224,7 @@ class Tally:
         if name is None:
             self.notes.nobody += 1
             return False
-        digest = hashlib.blake2b(name.encode("utf-8", "surrogatepass"), digest_size=16).digest()
+        digest = hashlib.blake2b(name.encode("utf-8", "surrogatepass"), digest_size=DIGEST_BYTES).digest()
         if self._had[digest] >= self._most:
             self.notes.excess += 1
             return False
