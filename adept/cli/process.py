@@ -1,4 +1,7 @@
-"""How a command ends: one line for an error, exit status, signals, streams. It imports neither PyTorch nor rich."""
+"""End a command: with one line for an error, an exit status, and answers to signals.
+
+This module imports neither PyTorch nor rich.
+"""
 
 import contextlib
 import gc

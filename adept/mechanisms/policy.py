@@ -148,7 +148,7 @@ class Sizes(NamedTuple):
 
 
 class Choice(NamedTuple):
-    """What serves a model at an epsilon: a mechanism, and the sizes of each list, or None if the list does not serve."""
+    """The mechanism for a model at an epsilon, and the sizes of each list; None for a list that is not used."""
 
     mechanism: str  # the exact one with the best measured utility
     codewords: Sizes | None = None  # of broad text; None: the mechanism's own
@@ -157,7 +157,7 @@ class Choice(NamedTuple):
 
 
 def choose(lists: Lists, *, epsilon: float | None) -> Choice:
-    """Return what serves a model at an epsilon; the mechanism alone, if epsilon is None or outside of BUDGETS."""
+    """Return the choice for a model at an epsilon; the mechanism alone, if epsilon is None or outside of BUDGETS."""
     mechanism = default_mechanism(lists, epsilon=epsilon)
     if epsilon is None or not BUDGETS[0] <= epsilon <= BUDGETS[1]:
         return Choice(mechanism)

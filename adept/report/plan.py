@@ -47,7 +47,7 @@ from adept.rewriting.rewriter import Rewriter, best_exact
 BUDGETS = {REWRITE: (4.0, 8.0, 12.0, 16.0), SYNTHESIZE: (1.0, 2.0, 4.0)}  # in nats
 MAX_ROWS = 10**6  # of a file, up to which a plan looks for the rows that would be worth it
 UNMEASURED = (
-    "nothing was measured on public texts, and one in five such guesses is wrong: give test=FILE or "
+    "nothing was measured on public texts, and one in four such recommendations is wrong: give test=FILE or "
     "examples=FILE with public=true"
 )
 PUBLIC_ROWS = "what you type here counts as public: give a round number known without the file"
