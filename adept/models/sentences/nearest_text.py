@@ -17,6 +17,7 @@ import math
 import random
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
+from functools import cached_property
 from itertools import chain, islice
 from typing import Any
 
@@ -61,7 +62,6 @@ ORDERED_TEXTS = 1024  # at the beginning of the order
 TRIED_TEXTS, TARGET_TEXTS = 128, 1000  # candidates for each place there, and texts to be near to
 MAX_DISTANCES = 1 << 20  # that are computed together, if records are compared with all texts
 BATCH_RECORDS = 256  # records whose products are computed together
-SORTED_COLUMNS = 16  # numbers of all meanings that are sorted together
 SILENT_MARKS = frozenset(',;:!?()[]."')  # tokens of a text that are no words
 
 Places = NDArray[np.integer[Any]]
@@ -91,8 +91,12 @@ class SentenceIndex:
         counted = np.array([word not in SILENT_MARKS for word in self._columns] or [False], dtype=np.int8)
         self._lengths = self._table @ counted  # of at most MAX_WORDS words, which 8 bits hold
         self._of_words = self._table @ (ADDED_COST * self._weights)
-        table = meanings_of_table([*self._columns], self._table)
-        self.file = InvertedFile(table, join_groups(table, self.more.groups))
+        self._meanings = meanings_of_table([*self._columns], self._table)
+
+    @cached_property
+    def file(self) -> "InvertedFile":
+        """The groups of all texts; cells that are compared as a whole do without."""
+        return InvertedFile(self._meanings, join_groups(self._meanings, self.more.groups))
 
     def __getitem__(self, number: int) -> Sequence[str]:
         return self.texts[number] if number < len(self.texts) else self.more[number - len(self.texts)]
@@ -132,11 +136,11 @@ class SentenceIndex:
 
     def meanings(self, numbers: NDArray[np.integer[Any]]) -> Codes:
         """Return the meanings (S, d) of the texts with these numbers (S,)."""
-        return np.asarray(np.take(self.file.table.numpy(), self.file.slots[numbers], axis=0))
+        return np.asarray(np.take(self._meanings, numbers, axis=0))
 
     def compare_all(self, meanings: Codes) -> NDArray[np.int16]:
         """Return the inner products (L, N) of meanings (L, d) with the meanings of all N texts."""
-        return np.asarray(multiply_all(meanings, self.file.table.numpy(), dtype=np.int16)[:, self.file.slots])
+        return multiply_all(meanings, self._meanings, dtype=np.int16)
 
     def measure(
         self, records: Sequence[Sequence[str]], numbers: NDArray[np.int64], apart: NDArray[np.int64], *, most: int
@@ -256,23 +260,14 @@ def _nearest(table: Tensor, found: Tensor) -> Tensor:
     return torch.cat([part.argmax(dim=1) for part in parts]) if len(table) else torch.zeros(0, dtype=torch.int64)
 
 
-def _take_in_place(meanings: Codes, order: NDArray[np.int64]) -> Codes:
-    """Bring the rows of meanings (N, d) into an order; a second copy of all would need as much memory again."""
-    for begin in range(0, meanings.shape[1], SORTED_COLUMNS):
-        part = meanings[:, begin : begin + SORTED_COLUMNS]
-        part[:] = np.take(part, order, axis=0)
-    return meanings
-
-
 class InvertedFile:
-    """Meanings (N, d) in the order of their groups, for searches in the nearest groups; it keeps and sorts the array."""
+    """Meanings (N, d) and the members of their groups, for searches in the nearest groups."""
 
     def __init__(self, meanings: Codes, groups: Groups) -> None:
         of_text = _cut(torch.from_numpy(groups.astype(np.int64)), JOINED_GROUP_TEXTS)
-        self.order, self.sizes = torch.argsort(of_text, stable=True), torch.bincount(of_text)
-        self.table = torch.from_numpy(_take_in_place(meanings, self.order.numpy()))
-        self.centres = _find_centres(self.table, of_text[self.order], len(self.sizes))
-        self.slots = np.argsort(self.order.numpy()).astype(np.int32)  # of each text in the table
+        self.table, self.sizes = torch.from_numpy(meanings), torch.bincount(of_text)
+        self.members = torch.split(torch.argsort(of_text, stable=True), self.sizes.tolist())
+        self.centres = _find_centres(self.table, of_text, len(self.sizes))
 
     def nearest(self, meanings: Codes, count: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """Return numbers (B, S) and products (B, S) of the S <= ``count`` nearest texts; the nearest fills up gaps."""
@@ -287,17 +282,15 @@ class InvertedFile:
 
     def _compare(self, asked: Tensor, probed: Tensor) -> Tensor:
         keys = torch.full((*probed.shape, int(self.sizes.max())), -math.inf, dtype=torch.float64)
-        probes = probed.flatten().argsort(stable=True)
-        rows, slots = probes // probed.shape[1], probes % probed.shape[1]
-        counts = torch.bincount(probed.flatten(), minlength=len(self.sizes)).tolist()
-        of_group = [torch.split(part, self.sizes.tolist()) for part in (self.table, self.order)]
-        asking = [torch.split(part, counts) for part in (rows, slots)]
-        for table, places, row, slot in zip(*of_group, *asking, strict=True):
-            if len(row):
-                keys[row, slot, : len(places)] = _keys(asked[row] @ table.float().T, places)
+        groups, counts = torch.unique(probed, return_counts=True)
+        probes = torch.split(probed.flatten().argsort(stable=True), counts.tolist())
+        for group, probe in zip(groups.tolist(), probes, strict=True):
+            places, row, slot = self.members[group], probe // probed.shape[1], probe % probed.shape[1]
+            table = self.table.index_select(0, places).float()  # much faster than indexing with brackets
+            keys[row, slot, : len(places)] = _keys(asked[row] @ table.T, places)
         return keys.flatten(1)
 
 
 def _keys(products: Tensor, places: Tensor) -> Tensor:
     """Return keys (B, N) that sort like products (B, N); of equal products, the first is larger."""
-    return products.double().mul_(PLACE_UNIT).add_(PLACE_UNIT - 1 - places)
+    return torch.add((PLACE_UNIT - 1 - places).double(), products, alpha=PLACE_UNIT)
