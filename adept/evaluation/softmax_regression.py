@@ -9,8 +9,8 @@ import warnings
 from dataclasses import dataclass
 
 import numpy as np
+import scipy
 import torch
-from scipy.sparse import csr_matrix
 from torch import Tensor
 
 from adept.mechanisms.policy import COMMONNESS, NOISY_COMMONNESS
@@ -28,7 +28,7 @@ class Features:
     known: Tensor | None = None
 
     @classmethod
-    def of(cls, *matrices: Tensor | csr_matrix, known: Tensor | None = None) -> "Features":
+    def of(cls, *matrices: "Tensor | scipy.sparse.csr_matrix", known: Tensor | None = None) -> "Features":
         """Build features from matrices with m rows each; each matrix is a block of columns."""
         return cls(tuple(map(_with_transpose, matrices)), known)
 
@@ -57,13 +57,13 @@ class Features:
         return torch.split(weights[:-1], [rows.shape[1] for rows, _ in self.blocks])
 
 
-def _with_transpose(matrix: Tensor | csr_matrix) -> tuple[Tensor, Tensor]:
+def _with_transpose(matrix: "Tensor | scipy.sparse.csr_matrix") -> tuple[Tensor, Tensor]:
     if isinstance(matrix, Tensor):
         return matrix.float(), matrix.float().T.contiguous()
     return _sparse(matrix), _sparse(matrix.T.tocsr())
 
 
-def _sparse(matrix: csr_matrix) -> Tensor:
+def _sparse(matrix: "scipy.sparse.csr_matrix") -> Tensor:
     ends, columns = (torch.from_numpy(part.astype(np.int64)) for part in (matrix.indptr, matrix.indices))
     values = torch.from_numpy(matrix.data.astype(np.float32))
     with warnings.catch_warnings():

@@ -33,8 +33,8 @@ from functools import cached_property, lru_cache
 from typing import Any, ClassVar
 
 import numpy as np
+import scipy
 import torch
-from scipy.special import betaincinv, betaln, ndtri
 from torch import Tensor
 from torch.nn.functional import pad
 
@@ -249,7 +249,7 @@ class LearnedCodebook(Codebook):
 def random_codewords(dim: int, size: int, seed: int) -> Tensor:
     """Return random unit vectors (size, dim) in float32, which are the same on every machine."""
     raw = np.random.PCG64(seed).random_raw(size * dim)
-    gaussian = ndtri(((raw >> np.uint64(12)).astype(np.float64) + 0.5) * 2.0**-52).reshape(size, dim)
+    gaussian = scipy.special.ndtri(((raw >> np.uint64(12)).astype(np.float64) + 0.5) * 2.0**-52).reshape(size, dim)
     unit = gaussian / np.sqrt((gaussian**2).sum(axis=1, keepdims=True))
     # Rounding removes the last bits, which may differ between platforms
     return torch.from_numpy((np.round(unit / grid_step(1.0)) * grid_step(1.0)).astype(np.float32))
@@ -300,9 +300,9 @@ def draw_cosine(dim: int, draw: Selection) -> float:
     """
     a = (dim - 1) / 2
     nodes, weights = np.polynomial.legendre.leggauss(128)
-    share = betaincinv(draw.heavy_count, draw.size - draw.heavy_count, (1 + nodes) / 2)
-    squared_sine = betaincinv(a, 0.5, 2 * np.minimum(share, 1 - share))
-    first_moment = float(weights @ squared_sine**a) / (4 * a) * float(np.exp(-betaln(0.5, a)))
+    share = scipy.special.betaincinv(draw.heavy_count, draw.size - draw.heavy_count, (1 + nodes) / 2)
+    squared_sine = scipy.special.betaincinv(a, 0.5, 2 * np.minimum(share, 1 - share))
+    first_moment = float(weights @ squared_sine**a) / (4 * a) * float(np.exp(-scipy.special.betaln(0.5, a)))
     heavy, light = draw.odds
     return draw.size * first_moment * ((heavy - light) / draw.total)
 
@@ -312,7 +312,7 @@ def mean_length(dim: int, whole: int) -> float:
     if dim == whole:
         return 1.0
     rest = (whole - dim) / 2
-    return float(np.exp(betaln((dim + 1) / 2, rest) - betaln(dim / 2, rest)))
+    return float(np.exp(scipy.special.betaln((dim + 1) / 2, rest) - scipy.special.betaln(dim / 2, rest)))
 
 
 def unit_codewords(codewords: Tensor) -> Tensor:

@@ -23,8 +23,8 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import ClassVar
 
+import scipy
 import torch
-from scipy.special import erfcx, log_ndtr
 from torch import Tensor
 
 from adept.errors import ConfigurationError
@@ -147,15 +147,14 @@ def log_delta(scale: float, *, epsilon: float) -> float:
     centre, half = epsilon * scale, 1 / (2 * scale)
     low, high = centre - half, centre + half
     if low < -30:
-        return float(log_ndtr(-low))
-    return -(low**2) / 2 - math.log(2) + math.log(erfcx(low / math.sqrt(2)) - erfcx(high / math.sqrt(2)))
+        return float(scipy.special.log_ndtr(-low))
+    tails = scipy.special.erfcx(low / math.sqrt(2)) - scipy.special.erfcx(high / math.sqrt(2))
+    return -(low**2) / 2 - math.log(2) + math.log(tails)
 
 
 @lru_cache(maxsize=256)
 def analytic_scale(epsilon: float, *, delta: float) -> float:
     """Return the standard deviation of continuous Gaussian noise for (epsilon, delta)-LDP at l2 sensitivity 1."""
-    from scipy.optimize import brentq  # slow to import, and most releases do without
-
     target = math.log(delta) + math.log1p(-DELTA_MARGIN)
 
     def excess(log_scale: float) -> float:
@@ -163,7 +162,7 @@ def analytic_scale(epsilon: float, *, delta: float) -> float:
 
     # At 1/80 delta is 1 to the last bit; at the upper end Mill's bound keeps it under the target.
     high = max(1.0, math.sqrt(-2 * target)) / min(epsilon, 1.0) + 1
-    return math.exp(brentq(excess, math.log(1 / 80), math.log(high), xtol=1e-14, rtol=1e-14))
+    return math.exp(scipy.optimize.brentq(excess, math.log(1 / 80), math.log(high), xtol=1e-14, rtol=1e-14))
 
 
 def discrete_log_delta(scale: float, *, distance: float, dim: int, epsilon: float, tail: float) -> float:
@@ -180,8 +179,6 @@ def discrete_log_delta(scale: float, *, distance: float, dim: int, epsilon: floa
 @lru_cache(maxsize=256)
 def discrete_scale(distance: float, *, dim: int, epsilon: float, delta: float) -> float:
     """Return the scale s for which (**) in the module's docstring proves (epsilon, delta)-LDP."""
-    from scipy.optimize import brentq  # slow to import, and most releases do without
-
     target = math.log(delta) + math.log1p(-DELTA_MARGIN)
     start = math.log(distance * analytic_scale(epsilon, delta=delta))
 
@@ -191,4 +188,4 @@ def discrete_scale(distance: float, *, dim: int, epsilon: float, delta: float) -
         )
         return bound - target
 
-    return math.exp(brentq(excess, start - 1e-9, start + 1.0, xtol=1e-14, rtol=1e-14))
+    return math.exp(scipy.optimize.brentq(excess, start - 1e-9, start + 1.0, xtol=1e-14, rtol=1e-14))

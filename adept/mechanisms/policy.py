@@ -19,7 +19,7 @@ import math
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from scipy.special import lambertw
+import scipy
 
 from adept.ranges import BUDGETS
 
@@ -278,7 +278,7 @@ def best_size_beside_labels(epsilon: float, labels: int) -> int:
     well below A, this is largest where K (ln K - 1) = A / L: K = A / (L w), where w e^w = A / (e L).
     """
     odds = math.exp(min(epsilon, 600.0)) / labels
-    return min(MAX_LIST, max(2, round(odds / float(lambertw(odds / math.e).real))))
+    return min(MAX_LIST, max(2, round(odds / float(scipy.special.lambertw(odds / math.e).real))))
 
 
 def _odds(epsilon: float) -> float:

@@ -22,9 +22,9 @@ from functools import lru_cache
 from typing import ClassVar
 
 import numpy as np
+import scipy
 import torch
 from numpy.typing import NDArray
-from scipy.special import betainc, betaincinv, betaln, expit, hyp2f1, log_expit
 from torch import Tensor
 
 from adept.errors import ConfigurationError
@@ -116,20 +116,18 @@ def optimal_cap(dim: int, *, epsilon: float) -> Cap:
         raise ConfigurationError(
             f"dim must be between {SPHERE_DIMS[0]} and {SPHERE_DIMS[1]} for a mechanism on the sphere, got {dim}"
         )
-    from scipy.optimize import brentq  # slow to import, and most releases do without
-
     a = (dim - 1) / 2
     log_gain = epsilon + math.log(-math.expm1(-epsilon))
 
     def excess(logit: float) -> float:
-        return log_gain + log_overshoot(logit, dim=dim) - 0.5 * float(log_expit(-logit))
+        return log_gain + log_overshoot(logit, dim=dim) - 0.5 * float(scipy.special.log_expit(-logit))
 
     # The optimum is at least m(0) = 2 M(0) tanh(eps / 2), which bounds s from above.
-    floor = 0.99 * 2 * math.tanh(epsilon / 2) / (2 * a) * math.exp(-float(betaln(0.5, a)))
-    logit = float(brentq(excess, MIN_LOGIT, -2 * math.log(floor), xtol=1e-14, rtol=1e-14, maxiter=500))
-    log_q = math.log(cap_probability(float(expit(logit)), dim=dim))
+    floor = 0.99 * 2 * math.tanh(epsilon / 2) / (2 * a) * math.exp(-float(scipy.special.betaln(0.5, a)))
+    logit = float(scipy.optimize.brentq(excess, MIN_LOGIT, -2 * math.log(floor), xtol=1e-14, rtol=1e-14, maxiter=500))
+    log_q = math.log(cap_probability(float(scipy.special.expit(logit)), dim=dim))
     escape = -math.expm1(log_q) * math.exp(-float(np.logaddexp(0.0, log_gain + log_q)))
-    return Cap(math.sqrt(expit(-logit)), float(expit(logit)), math.exp(log_q), escape)
+    return Cap(math.sqrt(scipy.special.expit(-logit)), float(scipy.special.expit(logit)), math.exp(log_q), escape)
 
 
 def log_overshoot(logit: float, *, dim: int) -> float:
@@ -140,18 +138,18 @@ def log_overshoot(logit: float, *, dim: int) -> float:
     ``s^(a+1) * F(a + 1/2, 1; a + 2; s) / (4 * a * (a + 1) * B(1/2, a))``, where F is Gauss's
     hypergeometric function, a series of positive terms.
     """
-    a, sine, log_sine = (dim - 1) / 2, float(expit(logit)), float(log_expit(logit))
-    log_beta = float(betaln(0.5, a))
+    a, sine, log_sine = (dim - 1) / 2, float(scipy.special.expit(logit)), float(scipy.special.log_expit(logit))
+    log_beta = float(scipy.special.betaln(0.5, a))
     if sine < 0.5 or a * log_sine < -100:
-        series = math.log(float(hyp2f1(a + 0.5, 1.0, a + 2.0, sine)))
+        series = math.log(float(scipy.special.hyp2f1(a + 0.5, 1.0, a + 2.0, sine)))
         return (a + 1) * log_sine - math.log(4 * a * (a + 1)) - log_beta + series
     first_moment = math.exp(a * log_sine - log_beta) / (2 * a)
-    return math.log(first_moment - math.sqrt(expit(-logit)) * cap_probability(sine, dim=dim))
+    return math.log(first_moment - math.sqrt(scipy.special.expit(-logit)) * cap_probability(sine, dim=dim))
 
 
 def cap_probability(squared_sine: float, *, dim: int) -> float:
     """Return q, the cap's share of the sphere, from ``squared_sine`` = 1 - g^2 with g >= 0."""
-    return float(betainc((dim - 1) / 2, 0.5, squared_sine)) / 2
+    return float(scipy.special.betainc((dim - 1) / 2, 0.5, squared_sine)) / 2
 
 
 def cap_angles(cap: Cap, inside: Tensor, uniform: Tensor, *, dim: int) -> tuple[Tensor, Tensor]:
@@ -164,7 +162,9 @@ def cap_angles(cap: Cap, inside: Tensor, uniform: Tensor, *, dim: int) -> tuple[
     # P(T >= t): below q inside the cap, between q and 1 outside; beyond 1/2 the other tail keeps its digits.
     upper = np.where(inside.numpy(), q * u, q + (1 - q) * u)
     lower = np.where(inside.numpy(), 1 - q * u, (1 - q) * (1 - u))
-    squared: NDArray[np.float64] = betaincinv((dim - 1) / 2, 0.5, np.minimum(1.0, 2 * np.minimum(upper, lower)))
+    squared: NDArray[np.float64] = scipy.special.betaincinv(
+        (dim - 1) / 2, 0.5, np.minimum(1.0, 2 * np.minimum(upper, lower))
+    )
     cosine = np.where(upper <= lower, 1.0, -1.0) * np.sqrt(1 - squared)
     return torch.from_numpy(cosine)[:, None], torch.from_numpy(np.sqrt(squared))[:, None]
 

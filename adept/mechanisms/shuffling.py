@@ -29,6 +29,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
+import scipy
 from numpy.typing import NDArray
 
 from adept.errors import ConfigurationError
@@ -112,8 +113,6 @@ def central_epsilon(draws: Sequence[Selection], *, records: int, delta: float) -
 
 @lru_cache(maxsize=64)
 def _smallest(draws: tuple[Selection, ...], records: int, delta: float, local: float) -> float:
-    from scipy.optimize import brentq  # slow to import, and most releases do without
-
     def excess(central: float) -> float:
         return math.log(central_delta(draws, records=records, epsilon=central) / delta)
 
@@ -121,7 +120,7 @@ def _smallest(draws: tuple[Selection, ...], records: int, delta: float, local: f
         return 0.0
     if excess(low := local * (1 - RELATIVE_STEP)) > 0:
         return local
-    central = brentq(excess, 0.0, low, rtol=RELATIVE_STEP) * (1 + RELATIVE_STEP)
+    central = scipy.optimize.brentq(excess, 0.0, low, rtol=RELATIVE_STEP) * (1 + RELATIVE_STEP)
     while central < local and excess(central) > 0:  # so that ``central_delta`` confirms the returned epsilon
         central *= 1 + RELATIVE_STEP
     return float(min(central, local))
@@ -204,14 +203,13 @@ def _saddle(chances: Floats, values: Floats, zero: float, copies: int) -> "_Sum"
 
     So this theta minimises E[e^(theta S); some X_i > 0] / theta^2.
     """
-    from scipy.optimize import brentq  # slow to import, and most releases do without
 
     def excess(log_tilt: float) -> float:
         tilted = _Sum(chances, values, zero, copies, math.exp(log_tilt))
         return tilted.mean * tilted.tilt - 2
 
     ends = math.log(MIN_TILT), math.log(MAX_TILT)
-    root = brentq(excess, *ends, xtol=1e-3) if excess(ends[1]) > 0 else ends[1]
+    root = scipy.optimize.brentq(excess, *ends, xtol=1e-3) if excess(ends[1]) > 0 else ends[1]
     return _Sum(chances, values, zero, copies, math.exp(root))
 
 

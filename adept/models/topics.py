@@ -10,9 +10,9 @@ from collections import defaultdict
 from collections.abc import Sequence
 
 import numpy as np
+import scipy
 import torch
 from numpy.typing import NDArray
-from scipy.sparse import csr_matrix, diags, hstack, identity
 from torch import Tensor, nn
 
 from adept.errors import DataError
@@ -75,19 +75,21 @@ class TopicEncoder(nn.Module):
         counting = CountVectorizer(analyzer=list, vocabulary=range(len(self.rarity)), dtype=np.float64)
         counts = counting.transform(rows)
         known = np.asarray(counts.getnnz(axis=0) >= MIN_TEXTS_WITH_WORD) & (np.arange(len(self.rarity)) >= FIRST_LABEL)
-        counts = counts @ diags(known.astype(np.float64), format="csr")
+        counts = counts @ scipy.sparse.diags(known.astype(np.float64), format="csr")
         counts.eliminate_zeros()
         found = min(self.directions.shape[1], int(known.sum()) - 1, len(rows) - 1)
         if found < 1:
             raise DataError("topics need texts that share words, got none: set training.content.kind=none")
         weigh = TfidfTransformer(sublinear_tf=True).fit(counts)
-        kinds = [identity(len(known)), SPELLING * _spelling(words or [""] * len(known))]
+        kinds = [scipy.sparse.identity(len(known)), SPELLING * _spelling(words or [""] * len(known))]
         if words and meaning:
-            kinds.append(meaning * csr_matrix(english_vectors(words)))
+            kinds.append(meaning * scipy.sparse.csr_matrix(english_vectors(words)))
         if cooccurrence:
             places = [[word if known[word] else -1 for word in row] for row in rows]
-            kinds.append(cooccurrence * csr_matrix(cooccurrence_vectors(places, words=len(known), seed=seed)))
-        parts = hstack(kinds, format="csr")
+            kinds.append(
+                cooccurrence * scipy.sparse.csr_matrix(cooccurrence_vectors(places, words=len(known), seed=seed))
+            )
+        parts = scipy.sparse.hstack(kinds, format="csr")
         matrix = weigh.transform(counts) @ parts
         decomposition = TruncatedSVD(found, random_state=seed).fit(matrix)
         scores = decomposition.transform(matrix)
@@ -106,14 +108,16 @@ def supported_topics(texts: int, *, most: int) -> int:
     return max(2, min(most, texts // TEXTS_PER_TOPIC))
 
 
-def _spelling(words: Sequence[str]) -> csr_matrix:
+def _spelling(words: Sequence[str]) -> "scipy.sparse.csr_matrix":
     from sklearn.feature_extraction.text import TfidfVectorizer
 
     parts = TfidfVectorizer(analyzer="char_wb", ngram_range=PART_LETTERS, min_df=MIN_WORDS)
     try:
-        return csr_matrix(parts.fit_transform(["" if n < FIRST_LABEL else word for n, word in enumerate(words)]))
+        return scipy.sparse.csr_matrix(
+            parts.fit_transform(["" if n < FIRST_LABEL else word for n, word in enumerate(words)])
+        )
     except ValueError:  # no part is shared
-        return csr_matrix((len(words), 0))
+        return scipy.sparse.csr_matrix((len(words), 0))
 
 
 def cooccurrence_vectors(rows: Sequence[Sequence[int]], *, words: int, seed: int) -> NDArray[np.float64]:
@@ -135,7 +139,7 @@ def cooccurrence_vectors(rows: Sequence[Sequence[int]], *, words: int, seed: int
     return np.asarray(normalize(halved), dtype=np.float64)
 
 
-def _information(rows: Sequence[Sequence[int]], words: int) -> csr_matrix:
+def _information(rows: Sequence[Sequence[int]], words: int) -> "scipy.sparse.csr_matrix":
     """Return the positive pointwise mutual information (V, V) of each word with each neighbour."""
     near: defaultdict[tuple[int, int], float] = defaultdict(float)
     for row in rows:
@@ -144,10 +148,12 @@ def _information(rows: Sequence[Sequence[int]], words: int) -> csr_matrix:
                 if word >= 0 and other >= 0:
                     near[word, other] += 1 / distance
     pairs = np.array(list(near), dtype=np.int64).reshape(-1, 2)
-    one_way = csr_matrix((list(near.values()), pairs.T), shape=(words, words))
+    one_way = scipy.sparse.csr_matrix((list(near.values()), pairs.T), shape=(words, words))
     together = (one_way + one_way.T).tocoo()
     of_word = np.asarray(together.sum(axis=1)).ravel()
     of_neighbour = of_word**NEIGHBOUR_POWER / max((of_word**NEIGHBOUR_POWER).sum(), 1e-12)
     found = np.log(together.data / (of_word[together.row] * of_neighbour[together.col]))
     positive = found > 0
-    return csr_matrix((found[positive], (together.row[positive], together.col[positive])), shape=(words, words))
+    return scipy.sparse.csr_matrix(
+        (found[positive], (together.row[positive], together.col[positive])), shape=(words, words)
+    )

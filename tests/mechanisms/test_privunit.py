@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 import torch
 from scipy import stats
-from scipy.special import betainc
+from scipy.special import betainc, betaln
 
 from adept.errors import ConfigurationError
 from adept.mechanisms import PrivUnit
@@ -85,7 +85,7 @@ def test_no_other_threshold_has_a_larger_mean_cosine(dim: int, epsilon: float) -
 
     def mean(cosine: float) -> float:
         sine = 1 - cosine**2
-        first_moment = sine ** ((dim - 1) / 2) / ((dim - 1) * math.exp(module.betaln(0.5, (dim - 1) / 2)))
+        first_moment = sine ** ((dim - 1) / 2) / ((dim - 1) * math.exp(betaln(0.5, (dim - 1) / 2)))
         return first_moment * math.expm1(epsilon) / (1 + math.expm1(epsilon) * cap_probability(sine, dim=dim))
 
     assert mean(best) == pytest.approx(best, rel=1e-9)

@@ -21,7 +21,7 @@ from itertools import chain
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sparse
+import scipy
 from numpy.typing import NDArray
 
 from adept.data.texts import separate_characters
@@ -117,7 +117,7 @@ class WordWeights(Learned):
 
 def tabulate(
     texts: Sequence[Collection[str]], more: ListedTexts | None = None
-) -> tuple[dict[str, int], sparse.csr_array]:
+) -> tuple[dict[str, int], "scipy.sparse.csr_array"]:
     """Return each word's column, and a table with a 1 where a text (row), or then one of ``more``, contains the word."""
     more = more or ListedTexts()
     words: dict[str, int] = {}
@@ -131,7 +131,7 @@ def tabulate(
         lengths.append(np.diff(more.ends, prepend=-1).astype(np.int32) - 1)
     flat, starts = np.concatenate(columns), np.cumsum(np.concatenate([[0], *lengths]), dtype=np.int32)
     shape = len(starts) - 1, max(1, len(words))
-    table = sparse.csr_array((np.ones(len(flat), dtype=np.int8), flat, starts), shape=shape)
+    table = scipy.sparse.csr_array((np.ones(len(flat), dtype=np.int8), flat, starts), shape=shape)
     table.sum_duplicates()
     table.data[:] = 1
     return words, table
@@ -147,7 +147,7 @@ def mean_meaning(texts: Sequence[str]) -> Codes:
     return np.asarray(at_length(meanings_of(texts).sum(axis=0, dtype=np.int64, keepdims=True))[0])
 
 
-def meanings_of_table(words: Sequence[str], table: sparse.csr_array) -> Codes:
+def meanings_of_table(words: Sequence[str], table: "scipy.sparse.csr_array") -> Codes:
     """Return the meanings (N, d) of texts (rows) that contain words (columns), at most MAX_WORDS words each.
 
     Raises:

@@ -22,7 +22,7 @@ from itertools import chain, islice
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sparse
+import scipy
 import torch
 from numpy.typing import NDArray
 from torch import Tensor
@@ -157,9 +157,9 @@ class SentenceIndex:
         scraps = self._lengths[numbers] < np.array([[_least_words(record)] for record in records])
         return np.where(scraps, distances + (1 + most) * weights, distances)
 
-    def _rows(self, numbers: NDArray[np.int64]) -> sparse.csr_array:
+    def _rows(self, numbers: NDArray[np.int64]) -> "scipy.sparse.csr_array":
         first = int((numbers == np.arange(len(numbers))).argmin())  # rows 0, 1, 2, ...: one slice
-        return sparse.vstack([self._table[:first], self._table[numbers[first:]]])
+        return scipy.sparse.vstack([self._table[:first], self._table[numbers[first:]]])
 
     def _by_words(self, wanted: Sequence[set[str]], numbers: NDArray[np.int64]) -> NDArray[np.int64]:
         """Return distances by words (B, S), minus each record's distance from a text without words.
