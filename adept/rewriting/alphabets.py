@@ -43,7 +43,7 @@ class Latents:
     def __post_init__(self) -> None:
         self.labels: Sequence[str] = self.tokenizer.labels  # that a text can come with
         self.pools = Pools(self.decoding.pool or 0)
-        if self.decoding.strategy == "nearest" and not self.model.public_texts:
+        if self.decoding.strategy == "nearest" and not self.model.sentences:
             raise ModelError(
                 "the model holds no public texts to write: set decoding.strategy=sample, or train on public text"
             )

@@ -120,9 +120,7 @@ def tabulate(
 ) -> tuple[dict[str, int], "scipy.sparse.csr_array"]:
     """Return each word's column, and a table with a 1 where a text (row), or then one of ``more``, contains the word."""
     more = more or ListedTexts()
-    words: dict[str, int] = {}
-    for word in chain(*texts, more.words):
-        words.setdefault(word, len(words))
+    words = {word: column for column, word in enumerate(dict.fromkeys(chain(*texts, more.words)))}
     columns = [np.array([words[word] for text in texts for word in text], dtype=np.int32)]
     lengths = [np.array([*map(len, texts)], dtype=np.int32)]
     if len(more):
