@@ -136,13 +136,14 @@ class LabelCells:
         MAX_COMPARED places, some may be missed.
         """
         found = np.empty((len(records), count), dtype=np.int64)
-        meanings, words = meanings_of(records), [*map(words_of, records)]
         if groups and len(groups[0].places) > MAX_COMPARED:
             places_of = {row: group.places for group in groups for row in group.rows}
-            for rows in _batches(range(len(records)), BATCH_RECORDS):
-                for row, ranked in zip(rows, self._rank(meanings[rows], [words[row] for row in rows]), strict=True):
-                    found[row] = _choose(ranked, places_of[row], count)
+            near = self.index.compare(records, policy.MANY_SHORTLIST_TEXTS, halves=policy.MEANING_HALVES[1])
+            for row, (distances, numbers) in enumerate(near):
+                ranked = numbers[np.argsort(distances, kind="stable")]  # of equal ones, the nearest in meaning first
+                found[row] = _choose(ranked, places_of[row], count)
             return found
+        meanings, words = meanings_of(records), [*map(words_of, records)]
         for places, all_rows in groups:
             for rows in _batches(all_rows, max(1, min(BATCH_RECORDS, MAX_DISTANCES // len(places)))):
                 found[rows] = self._compare(meanings[rows], [words[row] for row in rows], places, count)
@@ -164,13 +165,6 @@ class LabelCells:
         mean = (self._first.sum(dim=1) + later.sum(dim=0)).div(len(places)).round()  # of exact sums: 2^14 * 127 < 2^24
         products = torch.cat([asked @ self._first - mean @ self._first, asked @ later.T - later @ mean], dim=1)
         return np.asarray(policy.CELL_HALVES * (UNIT - products.long().numpy()))
-
-    def _rank(self, meanings: Codes, words: Sequence[Words]) -> Whole:
-        """Return the numbers (B, S) of sentences near to each record, the nearest first; of equal ones, the nearest in meaning."""
-        numbers, products = self.index.file.nearest(meanings, policy.MANY_SHORTLIST_TEXTS)
-        apart = policy.MEANING_HALVES[1] * (UNIT - products)
-        distances = self.index.measure(words, numbers, apart, most=policy.MEANING_HALVES[0])
-        return np.take_along_axis(numbers, np.argsort(distances, axis=1, kind="stable"), axis=1)
 
 
 def _batches(rows: Sequence[int], size: int) -> Iterator[list[int]]:

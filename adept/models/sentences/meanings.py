@@ -121,13 +121,11 @@ def tabulate(
     """Return each word's column, and a table with a 1 where a text (row), or then one of ``more``, contains the word."""
     more = more or ListedTexts()
     words = {word: column for column, word in enumerate(dict.fromkeys(chain(*texts, more.words)))}
-    columns = [np.array([words[word] for text in texts for word in text], dtype=np.int32)]
-    lengths = [np.array([*map(len, texts)], dtype=np.int32)]
-    if len(more):
-        of_word = np.array([words[word] for word in more.words], dtype=np.int32)
-        columns.append(of_word[more.flat[more.flat != 0]])
-        lengths.append(np.diff(more.ends, prepend=-1).astype(np.int32) - 1)
-    flat, starts = np.concatenate(columns), np.cumsum(np.concatenate([[0], *lengths]), dtype=np.int32)
+    of_listed = np.array([words[word] for word in more.words], dtype=np.int32)
+    own = np.array([words[word] for text in texts for word in text], dtype=np.int32)
+    flat = np.concatenate([own, of_listed[more.flat[more.flat != 0]]])
+    lengths = np.diff(more.ends, prepend=-1) - 1
+    starts = np.concatenate([[0, *map(len, texts)], lengths]).cumsum(dtype=np.int32)
     shape = len(starts) - 1, max(1, len(words))
     table = scipy.sparse.csr_array((np.ones(len(flat), dtype=np.int8), flat, starts), shape=shape)
     table.sum_duplicates()

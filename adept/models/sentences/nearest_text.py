@@ -111,14 +111,21 @@ class SentenceIndex:
 
     def several(self, records: Sequence[str], count: int) -> Iterator[list[int]]:
         """Yield the numbers of the ``count`` nearest texts for each record; of equal ones, the lower number is nearer."""
-        for row, places in self._compare(records, max(SHORTLIST_TEXTS, SHORTLIST_FACTOR * count)):
+        shortlist = max(SHORTLIST_TEXTS, SHORTLIST_FACTOR * count)
+        for row, places in self.compare(records, shortlist, halves=self._halves):
             keys = row * PLACE_UNIT + places
             if self._compares_all:
                 keys = np.partition(keys, count - 1)[:count]
             ordered = dict.fromkeys((np.sort(keys) % PLACE_UNIT).tolist())
             yield list(islice(dict.fromkeys(chain(ordered, range(count))), count))
 
-    def _compare(self, records: Sequence[str], shortlist: int) -> Iterator[tuple[NDArray[np.int64], NDArray[np.int64]]]:
+    def compare(
+        self, records: Sequence[str], shortlist: int, *, halves: int
+    ) -> Iterator[tuple[NDArray[np.int64], NDArray[np.int64]]]:
+        """Yield, for each record, distances (S,) and numbers (S,) of the ``shortlist`` texts nearest in meaning, or of all.
+
+        ``halves`` of the weight of the record's words is added where the cosine is 0.
+        """
         step = BATCH_RECORDS
         if self._compares_all:
             step = max(1, min(step, MAX_DISTANCES // self._all.size))
@@ -130,7 +137,7 @@ class SentenceIndex:
                 if self._compares_all
                 else self.file.nearest(meanings, shortlist)
             )
-            apart = self._halves * (MEANING_LENGTH**2 - products)
+            apart = halves * (MEANING_LENGTH**2 - products)
             distances = self.measure([*map(words_of, some)], numbers, apart, most=MEANING_HALVES[0])
             yield from zip(distances, np.broadcast_to(numbers, distances.shape), strict=True)
 
@@ -154,7 +161,8 @@ class SentenceIndex:
         wanted = [set(record) for record in records]
         weights = np.array([self._weigh_all(words) for words in wanted])[:, None]
         distances = weights + self._by_words(wanted, numbers) + weights * apart // (2 * MEANING_LENGTH**2)
-        scraps = self._lengths[numbers] < np.array([[_least_words(record)] for record in records])
+        least = np.array([[min(_length(record) // 2, SCRAP_WORDS)] for record in records])
+        scraps = self._lengths[numbers] < least
         return np.where(scraps, distances + (1 + most) * weights, distances)
 
     def _rows(self, numbers: NDArray[np.int64]) -> "scipy.sparse.csr_array":
@@ -200,10 +208,6 @@ class SentenceIndex:
             chosen.append(left.pop())
             nearest = np.minimum(nearest, distances[chosen[-1]])
         return chosen + left
-
-
-def _least_words(record: Sequence[str]) -> int:
-    return min(_length(record) // 2, SCRAP_WORDS)
 
 
 def _length(words: Iterable[str]) -> int:
