@@ -3,6 +3,7 @@
 import pickle
 from collections import Counter
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
@@ -188,6 +189,17 @@ def test_what_is_near_in_a_cell_depends_on_its_own_sentences_alone(
         for groups in ([Group(places, rows), Group(later, rest)], [Group(later, rest), Group(places, rows)]):
             mixed = search.nearest(TEXTS, groups, 17).tolist()
             assert mixed == [(found if row in rows else other)[row] for row in range(5)]
+
+
+def test_groups_of_sentences_are_made_when_a_search_needs_them(loaded: Loaded) -> None:
+    """A cell that is compared as a whole needs none; several threads may be the first to search."""
+    assert loaded[0].sentences is not None
+    index = replace(loaded[0].sentences).index()
+    nearest(LabelCells(index, size=1, first=100), TEXTS, places_of(100), 17)
+    assert "file" not in vars(index)
+    with ThreadPoolExecutor(4) as pool:
+        found = list(pool.map(lambda text: list(index.several([text], 3)), TEXTS * 4))
+    assert found == [[own] for own in index.several(TEXTS * 4, 3)]
 
 
 def test_sums_over_the_largest_cell_that_is_compared_are_exact() -> None:
