@@ -477,13 +477,13 @@ class Comparison:
             directory holds another comparison.
     """
 
-    def __init__(self, config: CompareConfig, *, models: Path | None = None) -> None:
+    def __init__(self, config: CompareConfig) -> None:
         self.splits = load(config.data, config)
         if "test" not in self.splits:
             raise DataError("the data must have a labelled test split to compare on: add one")
         train, test = (self.splits[name] for name in ("train", "test"))
         self.notes = check_files_fit({"the train split": train}, test, name="the test split")
-        self.config, self.store = config, Store(config, models=models)
+        self.config, self.store = config, Store(config)
         given = load_model(config.model_dir)[0].label_examples if config.model_dir else {}
         self.examples = [(text, label) for label, texts in given.items() for text in texts]
         self.schedule = plan_comparison(config, examples=bool(given))

@@ -217,15 +217,14 @@ Stored = TypeVar("Stored", ReleasedLabels, WrittenTexts, ResultRow, AuditVerdict
 
 
 class Store:
-    """The stored results of a comparison; several comparisons may share their trained models."""
+    """The stored results of a comparison."""
 
-    def __init__(self, config: CompareConfig, *, models: Path | None = None) -> None:
+    def __init__(self, config: CompareConfig) -> None:
         self.config, self.directory = config, open_directory(config)
-        self._models = models or self.directory / "models"
 
     def model(self, seed: int, model: ModelKind) -> Path:
         """Return the directory of a model's training run."""
-        return self._models / f"{_model_key(model)}-seed{seed}"
+        return self.directory / "models" / f"{_model_key(model)}-seed{seed}"
 
     def find(self, kind: type[Stored], seed: int, recipe: Recipe) -> Stored | None:
         """Return the stored result for a row, or None; raise DataError if its file is damaged."""

@@ -166,21 +166,20 @@ def _advice(names: Sequence[str], column: str, option: str, *, central: bool, he
 # --- Lists, arrays and columns
 
 
-def text_list(texts: object, name: str = "texts", *, first: int = 1) -> list[str]:
+def text_list(texts: object, name: str = "texts") -> list[str]:
     """Return texts as a list of plain strings.
 
     Args:
         texts: a sequence; a NumPy array of strings (N,) or (N, 1); a Series of pandas or polars; an
             Arrow array; a column of ``datasets``; or a data frame, table or data set of one column.
         name: the name of the argument in error messages.
-        first: the position of the first text in error messages.
 
     Raises:
         DataError: the type of ``texts`` is not supported, or an element is no string. (A number in the
             text column of a file is a text: ``cell_text``.)
     """
     values = _elements(texts, name)
-    for position, value in enumerate(values, start=first):
+    for position, value in enumerate(values, start=1):
         if not isinstance(value, str):
             advice = MAKE_TABLE if isinstance(value, dict) else "leave that record out, or make it a string"
             raise DataError(f"{name} must be strings, got {_kind(value)} at position {position}: {advice}")

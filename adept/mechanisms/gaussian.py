@@ -107,7 +107,7 @@ class Gaussian(Mechanism):
         if self.calibration != "exact":
             return None
         scale, distance = self._scale(dim) / grid_step(self.clip_norm), self._distance()
-        return [gaussian_part("text", epsilon=self.epsilon, delta=self.delta, distance=distance, dim=dim, scale=scale)]
+        return [gaussian_part(epsilon=self.epsilon, delta=self.delta, distance=distance, dim=dim, scale=scale)]
 
     def expected_squared_error(self, dim: int) -> float:
         return dim * self._scale(dim) ** 2

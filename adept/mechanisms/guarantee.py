@@ -159,10 +159,10 @@ def laplace_part(of: str, *, epsilon: Fraction, sensitivity: int, scale: float) 
     }
 
 
-def gaussian_part(of: str, *, epsilon: float, delta: float, distance: float, dim: int, scale: float) -> Part:
+def gaussian_part(*, epsilon: float, delta: float, distance: float, dim: int, scale: float) -> Part:
     """Return the part of a certificate for discrete Gaussian noise, with lengths in grid steps."""
     return {
-        "of": of,
+        "of": TEXT,
         "kind": "discrete_gaussian",
         "distance": str(Fraction(distance)),
         "dim": dim,

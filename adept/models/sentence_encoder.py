@@ -140,7 +140,7 @@ def at_length(sums: NDArray[np.integer[Any] | np.float32]) -> Codes:
     norms = np.sqrt(np.einsum("nd,nd->n", small, small))[:, None]
     small *= LENGTH  # in place: new arrays for product and quotient take five times as long
     small /= np.maximum(norms, 1)
-    return np.rint(small, out=small).astype(np.int8)
+    return np.asarray(np.rint(small, out=small).astype(np.int8))
 
 
 def reads_as_english(texts: Sequence[str]) -> bool:

@@ -105,8 +105,6 @@ def test_an_element_that_is_no_text_is_named_by_its_position_and_not_repeated(na
     with pytest.raises(DataError, match=r"at position 2:") as caught:
         text_list(given)
     assert "jazz" not in str(caught.value)
-    with pytest.raises(DataError, match=r"at position 12:"):
-        text_list(given, first=11)
 
 
 def test_tables_of_other_kinds_are_answered_with_what_to_do() -> None:

@@ -30,8 +30,6 @@ from adept.mechanisms import JointResponse, LocalRandomizer, RandomizedResponse
 from adept.mechanisms.base import MechanismChoice
 from adept.mechanisms.guarantee import share
 from adept.mechanisms.random_draws import shuffle
-from adept.models.saved_model import Autoencoder
-from adept.models.tokenizer import Tokenizer
 from adept.release.flow.cluster import draw_parts
 from adept.release.flow.journal import Entry, NoJournal
 from adept.release.flow.plan import Plan, Progress, Run, find_files, foretell, ignore, release
@@ -70,12 +68,8 @@ FREE_OPTIONS = (
 OPTIONS_STATED = ("samples", "max_records_per_person", "excess", "over_limit", "text_column")
 
 
-def open_release(
-    request: ReleaseRequest, loaded: tuple[Autoencoder, Tokenizer] | None = None
-) -> tuple[Rewriter, ReleaseOptions]:
+def open_release(request: ReleaseRequest) -> tuple[Rewriter, ReleaseOptions]:
     """Load the model, and choose the mechanism and the budget; return the rewriter and the options.
-
-    ``loaded`` is the model of ``request.model_dir``, if the caller has loaded it already.
 
     Raises:
         ModelError: the directory holds no model, or the mechanism cannot use it.
@@ -83,7 +77,7 @@ def open_release(
         ReleaseRefused: ``request`` lacks an option that accepts a false or unchecked claim of the
             mechanism, noise with rounding errors, or a model that was trained on private text.
     """
-    model, tokenizer = loaded or load_model(request.model_dir)
+    model, tokenizer = load_model(request.model_dir)
     asked = request.mechanism.budget(request.epsilon) if request.mechanism else request.epsilon
     epsilon, label_epsilon = (_share(request, budget) for budget in (asked, request.label_epsilon))
     choice = request.mechanism or MechanismChoice(best_exact(model, epsilon=epsilon))
