@@ -11,8 +11,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from adept.data.corpus import Columns, DataConfig
-from adept.models.config import ModelConfig, TokenizerConfig, TrainerConfig, TrainingConfig
-from adept.models.decoding_options import DecodingConfig
+from adept.models.config import DecodingConfig, ModelConfig, TokenizerConfig, TrainerConfig, TrainingConfig
 from adept.ranges import check_between, check_choice, check_integer, refuse
 from adept.removed import removal
 
