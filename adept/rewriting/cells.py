@@ -34,7 +34,6 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from adept.data.corpus import Corpus
-from adept.data.texts import text_list
 from adept.errors import ConfigurationError, ModelError
 from adept.mechanisms import Description, Selection, policy
 from adept.models.decoding import Pair
@@ -187,7 +186,7 @@ class Cell(Sentences):
 
     def heavy(self, texts: Sequence[str], labels: Labels = None) -> Tensor:
         group = Group(self.members, range(len(texts)))
-        return torch.from_numpy(self.cells.nearest(text_list(texts), [group], self.selection.heavy_count))
+        return torch.from_numpy(self.cells.nearest(texts, [group], self.selection.heavy_count))
 
     def write(self, numbers: Tensor, *, samples: int) -> list[Pair]:
         return super().write(torch.from_numpy(self.members[numbers]), samples=samples)
@@ -254,7 +253,7 @@ class Cells(Sentences):
 
     def heavy(self, texts: Sequence[str], labels: Labels = None) -> Tensor:
         groups = self._groups(len(texts), labels)
-        return torch.from_numpy(self.cells.nearest(text_list(texts), groups, self.selection.heavy_count))
+        return torch.from_numpy(self.cells.nearest(texts, groups, self.selection.heavy_count))
 
     def numbers(self, indices: Tensor, labels: Labels = None) -> Tensor:
         found = torch.empty_like(indices)
