@@ -99,6 +99,11 @@ class Votes:
         return smallest_scale(self.sensitivity, epsilon=self.counts_epsilon)
 
     @property
+    def decay(self) -> float:
+        """The factor by which noise x of a count is less likely than noise ``|x| - 1``: ``e^(-1 / scale)``."""
+        return math.exp(-1 / self.scale)
+
+    @property
     def number_scale(self) -> float:
         """The scale of the noise of the number of all votes, if there are two rounds."""
         return smallest_scale(self.sensitivity, epsilon=self.number_epsilon)

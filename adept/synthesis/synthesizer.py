@@ -145,10 +145,6 @@ class Synthesizer:
     def least_standing_out(self) -> int:
         return least_standing_out(self.votes, self.cells.size * len(self.labels))
 
-    @property
-    def _decay(self) -> float:
-        return math.exp(-1 / self.votes.scale)
-
     @usual_torch()
     def synthesize(self, texts: Any, labels: Any = None, persons: Any = None, *, rows: int | None = None) -> list[Pair]:
         """Release the noisy counts of a collection once, and write synthetic records from them.
@@ -236,7 +232,7 @@ class Synthesizer:
         """Return ``rows`` synthetic records from noisy counts (K, L) alone; None stands for ``choose_rows``."""
         if rows is not None:
             check_integer(0, MAX_ROWS, rows=rows)
-        found = estimate(released, self.cells, self.scores, decay=self._decay)
+        found = estimate(released, self.cells, self.scores, decay=self.votes.decay)
         count = choose_rows(found.total, labelled=len(self.labels) > 1) if rows is None else rows
         texts, labels = self.cells.texts, self.labels
         return ((texts[place], labels[found.labels[place]]) for place in _apportion(found, self.cells.places, count))
@@ -254,11 +250,10 @@ def choose_rows(total: float, *, labelled: bool) -> int:
 def least_standing_out(votes: Votes, cells: int) -> int:
     """Return the smallest count that noise alone hardly ever reaches in any of M = ``cells`` cells.
 
-    The noise of a cell has the value x with a probability proportional to ``a^|x|``. So one of them reaches a
+    The noise of a cell is x with a probability proportional to ``a^|x|``, a = ``votes.decay``. So one of them reaches a
     count T with a probability of at most ``M * a^T / (1 + a)``, which is at most FALSE_ALARM for the result.
     """
-    decay = math.exp(-1 / votes.scale)
-    return max(1, math.ceil(math.log(FALSE_ALARM * (1 + decay) / cells) / math.log(decay)))
+    return max(1, math.ceil(math.log(FALSE_ALARM * (1 + votes.decay) / cells) / math.log(votes.decay)))
 
 
 def share_standing_out(votes: Votes, rows: int, *, texts: int, labels: int, named: bool = False) -> float | None:

@@ -143,10 +143,8 @@ def largest_size(*, labels: int, texts: int, named: bool) -> int:
 
 def choose_size(number: int, votes: Votes, *, labels: int, most: int, named: bool) -> int:
     """Return the number of codewords, at most ``most``, for ``number`` votes (exact or noisy)."""
-    decay = math.exp(-1 / votes.scale)
-    noise = math.sqrt(decay) / (
-        1 - decay
-    )  # standard deviation over the square root of 2: near the scale if that is large
+    # Standard deviation over the square root of 2: near the scale if that is large
+    noise = math.sqrt(votes.decay) / (1 - votes.decay)
     votes_heard = max(number, 0) / math.pow(labels, LABEL_POWER) / noise
     wanted = max(round(CODEWORDS_PER_VOTE * (NAMED_FACTOR if named else 1) * votes_heard), MIN_CODEWORDS)
     return min(wanted, most, max(MANY_CODEWORDS, MAX_COMPARISONS // max(number, 1)))
