@@ -180,17 +180,29 @@ class JointResponse:
     @property
     def keep_probability(self) -> Fraction:
         """The exact probability that a record's own label is released."""
-        return Fraction(self.selection.label_weight(len(self.labels)), self.selection.total)
+        return Fraction(self._label_weight, self.selection.total)
+
+    @property
+    def _label_weight(self) -> int:
+        """The total weight t A + (K' - t) B of the pairs with the record's own label."""
+        own, (heavy, light) = self.text.selection, self.selection.odds
+        return own.heavy_count * heavy + (own.size - own.heavy_count) * light
 
     @property
     def text_epsilon(self) -> float:
         """The epsilon, rounded up, of the released text if the label is not published."""
-        return self.selection.entry_epsilon(len(self.labels))
+        (heavy, light), labels = self.selection.odds, len(self.labels)
+        return self._log(Fraction(heavy + (labels - 1) * light, labels * light))
 
     @property
     def label_epsilon(self) -> float:
         """The epsilon, rounded up, of the released label alone."""
-        return self.selection.label_epsilon(len(self.labels))
+        return self._log(Fraction(self._label_weight, self.text.selection.size * self.selection.odds[1]))
+
+    def _log(self, ratio: Fraction) -> float:
+        """Return the logarithm of a ratio, rounded up, but at most epsilon."""
+        found = math.log(ratio.numerator) - math.log(ratio.denominator)
+        return min(self.epsilon, found * (1 + 1e-12) + 1e-12)
 
     def certificate(self) -> list[Part]:
         """Return the certificate, with one part for the only random draw of a release."""

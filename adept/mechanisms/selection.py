@@ -168,25 +168,6 @@ class Selection:
         said = f"The released index is {words(epsilon)}-LDP (pure) for {neighbours}."
         return Guarantee.pure(epsilon=epsilon, exact=True, neighbours=neighbours, text=text or said)
 
-    def entry_epsilon(self, labels: int) -> float:
-        """Return the epsilon, rounded up, of the entry alone of a released pair with one of L labels."""
-        heavy, light = self.odds
-        return self._log(Fraction(heavy + (labels - 1) * light, labels * light))
-
-    def label_epsilon(self, labels: int) -> float:
-        """Return the epsilon, rounded up, of the label alone of a released pair with one of L labels."""
-        return self._log(Fraction(self.label_weight(labels), self.size // labels * self.odds[1]))
-
-    def label_weight(self, labels: int) -> int:
-        """Return the total weight t A + (K' - t) B of the pairs with the record's own label."""
-        heavy, light = self.odds
-        return self.heavy_count * heavy + (self.size // labels - self.heavy_count) * light
-
-    def _log(self, ratio: Fraction) -> float:
-        """Return the logarithm of a ratio, rounded up, but at most epsilon."""
-        found = math.log(ratio.numerator) - math.log(ratio.denominator)
-        return min(float(self.epsilon), found * (1 + 1e-12) + 1e-12)
-
 
 def _integers(heavy: Any, selection: Selection) -> Tensor:
     """Return indices as an int64 tensor (B, t); refuse what is no list of t integers a record."""

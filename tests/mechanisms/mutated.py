@@ -8,14 +8,14 @@ MUTATED = {  # functions by module
     "mechanisms.random_draws": ("below below_each shuffle exact_ranks exact_bernoulli exact_odds exponential_series"),
     "mechanisms.selection": (
         "Selection.total Selection.heavy_probability Selection._within_budget Selection.check Selection.draw "
-        "Selection.place _integers Selection.entry_epsilon Selection.label_epsilon Selection.label_weight "
-        "Selection._log"
+        "Selection.place _integers"
     ),
     "mechanisms.policy": "_heavy",
     "mechanisms.codebook": "Block.nearest cut",
     "mechanisms.randomized_response": (
         "RandomizedResponse.selection RandomizedResponse.privatize label_places RandomizedResponse.spent "
-        "JointResponse.selection JointResponse._heavy JointResponse._pairs"
+        "JointResponse.selection JointResponse._heavy JointResponse._pairs JointResponse.text_epsilon "
+        "JointResponse.label_epsilon JointResponse._label_weight JointResponse._log"
     ),
     "mechanisms.guarantee": "symbols_part",
     "mechanisms.discrete_laplace": "smallest_scale exact_laplace laplace_noise _magnitudes _wholes _decays _fraction",

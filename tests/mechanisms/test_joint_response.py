@@ -5,8 +5,9 @@ One audit of a sound mechanism, which errs with probability at most 1e-6; two te
 
 import math
 from dataclasses import replace
-from itertools import product
+from itertools import combinations, product
 
+import mpmath
 import pytest
 import torch
 
@@ -112,3 +113,41 @@ def test_what_is_no_pair_of_a_finite_alphabet_is_refused() -> None:
         JointResponse.of(PrivUnit(epsilon=8.0), LABELS)
     with pytest.raises(ConfigurationError, match="labels must be at least two"):
         JointResponse.of(Description(epsilon=8.0), ["fare"])
+
+
+def joint_of(epsilon: float, *, size: int, top: int, labels: int) -> JointResponse:
+    mechanism = Description(epsilon=epsilon, size=size, top=top)
+    return JointResponse(mechanism=mechanism, labels=tuple(map(str, range(labels))))
+
+
+@pytest.mark.mutants("mechanisms.randomized_response")
+@pytest.mark.parametrize(("size", "top", "labels"), [(2, 1, 2), (5, 1, 3), (6, 2, 3), (4, 3, 2)])
+def test_what_each_half_of_a_pair_tells_is_the_worst_ratio_of_its_marginal(size: int, top: int, labels: int) -> None:
+    joint = joint_of(2.0, size=size, top=top, labels=labels)
+    entries, tags = [], []
+    for own, label in product(combinations(range(size), top), range(labels)):
+        distribution = joint.selection.distribution(label * size + entry for entry in own)
+        entries.append([sum(distribution[tag * size + entry] for tag in range(labels)) for entry in range(size)])
+        tags.append([sum(distribution[tag * size + entry] for entry in range(size)) for tag in range(labels)])
+        assert tags[-1][label] == joint.keep_probability
+    for claimed, marginals in ((joint.text_epsilon, entries), (joint.label_epsilon, tags)):
+        worst = max(
+            math.log(p / q) for one in marginals for other in marginals for p, q in zip(one, other, strict=True)
+        )
+        assert worst <= claimed < worst + 1e-9
+        assert claimed < 2.0
+
+
+@pytest.mark.mutants("mechanisms.randomized_response")
+@pytest.mark.parametrize("epsilon", [1e-3, 1.0, 64.0, 600.0])
+@pytest.mark.parametrize("labels", [2, 1000])
+@pytest.mark.parametrize(("size", "top"), [(2, 1), (2**40, 1), (64, 63), (1024, 500)])
+def test_what_each_half_tells_is_never_too_small_at_the_ends(epsilon: float, labels: int, size: int, top: int) -> None:
+    """In sixty digits, with one heavy entry, half of them and all but one."""
+    joint = joint_of(epsilon, size=size, top=top, labels=labels)
+    heavy, light = joint.selection.odds
+    with mpmath.workdps(60):
+        entry = mpmath.log(mpmath.mpf(heavy + (labels - 1) * light) / (labels * light))
+        label = mpmath.log(mpmath.mpf(top * heavy + (size - top) * light) / (size * light))
+    for claimed, exact in ((joint.text_epsilon, entry), (joint.label_epsilon, label)):
+        assert exact <= claimed <= min(epsilon, float(exact) * (1 + 1e-9) + 1e-9)
