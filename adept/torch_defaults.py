@@ -4,23 +4,29 @@ A library that computes with ``torch.zeros(n)`` depends on the default dtype and
 and inference modes and on autocast, all of which its caller may set for other models.
 """
 
+import os
 import sys
+import threading
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 
 import torch
 
 DEVICES = ("cpu", "cuda")  # for which a program may switch autocast on
+_lock, _callers = threading.Lock(), list[torch.dtype]()  # what each running call found, in any thread
+os.register_at_fork(before=_lock.acquire, after_in_parent=_lock.release, after_in_child=_lock.release)
 
 
 @contextmanager
 def usual_torch() -> Iterator[None]:
     """Compute in float32 on the CPU, with gradients and without autocast, unless a call says otherwise.
 
-    The caller's defaults are restored afterwards. The function is also a decorator.
+    The caller's defaults are restored afterwards. The function is also a decorator. The default type is
+    the whole process's: while one thread is inside, it stays float32, and the last one out restores it.
     """
-    dtype = torch.get_default_dtype()
-    torch.set_default_dtype(torch.float32)
+    with _lock:
+        _callers.append(torch.get_default_dtype())
+        torch.set_default_dtype(torch.float32)
     try:
         with ExitStack() as stack:
             if torch.get_default_device().type != "cpu":  # as a mode, a device makes every call slower
@@ -34,4 +40,6 @@ def usual_torch() -> Iterator[None]:
                     stack.enter_context(torch.autocast(device, enabled=False))
             yield
     finally:
-        torch.set_default_dtype(dtype)
+        with _lock:
+            usual = _callers.pop()  # that of the first caller is the last one out
+            torch.set_default_dtype(torch.float32 if _callers else usual)

@@ -1,6 +1,7 @@
 """A library works as it always does, whatever PyTorch defaults its caller has changed."""
 
 import decimal
+import threading
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
@@ -115,3 +116,22 @@ def test_a_statement_says_the_same_whatever_decimal_context_the_caller_has() -> 
     for traps in ([], [decimal.Inexact, decimal.Rounded, decimal.FloatOperation]):
         with decimal.localcontext(decimal.Context(prec=3, rounding=decimal.ROUND_DOWN, traps=traps)):
             assert [(words(epsilon), odds_change(epsilon)) for epsilon in epsilons] == usual
+
+
+def test_calls_in_several_threads_leave_the_callers_default_as_it_was() -> None:
+    """The default type is the whole process's: the last call out restores it, and none computes with it before."""
+    entered, leave, found = threading.Event(), threading.Event(), []
+
+    def other() -> None:
+        with usual_torch():
+            entered.set()
+            leave.wait()
+            found.append(torch.get_default_dtype())
+
+    with changed(torch.set_default_dtype, torch.float64, torch.float32):
+        with usual_torch():
+            (thread := threading.Thread(target=other)).start()
+            entered.wait()
+        leave.set()
+        thread.join()
+        assert (found, torch.get_default_dtype()) == ([torch.float32], torch.float64)

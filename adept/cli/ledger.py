@@ -1,6 +1,6 @@
 """``adept ledger``: list the releases in a ledger and the sums of their budgets, or set a limit."""
 
-from contextlib import closing
+from contextlib import closing, suppress
 from decimal import ROUND_FLOOR, Context
 from pathlib import Path
 
@@ -44,11 +44,10 @@ def run(config: LedgerConfig) -> tuple[list[LedgerEntry], LedgerSum, float | Non
 
 def _place(config: LedgerConfig) -> str:
     if config.ledger is None:
-        try:
-            made = key_location().is_file() or config.limit is not None
-            location = default_location(secret_key()) if made else None
-        except (RuntimeError, OSError):
-            location = None  # no home
+        location = None
+        with suppress(RuntimeError, OSError):  # no home
+            if key_location().is_file() or config.limit is not None:
+                location = default_location(secret_key())
         if location is not None and config.limit is not None:
             location.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         elif location is None or not location.is_file():

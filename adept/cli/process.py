@@ -10,6 +10,7 @@ import os
 import re
 import signal
 import sys
+import time
 import traceback
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
@@ -25,21 +26,26 @@ DONE, USER_ERROR, INTERNAL_ERROR, INTERRUPTED = 0, 2, 70, 130  # an audit that f
 STOPS = ("SIGINT", "SIGTERM", "SIGHUP", "SIGUSR1", "SIGUSR2", "SIGXCPU")
 SIGNALS = tuple(getattr(signal, name) for name in STOPS if hasattr(signal, name))
 
-_arrived: list[int] = []  # signals: a library may turn the interrupt into an error or an exit of its own
-_late: list[int] | None = None  # signals that came in a command's last step or after it; None before
+TIDYING_SECONDS = 3.0  # after a signal, in which others do not interrupt what tidies up and says how to go on
+
+_arrived: list[float] = []  # times of signals: a library may turn the interrupt into an error or an exit of its own
+_late: list[float] | None = None  # of those that came in a command's last step or after it; None before
 
 
 def guard(action: Callable[[], int]) -> int:
     """Run a command and return its exit status; report an error in one line on stderr.
 
-    Only adept's own error messages are shown, because other messages may quote a private record.
+    Only adept's own error messages are shown, because other messages may quote a private record. Signals
+    that come after the command has ended, such as a second Ctrl-C, change nothing any more.
     """
     global _late
     _arrived.clear()
     _late = None
     try:
-        return action()
+        status, _late = action(), []
+        return status
     except BaseException as error:  # noqa: BLE001 - status 1 is an audit's alone, and an uncaught error would be 1
+        _late = []
         message, status = describe(error)
     if message:
         show_lines([f"adept: {message}"], to_stderr=True)
@@ -56,8 +62,7 @@ def describe(error: BaseException) -> tuple[str, int]:
 
 def show_lines(lines: Iterable[str], *, to_stderr: bool = False) -> None:
     """Print lines to stdout or stderr, as all commands do; escape what is not printable."""
-    stream = sys.stderr if to_stderr else sys.stdout
-    stream.writelines(f"{escape(line)}\n" for line in lines)
+    (sys.stderr if to_stderr else sys.stdout).writelines(f"{escape(line)}\n" for line in lines)
 
 
 def _verdict(error: BaseException) -> tuple[str, int]:
@@ -159,11 +164,9 @@ def _leave(number: int, frame: FrameType | None) -> NoReturn:
 
 
 def _interrupt(number: int, frame: FrameType | None) -> None:
-    if _late is not None:
-        _late.append(number)
-        return
-    _arrived.append(number)
-    raise KeyboardInterrupt
+    (_arrived if _late is None else _late).append(time.monotonic())
+    if _late is None and not 0 < _arrived[-1] - _arrived[0] < TIDYING_SECONDS:
+        raise KeyboardInterrupt
 
 
 class _Lossy(io.FileIO):

@@ -3,11 +3,12 @@
 import csv
 import errno
 import gzip
+import hashlib
 import io
 import os
 import tempfile
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from dataclasses import asdict
 from functools import partial
 from pathlib import Path
@@ -17,6 +18,7 @@ from adept.data.csv_files import DELIMITERS, to_cell, write_csv
 from adept.data.formats import (
     ARROW,
     STANDARD_STREAM,
+    Record,
     Types,
     Write,
     compression_of,
@@ -69,21 +71,48 @@ def written_format(target: str, options: ReadingOptions, sources: Iterable[str])
     return kind if delimiter == "comma" else f"{kind}:{delimiter}"
 
 
+class WrittenFile(io.FileIO):
+    """A new file, or an open one by its number; ``digest`` is the SHA-256 of what was written, whatever it holds."""
+
+    def __init__(self, place: str | int) -> None:
+        super().__init__(place, "w", closefd=isinstance(place, str))
+        self.digest, self._position = hashlib.sha256(), 0
+
+    def write(self, data: Any) -> int:
+        count = super().write(data)
+        self.digest.update(memoryview(data)[:count])
+        self._position += count
+        return count
+
+    def tell(self) -> int:
+        return self._position  # a pipe has none
+
+
 @contextmanager
-def record_writer(location: str, *, format: str, columns: Sequence[str], types: Types | None = None) -> Iterator[Write]:
-    """Yield a function that writes the ``columns`` of records to a file.
+def record_writer(
+    place: str | WrittenFile, *, format: str, columns: Sequence[str], types: Types | None = None
+) -> Iterator[Write]:
+    """Yield a function that writes the ``columns`` of records to a file; standard output gets each call's rows at once.
 
     A txt file gets only the first column. In a parquet file, a column that is not in ``types``
     holds text.
     """
-    compressed = compression_of(location.removesuffix(".partial")) == "gz"
-    raw: Any = gzip.open(location, "wb") if compressed else Path(location).open("wb")  # noqa: SIM115
-    binary = format == "parquet"
+    file = WrittenFile(place) if isinstance(place, str) else place
+    name, at_once = str(file.name).removesuffix(".partial"), isinstance(file.name, int)
     with (
-        raw if binary else io.TextIOWrapper(raw, "utf-8", errors="replace", newline="\n") as stream,
+        io.BufferedWriter(file) as plain,
+        gzip.GzipFile(name, "wb", fileobj=plain) if compression_of(name) == "gz" else nullcontext(plain) as packed,
+        nullcontext(packed)
+        if format == "parquet"
+        else io.TextIOWrapper(packed, "utf-8", errors="replace", newline="\n") as stream,
         WRITERS[format](stream, columns, types) as write,
     ):
-        yield write
+
+        def write_now(rows: Sequence[Record]) -> None:
+            write(rows)
+            stream.flush()
+
+        yield write_now if at_once else write
 
 
 def check_value(value: Any, format: str) -> None:
@@ -117,10 +146,15 @@ def user_directory(variable: str, usual: str) -> Path:
     """Return the path of the directory "adept" in a user's directory, such as the user's cache.
 
     The environment variable ``variable`` names the user's directory. If the variable is not set,
-    the user's directory is the directory ``usual`` in the home directory.
+    the user's directory is the directory ``usual`` in the home directory. A path that is not absolute
+    counts as not set, as freedesktop.org's base directories demand: it would be another directory
+    wherever a command starts. Raise RuntimeError if there is no home directory.
     """
-    given = os.environ.get(variable)
-    return (Path(given) if given else Path("~").expanduser() / usual) / "adept"
+    given = Path(os.environ.get(variable, ""))
+    directory = given if given.is_absolute() else Path("~").expanduser() / usual
+    if not directory.is_absolute():
+        raise RuntimeError(f"HOME must be an absolute path, got {directory}")
+    return directory / "adept"
 
 
 def publish(partial: Path, final: Path) -> None:
@@ -187,8 +221,9 @@ def write_once(path: Path, content: str) -> None:
         partial.write_text(content, "utf-8")
         publish(partial, path)
     except FileExistsError as error:
-        taken = error.filename2 or error.filename
-        raise DataError(f"{taken} exists and is not overwritten: remove it or choose another name") from None
+        raise DataError(
+            f"{error.filename2 or error.filename} exists and is not overwritten: remove it or choose another name"
+        ) from None
     except OSError as error:
         raise DataError(f"cannot write {path}: {error.strerror}") from None
     finally:

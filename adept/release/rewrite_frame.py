@@ -143,19 +143,23 @@ def rewrite_frame(
 @contextmanager
 def _all_or_nothing(run: LocalRun, place: Publication) -> Iterator[None]:
     """Reserve the statement's name; if the ``with`` block fails, remove what it made and listed."""
-    ledger = run.ledger
+    ledger, made = run.ledger, False
     place.make_directories()
     try:
-        place.make_temporary()
+        place.make_temporary(resumed=False)
+        made = True
         yield
     except BaseException as error:
+        if made:
+            place.withdraw()  # the name, if an interrupt came after it was given
         if ledger:
             ledger.forget(run.journal.run)
         if isinstance(error, OSError):
             raise DataError(f"cannot write {error.filename or place.statement}: {error.strerror}") from None
         raise
     finally:
-        place.clear()
+        if made:
+            place.clear()
     with suppress(OSError, AdeptError):  # what cannot be finished is listed as unfinished, so as spent
         if ledger:
             ledger.finish(run.journal.run)

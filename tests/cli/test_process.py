@@ -6,7 +6,7 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any, NoReturn
@@ -105,7 +105,7 @@ def test_an_interrupt_that_a_library_turned_into_an_error_says_how_to_go_on(
         raise RuntimeError("unexpected pos 64 vs 0")
 
     monkeypatch.setattr(train, "_train", fail)
-    monkeypatch.setattr(process, "_arrived", [signal.SIGTERM] if arrived else [])
+    monkeypatch.setattr(process, "_arrived", [0.0] if arrived else [])
     with pytest.raises(Interrupted if arrived else RuntimeError):
         train.run(tiny_config(tmp_path / "run"), overrides=[])
 
@@ -124,7 +124,7 @@ def test_an_interrupted_training_is_one_line_and_130(tmp_path: Path, number: int
 
 def deaf() -> object:
     """A command whose interrupts are raised where they are lost, as in a callback of C code or while something is deleted."""
-    process._interrupt = lambda number, frame: process._arrived.append(number)  # type: ignore[assignment,return-value]
+    process._interrupt = lambda number, frame: process._arrived.append(0.0)  # type: ignore[assignment,return-value]
     return main()
 
 
@@ -218,6 +218,48 @@ def test_a_signal_in_a_publication_that_fails_is_an_interrupt(tiny_l1_run: Path,
     assert done.returncode == 130, done.stderr
     target.unlink()
     assert forked.run(*command, "resume=true").returncode == 0
+
+
+def test_a_second_signal_takes_neither_the_way_on_nor_the_status(tiny_l1_run: Path, tmp_path: Path) -> None:
+    """Ctrl-C twice, or a batch system that repeats SIGTERM: while files are removed, and while the line is printed."""
+
+    def program() -> object:
+        append, clear, show = Journal.append, Publication.clear, process.show_lines
+
+        def appended(self: Journal, entry: Any, *, durable: bool) -> None:
+            append(self, entry, durable=durable)
+            os.kill(os.getpid(), signal.SIGTERM)
+
+        def cleared(self: Publication) -> None:
+            os.kill(os.getpid(), signal.SIGTERM)
+            clear(self)
+
+        def shown(lines: Iterable[str], *, to_stderr: bool = False) -> None:
+            process._arrived[:1] = [0.0]  # long ago
+            os.kill(os.getpid(), signal.SIGINT)
+            show(lines, to_stderr=to_stderr)
+
+        Journal.append, Publication.clear = appended, cleared  # type: ignore[method-assign]
+        process.show_lines = shown
+        return main()
+
+    command = rewrite_lines(tiny_l1_run, tmp_path, f"{tmp_path}/out.txt")
+    done = forked.run(*command, "ledger=none", program=program)
+    assert done.returncode == 130, done.stderr
+    assert "adept: interrupted: 3 records are drawn" in done.stderr
+    assert done.stderr.count("interrupted") == 1
+    assert "Traceback" not in done.stderr
+    assert {path.name for path in tmp_path.iterdir()} == {"in.txt", "out.txt.journal"}
+
+
+def test_a_signal_after_a_command_is_done_changes_nothing(tmp_path: Path) -> None:
+    def program() -> object:
+        finish = main.__globals__["end_process"]
+        main.__globals__["end_process"] = lambda: (os.kill(os.getpid(), signal.SIGTERM), finish())
+        return main()
+
+    done = forked.run("ledger", f"{tmp_path}/l.db", "limit=8", program=program)
+    assert (done.returncode, done.stderr) == (0, "")
 
 
 def test_a_release_that_could_not_be_tidied_up_is_complete_and_says_so(tiny_l1_run: Path, tmp_path: Path) -> None:

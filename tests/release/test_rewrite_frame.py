@@ -493,3 +493,41 @@ def test_a_frame_of_polars_comes_back_as_one_with_its_types(tmp_path: Path, tiny
     with pytest.raises(DataError, match="'objects' holds objects of Python: convert it"):
         released(tmp_path, tiny_run, objects, keep_columns=["objects"])
     assert released(tmp_path, tiny_run, objects)[0].columns == ["utterance"]
+
+
+def test_two_calls_with_one_statement_at_once_make_one_release(
+    tmp_path: Path, tiny_run: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The second call would write its number of records into the first one's statement."""
+    draw, refused, options = LocalPlan.draw, list[str](), {"epsilon": 8, "model_dir": tiny_run, "mechanism": "sqrt_n"}
+    place = tmp_path / "s.privacy.json"
+
+    def draw_twice(plan: LocalPlan, batch: Any) -> Any:
+        if not refused:
+            with pytest.raises(DataError, match=r"cannot write .*: File exists") as error:
+                adept.rewrite_frame(["a fare"], statement=place, **options)
+            refused.append(str(error.value))
+        return draw(plan, batch)
+
+    monkeypatch.setattr(LocalPlan, "draw", draw_twice)
+    monkeypatch.setattr(Publication, "check_leftovers", lambda self: None)  # both looked before either began
+    assert len(adept.rewrite_frame(["a fare", "a meal"], statement=place, **options)) == 2
+    assert refused
+    assert json.loads(place.read_text())["records"] == 2
+    assert list(tmp_path.iterdir()) == [place]
+
+
+def test_an_interrupt_after_the_statement_has_its_name_takes_it_back(
+    tmp_path: Path, tiny_run: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    publish = Publication.publish
+
+    def interrupted(self: Publication) -> None:
+        publish(self)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(Publication, "publish", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        released(tmp_path, tiny_run, ledger=str(tmp_path / "l.db"))
+    assert [path.name for path in tmp_path.iterdir()] == ["l.db"]
+    assert run(LedgerConfig(ledger=str(tmp_path / "l.db")))[0] == []

@@ -317,7 +317,11 @@ class Run(ABC, Generic[Stated]):
         self.publication.withdraw()
         self.publication.clear()
         if not self.journal.begun or (isinstance(error, AdeptError) and not keep):
-            self._give_up()
+            with suppress(OSError, AdeptError):  # nobody can have read a row; first the draws go
+                self.journal.give_up()
+                if self.ledger:
+                    self.ledger.forget(self.journal.run)
+                self.journal.remove()
         if isinstance(error, OSError):
             place = error.filename or ("standard output" if self.publication.streaming else self.publication.target)
             raise DataError(
@@ -328,17 +332,6 @@ class Run(ABC, Generic[Stated]):
                 f"{self.plan.done[1].format(self.journal.records)} are drawn, and {self.journal.path} keeps them: the same "
                 "command with resume=true goes on"
             ) from None
-
-    def _give_up(self) -> None:
-        """Delete this run's draws, and then remove its records from the ledger.
-
-        Call this method only if nobody can have read a row.
-        """
-        with suppress(OSError, AdeptError):
-            self.journal.give_up()
-            if self.ledger:
-                self.ledger.forget(self.journal.run)
-            self.journal.remove()
 
 
 def _is_interrupt(error: BaseException | None) -> bool:

@@ -37,8 +37,7 @@ ledger fails, the run may continue without it (``adept.release.ledger.default``)
 are already in the ledger stay there, and a resumed run uses the ledger again.
 """
 
-import hashlib
-import io
+import errno
 import json
 import os
 from collections.abc import Callable, Iterator, Sequence
@@ -47,8 +46,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from adept.data.formats import STANDARD_STREAM, Record, Types, Write
-from adept.data.writing import WRITERS, publish, record_writer, sync_directory
+from adept.data.formats import STANDARD_STREAM, Types, Write
+from adept.data.writing import WrittenFile, publish, record_writer, sync_directory
 from adept.errors import DataError
 from adept.models.untrusted_files import file_sha256
 from adept.release.flow.journal import journal_files
@@ -144,10 +143,11 @@ class Publication:
             others = "".join(f", nor is {name}" for name in taken[:-1])
             raise DataError(f"{taken[-1]} exists and is not overwritten{others}: {advice}")
 
-    def make_temporary(self) -> None:
-        """Create the temporary files, which only their owner can read."""
-        for path in self.temporary:
+    def make_temporary(self, *, resumed: bool = True) -> None:
+        """Create the temporary files, which only their owner can read; those of an earlier run may be there if ``resumed``."""
+        for path in self.temporary if resumed else ():
             path.unlink(missing_ok=True)
+        for path in self.temporary:
             os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600))
         self._synchronise()  # or a final name could outlive the temporary one
 
@@ -206,10 +206,9 @@ class Publication:
             return None
         try:
             described = json.loads(Path(self.statement).read_bytes())
-            found = described["output_sha256"] == file_sha256(self.target)
+            return described if described["output_sha256"] == file_sha256(self.target) else None
         except (OSError, ValueError, LookupError, TypeError, RecursionError):
             return None
-        return described if found else None
 
     def withdraw(self, *, all_ours: bool = False) -> None:
         """Remove the final names that this release has given to its files.
@@ -248,51 +247,22 @@ def open_output(
     """Yield a function that writes rows, and one that returns the SHA-256 digest of the closed output.
 
     Rows on standard output are visible as soon as they are written. Raise DataError if the program
-    that reads standard output stops before all rows are written.
+    that reads standard output stops before all rows are written. The digest is that of the rows
+    which this run wrote; raise OSError if another program has changed the file.
     """
-    if not publication.streaming:
-        partial = publication.target + PARTIAL
-        with record_writer(partial, format=format, columns=columns, types=types) as write:
-            yield write, lambda: file_sha256(partial)
-        return
-    raw = _StandardOutput()
-    stream: Any = io.BufferedWriter(raw)
-    if format != "parquet":
-        stream = io.TextIOWrapper(stream, "utf-8", errors="replace", newline="\n")
+    partial = publication.target + PARTIAL
+    output = WrittenFile(STDOUT if publication.streaming else partial)
+
+    def sha256() -> str:
+        if not publication.streaming and file_sha256(partial) != output.digest.hexdigest():
+            raise OSError(errno.EBUSY, "another program changed it while it was written", partial)
+        return output.digest.hexdigest()
+
     try:
-        with stream, WRITERS[format](stream, columns, types) as write:
-
-            def write_now(rows: Sequence[Record]) -> None:
-                write(rows)
-                stream.flush()
-
-            yield write_now, raw.digest.hexdigest
+        with record_writer(output, format=format, columns=columns, types=types) as write:
+            yield write, sha256
     except BrokenPipeError:
         raise DataError(
             "standard output was closed before everything was written: what was read of it is a release, "
             "which resume=true writes again and continues"
         ) from None
-
-
-class _StandardOutput(io.RawIOBase):
-    def __init__(self) -> None:
-        self.digest = hashlib.sha256()
-        self._position, self._broken = 0, False
-
-    def writable(self) -> bool:
-        return True
-
-    def write(self, data: Any) -> int:
-        if self._broken:
-            return len(data)  # only the first failure is told; closing writes what is left to nobody
-        try:
-            count = os.write(STDOUT, data)
-        except OSError:
-            self._broken = True
-            raise
-        self.digest.update(memoryview(data)[:count])
-        self._position += count
-        return count
-
-    def tell(self) -> int:
-        return self._position

@@ -60,7 +60,7 @@ from fractions import Fraction
 from typing import Any
 
 from adept.data.formats import Record
-from adept.errors import ConfigurationError, ReleaseRefused
+from adept.errors import ConfigurationError, DataError, ReleaseRefused
 from adept.mechanisms.guarantee import total, words
 from adept.release.ledger.file import (
     EVERYWHERE,
@@ -99,6 +99,7 @@ SELECT kind, claimed = 0, times, found, COUNT(*) FROM (
     GROUP BY due.digest
 ) GROUP BY 1, 2, 3, 4
 """
+SHOW = "UPDATE releases SET shown = MAX(shown, ?) WHERE run = ?"
 COUNT_OTHERS = "SELECT COUNT(*) FROM releases WHERE run != ?"
 WRITE = f"""
 INSERT INTO claims SELECT digest, ?, kind, times FROM {DUE} WHERE true
@@ -499,8 +500,10 @@ class Ledger(LedgerFile):
     # --- Records that somebody may have read
 
     def show(self, run: str, records: int) -> None:
-        """Store the number of a release's records that somebody may have read."""
-        self._database.run("UPDATE releases SET shown = MAX(shown, ?) WHERE run = ?", records, run)
+        """Store how many of a release's records somebody may have read; raise DataError if it is not listed any more."""
+        with self._database.transaction():
+            if not self._database.execute(SHOW, (records, run)).rowcount:
+                raise DataError(f"{self.path} was replaced by an older copy: restore it, and continue with resume=true")
 
     def count_shown(self, run: str) -> int:
         """Return the number of a release's records that somebody may have read."""

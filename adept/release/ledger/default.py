@@ -123,12 +123,9 @@ class DefaultLedger(Ledger):
 
 def mark_limited(ledger: str) -> None:
     """Create the file which shows that a ledger has a limit, but only for a default ledger."""
-    try:
-        is_default = Path(ledger).resolve().parent == _state_directory().resolve()
-    except RuntimeError:
-        return
-    if is_default:
-        _mark_of(ledger).touch(0o600)
+    with suppress(RuntimeError):  # no home
+        if Path(ledger).resolve().parent == _state_directory().resolve():
+            _mark_of(ledger).touch(0o600)
 
 
 def _mark_of(ledger: str | Path) -> Path:

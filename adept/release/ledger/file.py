@@ -34,7 +34,7 @@ from adept.errors import DataError
 from adept.mechanisms.central_counts import ADD_OR_REMOVE
 from adept.mechanisms.guarantee import ANY_TWO_RECORDS
 from adept.models.untrusted_files import file_sha256
-from adept.release.ledger.identity import PERSON_KIND, ROW_KIND, row_digest
+from adept.release.ledger.identity import PERSON_KIND, ROW_KIND, check_private, row_digest
 from adept.release.statement.statement import Statement, now
 from adept.release.statement.wording import StatedTotal
 
@@ -279,12 +279,13 @@ class LedgerFile:
     def __init__(self, path: str, *, key: bytes | None, seconds: float = WAIT_SECONDS, read_only: bool = False) -> None:
         self.path, self.key, self.read_only = path, key, read_only
         absent = read_only and not os.path.lexists(path)
-        place = f"file:{quote(os.fsencode(Path(path).absolute()))}?mode=ro" if read_only else path
+        place = f"file:{quote(os.fsencode(Path(path).absolute()))}?mode={'ro' if read_only else 'rw'}"
         try:
             if not absent:
                 _check_file(path)
-            options: dict[str, Any] = {"timeout": seconds, "isolation_level": None, "factory": Database}
-            self._database: Database = sqlite3.connect(":memory:" if absent else place, uri=read_only, **options)
+            self._database = sqlite3.connect(
+                ":memory:" if absent else place, timeout=seconds, isolation_level=None, factory=Database, uri=True
+            )
             if absent:
                 self._database.executescript(SCHEMA + ADDED)
         except (OSError, sqlite3.Error) as error:
@@ -451,10 +452,7 @@ def _check_file(path: str) -> None:
             database.name(path, f"cannot make the ledger {path}", "give another one")
             with database.reported():
                 database.executescript(f"BEGIN; {SCHEMA} {ADDED} COMMIT;")
-    state = Path(path).stat()
-    if state.st_mode & 0o077:
-        raise DataError(f"{path} must be readable by its owner alone: chmod 600 it")
-    if not state.st_size:
+    if not check_private(Path(path)).st_size:
         raise DataError(f"{path} is empty, which a ledger never is: restore it, or remove it if it never was a ledger")
 
 

@@ -156,7 +156,6 @@ def key_location() -> Path:
 
 def secret_key(path: str | None = None) -> bytes:
     """Return the 32-byte key from its file; create the file (mode 0600) if it does not exist."""
-    advice = "give key=FILE"
     try:
         location = Path(path) if path else key_location()
         if not location.exists():
@@ -165,14 +164,22 @@ def secret_key(path: str | None = None) -> bytes:
                 stream.write(throwaway_key())
                 stream.flush()
                 os.fsync(stream.fileno())
-        if location.stat().st_mode & 0o077:
-            raise DataError(f"{location} must be readable by its owner alone: chmod 600 it")
+        check_private(location)
         key = location.read_bytes()
     except (OSError, RuntimeError) as error:  # a RuntimeError says that there is no home
-        raise DataError(f"cannot keep a key ({getattr(error, 'strerror', None) or 'no home'}): {advice}") from None
+        raise DataError(f"cannot keep a key ({getattr(error, 'strerror', None) or 'no home'}): give key=FILE") from None
     if len(key) != KEY_BYTES:
-        raise DataError(f"{location} is not a key of adept: {advice}")
+        raise DataError(f"{location} is not a key of adept: give key=FILE")
     return key
+
+
+def check_private(path: Path) -> os.stat_result:
+    """Return the state of a file (or of a pipe from ``<(command)``) that only its owner can read; else raise DataError."""
+    state = path.stat()
+    if state.st_mode & 0o077:
+        wrong = "must be readable by its owner alone: chmod 600 it"
+        raise DataError(f"{path} {wrong if path.is_file() else 'is a directory, a device or a pipe: name a file'}")
+    return state
 
 
 def throwaway_key() -> bytes:

@@ -16,6 +16,7 @@ from forked import standard_output
 from lost_power import Recorder, State, restore, states
 from made_statements import spending
 
+from adept.data.reading import read_records
 from adept.errors import DataError
 from adept.mechanisms import SqrtNLaplace
 from adept.release.flow import journal as journals
@@ -385,3 +386,43 @@ def test_rows_of_standard_output_can_be_read_as_soon_as_they_are_written(
 def test_an_output_that_is_no_file_is_not_advised_to_be_removed(name: str) -> None:
     with pytest.raises(DataError, match="is a directory, a device or a pipe: choose a new name"):
         Publication.of(name, "s.privacy.json", card=False).check_names()
+
+
+@pytest.mark.parametrize("name", ["out.jsonl", "out.jsonl.gz", "out.parquet"])
+@pytest.mark.parametrize("change", ["replaced", "emptied", "appended"])
+def test_what_another_program_writes_into_an_output_is_never_stated_as_ours(
+    rewriter: Rewriter, given: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, change: str, name: str
+) -> None:
+    """Two runs write one file where their journal was removed or the disk knows no locks."""
+    out, partial, sync = tmp_path / name, tmp_path / f"{name}.partial", Journal.sync
+
+    def interfere(self: Journal) -> None:
+        sync(self)
+        if self.records == 20:
+            before = partial.read_bytes()
+            if change == "replaced":
+                partial.unlink()
+            partial.write_bytes(before + b"more" if change == "appended" else b"")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Journal, "sync", interfere)
+        with pytest.raises(DataError, match=r"another program changed it while it was written: .*resume=true"):
+            released(rewriter, given, out)
+    assert not out.exists()
+    statement = released(rewriter, given, out, resume=True)
+    assert statement.output_sha256 == hashlib.sha256(out.read_bytes()).hexdigest()
+    assert len(list(read_records(str(out)))) == 20
+
+
+def test_a_ledger_that_an_older_copy_replaces_during_the_run_lists_it_in_the_end(
+    rewriter: Rewriter, given: Path, tmp_path: Path
+) -> None:
+    place, out = tmp_path / "ledger.db", tmp_path / "out.jsonl"
+    with closing(Ledger(str(place), key=KEY)):
+        before = place.read_bytes()
+    with closing(Ledger(str(place), key=KEY)) as ledger, pytest.raises(DataError, match="replaced by an older copy"):
+        released(rewriter, given, out, ledger=ledger, progress=lambda written: place.write_bytes(before))
+    assert not out.exists()
+    with closing(Ledger(str(place), key=KEY)) as ledger:
+        released(rewriter, given, out, ledger=ledger, resume=True)
+        assert (ledger.sum().releases, ledger.sum().rows) == (1, 20)

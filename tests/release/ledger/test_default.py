@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from contextlib import closing
 from dataclasses import replace
 from decimal import Decimal
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -20,7 +21,7 @@ from adept.mechanisms.central_counts import Votes
 from adept.release.ledger.claims import Ledger
 from adept.release.ledger.default import DefaultLedger, default_location, open_ledger
 from adept.release.ledger.file import Spending
-from adept.release.ledger.identity import UNWRITTEN, identity_text
+from adept.release.ledger.identity import UNWRITTEN, identity_text, key_location
 from adept.release.options import LedgerOptions
 
 KEY = b"k" * 32
@@ -494,3 +495,19 @@ def test_no_byte_of_a_ledger_depends_on_the_records_of_a_central_release(tmp_pat
         release(ledger, "run", central(1.0))
         [entry] = ledger.entries()
     assert (entry.started, entry.finished, entry.rows) == (day, day, 0)
+
+
+def test_a_base_directory_that_is_not_absolute_counts_as_not_set(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Another directory for each one that a command starts in would hold another key, ledger and limit."""
+    monkeypatch.setenv("HOME", str(tmp_path))
+    for name in ("state", "./state", ""):
+        monkeypatch.setenv("XDG_STATE_HOME", name)
+        monkeypatch.setenv("XDG_CONFIG_HOME", name)
+        assert default_location(KEY).parent == tmp_path / ".local/state/adept"
+        assert key_location() == tmp_path / ".config/adept/key"
+    monkeypatch.setenv("HOME", "home")
+    for locate in (key_location, partial(default_location, KEY)):
+        with pytest.raises(RuntimeError, match="HOME must be an absolute path, got home"):
+            locate()

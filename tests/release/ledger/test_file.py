@@ -1,6 +1,7 @@
 """An entry of the ledger says what the statement of its release says."""
 
 import json
+import os
 from collections.abc import Callable, Iterator
 from contextlib import closing
 from pathlib import Path
@@ -184,3 +185,26 @@ def test_a_run_that_was_killed_before_it_told_the_ledger_is_resumed_and_approved
         given = str(out.parents[1] / "in.txt")
         release_file(rewriter, given, out.name, options=asked, key=secret_key(), ledger=ledger, resume=True)
     assert approved(request_in, out) == [True]
+
+
+@pytest.mark.parametrize("name", ["/dev/null", "directory", "pipe"])
+def test_what_is_no_file_is_never_advised_to_be_changed(tmp_path: Path, name: str) -> None:
+    """chmod 600 of /dev/null stops other programs, and of a directory whoever works in it."""
+    (tmp_path / "directory").mkdir()
+    os.mkfifo(tmp_path / "pipe", 0o666)
+    (tmp_path / "pipe").chmod(0o666)
+    for open_it in (Ledger, secret_key):
+        with pytest.raises(DataError, match="is a directory, a device or a pipe: name a file"):
+            open_it(str(tmp_path / name))
+
+
+@pytest.mark.parametrize("name", [":memory:", "file:x.db?mode=memory"])
+def test_a_name_that_sqlite_reads_otherwise_is_a_files(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    with closing(Ledger(name)) as ledger:
+        ledger.set_limit(8.0)
+    with closing(Ledger(name)) as ledger:
+        assert ledger.limit == 8.0
+    assert [path.name for path in tmp_path.iterdir()] == [name]
