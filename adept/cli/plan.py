@@ -1,29 +1,36 @@
 """``adept plan``: say what a release is expected to be worth, before any private record is read."""
 
 from dataclasses import asdict
+from shlex import quote
 
 from adept.cli.config import PlanConfig
 from adept.cli.console import show, show_table, write_json
 from adept.cli.process import show_lines
 from adept.data.corpus import Corpus, read_corpora, read_label_descriptions, read_label_set
+from adept.data.texts import USUAL_LABEL_COLUMN
 from adept.data.writing import new_directory
-from adept.errors import ConfigurationError
+from adept.errors import ConfigurationError, typed_as
 from adept.evaluation.classifiers import list_few
+from adept.mechanisms.curves import REWRITE, SYNTHESIZE
 from adept.report.plan import HEADINGS, PUBLIC_ROWS, Plan, make_plan, write_page
 from adept.rewriting.loading import load_model
+
+MAX_TYPED = 1000  # characters of a list of labels that a command shows
 
 
 def main(config: PlanConfig) -> None:
     """Compute the plan, print it and, if asked, write it as a page."""
     plan = run(config)
-    show_lines([*plan.advice[:1], ""])
+    show_lines([*plan.advice[: plan.opening], ""])
     if plan.free:
         show("What is free, without any record", plan.free_lines)
         show_lines([""])
     if plan.offers:
         show_table(plan.title, HEADINGS, [offer.cells for offer in plan.offers])
         show_lines([""])
-    show_lines([*plan.advice[1:], *(f"note: {note}" for note in plan.notes), f"expected_rows: {PUBLIC_ROWS}"])
+    show_lines(
+        [*plan.advice[plan.opening :], *(f"note: {note}" for note in plan.notes), f"expected_rows: {PUBLIC_ROWS}"]
+    )
     if config.output_dir is not None:
         directory = new_directory(config.output_dir)
         write_json(asdict(plan), directory / "result.json")
@@ -49,7 +56,27 @@ def run(config: PlanConfig) -> Plan:
         about=read_label_descriptions(config.label_descriptions, labels),
         most=config.max_records_per_person or 1,
         is_packaged=model.is_packaged,
+        shared={command: list_options(config, command, labels or named) for command in (REWRITE, SYNTHESIZE)},
     )
+
+
+def list_options(config: PlanConfig, command: str, labels: list[str]) -> str:
+    """Return the options of a release with which the plan's numbers hold, as one types them into a shell.
+
+    The paths of files stay out, as whoever gets the page need not know them.
+    """
+    typed, most, described = typed_as(labels), config.max_records_per_person, config.label_descriptions is not None
+    given = {
+        "label_set": typed if len(typed) <= MAX_TYPED else "@LABELS.txt",
+        "label_descriptions": "FILE.txt" if described and command == REWRITE else None,
+        "model_dir": config.model_dir and "DIR",
+        "text_column": typed_as(config.text_column) if config.text_column != "text" else None,
+        "label_column": typed_as(config.label_column) if config.label_column != USUAL_LABEL_COLUMN else None,
+        "delimiter": config.delimiter and typed_as(config.delimiter),
+        "person_column": most and "COLUMN",
+        "max_records_per_person": most and str(most),
+    }
+    return "".join(f" {name}={quote(value)}" for name, value in given.items() if value)
 
 
 def read_public(config: PlanConfig) -> dict[str, Corpus]:

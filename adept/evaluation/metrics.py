@@ -55,23 +55,34 @@ def codes(*columns: Sequence[str]) -> tuple[Labels, ...]:
 
 
 def bootstrap(
-    metric: Callable[[Labels, Labels], float], truth: Labels, predicted: Labels, *, resamples: int = 1000, seed: int = 0
+    metric: Callable[[Labels, Labels], float],
+    truth: Labels,
+    predicted: Labels,
+    *,
+    least: float = 0.0,
+    resamples: int = 1000,
+    seed: int = 0,
 ) -> ConfidenceInterval:
     """Return a metric's value and its 95 % interval, by the percentile bootstrap (Efron 1979).
 
-    The metric may be any function of two arrays with an entry for each record; the two entries of a
-    record stay together.
+    The metric, from ``least`` to 1, may be any function of two arrays with an entry for each record; the
+    two entries of a record stay together. If all resamples have one value, as if each record is right,
+    other records may be missing by chance: up to the share that Clopper and Pearson (1934) give for none seen.
     """
     rng = np.random.default_rng(seed)
     draws = (rng.integers(len(truth), size=len(truth)) for _ in range(resamples))
     values = [metric(truth[draw], predicted[draw]) for draw in draws]
     low, high = np.quantile(values, [0.025, 0.975])
-    return ConfidenceInterval(metric(truth, predicted), float(low), float(high))
+    unseen = 1 - 0.025 ** (1 / len(truth)) if max(values) == min(values) else 0.0
+    return ConfidenceInterval(
+        metric(truth, predicted), float(low - unseen * (low - least)), float(high + unseen * (1 - high))
+    )
 
 
 def gain_in_hits(hits: Hits, other: Hits) -> ConfidenceInterval:
     """Return how much more often the first of two classifiers is right on the same records, with its 95 % interval."""
-    return bootstrap(lambda own, without: float((own - without).mean()), hits.astype(np.int64), other.astype(np.int64))
+    given = hits.astype(np.int64), other.astype(np.int64)
+    return bootstrap(lambda own, without: float((own - without).mean()), *given, least=-1.0)
 
 
 def bleu(records: Sequence[str], rewrites: Sequence[str]) -> float:

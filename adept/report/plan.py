@@ -10,7 +10,9 @@ from pathlib import Path
 from statistics import fmean
 
 from adept.data.corpus import Corpus
+from adept.evaluation.classifiers import check_files_fit, note_spellings
 from adept.evaluation.record_free import (
+    COMMONEST_LABEL,
     EXAMPLES,
     FOLDS,
     LARGER_ENCODER,
@@ -18,12 +20,14 @@ from adept.evaluation.record_free import (
     TITLES,
     FreeRow,
     PublicTexts,
+    can_deal,
     find_hits,
     measure_free_rows,
 )
 from adept.mechanisms.curves import (
     MAX_MEASURED_LABELS,
     MAX_MEASURED_ROWS,
+    MIN_TEXTS,
     REHEARSED,
     REWRITE,
     SYNTHESIZE,
@@ -47,8 +51,8 @@ from adept.rewriting.rewriter import Rewriter, best_exact
 BUDGETS = {REWRITE: (4.0, 8.0, 12.0, 16.0), SYNTHESIZE: (1.0, 2.0, 4.0)}  # in nats
 MAX_ROWS = 10**6  # of a file, up to which a plan looks for the rows that would be worth it
 UNMEASURED = (
-    "nothing was measured on public texts, and one in four such recommendations is wrong: give test=FILE or "
-    "examples=FILE with public=true"
+    "no rewrites of public texts were measured, so these accuracies are guesses{}: give test=FILE or examples=FILE with "
+    "public=true, and at least two texts of each label"
 )
 PUBLIC_ROWS = "what you type here counts as public: give a round number known without the file"
 HEADINGS = [
@@ -61,7 +65,7 @@ HEADINGS = [
     "the rows add",
     "verdict",
 ]
-GUESS = "a guess, as no label's name has a meaning"
+GUESS = "any label at random, as no name has a meaning"
 FOREIGN = (
     "No estimate: the names or texts do not look like English, in which alone the curves were measured. Train a model of public "
     "text in your language with adept train, and measure it with adept compare."
@@ -90,7 +94,7 @@ class Offer:
             f"{self.person_epsilon:g}",
             self.risk,
             f"{middle:.2f}",
-            f"{low:.2f} / {high:.2f}",
+            f"{low:.2f} to {high:.2f}",
             f"{self.added:+.2f}",
             self.verdict,
         ]
@@ -102,7 +106,7 @@ class Plan:
 
     labels: int
     rows: int
-    most: int  # records of a person
+    most: int  # records of a person that the budgets for a person hold for
     free: list[FreeRow]
     offers: list[Offer] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)  # on what is special about labels, texts or rows
@@ -110,16 +114,19 @@ class Plan:
 
     @property
     def title(self) -> str:
-        return f"{self.rows:,} rows and {self.labels:,} labels. No private record was read."
+        """The numbers that were typed, without which those of the table do not hold."""
+        return f"Labels: {self.labels:,}. Rows: {self.rows:,}, at most {self.most:,} of a person. No private record was read."
+
+    @property
+    def opening(self) -> int:
+        """The number of lines of advice that say what to do first: a sentence, or a sentence and its command."""
+        return 2 if self.advice[0].endswith(":") else 1
 
     @property
     def free_lines(self) -> list[tuple[str, str]]:
-        """Name and accuracy of each free row, with the number of measured texts, the best one first."""
-        found = []
-        for row in sorted(self.free, key=lambda row: -row.accuracy):
-            texts = f"measured on {row.texts:,} public texts" if row.texts else "usual for so many labels, not measured"
-            found.append((TITLES.get(row.name, row.name), f"{row.accuracy:.2f} ({texts})"))
-        return found
+        """Name and accuracy of each free row, the best one first."""
+        rows = sorted(self.free, key=lambda row: -row.accuracy)
+        return [(TITLES.get(row.name, row.name), row.shown) for row in rows]
 
 
 def make_plan(
@@ -132,6 +139,7 @@ def make_plan(
     about: Mapping[str, Sequence[str]] | None = None,
     most: int = 1,
     is_packaged: bool = True,
+    shared: Mapping[str, str] | None = None,
 ) -> Plan:
     """Compute the plan of a release.
 
@@ -143,6 +151,7 @@ def make_plan(
         about: public sentences about labels.
         most: largest number of records of a person.
         is_packaged: False for a model other than the packaged one.
+        shared: options of each command as they are typed, by its name: those that the plan was made with.
     """
     said, count = about or {}, len(labels)
     if count < 2:
@@ -151,6 +160,8 @@ def make_plan(
     public = PublicTexts.of(examples, test, labels=count)
     english = reads_as_english(public.read.texts) if public else _are_english_names(labels)
     notes = _notes(labels, said, rows, packaged=is_packaged)
+    fit = {"the examples": examples} if examples else {}
+    notes += check_files_fit(fit, test, name="the test") if fit and test else note_spellings(labels)
     free = measure_free_rows(labels, public, said, has_examples=examples is not None) if public else []
     if not english:
         return Plan(count, rows, most, free, notes=notes, advice=[FOREIGN])
@@ -164,7 +175,7 @@ def make_plan(
     ]
     own = {EXAMPLES: f"your {len(examples):,} public examples"} if examples else {}
     name = (TITLES | own).get(best.name, best.name)
-    advice = _advise(offers, known, f"{name} ({best.accuracy:.2f})", best.accuracy, most)
+    advice = _doubt_labels(free, known.rehearsal) + _advise(offers, known, name, best.accuracy, most, shared or {})
     return Plan(count, rows, most, free, offers, notes, advice)
 
 
@@ -180,7 +191,7 @@ def rehearse(
 ) -> Rehearsal | None:
     """Release the public texts, and measure classifiers of as many as the file has rows; None if there are too few."""
     pool, judged, most = public.pool, public.rehearsed, max(rows, len(labels))
-    if len(labels) > 300 or len(pool) < 2 * len(set(pool.labels or [])):  # more labels take minutes
+    if len(labels) > 300 or not can_deal(pool):  # more labels take minutes
         return None
     many = len(pool) >= 300
     count, folds = (1, 4) if many else (3, FOLDS)
@@ -205,8 +216,8 @@ def _notes(labels: Sequence[str], about: Mapping[str, Sequence[str]], rows: int,
     notes = (
         (
             nameless,
-            f"{len(nameless)} of {count} labels have names without meaning, such as {next(iter(nameless), '')!r}, so public "
-            "sentences near them are not found: give better names, or a sentence about each label with label_descriptions=",
+            f"of {count} labels, {len(nameless)} with names without meaning, such as {next(iter(nameless), '')!r}, for which no "
+            "public sentences are found: give better names, or a sentence about each label with label_descriptions=",
         ),
         (
             count > MAX_MEASURED_LABELS,
@@ -218,6 +229,7 @@ def _notes(labels: Sequence[str], about: Mapping[str, Sequence[str]], rows: int,
         ),
         (rows == 0, "without rows nothing can be added to what is free"),
         (0 < rows < count, "there are fewer rows than labels, so most labels have no row"),
+        (about, "synthesize reads no label_descriptions, so its accuracies can be lower than expected"),
         (not packaged, "the curves were measured with the packaged model: another model can be better or worse"),
     )
     return [note for holds, note in notes if holds]
@@ -251,32 +263,48 @@ def _spend(command: str, epsilon: float, most: int) -> float:
     return epsilon / most if command == SYNTHESIZE else epsilon
 
 
-def _advise(offers: list[Offer], known: Known, floor: str, accuracy: float, most: int) -> list[str]:
+def _doubt_labels(free: list[FreeRow], rehearsal: Rehearsal | None) -> list[str]:
+    """Return a sentence that nothing measured on public texts is clearly better than their commonest label, if so."""
+    hopes = [row.accuracy for row in free if row.texts and row.name != COMMONEST_LABEL]
+    reached = max([*hopes, *(rehearsal.released.values() if rehearsal else [])], default=0.0)
+    return [
+        "The public texts do not show that texts tell their labels: nothing that was measured is clearly better than "
+        f"{TITLES[row.name]} ({row.accuracy:.2f}), so more rows may not help either."
+        for row in free
+        if row.name == COMMONEST_LABEL and row.texts >= MIN_TEXTS and reached <= row.accuracy + 2 * row.doubt
+    ]
+
+
+def _advise(
+    offers: list[Offer], known: Known, name: str, accuracy: float, most: int, shared: Mapping[str, str]
+) -> list[str]:
     """Return sentences on what to do: the first says what to release, or that nothing is worth it."""
-    worth = [offer for offer in offers if offer.verdict == WORTH]
-    lines = _recommend(worth, most, guessed=known.rehearsal is None)
-    if worth and known.rehearsal is None:
-        lines.append(UNMEASURED)
+    worth, floor, lines = [offer for offer in offers if offer.verdict == WORTH], f"{name} ({accuracy:.2f})", list[str]()
     if not worth and any(offer.verdict == TOO_CLOSE for offer in offers):
         lines = [f"too close to call: no budget is expected to be clearly better than what is free, {floor}"]
+    elif any(offer.added > 0 for offer in offers) and not worth:
+        lines = [f"do not release: no budget is likely enough to be better than what is free, {floor}"]
     elif not worth:
         lines = [f"do not release: what is free is worth more, {floor}"]
+    if offers and known.rehearsal is None:
+        lines.append(UNMEASURED.format(", and one in four such recommendations is wrong" if worth else ""))
     lines += _count_rows(accuracy, known, most, released={offer.command for offer in worth})
-    return [f"{line[0].upper()}{line[1:]}." for line in lines] + [LARGER_ENCODER]
+    sentences = [f"{line[0].upper()}{line[1:]}." for line in lines] + [LARGER_ENCODER]
+    return _recommend(worth, shared, guessed=known.rehearsal is None) + sentences
 
 
-def _recommend(worth: list[Offer], most: int, *, guessed: bool) -> list[str]:
-    """Return a sentence for each command that is worth a release, with its smallest such budget."""
-    persons = f" person_column=COLUMN max_records_per_person={most}" if most > 1 else ""
-    needs = {SYNTHESIZE: "if nobody needs rows one by one", REWRITE: "if each row is needed on its own"}
+def _recommend(worth: list[Offer], shared: Mapping[str, str], *, guessed: bool) -> list[str]:
+    """Return each command that is worth a release, with its smallest such budget, after a line that says when."""
+    needs = {SYNTHESIZE: "If nobody needs rows one by one", REWRITE: "If each row is needed on its own"}
     lines = []
     for command, need in needs.items():
         if own := next((offer for offer in worth if offer.command == command), None):
             low, middle, high, _ = own.expected
-            lines.append(
-                f"{need}: adept {command} input=FILE output=FILE epsilon={own.epsilon:g} label_set=[...]{persons}, with "
-                f"{'a guessed' if guessed else 'an expected'} accuracy of {middle:.2f} ({low:.2f} to {high:.2f})"
-            )
+            kind = "a guessed" if guessed else "an expected"
+            lines += [
+                f"{need}, with {kind} accuracy of {middle:.2f} ({low:.2f} to {high:.2f}):",
+                f"adept {command} input=FILE output=NEWFILE epsilon={own.epsilon:g}{shared.get(command, '')}",
+            ]
     return lines
 
 
