@@ -21,16 +21,14 @@ MAX_TYPED = 1000  # characters of a list of labels that a command shows
 def main(config: PlanConfig) -> None:
     """Compute the plan, print it and, if asked, write it as a page."""
     plan = run(config)
-    show_lines([*plan.advice[: plan.opening], ""])
+    show_lines([*plan.advice, ""])
     if plan.free:
-        show("What is free, without any record", plan.free_lines)
+        show("What is free, without any record", [row.cells for row in plan.free])
         show_lines([""])
     if plan.offers:
         show_table(plan.title, HEADINGS, [offer.cells for offer in plan.offers])
         show_lines([""])
-    show_lines(
-        [*plan.advice[plan.opening :], *(f"note: {note}" for note in plan.notes), f"expected_rows: {PUBLIC_ROWS}"]
-    )
+    show_lines([*(f"note: {note}" for note in plan.notes), f"expected_rows: {PUBLIC_ROWS}"])
     if config.output_dir is not None:
         directory = new_directory(config.output_dir)
         write_json(asdict(plan), directory / "result.json")
@@ -65,10 +63,10 @@ def list_options(config: PlanConfig, command: str, labels: list[str]) -> str:
 
     The paths of files stay out, as whoever gets the page need not know them.
     """
-    typed, most, described = typed_as(labels), config.max_records_per_person, config.label_descriptions is not None
+    typed, most = typed_as(labels), config.max_records_per_person
     given = {
         "label_set": typed if len(typed) <= MAX_TYPED else "@LABELS.txt",
-        "label_descriptions": "FILE.txt" if described and command == REWRITE else None,
+        "label_descriptions": config.label_descriptions and "DESCRIPTIONS.txt" * (command == REWRITE),
         "model_dir": config.model_dir and "DIR",
         "text_column": typed_as(config.text_column) if config.text_column != "text" else None,
         "label_column": typed_as(config.label_column) if config.label_column != USUAL_LABEL_COLUMN else None,

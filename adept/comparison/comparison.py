@@ -381,8 +381,9 @@ def judge(trial: Trial, recipe: Recipe) -> AuditVerdict:
     result, guarantee = (_audit_text if recipe.mechanism in ALTERNATIVES else _audit)(trial, recipe)
     strongest = result.strongest if result.violated else None
     evidence = f"{strongest.evidence} ({strongest.kind})" if strongest else ""
-    found = result.violated, result.certified_epsilon, evidence
-    return AuditVerdict(recipe.mechanism, recipe.text_epsilon, *found, guarantee)
+    return AuditVerdict(
+        recipe.mechanism, recipe.text_epsilon, result.violated, result.certified_epsilon, evidence, guarantee
+    )
 
 
 def _audit(trial: Trial, recipe: Recipe) -> tuple[AuditResult, str]:

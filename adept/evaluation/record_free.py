@@ -38,10 +38,9 @@ def describe_variation(records: int) -> str | None:
     """Return a clause on how much the accuracy of one release of few records varies; None if they are not few."""
     if not 0 < records < 1000:
         return None
-    spread = 0.8 / math.sqrt(records)  # two standard errors of one release's accuracy
     return (
         f"the accuracy of one release of a small file varies: with {records} records, another release may have about "
-        f"{spread:.2f} more or less"
+        f"{0.8 / math.sqrt(records):.2f} more or less"  # two standard errors of one release's accuracy
     )
 
 
@@ -108,11 +107,11 @@ class FreeRow:
     texts: int
 
     @property
-    def shown(self) -> str:
-        """The accuracy with twice its standard deviation, and on how many texts it was measured."""
-        if not self.texts:
-            return f"{self.accuracy:.2f} (usual for so many labels, not measured)"
-        return f"{self.accuracy:.2f} ± {2 * self.doubt:.2f} (measured on {self.texts:,} public texts)"
+    def cells(self) -> tuple[str, str]:
+        """The name and the accuracy, with twice its standard deviation and the number of measured texts."""
+        measured = f" ± {2 * self.doubt:.2f} (measured on {self.texts:,} public texts)"
+        usual = " (usual for so many labels, not measured)"
+        return TITLES.get(self.name, self.name), f"{self.accuracy:.2f}{measured if self.texts else usual}"
 
     @property
     def doubt(self) -> float:

@@ -65,8 +65,7 @@ def draw_metric(axis: Any, table: ComparisonTable, metric: str) -> None:
             axis, curve, metric, bars=_count_seeds(table) > 1, factor=1.02 ** (place - (len(table.curves) - 1) / 2)
         )
     _draw_levels(axis, table, metric)
-    thick = any(curve.false_claim for curve in table.curves)
-    claim = f"claimed epsilon{' (false for the thick dashes)' if thick else ''}"
+    claim = "claimed epsilon" + " (false for the thick dashes)" * any(curve.false_claim for curve in table.curves)
     log_axis(axis, table.budgets, f"{claim}\n{_describe_bars(table)}")
     axis.set_ylabel(METRICS[metric])
     _draw_true_axis(axis, table)

@@ -259,11 +259,12 @@ def state_point(table: ComparisonTable) -> str:
             f"{idle}The text itself reaches an accuracy of {text:.3f}, and texts that a decoder writes from random latents "
             f"reach {level:.3f}. A mechanism's merit is what its records add to the best reference that reads no record."
         )
-    claimed = max(compared, key=lambda epsilon: _accuracy(broken, epsilon) - _accuracy(best, epsilon))
+    reached = {epsilon: (broken.at[epsilon].accuracy.mean, best.at[epsilon].accuracy.mean) for epsilon in compared}
+    claimed = max(compared, key=lambda epsilon: reached[epsilon][0] - reached[epsilon][1])
     chance = best.random.accuracy.mean if best.random else max(_means(table, "random"))
     return (
-        f"{idle}At a claimed epsilon of {claimed:g} the original reaches an accuracy of {_accuracy(broken, claimed):.3f} "
-        f"and the best mechanism whose claim holds ({best.title}) {_accuracy(best, claimed):.3f}; text that knows "
+        f"{idle}At a claimed epsilon of {claimed:g} the original reaches an accuracy of {reached[claimed][0]:.3f} "
+        f"and the best mechanism whose claim holds ({best.title}) {reached[claimed][1]:.3f}; text that knows "
         f"nothing of the records reaches {chance:.3f}. But the original's claim is false: it adds noise as if two clipped "
         "latents were never farther apart than 2C, but in n dimensions they can be sqrt(n) times as far. There it truly "
         f"spends epsilon {words(broken.at[claimed].row.epsilon)}."
@@ -279,11 +280,10 @@ def warn_of_seen_records(config: CompareConfig) -> list[str]:
     learned = {"codec": {"description"}, "codebook": {"codebook", "learned_codebook"}}  # which these mechanisms use
     used = [word for word, names in learned.items() if names & set(config.mechanisms)]
     public = f", and its {' and '.join(used)} {'is' if len(used) == 1 else 'are'} not public" if used else ""
-    warning = (
+    return (config.protocol == PAPER) * [
         "No guarantee of this page holds for its records, because the rewriter was trained on them (protocol paper). With "
         f"any mechanism, the text of one record may hold what the model learned from another{public}."
-    )
-    return [warning] if config.protocol == PAPER else []
+    ]
 
 
 def warn_of_short_training(config: CompareConfig, table: ComparisonTable) -> list[str]:
@@ -301,11 +301,10 @@ def warn_of_short_training(config: CompareConfig, table: ComparisonTable) -> lis
         for line in decoded
         if line.row.claimed_epsilon and line.accuracy.mean - _error(line) > identity.get(line.model, math.inf)
     ]
-    warning = (
+    return bool(low or above) * [
         f"Training was too short to judge: {'; '.join([*low, *above[:1]])}. Train longer (trainer.max_epochs) before you "
         "compare mechanisms."
-    )
-    return [warning] if low or above else []
+    ]
 
 
 def _error(line: Line) -> float:
@@ -318,11 +317,10 @@ def warn_of_losses(table: ComparisonTable) -> list[str]:
     [text] = _means(table, "none")
     identity = [line for line in table.texts if line.row.mechanism == "identity"]
     lost = [f"{line.accuracy} ({line.model})" for line in identity if line.accuracy.mean < 0.8 * text]
-    warning = (
+    return bool(lost) * [
         f"The rewriter itself loses much of the text: without any noise (identity) the accuracy is {', '.join(lost)}, "
         f"that of the text {text:.3f}. No budget gives it back; more dimensions, topics or longer training may."
-    )
-    return [warning] if lost else []
+    ]
 
 
 def name_idle_budgets(table: ComparisonTable) -> str:
@@ -334,11 +332,10 @@ def name_idle_budgets(table: ComparisonTable) -> str:
                 free = f"{title(line.floor or '')}: {line.accuracy.mean - line.above_floor.mean:.3f}"
                 idle.setdefault((curve.title, free), []).append(f"{epsilon:g}")
     listed = "; ".join(f"{name} at {', '.join(budgets)} ({free})" for (name, free), budgets in idle.items())
-    larger = " A larger free encoder may have more." if "names" in listed else ""
+    larger = " A larger free encoder may have more." if "name" in listed else ""
     return (
-        f"These budgets add nothing that can be shown to what is free without any record: {listed}.{larger} "
-        if idle
-        else ""
+        bool(idle)
+        * f"These budgets add nothing that can be shown to what is free without any record: {listed}.{larger} "
     )
 
 
@@ -394,11 +391,8 @@ def _describe_accuracy(line: Line) -> str:
 
 def find_best(table: ComparisonTable) -> Curve | None:
     """Return the curve with the highest mean accuracy among the mechanisms whose claims hold."""
-    sound = [curve for curve in table.curves if curve.holds]
     return max(
-        sound, key=lambda curve: (len(curve.at), mean(line.accuracy.mean for line in curve.at.values())), default=None
+        (curve for curve in table.curves if curve.holds),
+        key=lambda curve: (len(curve.at), mean(line.accuracy.mean for line in curve.at.values())),
+        default=None,
     )
-
-
-def _accuracy(curve: Curve, epsilon: float) -> float:
-    return curve.at[epsilon].accuracy.mean

@@ -70,6 +70,7 @@ FOREIGN = (
     "No estimate: the names or texts do not look like English, in which alone the curves were measured. Train a model of public "
     "text in your language with adept train, and measure it with adept compare."
 )
+SINGLE = "Do not release for a classifier: every text has the same label, so there is nothing to learn."
 Model = tuple[Autoencoder, Tokenizer]
 
 
@@ -95,7 +96,7 @@ class Offer:
             self.risk,
             f"{middle:.2f}",
             f"{low:.2f} to {high:.2f}",
-            f"{self.added:+.2f}",
+            f"{round(self.added, 2) + 0.0:+.2f}",
             self.verdict,
         ]
 
@@ -107,26 +108,14 @@ class Plan:
     labels: int
     rows: int
     most: int  # records of a person that the budgets for a person hold for
-    free: list[FreeRow]
+    free: list[FreeRow]  # the best one first
     offers: list[Offer] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)  # on what is special about labels, texts or rows
     advice: list[str] = field(default_factory=list)  # the first sentence says what to do
 
     @property
     def title(self) -> str:
-        """The numbers that were typed, without which those of the table do not hold."""
         return f"Labels: {self.labels:,}. Rows: {self.rows:,}, at most {self.most:,} of a person. No private record was read."
-
-    @property
-    def opening(self) -> int:
-        """The number of lines of advice that say what to do first: a sentence, or a sentence and its command."""
-        return 2 if self.advice[0].endswith(":") else 1
-
-    @property
-    def free_lines(self) -> list[tuple[str, str]]:
-        """Name and accuracy of each free row, the best one first."""
-        rows = sorted(self.free, key=lambda row: -row.accuracy)
-        return [(TITLES.get(row.name, row.name), row.shown) for row in rows]
 
 
 def make_plan(
@@ -155,21 +144,20 @@ def make_plan(
     """
     said, count = about or {}, len(labels)
     if count < 2:
-        advice = ["Do not release for a classifier: every text has the same label, so there is nothing to learn."]
-        return Plan(count, rows, most, [], advice=advice)
+        return Plan(count, rows, most, [], advice=[SINGLE])
     public = PublicTexts.of(examples, test, labels=count)
     english = reads_as_english(public.read.texts) if public else _are_english_names(labels)
     notes = _notes(labels, said, rows, packaged=is_packaged)
     fit = {"the examples": examples} if examples else {}
     notes += check_files_fit(fit, test, name="the test") if fit and test else note_spellings(labels)
     free = measure_free_rows(labels, public, said, has_examples=examples is not None) if public else []
+    free.sort(key=lambda row: -row.accuracy)
     if not english:
         return Plan(count, rows, most, free, notes=notes, advice=[FOREIGN])
-    free = _add_names(free, labels, said)
-    best = max(free, key=lambda row: row.accuracy)
-    known = _know(
-        free, count, rehearse(model, labels, public, said, rows) if public else None, 0.0 if test else best.doubt
-    )
+    names = _find_names(free, labels, said)
+    free = sorted(dict.fromkeys([names, *free]), key=lambda row: -row.accuracy)
+    best, rehearsal = free[0], rehearse(model, labels, public, said, rows) if public else None
+    known = Known(count, names.accuracy, rehearsal, 0.0 if test else best.doubt)
     offers = [
         _offer(command, epsilon, known, best, rows, most) for command in BUDGETS for epsilon in BUDGETS[command] if rows
     ]
@@ -235,38 +223,30 @@ def _notes(labels: Sequence[str], about: Mapping[str, Sequence[str]], rows: int,
     return [note for holds, note in notes if holds]
 
 
-def _add_names(free: list[FreeRow], labels: Sequence[str], about: Mapping[str, Sequence[str]]) -> list[FreeRow]:
-    """Add the usual accuracy of label names if it was not measured, or a guess if no name has a meaning."""
-    if any(row.name == NEAREST_NAME for row in free):
-        return free
-    if any(map(spell_name, labels)) or about:
-        return [FreeRow(NEAREST_NAME, expected_names(len(labels)), 0), *free]
-    return [FreeRow(GUESS, 1 / len(labels), 0), *free]
-
-
-def _know(free: list[FreeRow], labels: int, rehearsal: Rehearsal | None, doubt: float) -> Known:
-    [names] = [row for row in free if row.name in (NEAREST_NAME, GUESS)]
-    is_expected = names.name == NEAREST_NAME and not names.texts
-    return Known(labels, None if is_expected else names.accuracy, rehearsal, doubt)
+def _find_names(free: list[FreeRow], labels: Sequence[str], about: Mapping[str, Sequence[str]]) -> FreeRow:
+    """Return the accuracy of label names as it was measured, or the usual one, or a guess if no name has a meaning."""
+    named = any(map(spell_name, labels)) or about
+    usual = FreeRow(NEAREST_NAME, expected_names(len(labels)), 0) if named else FreeRow(GUESS, 1 / len(labels), 0)
+    return next((row for row in free if row.name == NEAREST_NAME), usual)
 
 
 def _offer(command: str, epsilon: float, known: Known, best: FreeRow, rows: int, most: int) -> Offer:
-    expected = expect_accuracy(command, known, epsilon=_spend(command, epsilon, most), rows=rows)
-    added = expected.middle - best.accuracy
-    person = epsilon * (most if command == REWRITE else 1)
+    one, all_own = _divide(command, epsilon, most)
+    expected = expect_accuracy(command, known, epsilon=one, rows=rows)
     attacked = 2 * epsilon if command == SYNTHESIZE else epsilon  # replacing one record moves two counts
-    return Offer(command, epsilon, person, risk(attacked), expected, added, expected.judge(best.accuracy))
+    added, verdict = expected.middle - best.accuracy, expected.judge(best.accuracy)
+    return Offer(command, epsilon, all_own, risk(attacked), expected, added, verdict)
 
 
-def _spend(command: str, epsilon: float, most: int) -> float:
-    """Return the epsilon of a record: synthesize divides that of a person among the person's records."""
-    return epsilon / most if command == SYNTHESIZE else epsilon
+def _divide(command: str, epsilon: float, most: int) -> tuple[float, float]:
+    """Return the epsilon of a record and of a person: that of synthesize is for all records of a person."""
+    return (epsilon / most, epsilon) if command == SYNTHESIZE else (epsilon, epsilon * most)
 
 
 def _doubt_labels(free: list[FreeRow], rehearsal: Rehearsal | None) -> list[str]:
     """Return a sentence that nothing measured on public texts is clearly better than their commonest label, if so."""
     hopes = [row.accuracy for row in free if row.texts and row.name != COMMONEST_LABEL]
-    reached = max([*hopes, *(rehearsal.released.values() if rehearsal else [])], default=0.0)
+    reached = max([0.0, *hopes, *(rehearsal.released.values() if rehearsal else [])])
     return [
         "The public texts do not show that texts tell their labels: nothing that was measured is clearly better than "
         f"{TITLES[row.name]} ({row.accuracy:.2f}), so more rows may not help either."
@@ -312,18 +292,12 @@ def _count_rows(floor: float, known: Known, most: int, *, released: set[str]) ->
     """Say from how many rows on each command would be worth it that is not recommended."""
     lines = []
     for command, epsilon in {REWRITE: 8.0, SYNTHESIZE: 2.0}.items():
-        if command in released:
-            continue
-        needed = rows_needed(command, known, epsilon=_spend(command, epsilon, most), floor=floor, most=MAX_ROWS)
-        if needed is None:
-            lines.append(
-                f"no number of rows up to {MAX_ROWS:,} is expected to make {command} at epsilon {epsilon:g} worth it"
-            )
-        else:
-            guess = " (beyond what was measured)" if needed > MAX_MEASURED_ROWS * known.labels else ""
-            lines.append(
-                f"{command} at epsilon {epsilon:g} is expected to be worth it from about {needed:,} rows on{guess}"
-            )
+        one, _ = _divide(command, epsilon, most)
+        needed = rows_needed(command, known, epsilon=one, floor=floor, most=MAX_ROWS) or 0
+        guess = " (beyond what was measured)" if needed > MAX_MEASURED_ROWS * known.labels else ""
+        never = f"no number of rows up to {MAX_ROWS:,} is expected to make {command} at epsilon {epsilon:g} worth it"
+        found = f"{command} at epsilon {epsilon:g} is expected to be worth it from about {needed:,} rows on{guess}"
+        lines += [found if needed else never] * (command not in released)
     return lines
 
 

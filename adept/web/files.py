@@ -30,7 +30,7 @@ from adept.rewriting.expectation import LABELLED, expected_lines
 
 UPLOAD_ENDINGS = ("csv", "tsv", "txt", "jsonl", "ndjson", "json")
 MAX_UPLOAD_BYTES = 20 * 2**20
-MAX_FILES = 8
+MAX_FILES, HOUR_SECONDS = 8, 3600.0
 
 Choices = dict[str, Any]  # options of ``adept rewrite``, under their names
 REPORT_FILE = "report.html"
@@ -138,9 +138,8 @@ class Files:
         return ReleaseRequest(**own, ledger=self.ledger or NO_LEDGER, card=True)
 
     def _forget_old(self) -> None:
-        hour = 3600.0
         for key, dropped in list(self._files.items()):
-            if time.monotonic() - dropped.born > hour and not dropped.running:
+            if time.monotonic() - dropped.born > HOUR_SECONDS and not dropped.running:
                 self.forget(key)
 
 
