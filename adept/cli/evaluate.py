@@ -67,8 +67,11 @@ def main(config: EvaluateConfig) -> None:
         ("classifier", f"{config.classifier}, {found.labels} labels"),
         ("records", f"{found.train_records} for training, {found.test_records} for the test"),
     ]
-    shown = {name: other for name, other in found.others.items() if name != COMMONEST_LABEL}
-    rows += [(COMPARED.get(name, name), f"accuracy {_figure(other.accuracy)}") for name, other in shown.items()]
+    rows += [
+        (COMPARED.get(name, name), f"accuracy {_figure(other.accuracy)}")
+        for name, other in found.others.items()
+        if name != COMMONEST_LABEL
+    ]
     if config.classifier == TEXT and NEAREST_NAME in found.others:
         weight = weigh_name(min(_epsilon(_stated(name)) for name in _names(config.train)))
         rows.append(("names of labels", f"each counts as {weight:.3g} records of its label"))
@@ -76,8 +79,11 @@ def main(config: EvaluateConfig) -> None:
     rows += [(title, f"{_figure(gain.gain, sign='+')}, above {TITLES[gain.name]}") for title, gain in added.items()]
     verdicts = [gain.verdict for gain in added.values()]
     show(f"accuracy {_figure(found.accuracy)}" + (f": {verdicts[-1]}" if verdicts and all(verdicts) else ""), rows)
-    left = {name.removeprefix(LEFT_OUT): other for name, other in found.others.items() if name.startswith(LEFT_OUT)}
-    show_lines(f"{name} {_gain(found.accuracy, other.accuracy.value)}" for name, other in left.items())
+    show_lines(
+        f"{name.removeprefix(LEFT_OUT)} {_gain(found.accuracy, other.accuracy.value)}"
+        for name, other in found.others.items()
+        if name.startswith(LEFT_OUT)
+    )
     show_lines([LARGER_ENCODER] if NEAREST_NAME in found.others else [])
 
 
@@ -151,8 +157,8 @@ def _separate(files: list[TrainingFile], classifier: str) -> tuple[list[Training
 def _write(found: Evaluation, classifier: str, path: Path) -> None:
     kept = _flat(found) | {name: _flat(other) for name, other in found.others.items()}
     for title, gain in _compare_all(found).items():
-        interval = (gain.gain.low, gain.gain.high)
-        kept[title.replace(" ", "_")] = {"gain": gain.gain.value, "gain_interval": interval, "above": gain.name}
+        one = gain.gain
+        kept[title.replace(" ", "_")] = {"gain": one.value, "gain_interval": (one.low, one.high), "above": gain.name}
     write_json({**kept, "classifier": classifier}, path)
 
 

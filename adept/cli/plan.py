@@ -20,6 +20,7 @@ MAX_TYPED = 1000  # characters of a list of labels that a command shows
 
 def main(config: PlanConfig) -> None:
     """Compute the plan, print it and, if asked, write it as a page."""
+    directory = new_directory(config.output_dir) if config.output_dir else None
     plan = run(config)
     show_lines([*plan.advice, ""])
     if plan.free:
@@ -29,8 +30,7 @@ def main(config: PlanConfig) -> None:
         show_table(plan.title, HEADINGS, [offer.cells for offer in plan.offers])
         show_lines([""])
     show_lines([*(f"note: {note}" for note in plan.notes), f"expected_rows: {PUBLIC_ROWS}"])
-    if config.output_dir is not None:
-        directory = new_directory(config.output_dir)
+    if directory:
         write_json(asdict(plan), directory / "result.json")
         show_lines([f"Page: {write_page(plan, directory)}"])
 

@@ -130,10 +130,6 @@ class WrittenTexts:
     labels: list[str]
     spent: dict[str, Any]  # columns of the row
 
-    def __post_init__(self) -> None:
-        if len(self.texts) != len(self.labels):
-            raise ValueError("texts and labels must be equally many")
-
 
 @dataclass(frozen=True)
 class AuditVerdict:

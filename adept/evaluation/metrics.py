@@ -81,8 +81,9 @@ def bootstrap(
 
 def gain_in_hits(hits: Hits, other: Hits) -> ConfidenceInterval:
     """Return how much more often the first of two classifiers is right on the same records, with its 95 % interval."""
-    given = hits.astype(np.int64), other.astype(np.int64)
-    return bootstrap(lambda own, without: float((own - without).mean()), *given, least=-1.0)
+    return bootstrap(
+        lambda own, without: float((own - without).mean()), hits.astype(np.int64), other.astype(np.int64), least=-1.0
+    )
 
 
 def bleu(records: Sequence[str], rewrites: Sequence[str]) -> float:

@@ -98,12 +98,13 @@ def describe_claim(audited: AuditVerdict, lines: ComparisonTable) -> dict[str, A
     """Return a mechanism's claimed and true epsilons, and the audit's verdict on the claim."""
     curves = [curve for curve in lines.curves if curve.mechanism == audited.mechanism]
     spent = dict(sorted((epsilon, line.row.epsilon) for curve in curves for epsilon, line in curve.at.items()))
-    false = any(curve.false_claim for curve in curves)
     return {
         "audited": audited,
         "title": curves[0].title,
         "claimed": ", ".join(f"{epsilon:g}" for epsilon in spent),
-        "true": ", ".join(map(words, spent.values())) if false else "not checked" * is_foreign(audited.mechanism),
+        "true": ", ".join(map(words, spent.values()))
+        if any(curve.false_claim for curve in curves)
+        else "not checked" * is_foreign(audited.mechanism),
         "verdict": verdict(audited),
         "command": audited.mechanism not in ALTERNATIVES,  # the command line can audit it again
     }
@@ -138,13 +139,16 @@ def describe_attacks(found: Sequence[AttackedRelease]) -> dict[str, Any]:
 def _attack_cells(attacked: AttackedRelease, row: AttackRow) -> list[str]:
     false = exceeds(attacked.epsilon, attacked.claimed_epsilon)
     slots = "" if row.success == "exact" else ", slot values"
-    verdict = "claim refuted" if row.refutes_any else "within the claim"
     return [
         f"{attacked.claimed_epsilon:g}" + (f" (true {words(attacked.epsilon)})" if false else ""),
         f"{row.detail['candidates']:,} {'private' if row.knows == 'pool' else 'in all'}{slots}",
         f"{_of_hundred(row.rate.value)} ({_of_hundred(row.rate.low)} to {_of_hundred(row.rate.high)})",
         *map(_of_hundred, (row.claimed_bound, row.bound, row.optimum, row.detail.get("beyond_claim"))),
-        "beyond the truth: a defect" if row.beyond_bound else verdict,
+        "beyond the truth: a defect"
+        if row.beyond_bound
+        else "claim refuted"
+        if row.refutes_any
+        else "within the claim",
     ]
 
 
@@ -166,10 +170,8 @@ def _refutation(attacked: AttackedRelease, row: AttackRow) -> str:
 
 
 def _examples(examples: Sequence[Example]) -> dict[str, Any]:
-    columns: list[str] = []
-    if examples:
-        columns = list(dict.fromkeys(title(row.mechanism) for row, _ in examples[0].rewrites))
-        columns.sort(key=lambda name: name == "random")
+    named = dict.fromkeys(title(row.mechanism) for example in examples[:1] for row, _ in example.rewrites)
+    columns = sorted(named, key=lambda name: name == "random")
     lines = []
     for example in examples:
         shown = [(title(row.mechanism), (_spent(row), text)) for row, text in example.rewrites]

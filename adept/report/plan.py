@@ -148,8 +148,11 @@ def make_plan(
     public = PublicTexts.of(examples, test, labels=count)
     english = reads_as_english(public.read.texts) if public else _are_english_names(labels)
     notes = _notes(labels, said, rows, packaged=is_packaged)
-    fit = {"the examples": examples} if examples else {}
-    notes += check_files_fit(fit, test, name="the test") if fit and test else note_spellings(labels)
+    notes += (
+        check_files_fit({"the examples": examples}, test, name="the test")
+        if examples and test
+        else note_spellings(labels)
+    )
     free = measure_free_rows(labels, public, said, has_examples=examples is not None) if public else []
     free.sort(key=lambda row: -row.accuracy)
     if not english:
@@ -161,8 +164,7 @@ def make_plan(
     offers = [
         _offer(command, epsilon, known, best, rows, most) for command in BUDGETS for epsilon in BUDGETS[command] if rows
     ]
-    own = {EXAMPLES: f"your {len(examples):,} public examples"} if examples else {}
-    name = (TITLES | own).get(best.name, best.name)
+    name = f"your {len(examples or []):,} public examples" if best.name == EXAMPLES else best.cells[0]
     advice = _doubt_labels(free, known.rehearsal) + _advise(offers, known, name, best.accuracy, most, shared or {})
     return Plan(count, rows, most, free, offers, notes, advice)
 
@@ -225,8 +227,8 @@ def _notes(labels: Sequence[str], about: Mapping[str, Sequence[str]], rows: int,
 
 def _find_names(free: list[FreeRow], labels: Sequence[str], about: Mapping[str, Sequence[str]]) -> FreeRow:
     """Return the accuracy of label names as it was measured, or the usual one, or a guess if no name has a meaning."""
-    named = any(map(spell_name, labels)) or about
-    usual = FreeRow(NEAREST_NAME, expected_names(len(labels)), 0) if named else FreeRow(GUESS, 1 / len(labels), 0)
+    count, named = len(labels), any(map(spell_name, labels)) or about
+    usual = FreeRow(NEAREST_NAME, expected_names(count), 0) if named else FreeRow(GUESS, 1 / count, 0)
     return next((row for row in free if row.name == NEAREST_NAME), usual)
 
 

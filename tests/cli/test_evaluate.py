@@ -321,6 +321,16 @@ def test_public_examples_and_rewrites_are_also_learned_together(
     assert "added to the examples" in capsys.readouterr().out
 
 
+def test_a_column_that_is_named_for_texts_and_labels_is_refused(tmp_path: Path) -> None:
+    """A text would be its own label, and a classifier of it perfect; a column of texts called intent is no label."""
+    file = columns_file(tmp_path / "a.jsonl", "text", "intent")
+    for columns in ({"label_column": "text"}, {"text_column": "intent", "label_column": "intent"}):
+        with pytest.raises(ConfigurationError, match="label_column must be another column than text_column, got"):
+            run(EvaluateConfig(train=file, test=file, **columns))
+    with pytest.raises(DataError, match="must have labels"):
+        run(EvaluateConfig(train=file, test=file, text_column="intent"))
+
+
 def test_a_small_release_is_said_to_vary(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     told, _, test = told_and_untold(tmp_path)
     run(EvaluateConfig(train=told, test=test))

@@ -180,6 +180,16 @@ def test_files_that_do_not_fit_each_other_are_noted(adept_here: Run, topic_run: 
     assert "the examples and the test have no label in common" in refused.stderr
 
 
+def test_a_directory_that_is_taken_is_said_before_anything_is_computed(
+    adept_here: Run, topic_run: Path, tmp_path: Path
+) -> None:
+    (tmp_path / "plan").mkdir()
+    (tmp_path / "plan" / "plan.html").touch()
+    given = ["label_set=[fee,loan]", "expected_rows=9", f"output_dir={tmp_path}/plan"]
+    refused = adept_here("plan", f"model_dir={topic_run}", *given)
+    assert (refused.returncode, refused.stdout, refused.stderr.count("\n")) == (2, "", 1)
+
+
 def test_accuracies_of_few_public_texts_are_called_uncertain(adept_here: Run, topic_run: Path, examples: Path) -> None:
     examples.write_text("".join(examples.read_text().splitlines(keepends=True)[::4]))  # one of each label
     done = adept_here("plan", f"model_dir={topic_run}", f"examples={examples}", "public=true", "expected_rows=90")
