@@ -67,11 +67,8 @@ def main(config: EvaluateConfig) -> None:
         ("classifier", f"{config.classifier}, {found.labels} labels"),
         ("records", f"{found.train_records} for training, {found.test_records} for the test"),
     ]
-    rows += [
-        (COMPARED.get(name, name), f"accuracy {_figure(other.accuracy)}")
-        for name, other in found.others.items()
-        if name != COMMONEST_LABEL
-    ]
+    shown = {name: other for name, other in found.others.items() if name != COMMONEST_LABEL}
+    rows += [(COMPARED.get(name, name), f"accuracy {_figure(other.accuracy)}") for name, other in shown.items()]
     if config.classifier == TEXT and NEAREST_NAME in found.others:
         weight = weigh_name(min(_epsilon(_stated(name)) for name in _names(config.train)))
         rows.append(("names of labels", f"each counts as {weight:.3g} records of its label"))
@@ -79,11 +76,8 @@ def main(config: EvaluateConfig) -> None:
     rows += [(title, f"{_figure(gain.gain, sign='+')}, above {TITLES[gain.name]}") for title, gain in added.items()]
     verdicts = [gain.verdict for gain in added.values()]
     show(f"accuracy {_figure(found.accuracy)}" + (f": {verdicts[-1]}" if verdicts and all(verdicts) else ""), rows)
-    show_lines(
-        f"{name.removeprefix(LEFT_OUT)} {_gain(found.accuracy, other.accuracy.value)}"
-        for name, other in found.others.items()
-        if name.startswith(LEFT_OUT)
-    )
+    left = {name.removeprefix(LEFT_OUT): other for name, other in found.others.items() if name.startswith(LEFT_OUT)}
+    show_lines(f"{name} {_gain(found.accuracy, other.accuracy.value)}" for name, other in left.items())
     show_lines([LARGER_ENCODER] if NEAREST_NAME in found.others else [])
 
 

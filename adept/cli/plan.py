@@ -6,7 +6,7 @@ from shlex import quote
 from adept.cli.config import PlanConfig
 from adept.cli.console import show, show_table, write_json
 from adept.cli.process import show_lines
-from adept.data.corpus import Corpus, read_corpora, read_label_descriptions, read_label_set
+from adept.data.corpus import read_corpora, read_label_descriptions, read_label_set
 from adept.data.texts import USUAL_LABEL_COLUMN
 from adept.data.writing import new_directory
 from adept.errors import ConfigurationError, typed_as
@@ -37,7 +37,10 @@ def main(config: PlanConfig) -> None:
 
 def run(config: PlanConfig) -> Plan:
     """Return the plan; raise AdeptError for a user's mistake. Only public files are read."""
-    public = read_public(config)
+    given = {name: path for name in ("examples", "test") if (path := getattr(config, name)) is not None}
+    columns = {"text_column": config.text_column, "label_column": config.label_column, "labelled": True}
+    read = read_corpora(dict.fromkeys(given.values(), columns), config)
+    public = {name: read[path] for name, path in given.items()}
     labels = list(read_label_set(config.label_set))
     named = sorted({label for corpus in public.values() for label in corpus.labels or []})
     if labels and (outside := set(named) - set(labels)):
@@ -59,10 +62,7 @@ def run(config: PlanConfig) -> Plan:
 
 
 def list_options(config: PlanConfig, command: str, labels: list[str]) -> str:
-    """Return the options of a release with which the plan's numbers hold, as one types them into a shell.
-
-    The paths of files stay out, as whoever gets the page need not know them.
-    """
+    """Return the options with which the plan's numbers hold, as one types them into a shell; paths of files stay out."""
     typed, most = typed_as(labels), config.max_records_per_person
     given = {
         "label_set": typed if len(typed) <= MAX_TYPED else "@LABELS.txt",
@@ -75,11 +75,3 @@ def list_options(config: PlanConfig, command: str, labels: list[str]) -> str:
         "max_records_per_person": most and str(most),
     }
     return "".join(f" {name}={quote(value)}" for name, value in given.items() if value)
-
-
-def read_public(config: PlanConfig) -> dict[str, Corpus]:
-    """Return the public corpora by the names of their options."""
-    given = {name: path for name in ("examples", "test") if (path := getattr(config, name)) is not None}
-    columns = {"text_column": config.text_column, "label_column": config.label_column, "labelled": True}
-    read = read_corpora(dict.fromkeys(given.values(), columns), config)
-    return {name: read[path] for name, path in given.items()}

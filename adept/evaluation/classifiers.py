@@ -38,8 +38,8 @@ class Evaluation:
 def check_files_fit(train: Mapping[str, Corpus], test: Corpus, *, name: str = "test") -> list[str]:
     """Check that classifiers trained on ``train`` can be tested on ``test``; return notes for the user.
 
-    A note counts the test records whose labels training lacks, or the test texts that training holds, or
-    names labels that differ in spelling alone.
+    A note counts the test records whose labels training lacks, or the test texts that training holds, or names labels
+    that differ in spelling alone.
 
     Args:
         train: training corpora, by the names that messages give them.
@@ -99,12 +99,12 @@ def evaluate(
 
     Args:
         classifier: the name of the classifier, "text", "tfidf" or "lstm".
-        samples: number of consecutive texts in ``train`` that come from the same record;
-            cross-validation keeps them together.
-        noisy_labels: if True, the labels of ``train`` were randomised, so their frequencies are not
-            those of the true labels.
-        epsilon: budget of each text of ``train``; infinite for original text. The classifier
-            "text" chooses by it how much it trusts the names of labels.
+        samples: number of consecutive texts in ``train`` that come from the same record; cross-validation keeps them
+            together.
+        noisy_labels: if True, the labels of ``train`` were randomised, so their frequencies are not those of the true
+            labels.
+        epsilon: budget of each text of ``train``; infinite for original text. The classifier "text" chooses by it how
+            much it trusts the names of labels.
         examples: public text with labels from which the classifier "text" learns, too.
 
     Raises:
@@ -125,8 +125,8 @@ def score(predicted: list[str], test: Corpus, *, learned: Sequence[str], majorit
     Args:
         predicted: one predicted label for each record of ``test``.
         learned: labels of the training records.
-        majority: labels, by default ``learned``. For comparison, a baseline predicts the commonest
-            of these labels for every record.
+        majority: labels, by default ``learned``. For comparison, a baseline predicts the commonest of these labels
+            for every record.
     """
     known, labels = Counter(majority or learned), test.labels or []
     truth, guesses = codes(labels, predicted)

@@ -1,9 +1,8 @@
 """Record-free references: accuracies that public knowledge reaches by itself, and what records add to them.
 
-A reference is *record-free* if it reads no private record: the label whose name is nearest by the
-sentence encoder, a classifier of public examples or, if labels are copied, the commonest label. A
-release is worth only what it adds to the best of them. Other public encoders, larger than ours, may
-know more from the names of labels.
+A reference is *record-free* if it reads no private record: the label whose name is nearest by the sentence encoder, a
+classifier of public examples or, if labels are copied, the commonest label. A release is worth only what it adds to
+the best of them. Other public encoders, larger than ours, may know more from the names of labels.
 """
 
 import math
@@ -109,9 +108,10 @@ class FreeRow:
     @property
     def cells(self) -> tuple[str, str]:
         """The name and the accuracy, with twice its standard deviation and the number of measured texts."""
-        measured = f" ± {2 * self.doubt:.2f} (measured on {self.texts:,} public texts)"
-        usual = " (usual for so many labels, not measured)"
-        return TITLES.get(self.name, self.name), f"{self.accuracy:.2f}{measured if self.texts else usual}"
+        measured = f"± {2 * self.doubt:.2f} (measured on {self.texts:,} public texts)" * bool(self.texts)
+        return TITLES.get(
+            self.name, self.name
+        ), f"{self.accuracy:.2f} {measured or '(usual for so many labels, not measured)'}"
 
     @property
     def doubt(self) -> float:

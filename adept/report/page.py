@@ -234,13 +234,12 @@ def _fair_line(line: Line, quality: list[str]) -> list[str]:
         *(line.title, claimed, words(line.row.epsilon) if line.row.epsilon else "0"),
         *(getattr(line, metric).spread for metric in METRICS),
         ABSENT if line.above_floor is None else line.above_floor.spread,
-        *(_quality_cell(line, name) for name in quality),
+        *(
+            _mean_cell(line.measures[name])
+            + ("" if (other := line.measures.get(OTHERS.get(name, ""))) is None else f" ({_mean_cell(other)})")
+            for name in quality
+        ),
     ]
-
-
-def _quality_cell(line: Line, name: str) -> str:
-    other = line.measures[OTHERS[name]] if name in OTHERS else None
-    return _mean_cell(line.measures[name]) + ("" if other is None else f" ({_mean_cell(other)})")
 
 
 def _mean_cell(value: float | None) -> str:

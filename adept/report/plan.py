@@ -56,15 +56,9 @@ UNMEASURED = (
 )
 PUBLIC_ROWS = "what you type here counts as public: give a round number known without the file"
 HEADINGS = [
-    "command",
-    "epsilon",
-    "for a person",
-    f"an attacker picks the right one of {CANDIDATES:,} candidates in",
-    "accuracy",
-    "range of one release",
-    "the rows add",
-    "verdict",
-]
+    "command", "epsilon", "for a person", f"an attacker picks the right one of {CANDIDATES:,} candidates in",
+    "accuracy", "range of one release", "the rows add", "verdict",
+]  # fmt: skip
 GUESS = "any label at random, as no name has a meaning"
 FOREIGN = (
     "No estimate: the names or texts do not look like English, in which alone the curves were measured. Train a model of public "
@@ -90,15 +84,9 @@ class Offer:
     def cells(self) -> list[str]:
         low, middle, high, _ = self.expected
         return [
-            f"adept {self.command}",
-            f"{self.epsilon:g}",
-            f"{self.person_epsilon:g}",
-            self.risk,
-            f"{middle:.2f}",
-            f"{low:.2f} to {high:.2f}",
-            f"{round(self.added, 2) + 0.0:+.2f}",
-            self.verdict,
-        ]
+            f"adept {self.command}", f"{self.epsilon:g}", f"{self.person_epsilon:g}", self.risk, f"{middle:.2f}",
+            f"{low:.2f} to {high:.2f}", f"{round(self.added, 2) + 0.0:+.2f}", self.verdict,
+        ]  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -148,11 +136,7 @@ def make_plan(
     public = PublicTexts.of(examples, test, labels=count)
     english = reads_as_english(public.read.texts) if public else _are_english_names(labels)
     notes = _notes(labels, said, rows, packaged=is_packaged)
-    notes += (
-        check_files_fit({"the examples": examples}, test, name="the test")
-        if examples and test
-        else note_spellings(labels)
-    )
+    notes += check_files_fit({"examples": examples}, test) if examples and test else note_spellings(labels)
     free = measure_free_rows(labels, public, said, has_examples=examples is not None) if public else []
     free.sort(key=lambda row: -row.accuracy)
     if not english:
@@ -203,26 +187,21 @@ def _notes(labels: Sequence[str], about: Mapping[str, Sequence[str]], rows: int,
     """Return what is special about the labels, the number of rows and the model."""
     count = len(labels)
     nameless = [label for label in labels if not spell_name(label) and label not in about]
-    notes = (
-        (
-            nameless,
-            f"of {count} labels, {len(nameless)} with names without meaning, such as {next(iter(nameless), '')!r}, for which no "
-            "public sentences are found: give better names, or a sentence about each label with label_descriptions=",
+    notes = {
+        f"of {count} labels, {len(nameless)} with names without meaning, such as {next(iter(nameless), '')!r}, for which no "
+        "public sentences are found: give better names, or a sentence about each label with label_descriptions=": nameless,
+        f"{count:,} labels: the curves were measured with 3 to {MAX_MEASURED_LABELS} labels: beyond, they are a guess": (
+            count > MAX_MEASURED_LABELS
         ),
-        (
-            count > MAX_MEASURED_LABELS,
-            f"{count:,} labels: the curves were measured with 3 to {MAX_MEASURED_LABELS} labels: beyond, they are a guess",
+        f"the curves were measured with 2 to {MAX_MEASURED_ROWS} rows for each label: beyond that they are a guess": (
+            rows > MAX_MEASURED_ROWS * count
         ),
-        (
-            rows > MAX_MEASURED_ROWS * count,
-            f"the curves were measured with 2 to {MAX_MEASURED_ROWS} rows for each label: beyond that they are a guess",
-        ),
-        (rows == 0, "without rows nothing can be added to what is free"),
-        (0 < rows < count, "there are fewer rows than labels, so most labels have no row"),
-        (about, "synthesize reads no label_descriptions, so its accuracies can be lower than expected"),
-        (not packaged, "the curves were measured with the packaged model: another model can be better or worse"),
-    )
-    return [note for holds, note in notes if holds]
+        "without rows nothing can be added to what is free": rows == 0,
+        "there are fewer rows than labels, so most labels have no row": 0 < rows < count,
+        "synthesize reads no label_descriptions, so its accuracies can be lower than expected": about,
+        "the curves were measured with the packaged model: another model can be better or worse": not packaged,
+    }
+    return [note for note, holds in notes.items() if holds]
 
 
 def _find_names(free: list[FreeRow], labels: Sequence[str], about: Mapping[str, Sequence[str]]) -> FreeRow:

@@ -173,11 +173,11 @@ def test_files_that_do_not_fit_each_other_are_noted(adept_here: Run, topic_run: 
     test = examples.with_name("test.jsonl")
     test.write_text('{"text": "When do you close", "intent": "opening_hours"}\n' * 2)
     done = adept_here("plan", *given, f"test={test}")
-    assert "note: 2 of 2 texts of the test also occur in the examples, apart from case and spaces" in done.stdout
+    assert "note: 2 of 2 texts of test also occur in examples, apart from case and spaces" in done.stdout
     test.write_text('{"text": "When do you close", "intent": "Opening_Hours"}\n' * 2)
     refused = adept_here("plan", *given, f"test={test}")
     assert (refused.returncode, refused.stderr.count("\n")) == (2, 1)
-    assert "the examples and the test have no label in common" in refused.stderr
+    assert "examples and test have no label in common" in refused.stderr
 
 
 def test_a_directory_that_is_taken_is_said_before_anything_is_computed(
