@@ -65,7 +65,7 @@ def main(config: EvaluateConfig) -> None:
         ("macro-F1", _figure(found.macro_f1)),
         ("always the majority label", f"accuracy {found.majority_accuracy:.3f}"),
         ("classifier", f"{config.classifier}, {found.labels} labels"),
-        ("records", f"{found.train_records} for training, {found.test_records} for the test"),
+        ("texts", f"{found.train_records} for training, {found.test_records} for the test"),
     ]
     shown = {name: other for name, other in found.others.items() if name != COMMONEST_LABEL}
     rows += [(COMPARED.get(name, name), f"accuracy {_figure(other.accuracy)}") for name, other in shown.items()]

@@ -15,8 +15,6 @@ from adept.mechanisms.curves import REWRITE, SYNTHESIZE
 from adept.report.plan import HEADINGS, PUBLIC_ROWS, Plan, make_plan, write_page
 from adept.rewriting.loading import load_model
 
-MAX_TYPED = 1000  # characters of a list of labels that a command shows
-
 
 def main(config: PlanConfig) -> None:
     """Compute the plan, print it and, if asked, write it as a page."""
@@ -65,7 +63,7 @@ def list_options(config: PlanConfig, command: str, labels: list[str]) -> str:
     """Return the options with which the plan's numbers hold, as one types them into a shell; paths of files stay out."""
     typed, most = typed_as(labels), config.max_records_per_person
     given = {
-        "label_set": typed if len(typed) <= MAX_TYPED else "@LABELS.txt",
+        "label_set": typed if len(typed) <= 1000 else "@LABELS.txt",  # a longer list is hard to copy
         "label_descriptions": config.label_descriptions and "DESCRIPTIONS.txt" * (command == REWRITE),
         "model_dir": config.model_dir and "DIR",
         "text_column": typed_as(config.text_column) if config.text_column != "text" else None,

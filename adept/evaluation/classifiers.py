@@ -38,8 +38,7 @@ class Evaluation:
 def check_files_fit(train: Mapping[str, Corpus], test: Corpus, *, name: str = "test") -> list[str]:
     """Check that classifiers trained on ``train`` can be tested on ``test``; return notes for the user.
 
-    A note counts the test records whose labels training lacks, or the test texts that training holds, or names labels
-    that differ in spelling alone.
+    A note counts test records whose labels training lacks or test texts that it holds, or names spellings of a label.
 
     Args:
         train: training corpora, by the names that messages give them.
