@@ -139,6 +139,7 @@ def make_plan(
     notes += check_files_fit({"examples": examples}, test) if examples and test else note_spellings(labels)
     free = measure_free_rows(labels, public, said, has_examples=examples is not None) if public else []
     free.sort(key=lambda row: -row.accuracy)
+    notes += bool(free and free[0].texts < MIN_TEXTS) * [f"fewer than {MIN_TEXTS} public texts were judged: a guess"]
     if not english:
         return Plan(count, rows, most, free, notes=notes, advice=[FOREIGN])
     names = _find_names(free, labels, said)

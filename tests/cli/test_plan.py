@@ -197,6 +197,11 @@ def test_accuracies_of_few_public_texts_are_called_uncertain(adept_here: Run, to
         r"the label with the nearest name +\d\.\d\d ± 0\.[345]\d \(measured on 3 public texts\)", done.stdout
     )
     assert "No rewrites of public texts were measured, so these accuracies are guesses" in done.stdout
+    assert "note: fewer than 18 public texts were judged: a guess" in done.stdout
+    assert (
+        "fewer than"
+        not in adept_here("plan", f"model_dir={topic_run}", "label_set=[fee,loan]", "expected_rows=9").stdout
+    )
 
 
 @pytest.mark.parametrize(
