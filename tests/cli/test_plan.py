@@ -181,13 +181,15 @@ def test_files_that_do_not_fit_each_other_are_noted(adept_here: Run, topic_run: 
 
 
 def test_a_directory_that_is_taken_is_said_before_anything_is_computed(
-    adept_here: Run, topic_run: Path, tmp_path: Path
+    adept_here: Run, topic_run: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    computed: list[object] = []
+    monkeypatch.setattr("adept.cli.plan.load_model", computed.append)
     (tmp_path / "plan").mkdir()
     (tmp_path / "plan" / "plan.html").touch()
     given = ["label_set=[fee,loan]", "expected_rows=9", f"output_dir={tmp_path}/plan"]
     refused = adept_here("plan", f"model_dir={topic_run}", *given)
-    assert (refused.returncode, refused.stdout, refused.stderr.count("\n")) == (2, "", 1)
+    assert (refused.returncode, refused.stdout, refused.stderr.count("\n"), computed) == (2, "", 1, [])
 
 
 def test_accuracies_of_few_public_texts_are_called_uncertain(adept_here: Run, topic_run: Path, examples: Path) -> None:
