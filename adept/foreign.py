@@ -34,8 +34,8 @@ def import_foreign(option: str, name: str, *, form: str = "MODULE:ATTRIBUTE") ->
 def blame(error: BaseException, *, quote: bool = False) -> str | None:
     """Return the name, as the user gave it, of the foreign code that failed, and the place of the error.
 
-    It failed if the error passed a function of the same module, or a call of the object; return None
-    if neither is the case. ``quote`` adds the error's own words, which may hold a record.
+    It failed if the error passed a function of the same module, or a call of the object; return None if neither is
+    the case. ``quote`` adds the error's own words, which may hold a record.
     """
     for frame, line in reversed(list(traceback.walk_tb(error.__traceback__))):
         values, module = frame.f_locals.values(), frame.f_globals.get("__name__")

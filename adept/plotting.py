@@ -48,7 +48,7 @@ NAMES = {
     "synthesizer": "synthesizer (central)",
     "prompt_sampling": "DP-Prompt on our decoder",
     "names": "names of labels alone (given the label set)",
-    "names_directly": "compared with names directly (given the label set)",
+    "names_directly": "the label with the nearest name (given the label set)",
     "examples": "labelled public examples alone",
     "redaction": "redaction (no guarantee)",
 }

@@ -1,7 +1,7 @@
 """The game that all attacks play: secrets are drawn at random, released once, and guessed.
 
-The secrets are drawn independently of each other, so the bounds in ``adept.studies.limits``
-hold for the share of right guesses.
+The secrets are drawn independently of each other, so the bounds in ``adept.studies.limits`` hold for the share of
+right guesses.
 """
 
 import random
@@ -146,8 +146,8 @@ class AttackGame:
     ) -> AttackRow:
         """Return the row of an attack: its success rate, and the bounds on this rate.
 
-        ``right`` (m,) is True for each right guess. ``prior`` holds the prior probability of each
-        value that the attacker may name.
+        ``right`` (m,) is True for each right guess. ``prior`` holds the prior probability of each value that the
+        attacker may name.
         """
         promise = self.rewriter.guarantee
         epsilons = promise.epsilon, promise.claimed_epsilon

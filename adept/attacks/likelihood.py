@@ -1,14 +1,14 @@
 r"""The likelihood of a release under each candidate, from which the best attack follows.
 
-Let pi_x be the prior probability of a candidate x, and p(z|x) the likelihood of the release z under
-x. By Bayes' theorem, the attack that names the candidate with the largest pi_x p(z|x) succeeds most
-often, among all attacks that see z. To guess a property of the record, the best attack names the
-class of candidates with the largest sum of pi_x p(z|x).
+Let pi_x be the prior probability of a candidate x, and p(z|x) the likelihood of the release z under x. By Bayes'
+theorem, the attack that names the candidate with the largest pi_x p(z|x) succeeds most often, among all attacks that
+see z. To guess a property of the record, the best attack names the class of candidates with the largest sum of pi_x
+p(z|x).
 
-The likelihoods in this module omit factors that are the same for all candidates. For additive
-noise, p(z|x) is the density of the noise at z - x, where x is the candidate's clipped latent. A
-draw from a public list releases an index. Under a candidate, some indices are *heavy* and have the
-likelihood A, and all others have the likelihood 1 (``adept.mechanisms.selection``).
+The likelihoods in this module omit factors that are the same for all candidates. For additive noise, p(z|x) is the
+density of the noise at z - x, where x is the candidate's clipped latent. A draw from a public list releases an index.
+Under a candidate, some indices are *heavy* and have the likelihood A, and all others have the likelihood 1
+(``adept.mechanisms.selection``).
 """
 
 import math
@@ -32,9 +32,8 @@ MAX_SCORES = 2**24  # scores of releases under candidates in memory at a time: 6
 class Candidates:
     """The candidates for the record behind a release, in the form that the mechanism reads.
 
-    ``views`` holds tensors. For noise, there is one tensor with the clipped latents (j, n) of the j
-    candidates. For a release from a public list, there is one tensor for each draw, with the heavy
-    indices (j, t) of each candidate.
+    ``views`` holds tensors. For noise, there is one tensor with the clipped latents (j, n) of the j candidates. For a
+    release from a public list, there is one tensor for each draw, with the heavy indices (j, t) of each candidate.
     """
 
     mechanism: LocalRandomizer
@@ -50,8 +49,8 @@ class Candidates:
     def log_likelihood(self, released: Tensor) -> Tensor:
         """Return ln p(z|x) for releases z (rows) and candidates x (columns).
 
-        Factors that are the same for all candidates are left out. So each row may differ from the
-        true logarithms by a constant.
+        Factors that are the same for all candidates are left out. So each row may differ from the true logarithms by
+        a constant.
         """
         score = _score(self)
         return torch.cat([score(part) for part in torch.split(released, 64)])  # with all candidates at once
@@ -115,10 +114,9 @@ def _cap_score(mechanism: PrivUnit, views: Tensor, released: Tensor) -> Tensor:
 def _one_sided_score(mechanism: DPText, views: Tensor, released: Tensor) -> Tensor:
     """Return the log likelihood of each `dptext` release (row) under each candidate (column).
 
-    The noise is never negative, so a candidate is impossible if one of its coordinates exceeds the
-    same coordinate of the release. A coordinate of a release may have no noise at all. So each
-    coordinate that the candidate and the release share to the last bit adds 50 nats to the
-    candidate's score.
+    The noise is never negative, so a candidate is impossible if one of its coordinates exceeds the same coordinate of
+    the release. A coordinate of a release may have no noise at all. So each coordinate that the candidate and the
+    release share to the last bit adds 50 nats to the candidate's score.
     """
     scale = mechanism.guarantee(views.shape[1]).scale or 1.0
     difference = released.to(views.dtype)[:, None] - views[None].to(released.dtype).to(views.dtype)
@@ -171,8 +169,7 @@ class Guesses(NamedTuple):
 def guess(candidates: Candidates, released: Tensor, *, prior: Tensor, classes: Tensor | None = None) -> Guesses:
     """Name the likeliest candidate, and the likeliest class, for each of m releases.
 
-    ``classes`` (j,) holds the class of each candidate. By default, each candidate is a class of its
-    own.
+    ``classes`` (j,) holds the class of each candidate. By default, each candidate is a class of its own.
     """
     rows = max(1, MAX_SCORES // len(candidates))
     parts = [_guess(candidates, part, prior.log(), classes) for part in torch.split(released, rows)]
@@ -199,12 +196,12 @@ def best_success(candidates: Candidates, prior: Tensor, classes: Tensor) -> floa
 
         sum over v of max over classes c of sum over x in c of pi_x Q(v|x),
 
-    and the attack that names the maximising class reaches this probability. Proof: given v, a guess
-    c is right with probability sum_{x in c} pi_x Q(v|x) / P(v). QED.
+    and the attack that names the maximising class reaches this probability. Proof: given v, a guess c is right with
+    probability sum_{x in c} pi_x Q(v|x) / P(v). QED.
 
-    The program computes one term of the sum for each symbol v that is *heavy* (likelier than most
-    symbols) under a candidate. All other symbols have the same term, because for each of them, the
-    best attack names the class with the largest prior probability.
+    The program computes one term of the sum for each symbol v that is *heavy* (likelier than most symbols) under a
+    candidate. All other symbols have the same term, because for each of them, the best attack names the class with
+    the largest prior probability.
 
     Args:
         candidates: the candidates, in the form that the mechanism reads.

@@ -1,27 +1,25 @@
 r"""Membership: was a record rewritten to train a classifier, or is it part of released counts?
 
-*Among rewrites.* Private records with the same label are paired. For each pair, a coin decides
-which of the two records is rewritten. A classifier is trained on all rewrites with their labels.
-The attacker sees the classifier, knows both texts of a pair, and guesses which text was rewritten.
-The attacker uses the offline attack of LiRA (Carlini et al. 2022), and trains *shadow classifiers*
-on rewrites of public text. To compute a text's score, take the classifier's confidence in the
-text's label, and subtract the mean confidence of the shadow classifiers in this label. Then divide
-by the standard deviation of the shadow classifiers' confidence, averaged over texts. Of each pair,
-the attacker names the text with the larger score.
+*Among rewrites.* Private records with the same label are paired. For each pair, a coin decides which of the two
+records is rewritten. A classifier is trained on all rewrites with their labels. The attacker sees the classifier,
+knows both texts of a pair, and guesses which text was rewritten. The attacker uses the offline attack of LiRA
+(Carlini et al. 2022), and trains *shadow classifiers* on rewrites of public text. To compute a text's score, take the
+classifier's confidence in the text's label, and subtract the mean confidence of the shadow classifiers in this label.
+Then divide by the standard deviation of the shadow classifiers' confidence, averaged over texts. Of each pair, the
+attacker names the text with the larger score.
 
-*Claim*: consider the number of right answers to "which of the two", over all N pairs of all
-classifiers. If the claim of pure eps-LDP is true, this number is stochastically at most Binomial(N,
-e^eps / (1 + e^eps)). So Clopper and Pearson's interval for the share of right answers is valid.
-*Proof* (Steinke, Nasr and Jagielski 2023, Theorem 5.2): given the classifier and the coins of the
-earlier pairs, a pair's coin has odds between e^-eps and e^eps, because the classifier depends on
-this coin only through one release. So every answer is right with probability at most e^eps / (1 +
-e^eps), whatever the earlier coins are. QED.
+*Claim*: consider the number of right answers to "which of the two", over all N pairs of all classifiers. If the claim
+of pure eps-LDP is true, this number is stochastically at most Binomial(N, e^eps / (1 + e^eps)). So Clopper and
+Pearson's interval for the share of right answers is valid.
+*Proof* (Steinke, Nasr and Jagielski 2023, Theorem 5.2): given the classifier and the coins of the earlier pairs, a
+pair's coin has odds between e^-eps and e^eps, because the classifier depends on this coin only through one release.
+So every answer is right with probability at most e^eps / (1 + e^eps), whatever the earlier coins are. QED.
 
-*In a file.* The noisy counts of a file are released. The attacker knows one person's rows and all
-other rows of the file. From the counts, the attacker guesses whether the person's rows are in the
-file. The score of the attack is the likelihood of the counts if the file has the person's rows,
-divided by the likelihood of the counts if the file does not have these rows. At the same rate of
-false alarms, no other attack finds the person more often (Neyman and Pearson 1933).
+*In a file.* The noisy counts of a file are released. The attacker knows one person's rows and all other rows of the
+file. From the counts, the attacker guesses whether the person's rows are in the file. The score of the attack is the
+likelihood of the counts if the file has the person's rows, divided by the likelihood of the counts if the file does
+not have these rows. At the same rate of false alarms, no other attack finds the person more often (Neyman and Pearson
+1933).
 """
 
 import random
@@ -166,9 +164,8 @@ def play_file(files: NeighbouringFiles, *, rounds: int, confidence: float = 0.99
 def area(inside: Floats, outside: Floats) -> float:
     """Return the area under a score's ROC curve, from scores of members and of non-members.
 
-    Compare each score in ``inside`` (members) with each score in ``outside`` (non-members). The
-    area is the share of these comparisons in which the member's score is larger. Two equal scores
-    count as half a comparison won.
+    Compare each score in ``inside`` (members) with each score in ``outside`` (non-members). The area is the share of
+    these comparisons in which the member's score is larger. Two equal scores count as half a comparison won.
     """
     if not len(inside) or not len(outside):
         return 0.5

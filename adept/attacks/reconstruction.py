@@ -1,25 +1,25 @@
 r"""Guess which record was released (Habernal 2021, Appendix C), or a property of it, such as a city.
 
-The attacker knows the mechanism, the model and a *pool* of candidate texts, one of which is the
-secret. The attacks, from strong to weak, are:
+The attacker knows the mechanism, the model and a *pool* of candidate texts, one of which is the secret. The attacks,
+from strong to weak, are:
 
 - ``pool``: the candidates are the private texts, and the prior probability of a text is its
   frequency. The attacker names the candidate with the largest exact posterior probability.
 - ``crowd`` is the attack ``pool`` with many equally likely candidates, which are private texts,
   public texts, and new texts that a language model of the public texts writes.
 - ``text``: the candidates are the private texts, and the attacker sees only the rewrite, the text
-  that was written from the release. The attacker makes a short list of the candidates whose latents
-  are nearest to the rewrite's latent. For each candidate on the list, the attacker computes the
-  probability that the decoder writes the rewrite from this candidate's latent, and names the
-  candidate with the largest probability. If the mechanism reads descriptions, there is no short
+  that was written from the release. The attacker makes a short list of the candidates whose latents are nearest to
+  the rewrite's latent. For each candidate on the list, the attacker computes the probability that the decoder writes
+  the rewrite from this candidate's latent, and names the candidate with the largest probability. If the mechanism
+  reads descriptions, there is no short
   list: the attacker takes the codec's description of the rewrite for the release, and names the
   candidate that is then likeliest.
 
-A guess is *good enough* if it has the same slot values as the secret. The candidates with the same
-slot values form a *class*.
+A guess is *good enough* if it has the same slot values as the secret. The candidates with the same slot values form a
+*class*.
 
-Secrets for *attribute inference* are drawn uniformly from the private records. Three attackers
-guess the attribute (`play_attribute`):
+Secrets for *attribute inference* are drawn uniformly from the private records. Three attackers guess the attribute
+(`play_attribute`):
 
 - ``static`` trains the classifier ``text`` (n-grams and the sentence encoder) on public text that was
   not rewritten, and applies it to the rewrite of the secret;
@@ -69,8 +69,8 @@ def gather_candidates(
 ) -> Pool:
     """Return the pool of the distinct texts in ``texts``, weighted by their frequencies.
 
-    If ``weighted`` is False, all texts of the pool are equally likely. ``values`` holds the slot
-    values of each text, which define the classes; if it is None, the pool has no classes.
+    If ``weighted`` is False, all texts of the pool are equally likely. ``values`` holds the slot values of each text,
+    which define the classes; if it is None, the pool has no classes.
     """
     texts = text_list(texts)
     counts = Counter(texts)
@@ -118,8 +118,8 @@ def view(rewriter: Rewriter, texts: Sequence[str]) -> Candidates:
 def play(game: AttackGame, *, candidates: int, read_text: bool = True) -> tuple[list[AttackRow], list[GivenAway]]:
     """Attack secrets from the private records, and secrets from a crowd of ``candidates`` texts.
 
-    Return one row for each attack, and the right guesses of which the attacker was most certain.
-    The ``text`` attack runs only if ``read_text`` is true.
+    Return one row for each attack, and the right guesses of which the attacker was most certain. The ``text`` attack
+    runs only if ``read_text`` is true.
     """
     if len(game.private) < 2:
         raise DataError(f"the private split must have at least 2 records to be told apart, got {len(game.private)}")

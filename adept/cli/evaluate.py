@@ -65,7 +65,7 @@ def main(config: EvaluateConfig) -> None:
         ("macro-F1", _figure(found.macro_f1)),
         ("always the majority label", f"accuracy {found.majority_accuracy:.3f}"),
         ("classifier", f"{config.classifier}, {found.labels} labels"),
-        ("records", f"{found.train_records} for training, {found.test_records} for the test"),
+        ("texts", f"{found.train_records} for training, {found.test_records} for the test"),
     ]
     shown = {name: other for name, other in found.others.items() if name != COMMONEST_LABEL}
     rows += [(COMPARED.get(name, name), f"accuracy {_figure(other.accuracy)}") for name, other in shown.items()]
@@ -151,8 +151,8 @@ def _separate(files: list[TrainingFile], classifier: str) -> tuple[list[Training
 def _write(found: Evaluation, classifier: str, path: Path) -> None:
     kept = _flat(found) | {name: _flat(other) for name, other in found.others.items()}
     for title, gain in _compare_all(found).items():
-        interval = (gain.gain.low, gain.gain.high)
-        kept[title.replace(" ", "_")] = {"gain": gain.gain.value, "gain_interval": interval, "above": gain.name}
+        one = gain.gain
+        kept[title.replace(" ", "_")] = {"gain": one.value, "gain_interval": (one.low, one.high), "above": gain.name}
     write_json({**kept, "classifier": classifier}, path)
 
 

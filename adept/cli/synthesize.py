@@ -54,7 +54,9 @@ def run(config: SynthesizeConfig, inputs: Inputs) -> CentralStatement:
     def tell(notes: TallyNotes) -> None:
         tell_curator(notes.lines)
         if config.label_set and config.rows is None:
-            warn(f"each counted record gives up to {ROWS_PER_RECORD} rows, for classifiers: rows=N sets their number")
+            warn(
+                f"up to {ROWS_PER_RECORD} rows for each of a noisy number of records, for classifiers: rows=N sets how many"
+            )
 
     prepare = partial(prepare_synthesis, synthesizer, config.input, config.output, options=config)
     statement = run_release(config, prepare, CentralRun, inputs, title="counting", tell=tell)

@@ -1,16 +1,15 @@
 """The run of a comparison: it computes and collects all rows, audits, attacks and examples of rewrites.
 
 A row is computed in these steps: release records, write texts, train and test a classifier. Its
-*recipe* says how (``adept.comparison.config``). A decoder, which writes texts, reads only the
-releases, the released labels, public texts and public numbers.
+*recipe* says how (``adept.comparison.config``). A decoder, which writes texts, reads only the releases, the released
+labels, public texts and public numbers.
 
-Mechanisms that turn text into text are not attacked, because the attacks need latents. If the data
-are not public, every rewrite on a page is a release to all readers of the page. So examples are
-shown only on request (``examples=true``), and never with ``protocol=paper``, where the models are
-trained on the private records. Even if examples are shown, the page omits the original records and
-the texts of any mechanism whose claim is false. The page also omits rewrites that repeat a text on
-which the model was trained. The page does not mark rewrites that equal their record, because the
-mark would reveal the record.
+Mechanisms that turn text into text are not attacked, because the attacks need latents. If the data are not public,
+every rewrite on a page is a release to all readers of the page. So examples are shown only on request
+(``examples=true``), and never with ``protocol=paper``, where the models are trained on the private records. Even if
+examples are shown, the page omits the original records and the texts of any mechanism whose claim is false. The page
+also omits rewrites that repeat a text on which the model was trained. The page does not mark rewrites that equal
+their record, because the mark would reveal the record.
 """
 
 import math
@@ -118,8 +117,8 @@ Source = tuple[Columns, Callable[[], list[Pair]]]
 class Trial:
     """One seed of a comparison, with the data, labels, models and rewriters of its rows.
 
-    If ``unseen`` is False, models were trained on the private records, so no privacy claim holds.
-    ``examples`` are pairs of text and label to which the model was adapted.
+    If ``unseen`` is False, models were trained on the private records, so no privacy claim holds. ``examples`` are
+    pairs of text and label to which the model was adapted.
     """
 
     def __init__(
@@ -381,8 +380,9 @@ def judge(trial: Trial, recipe: Recipe) -> AuditVerdict:
     result, guarantee = (_audit_text if recipe.mechanism in ALTERNATIVES else _audit)(trial, recipe)
     strongest = result.strongest if result.violated else None
     evidence = f"{strongest.evidence} ({strongest.kind})" if strongest else ""
-    found = result.violated, result.certified_epsilon, evidence
-    return AuditVerdict(recipe.mechanism, recipe.text_epsilon, *found, guarantee)
+    return AuditVerdict(
+        recipe.mechanism, recipe.text_epsilon, result.violated, result.certified_epsilon, evidence, guarantee
+    )
 
 
 def _audit(trial: Trial, recipe: Recipe) -> tuple[AuditResult, str]:
@@ -473,8 +473,8 @@ class Comparison:
     """A comparison and its directory; an interrupted comparison resumes where it stopped.
 
     Raises:
-        DataError: the train or test split has no labels, they have no label in common, or the
-            directory holds another comparison.
+        DataError: the train or test split has no labels, they have no label in common, or the directory holds another
+            comparison.
     """
 
     def __init__(self, config: CompareConfig) -> None:

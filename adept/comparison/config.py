@@ -8,6 +8,7 @@ alternative needs a name in this module, a place in ``_list_rows``, and a functi
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import filterfalse
 from typing import TYPE_CHECKING
 
 from adept.data.corpus import Columns, DataConfig
@@ -152,9 +153,8 @@ class CompareConfig(Columns):
         if self.trust == CENTRAL:
             self._check_synthesizer()
             self.mechanisms = [SYNTHESIZER]
-        for name in self.mechanisms if self.trust != CENTRAL else ():
-            if not is_foreign(name):
-                check_choice(BY_NAME, mechanisms=name)
+        for name in filterfalse(is_foreign, self.mechanisms if self.trust != CENTRAL else ()):
+            check_choice(BY_NAME, mechanisms=name)
         self.mechanisms = [name for name in self.mechanisms if name not in REFERENCES]  # they are always there
         check_choice((COPY, JOINT, JOINT_RESPONSE, RANDOMIZED_RESPONSE), labels=self.labels)
         check_choice((OFF, AUTO), label_codewords=self.label_codewords)
@@ -204,10 +204,6 @@ class CompareConfig(Columns):
                 parts != (self.labels == RANDOMIZED_RESPONSE),
                 "label_epsilon must be given with labels=randomized_response, and only then, or label_share in its place",
             ),
-        )
-        if self.label_share is not None:
-            check_between(0.01, 0.99, label_share=self.label_share)
-        refuse(
             (
                 self.label_epsilon is not None and not 0 < self.label_epsilon < min(self.epsilons),
                 f"label_epsilon must be positive and below every epsilon, got {self.label_epsilon}: the rest is for the text",
@@ -217,6 +213,8 @@ class CompareConfig(Columns):
                 "mechanisms must be on latents for labels=joint, got description, which writes no labels",
             ),
         )
+        if self.label_share is not None:
+            check_between(0.01, 0.99, label_share=self.label_share)
 
     def _check_mechanisms(self) -> None:
         from adept.mechanisms import JointResponse

@@ -1,12 +1,12 @@
 """Results of a comparison, and the directory that stores them; only this module knows its files' names.
 
-A new column of the table is a field with a default in :class:`ResultRow`, so that stored rows can
-still be read. A directory belongs to one comparison. The file ``comparison.json`` holds the
-comparison's settings. Settings in ``GROWING`` may change between two runs; all others stay the same.
+A new column of the table is a field with a default in :class:`ResultRow`, so that stored rows can still be read. A
+directory belongs to one comparison. The file ``comparison.json`` holds the comparison's settings. Settings in
+``GROWING`` may change between two runs; all others stay the same.
 
-The content of a file depends on the settings and on other facts, such as the mechanism, the epsilon
-and the seed. The name of a stored file contains all these other facts, but not the settings. Each
-file is written whole or not at all. If a file is damaged later, an error names it.
+The content of a file depends on the settings and on other facts, such as the mechanism, the epsilon and the seed. The
+name of a stored file contains all these other facts, but not the settings. Each file is written whole or not at all.
+If a file is damaged later, an error names it.
 
     models/        a training run for each model and seed
     labels/        every record's released label, drawn once for all rows that use it
@@ -131,8 +131,7 @@ class WrittenTexts:
     spent: dict[str, Any]  # columns of the row
 
     def __post_init__(self) -> None:
-        if len(self.texts) != len(self.labels):
-            raise ValueError("texts and labels must be equally many")
+        list(zip(self.texts, self.labels, strict=True))  # a ValueError unless they are equally many
 
 
 @dataclass(frozen=True)

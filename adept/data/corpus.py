@@ -27,6 +27,7 @@ from adept.data.formats import (
 )
 from adept.data.reading import ReadingOptions, number_records, read_records
 from adept.data.texts import (
+    USUAL_LABEL_COLUMN,
     MissingColumn,
     RequiredColumns,
     find_label_column,
@@ -67,6 +68,10 @@ class Corpus:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "texts", text_list(self.texts))
+        if self.labels is not None and len(self.labels) != len(self.texts):
+            raise DataError(
+                f"labels must be as many as the texts, got {len(self.labels)} for {len(self.texts)}: give each one"
+            )
 
     def __len__(self) -> int:
         return len(self.texts)
@@ -152,6 +157,11 @@ def read_corpus(
 
     If ``named`` is True, or if there are several files, errors about a record name its file.
     """
+    if labelled and label_column == text_column:
+        raise ConfigurationError(
+            f"label_column must be another column than text_column, got {text_column} for both: name it"
+        )
+    labelled = labelled and (label_column or USUAL_LABEL_COLUMN) != text_column
     label = [("label_column", label_column)] if labelled and label_column else []
     required = RequiredColumns((("text_column", text_column), *label))
     options = options or ReadingOptions()

@@ -38,7 +38,7 @@ class Evaluation:
 def check_files_fit(train: Mapping[str, Corpus], test: Corpus, *, name: str = "test") -> list[str]:
     """Check that classifiers trained on ``train`` can be tested on ``test``; return notes for the user.
 
-    A note counts the test records whose labels training lacks, or the test texts that training holds.
+    A note counts test records whose labels training lacks or test texts that it holds, or names spellings of a label.
 
     Args:
         train: training corpora, by the names that messages give them.
@@ -56,15 +56,21 @@ def check_files_fit(train: Mapping[str, Corpus], test: Corpus, *, name: str = "t
     joined, names = join(list(train.values())), " and ".join(train)
     known, texts = set(joined.labels or []), set(map(_fold, joined.texts))
     unseen = Counter(label for label in test.labels or [] if label not in known)
+    spelled = note_spellings([*known, *unseen])
     if len(unseen) == len(set(test.labels or [])):
-        raise DataError(
-            f"{names} and {name} have no label in common ({list_few(known)}; {list_few(unseen)}): use the same "
-            "labels, or name their column with label_column="
-        )
+        advice = "spell them alike" if spelled else "use the same labels, or name their column with label_column="
+        raise DataError(f"{names} and {name} have no label in common ({list_few(known)}; {list_few(unseen)}): {advice}")
     count, repeated = sum(unseen.values()), sum(_fold(text) in texts for text in test.texts)
     lost = f"{count} of {len(test)} records of {name} have labels that {names} lacks ({list_few(unseen)})"
     seen = f"{repeated} of {len(test)} texts of {name} also occur in {names}, apart from case and spaces"
-    return [note for note, found in ((lost, count), (seen, repeated)) if found]
+    return [note for note, found in ((lost, count), (seen, repeated)) if found] + spelled
+
+
+def note_spellings(labels: Iterable[str]) -> list[str]:
+    """Return a note if labels differ in case or spaces alone, with the labels; [] if none do."""
+    alike = Counter(map(_fold, {*labels}))
+    found = {label for label in labels if alike[_fold(label)] > 1}
+    return [f"labels that differ in case or spaces alone count as different: {list_few(found)}"] if found else []
 
 
 def _fold(text: str) -> str:
@@ -92,12 +98,12 @@ def evaluate(
 
     Args:
         classifier: the name of the classifier, "text", "tfidf" or "lstm".
-        samples: number of consecutive texts in ``train`` that come from the same record;
-            cross-validation keeps them together.
-        noisy_labels: if True, the labels of ``train`` were randomised, so their frequencies are not
-            those of the true labels.
-        epsilon: budget of each text of ``train``; infinite for original text. The classifier
-            "text" chooses by it how much it trusts the names of labels.
+        samples: number of consecutive texts in ``train`` that come from the same record; cross-validation keeps them
+            together.
+        noisy_labels: if True, the labels of ``train`` were randomised, so their frequencies are not those of the true
+            labels.
+        epsilon: budget of each text of ``train``; infinite for original text. The classifier "text" chooses by it how
+            much it trusts the names of labels.
         examples: public text with labels from which the classifier "text" learns, too.
 
     Raises:
@@ -118,8 +124,8 @@ def score(predicted: list[str], test: Corpus, *, learned: Sequence[str], majorit
     Args:
         predicted: one predicted label for each record of ``test``.
         learned: labels of the training records.
-        majority: labels, by default ``learned``. For comparison, a baseline predicts the commonest
-            of these labels for every record.
+        majority: labels, by default ``learned``. For comparison, a baseline predicts the commonest of these labels
+            for every record.
     """
     known, labels = Counter(majority or learned), test.labels or []
     truth, guesses = codes(labels, predicted)

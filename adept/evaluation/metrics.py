@@ -1,9 +1,8 @@
 """Measures of predicted labels and of rewritten texts, and their confidence intervals.
 
 To add a measure of rewritten text, add it to the result of ``measure`` and to the fields of
-``comparison.results.ResultRow``. A measure that compares a record with its rewrite needs a second
-measure, whose name ends in ``_other`` and which compares the record with the rewrite of another
-record.
+``comparison.results.ResultRow``. A measure that compares a record with its rewrite needs a second measure, whose name
+ends in ``_other`` and which compares the record with the rewrite of another record.
 """
 
 import math
@@ -19,6 +18,7 @@ from adept.data.texts import text_list
 from adept.models.saved_model import mean_word_f1
 
 Labels = NDArray[np.int64]
+Metric = Callable[[Labels, Labels], float]
 Hits = NDArray[np.bool_]  # (N,): True for each record whose label a classifier predicts
 
 OTHER = "_other"  # ends the names of measures that compare a record with another record's rewrite
@@ -55,23 +55,29 @@ def codes(*columns: Sequence[str]) -> tuple[Labels, ...]:
 
 
 def bootstrap(
-    metric: Callable[[Labels, Labels], float], truth: Labels, predicted: Labels, *, resamples: int = 1000, seed: int = 0
+    metric: Metric, truth: Labels, predicted: Labels, *, least: float = 0.0, resamples: int = 1000, seed: int = 0
 ) -> ConfidenceInterval:
     """Return a metric's value and its 95 % interval, by the percentile bootstrap (Efron 1979).
 
-    The metric may be any function of two arrays with an entry for each record; the two entries of a
-    record stay together.
+    The metric, from ``least`` to 1, may be any function of two arrays with an entry for each record; the two entries
+    of a record stay together. If all resamples have one value, as if each record is right, other records may be
+    missing by chance: up to the share that Clopper and Pearson (1934) give for none seen.
     """
     rng = np.random.default_rng(seed)
     draws = (rng.integers(len(truth), size=len(truth)) for _ in range(resamples))
     values = [metric(truth[draw], predicted[draw]) for draw in draws]
     low, high = np.quantile(values, [0.025, 0.975])
-    return ConfidenceInterval(metric(truth, predicted), float(low), float(high))
+    unseen = 1 - 0.025 ** (1 / len(truth)) if max(values) == min(values) else 0.0
+    return ConfidenceInterval(
+        metric(truth, predicted), float(low - unseen * (low - least)), float(high + unseen * (1 - high))
+    )
 
 
 def gain_in_hits(hits: Hits, other: Hits) -> ConfidenceInterval:
     """Return how much more often the first of two classifiers is right on the same records, with its 95 % interval."""
-    return bootstrap(lambda own, without: float((own - without).mean()), hits.astype(np.int64), other.astype(np.int64))
+    return bootstrap(
+        lambda own, without: float((own - without).mean()), hits.astype(np.int64), other.astype(np.int64), least=-1.0
+    )
 
 
 def bleu(records: Sequence[str], rewrites: Sequence[str]) -> float:
@@ -95,8 +101,7 @@ def plain(text: str) -> str:
 def slot_share(values: Sequence[Sequence[str]], rewrites: Sequence[str]) -> float | None:
     """Return the share of slot values (tagged words, such as a city) that the rewrites keep.
 
-    A value is kept if the rewrite of its record contains it. The result is None if there are no
-    values.
+    A value is kept if the rewrite of its record contains it. The result is None if there are no values.
     """
     kept = [
         f" {plain(value)} " in f" {plain(rewrite)} "
@@ -124,11 +129,10 @@ def deal_to_others(rewrites: Sequence[str]) -> list[str] | None:
 class NgramModel:
     """An n-gram model of words with Witten-Bell smoothing (Witten and Bell 1991, method C).
 
-    The probability of a word w after the words v is p(w | v) = (c(v, w) + T(v) * p(w | v')) / (c(v)
-    + T(v)). Here c counts how often a sequence of words occurs, T(v) is the number of distinct
-    words that occur after v, and v' is v without its first word. The recursion ends with the
-    uniform distribution over the words of the vocabulary and one unknown word. Each text is padded
-    with empty words before its first and after its last word.
+    The probability of a word w after the words v is p(w | v) = (c(v, w) + T(v) * p(w | v')) / (c(v) + T(v)). Here c
+    counts how often a sequence of words occurs, T(v) is the number of distinct words that occur after v, and v' is v
+    without its first word. The recursion ends with the uniform distribution over the words of the vocabulary and one
+    unknown word. Each text is padded with empty words before its first and after its last word.
     """
 
     def __init__(self, texts: Sequence[str], *, order: int) -> None:

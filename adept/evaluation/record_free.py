@@ -1,9 +1,8 @@
 """Record-free references: accuracies that public knowledge reaches by itself, and what records add to them.
 
-A reference is *record-free* if it reads no private record: the label whose name is nearest by the
-sentence encoder, a classifier of public examples or, if labels are copied, the commonest label. A
-release is worth only what it adds to the best of them. Other public encoders, larger than ours, may
-know more from the names of labels.
+A reference is *record-free* if it reads no private record: the label whose name is nearest by the sentence encoder, a
+classifier of public examples or, if labels are copied, the commonest label. A release is worth only what it adds to
+the best of them. Other public encoders, larger than ours, may know more from the names of labels.
 """
 
 import math
@@ -18,7 +17,7 @@ import numpy as np
 
 from adept.data.corpus import Corpus
 from adept.evaluation.classifiers import Evaluation, predict, score
-from adept.evaluation.metrics import ConfidenceInterval, accuracy, codes, gain_in_hits
+from adept.evaluation.metrics import ConfidenceInterval, accuracy, codes, gain_in_hits, plain
 from adept.models.label_names import label_by_names
 
 NEAREST_NAME, COMMONEST_LABEL, EXAMPLES = "nearest_name", "commonest_label", "examples"
@@ -38,10 +37,9 @@ def describe_variation(records: int) -> str | None:
     """Return a clause on how much the accuracy of one release of few records varies; None if they are not few."""
     if not 0 < records < 1000:
         return None
-    spread = 0.8 / math.sqrt(records)  # two standard errors of one release's accuracy
     return (
         f"the accuracy of one release of a small file varies: with {records} records, another release may have about "
-        f"{spread:.2f} more or less"
+        f"{0.8 / math.sqrt(records):.2f} more or less"  # two standard errors of one release's accuracy
     )
 
 
@@ -108,6 +106,16 @@ class FreeRow:
     texts: int
 
     @property
+    def cells(self) -> tuple[str, str]:
+        """The name and the accuracy, with twice its standard deviation and the number of measured texts."""
+        measured = f"± {2 * self.doubt:.2f} (measured on {self.texts:,} public text{'s' * (self.texts > 1)})" * bool(
+            self.texts
+        )
+        return TITLES.get(
+            self.name, self.name
+        ), f"{self.accuracy:.2f} {measured or '(usual for so many labels, not measured)'}"
+
+    @property
     def doubt(self) -> float:
         """Standard deviation of the accuracy on so few texts; 0 if none were measured."""
         share = (self.accuracy * self.texts + 0.5) / (self.texts + 1)  # also of few texts, all right, others are wrong
@@ -136,7 +144,7 @@ class PublicTexts:
     def places(self) -> list[int]:
         """The rows that are judged without a test: those of as many folds as hold about MAX_JUDGED texts."""
         folds = max(1, min(FOLDS, round(FOLDS * MAX_JUDGED / len(self.read))))
-        return [row for row, fold in enumerate(deal(self.read.labels or [])) if fold < folds]
+        return [row for row, fold in enumerate(deal(self.read)) if fold < folds]
 
     @cached_property
     def judged(self) -> Corpus:
@@ -192,7 +200,7 @@ def find_hits(
 ) -> list[bool] | None:
     """Return for each of the given rows True if a classifier of the other folds finds its label.
 
-    The result is None if labels have fewer than two rows on average.
+    The result is None if labels have fewer than two different texts on average.
 
     Args:
         train: texts to learn from, row by row: ``read`` itself, or a rewrite of each of its texts.
@@ -200,10 +208,9 @@ def find_hits(
         epsilon: of each text of ``train``; infinite for original text.
         most: largest number of texts to learn from, which are drawn in the proportions of the labels.
     """
-    labels = read.labels or []
-    if len(labels) < 2 * len(set(labels)):
+    if not can_deal(read):
         return None
-    fold, hits = deal(labels, folds), dict[int, bool]()
+    labels, fold, hits = read.labels or [], deal(read, folds), dict[int, bool]()
     for part in sorted({fold[row] for row in rows}):
         inside = draw_rows([row for row, own in enumerate(fold) if own != part], labels, most)
         outside = [row for row in rows if fold[row] == part]
@@ -220,9 +227,19 @@ def draw_rows(rows: Sequence[int], labels: Sequence[str], most: int | None) -> l
     return [mixed[place] for place in np.linspace(0, len(mixed) - 1, most).round().astype(int).tolist()]
 
 
-def deal(labels: Sequence[str], folds: int = FOLDS) -> list[int]:
-    """Return a fold for each row: those of a label are dealt to the folds in turn."""
-    return [turn % folds for turn in _count_turns(labels)]
+def deal(corpus: Corpus, folds: int = FOLDS) -> list[int]:
+    """Return a fold for each row: a label's different texts are dealt to the folds in turn, with their copies."""
+    turn = dict(zip(known := _list_different(corpus), _count_turns([label for label, _ in known]), strict=True))
+    return [turn[label, plain(text)] % folds for label, text in zip(corpus.labels or [], corpus.texts, strict=True)]
+
+
+def can_deal(corpus: Corpus) -> bool:
+    """Return True if labels have two different texts on average, so that one can be judged by another."""
+    return len(_list_different(corpus)) >= 2 * len(set(corpus.labels or []))
+
+
+def _list_different(corpus: Corpus) -> list[tuple[str, str]]:
+    return [*dict.fromkeys(zip(corpus.labels or [], map(plain, corpus.texts), strict=True))]
 
 
 def _count_turns(labels: Sequence[str]) -> list[int]:

@@ -20,8 +20,8 @@ from adept.mechanisms.policy import COMMONNESS, NOISY_COMMONNESS
 class Features:
     """A float32 matrix (m, d) of features, in dense or sparse blocks of columns.
 
-    Each block is stored with its transpose. ``known`` holds fixed logits (m, L) or (1, L); `scores`
-    adds them to the logits that it computes from the weights.
+    Each block is stored with its transpose. ``known`` holds fixed logits (m, L) or (1, L); `scores` adds them to the
+    logits that it computes from the weights.
     """
 
     blocks: tuple[tuple[Tensor, Tensor], ...]
@@ -79,8 +79,7 @@ def softmax_regression(
     The search ends after ``steps`` steps, or if one decreases the loss by less than 1e-6 nats per record.
 
     Args:
-        counts: float32 (m, L); entry (i, l) is the number of records with the features of row i and
-            label l.
+        counts: float32 (m, L); entry (i, l) is the number of records with the features of row i and label l.
         strength: scikit-learn's C; a smaller number gives a simpler classifier.
         start: weights from which the search starts; by default zeros.
     """
@@ -109,16 +108,14 @@ def softmax_regression(
 def commonness(features: Features, weights: Tensor, counts: Tensor, *, noisy_labels: bool = False) -> Tensor:
     """Return numbers (L,) to subtract from the logits, so that common labels are not preferred.
 
-    Without this subtraction, a classifier that was trained on noisy texts gives every text the
-    commonest label. Each number is the logarithm of a label's frequency, times a factor that is the
-    same for all labels. The factor is chosen from COMMONNESS so that each label is predicted about
-    as often as it occurs in the training records. For randomised labels, the factor is
-    NOISY_COMMONNESS.
+    Without this subtraction, a classifier that was trained on noisy texts gives every text the commonest label. Each
+    number is the logarithm of a label's frequency, times a factor that is the same for all labels. The factor is
+    chosen from COMMONNESS so that each label is predicted about as often as it occurs in the training records. For
+    randomised labels, the factor is NOISY_COMMONNESS.
     Source: Menon et al. 2021, section 4; ``docs/decisions.md``, "Common labels".
 
     Args:
-        counts: the counts (m, L) to which ``weights`` were fitted, with at least one record of each
-            label.
+        counts: the counts (m, L) to which ``weights`` were fitted, with at least one record of each label.
     """
     times, labels = counts.sum(dim=1), counts.sum(dim=0)
     if noisy_labels:

@@ -1,11 +1,11 @@
 """The classifiers "text" and "tfidf": word n-grams beside the sentence encoder's vector, in one linear model.
 
-The weights of a text's words and word pairs (TF-IDF, which counts rare ones more) form a vector of length 1.
-The vector of the sentence encoder (``adept.models.sentence_encoder``) stands beside it. The encoder was
+The weights of a text's words and word pairs (TF-IDF, which counts rare ones more) form a vector of length 1. The
+vector of the sentence encoder (``adept.models.sentence_encoder``) stands beside it. The encoder was
 learned from English: if it knows too few words of the training texts, n-grams are read alone.
 
-*text*: the fewer rows, the longer is the encoder's vector. Names of labels are training texts, too, and so are
-public examples if there are some. How much they count, and the strength of the regression, depend on public
+*text*: the fewer rows, the longer is the encoder's vector. Names of labels are training texts, too, and so are public
+examples if there are some. How much they count, and the strength of the regression, depend on public
 numbers alone: epsilon, and the numbers of rows and of examples for each label. Nothing is searched for, and
 the same rules hold for rewrites and for original text. All numbers were chosen on validation splits
 (``docs/decisions.md``, "One classifier for every row").
@@ -183,12 +183,10 @@ class TfidfClassifier(LinearClassifier):
     def tune(self) -> float:
         """Choose the strength (the inverse penalty) of the regression by cross-validation.
 
-        The strengths are tried in increasing order, until one is no better than the strength before
-        it. A strength up to STANDARD_STRENGTH is better than the strength before it if the labels
-        of held-out texts get a larger likelihood. (To compute a likelihood, the classifier's scores
-        are multiplied by the one of TEMPERATURES that makes the likelihood largest.) A strength
-        above STANDARD_STRENGTH is better if the share of held-out texts with a correct label grows
-        by more than a standard error (``docs/decisions.md``, "Strength").
+        The strengths are tried in increasing order, until one is no better than the strength before it. A strength up
+        to STANDARD_STRENGTH is better than the strength before it if the labels of held-out texts get a larger
+        likelihood, at the best of TEMPERATURES. A strength above STANDARD_STRENGTH is better if the share of held-out
+        texts with a correct label grows by more than a standard error (``docs/decisions.md``, "Strength").
         """
         parts = self._folds()
         if not parts:

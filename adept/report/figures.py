@@ -65,8 +65,7 @@ def draw_metric(axis: Any, table: ComparisonTable, metric: str) -> None:
             axis, curve, metric, bars=_count_seeds(table) > 1, factor=1.02 ** (place - (len(table.curves) - 1) / 2)
         )
     _draw_levels(axis, table, metric)
-    thick = any(curve.false_claim for curve in table.curves)
-    claim = f"claimed epsilon{' (false for the thick dashes)' if thick else ''}"
+    claim = "claimed epsilon" + " (false for the thick dashes)" * any(curve.false_claim for curve in table.curves)
     log_axis(axis, table.budgets, f"{claim}\n{_describe_bars(table)}")
     axis.set_ylabel(METRICS[metric])
     _draw_true_axis(axis, table)
@@ -148,8 +147,7 @@ def _count_seeds(table: ComparisonTable) -> int:
 
 
 def _describe_bars(table: ComparisonTable) -> str:
-    seeds = _count_seeds(table)
-    return f"{seeds} seeds, 95 % intervals" if seeds > 1 else "one seed"
+    return f"{seeds} seeds, 95 % intervals" if (seeds := _count_seeds(table)) > 1 else "one seed"
 
 
 def list_points(table: ComparisonTable, *, headline: bool = False) -> list[dict[str, Any]]:
@@ -186,8 +184,7 @@ def draw_headline(table: ComparisonTable) -> Figure:
             ends.append((height, name, colour))
         axis.set_ylabel("accuracy of a classifier\ntrained on rewrites")
         low, high = axis.get_ylim()
-        margin = 0.06 * (high - low)
-        axis.set_ylim(low - margin, high + margin)
+        axis.set_ylim(1.06 * low - 0.06 * high, 1.06 * high - 0.06 * low)
         _draw_true_axis(axis, table)
         name_ends(axis, ends)
     return opened.svg
@@ -215,8 +212,7 @@ def name_ends(axis: Any, ends: Sequence[NamedEnd]) -> None:
     """Write each line's name to the right of the line's end, and move overlapping names apart."""
     (low, high), size = axis.get_ylim(), rcParams["font.size"] + 1
     heights = [(height - low) / (high - low) for height, _, _ in sorted(ends)]
-    axis_height = 0.6 * axis.figure.get_figheight()  # inches, about
-    gap = max(0.06, 1.3 * size / (72 * axis_height))
+    gap = max(0.06, 1.3 * size / (72 * 0.6 * axis.figure.get_figheight()))  # an axis has about .6 of the inches
     steps = [place * gap for place in range(len(ends))]
     free = isotonic_regression([height - step for height, step in zip(heights, steps, strict=True)]).x
     for (_, name, colour), height, place in zip(sorted(ends), heights, free + steps, strict=True):

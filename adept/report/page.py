@@ -98,12 +98,13 @@ def describe_claim(audited: AuditVerdict, lines: ComparisonTable) -> dict[str, A
     """Return a mechanism's claimed and true epsilons, and the audit's verdict on the claim."""
     curves = [curve for curve in lines.curves if curve.mechanism == audited.mechanism]
     spent = dict(sorted((epsilon, line.row.epsilon) for curve in curves for epsilon, line in curve.at.items()))
-    false = any(curve.false_claim for curve in curves)
     return {
         "audited": audited,
         "title": curves[0].title,
         "claimed": ", ".join(f"{epsilon:g}" for epsilon in spent),
-        "true": ", ".join(map(words, spent.values())) if false else "not checked" * is_foreign(audited.mechanism),
+        "true": ", ".join(map(words, spent.values()))
+        if any(curve.false_claim for curve in curves)
+        else "not checked" * is_foreign(audited.mechanism),
         "verdict": verdict(audited),
         "command": audited.mechanism not in ALTERNATIVES,  # the command line can audit it again
     }
@@ -138,13 +139,16 @@ def describe_attacks(found: Sequence[AttackedRelease]) -> dict[str, Any]:
 def _attack_cells(attacked: AttackedRelease, row: AttackRow) -> list[str]:
     false = exceeds(attacked.epsilon, attacked.claimed_epsilon)
     slots = "" if row.success == "exact" else ", slot values"
-    verdict = "claim refuted" if row.refutes_any else "within the claim"
     return [
         f"{attacked.claimed_epsilon:g}" + (f" (true {words(attacked.epsilon)})" if false else ""),
         f"{row.detail['candidates']:,} {'private' if row.knows == 'pool' else 'in all'}{slots}",
         f"{_of_hundred(row.rate.value)} ({_of_hundred(row.rate.low)} to {_of_hundred(row.rate.high)})",
         *map(_of_hundred, (row.claimed_bound, row.bound, row.optimum, row.detail.get("beyond_claim"))),
-        "beyond the truth: a defect" if row.beyond_bound else verdict,
+        "beyond the truth: a defect"
+        if row.beyond_bound
+        else "claim refuted"
+        if row.refutes_any
+        else "within the claim",
     ]
 
 
@@ -166,10 +170,8 @@ def _refutation(attacked: AttackedRelease, row: AttackRow) -> str:
 
 
 def _examples(examples: Sequence[Example]) -> dict[str, Any]:
-    columns: list[str] = []
-    if examples:
-        columns = list(dict.fromkeys(title(row.mechanism) for row, _ in examples[0].rewrites))
-        columns.sort(key=lambda name: name == "random")
+    named = dict.fromkeys(title(row.mechanism) for example in examples[:1] for row, _ in example.rewrites)
+    columns = sorted(named, key=lambda name: name == "random")
     lines = []
     for example in examples:
         shown = [(title(row.mechanism), (_spent(row), text)) for row, text in example.rewrites]
@@ -232,13 +234,12 @@ def _fair_line(line: Line, quality: list[str]) -> list[str]:
         *(line.title, claimed, words(line.row.epsilon) if line.row.epsilon else "0"),
         *(getattr(line, metric).spread for metric in METRICS),
         ABSENT if line.above_floor is None else line.above_floor.spread,
-        *(_quality_cell(line, name) for name in quality),
+        *(
+            _mean_cell(line.measures[name])
+            + ("" if (other := line.measures.get(OTHERS.get(name, ""))) is None else f" ({_mean_cell(other)})")
+            for name in quality
+        ),
     ]
-
-
-def _quality_cell(line: Line, name: str) -> str:
-    other = line.measures[OTHERS[name]] if name in OTHERS else None
-    return _mean_cell(line.measures[name]) + ("" if other is None else f" ({_mean_cell(other)})")
 
 
 def _mean_cell(value: float | None) -> str:
@@ -259,11 +260,12 @@ def state_point(table: ComparisonTable) -> str:
             f"{idle}The text itself reaches an accuracy of {text:.3f}, and texts that a decoder writes from random latents "
             f"reach {level:.3f}. A mechanism's merit is what its records add to the best reference that reads no record."
         )
-    claimed = max(compared, key=lambda epsilon: _accuracy(broken, epsilon) - _accuracy(best, epsilon))
+    reached = {epsilon: (broken.at[epsilon].accuracy.mean, best.at[epsilon].accuracy.mean) for epsilon in compared}
+    claimed = max(compared, key=lambda epsilon: reached[epsilon][0] - reached[epsilon][1])
     chance = best.random.accuracy.mean if best.random else max(_means(table, "random"))
     return (
-        f"{idle}At a claimed epsilon of {claimed:g} the original reaches an accuracy of {_accuracy(broken, claimed):.3f} "
-        f"and the best mechanism whose claim holds ({best.title}) {_accuracy(best, claimed):.3f}; text that knows "
+        f"{idle}At a claimed epsilon of {claimed:g} the original reaches an accuracy of {reached[claimed][0]:.3f} "
+        f"and the best mechanism whose claim holds ({best.title}) {reached[claimed][1]:.3f}; text that knows "
         f"nothing of the records reaches {chance:.3f}. But the original's claim is false: it adds noise as if two clipped "
         "latents were never farther apart than 2C, but in n dimensions they can be sqrt(n) times as far. There it truly "
         f"spends epsilon {words(broken.at[claimed].row.epsilon)}."
@@ -279,11 +281,10 @@ def warn_of_seen_records(config: CompareConfig) -> list[str]:
     learned = {"codec": {"description"}, "codebook": {"codebook", "learned_codebook"}}  # which these mechanisms use
     used = [word for word, names in learned.items() if names & set(config.mechanisms)]
     public = f", and its {' and '.join(used)} {'is' if len(used) == 1 else 'are'} not public" if used else ""
-    warning = (
+    return (config.protocol == PAPER) * [
         "No guarantee of this page holds for its records, because the rewriter was trained on them (protocol paper). With "
         f"any mechanism, the text of one record may hold what the model learned from another{public}."
-    )
-    return [warning] if config.protocol == PAPER else []
+    ]
 
 
 def warn_of_short_training(config: CompareConfig, table: ComparisonTable) -> list[str]:
@@ -301,11 +302,10 @@ def warn_of_short_training(config: CompareConfig, table: ComparisonTable) -> lis
         for line in decoded
         if line.row.claimed_epsilon and line.accuracy.mean - _error(line) > identity.get(line.model, math.inf)
     ]
-    warning = (
+    return bool(low or above) * [
         f"Training was too short to judge: {'; '.join([*low, *above[:1]])}. Train longer (trainer.max_epochs) before you "
         "compare mechanisms."
-    )
-    return [warning] if low or above else []
+    ]
 
 
 def _error(line: Line) -> float:
@@ -318,11 +318,10 @@ def warn_of_losses(table: ComparisonTable) -> list[str]:
     [text] = _means(table, "none")
     identity = [line for line in table.texts if line.row.mechanism == "identity"]
     lost = [f"{line.accuracy} ({line.model})" for line in identity if line.accuracy.mean < 0.8 * text]
-    warning = (
+    return bool(lost) * [
         f"The rewriter itself loses much of the text: without any noise (identity) the accuracy is {', '.join(lost)}, "
         f"that of the text {text:.3f}. No budget gives it back; more dimensions, topics or longer training may."
-    )
-    return [warning] if lost else []
+    ]
 
 
 def name_idle_budgets(table: ComparisonTable) -> str:
@@ -334,11 +333,10 @@ def name_idle_budgets(table: ComparisonTable) -> str:
                 free = f"{title(line.floor or '')}: {line.accuracy.mean - line.above_floor.mean:.3f}"
                 idle.setdefault((curve.title, free), []).append(f"{epsilon:g}")
     listed = "; ".join(f"{name} at {', '.join(budgets)} ({free})" for (name, free), budgets in idle.items())
-    larger = " A larger free encoder may have more." if "names" in listed else ""
+    larger = " A larger free encoder may have more." if "name" in listed else ""
     return (
-        f"These budgets add nothing that can be shown to what is free without any record: {listed}.{larger} "
-        if idle
-        else ""
+        bool(idle)
+        * f"These budgets add nothing that can be shown to what is free without any record: {listed}.{larger} "
     )
 
 
@@ -394,11 +392,8 @@ def _describe_accuracy(line: Line) -> str:
 
 def find_best(table: ComparisonTable) -> Curve | None:
     """Return the curve with the highest mean accuracy among the mechanisms whose claims hold."""
-    sound = [curve for curve in table.curves if curve.holds]
     return max(
-        sound, key=lambda curve: (len(curve.at), mean(line.accuracy.mean for line in curve.at.values())), default=None
+        (curve for curve in table.curves if curve.holds),
+        key=lambda curve: (len(curve.at), mean(line.accuracy.mean for line in curve.at.values())),
+        default=None,
     )
-
-
-def _accuracy(curve: Curve, epsilon: float) -> float:
-    return curve.at[epsilon].accuracy.mean

@@ -10,7 +10,9 @@ from pathlib import Path
 from statistics import fmean
 
 from adept.data.corpus import Corpus
+from adept.evaluation.classifiers import check_files_fit, note_spellings
 from adept.evaluation.record_free import (
+    COMMONEST_LABEL,
     EXAMPLES,
     FOLDS,
     LARGER_ENCODER,
@@ -18,12 +20,14 @@ from adept.evaluation.record_free import (
     TITLES,
     FreeRow,
     PublicTexts,
+    can_deal,
     find_hits,
     measure_free_rows,
 )
 from adept.mechanisms.curves import (
     MAX_MEASURED_LABELS,
     MAX_MEASURED_ROWS,
+    MIN_TEXTS,
     REHEARSED,
     REWRITE,
     SYNTHESIZE,
@@ -47,25 +51,20 @@ from adept.rewriting.rewriter import Rewriter, best_exact
 BUDGETS = {REWRITE: (4.0, 8.0, 12.0, 16.0), SYNTHESIZE: (1.0, 2.0, 4.0)}  # in nats
 MAX_ROWS = 10**6  # of a file, up to which a plan looks for the rows that would be worth it
 UNMEASURED = (
-    "nothing was measured on public texts, and one in four such recommendations is wrong: give test=FILE or "
-    "examples=FILE with public=true"
+    "no rewrites of public texts were measured, so these accuracies are guesses{}: give test=FILE or examples=FILE with "
+    "public=true, and at least two texts of each label"
 )
 PUBLIC_ROWS = "what you type here counts as public: give a round number known without the file"
 HEADINGS = [
-    "command",
-    "epsilon",
-    "for a person",
-    f"an attacker picks the right one of {CANDIDATES:,} candidates in",
-    "accuracy",
-    "range of one release",
-    "the rows add",
-    "verdict",
-]
-GUESS = "a guess, as no label's name has a meaning"
+    "command", "epsilon", "for a person", f"an attacker picks the right one of {CANDIDATES:,} candidates in",
+    "accuracy", "range of one release", "the rows add", "verdict",
+]  # fmt: skip
+GUESS = "any label at random, as no name has a meaning"
 FOREIGN = (
     "No estimate: the names or texts do not look like English, in which alone the curves were measured. Train a model of public "
     "text in your language with adept train, and measure it with adept compare."
 )
+SINGLE = "Do not release for a classifier: every text has the same label, so there is nothing to learn."
 Model = tuple[Autoencoder, Tokenizer]
 
 
@@ -85,15 +84,9 @@ class Offer:
     def cells(self) -> list[str]:
         low, middle, high, _ = self.expected
         return [
-            f"adept {self.command}",
-            f"{self.epsilon:g}",
-            f"{self.person_epsilon:g}",
-            self.risk,
-            f"{middle:.2f}",
-            f"{low:.2f} / {high:.2f}",
-            f"{self.added:+.2f}",
-            self.verdict,
-        ]
+            f"adept {self.command}", f"{self.epsilon:g}", f"{self.person_epsilon:g}", self.risk, f"{middle:.2f}",
+            f"{low:.2f} to {high:.2f}", f"{round(self.added, 2) + 0.0:+.2f}", self.verdict,
+        ]  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -102,24 +95,15 @@ class Plan:
 
     labels: int
     rows: int
-    most: int  # records of a person
-    free: list[FreeRow]
+    most: int  # records of a person that the budgets for a person hold for
+    free: list[FreeRow]  # the best one first
     offers: list[Offer] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)  # on what is special about labels, texts or rows
     advice: list[str] = field(default_factory=list)  # the first sentence says what to do
 
     @property
     def title(self) -> str:
-        return f"{self.rows:,} rows and {self.labels:,} labels. No private record was read."
-
-    @property
-    def free_lines(self) -> list[tuple[str, str]]:
-        """Name and accuracy of each free row, with the number of measured texts, the best one first."""
-        found = []
-        for row in sorted(self.free, key=lambda row: -row.accuracy):
-            texts = f"measured on {row.texts:,} public texts" if row.texts else "usual for so many labels, not measured"
-            found.append((TITLES.get(row.name, row.name), f"{row.accuracy:.2f} ({texts})"))
-        return found
+        return f"Labels: {self.labels:,}. Rows: {self.rows:,}, at most {self.most:,} of a person. No private record was read."
 
 
 def make_plan(
@@ -132,6 +116,7 @@ def make_plan(
     about: Mapping[str, Sequence[str]] | None = None,
     most: int = 1,
     is_packaged: bool = True,
+    shared: Mapping[str, str] | None = None,
 ) -> Plan:
     """Compute the plan of a release.
 
@@ -143,28 +128,29 @@ def make_plan(
         about: public sentences about labels.
         most: largest number of records of a person.
         is_packaged: False for a model other than the packaged one.
+        shared: options of each command as they are typed, by its name: those that the plan was made with.
     """
     said, count = about or {}, len(labels)
     if count < 2:
-        advice = ["Do not release for a classifier: every text has the same label, so there is nothing to learn."]
-        return Plan(count, rows, most, [], advice=advice)
+        return Plan(count, rows, most, [], advice=[SINGLE])
     public = PublicTexts.of(examples, test, labels=count)
     english = reads_as_english(public.read.texts) if public else _are_english_names(labels)
     notes = _notes(labels, said, rows, packaged=is_packaged)
+    notes += check_files_fit({"examples": examples}, test) if examples and test else note_spellings(labels)
     free = measure_free_rows(labels, public, said, has_examples=examples is not None) if public else []
+    free.sort(key=lambda row: -row.accuracy)
+    notes += bool(free and free[0].texts < MIN_TEXTS) * [f"fewer than {MIN_TEXTS} public texts were judged: a guess"]
     if not english:
         return Plan(count, rows, most, free, notes=notes, advice=[FOREIGN])
-    free = _add_names(free, labels, said)
-    best = max(free, key=lambda row: row.accuracy)
-    known = _know(
-        free, count, rehearse(model, labels, public, said, rows) if public else None, 0.0 if test else best.doubt
-    )
+    names = _find_names(free, labels, said)
+    free = sorted(dict.fromkeys([names, *free]), key=lambda row: -row.accuracy)
+    best, rehearsal = free[0], rehearse(model, labels, public, said, rows) if public else None
+    known = Known(count, names.accuracy, rehearsal, 0.0 if test else best.doubt)
     offers = [
         _offer(command, epsilon, known, best, rows, most) for command in BUDGETS for epsilon in BUDGETS[command] if rows
     ]
-    own = {EXAMPLES: f"your {len(examples):,} public examples"} if examples else {}
-    name = (TITLES | own).get(best.name, best.name)
-    advice = _advise(offers, known, f"{name} ({best.accuracy:.2f})", best.accuracy, most)
+    name = f"your {len(examples or []):,} public examples" if best.name == EXAMPLES else best.cells[0]
+    advice = _doubt_labels(free, known.rehearsal) + _advise(offers, known, name, best.accuracy, most, shared or {})
     return Plan(count, rows, most, free, offers, notes, advice)
 
 
@@ -180,7 +166,7 @@ def rehearse(
 ) -> Rehearsal | None:
     """Release the public texts, and measure classifiers of as many as the file has rows; None if there are too few."""
     pool, judged, most = public.pool, public.rehearsed, max(rows, len(labels))
-    if len(labels) > 300 or len(pool) < 2 * len(set(pool.labels or [])):  # more labels take minutes
+    if len(labels) > 300 or not can_deal(pool):  # more labels take minutes
         return None
     many = len(pool) >= 300
     count, folds = (1, 4) if many else (3, FOLDS)
@@ -202,81 +188,85 @@ def _notes(labels: Sequence[str], about: Mapping[str, Sequence[str]], rows: int,
     """Return what is special about the labels, the number of rows and the model."""
     count = len(labels)
     nameless = [label for label in labels if not spell_name(label) and label not in about]
-    notes = (
-        (
-            nameless,
-            f"{len(nameless)} of {count} labels have names without meaning, such as {next(iter(nameless), '')!r}, so public "
-            "sentences near them are not found: give better names, or a sentence about each label with label_descriptions=",
+    notes = {
+        f"of {count} labels, {len(nameless)} with names without meaning, such as {next(iter(nameless), '')!r}, for which no "
+        "public sentences are found: give better names, or a sentence about each label with label_descriptions=": nameless,
+        f"{count:,} labels: the curves were measured with 3 to {MAX_MEASURED_LABELS} labels: beyond, they are a guess": (
+            count > MAX_MEASURED_LABELS
         ),
-        (
-            count > MAX_MEASURED_LABELS,
-            f"{count:,} labels: the curves were measured with 3 to {MAX_MEASURED_LABELS} labels: beyond, they are a guess",
+        f"the curves were measured with 2 to {MAX_MEASURED_ROWS} rows for each label: beyond that they are a guess": (
+            rows > MAX_MEASURED_ROWS * count
         ),
-        (
-            rows > MAX_MEASURED_ROWS * count,
-            f"the curves were measured with 2 to {MAX_MEASURED_ROWS} rows for each label: beyond that they are a guess",
-        ),
-        (rows == 0, "without rows nothing can be added to what is free"),
-        (0 < rows < count, "there are fewer rows than labels, so most labels have no row"),
-        (not packaged, "the curves were measured with the packaged model: another model can be better or worse"),
-    )
-    return [note for holds, note in notes if holds]
+        "without rows nothing can be added to what is free": rows == 0,
+        "there are fewer rows than labels, so most labels have no row": 0 < rows < count,
+        "synthesize reads no label_descriptions, so its accuracies can be lower than expected": about,
+        "the curves were measured with the packaged model: another model can be better or worse": not packaged,
+    }
+    return [note for note, holds in notes.items() if holds]
 
 
-def _add_names(free: list[FreeRow], labels: Sequence[str], about: Mapping[str, Sequence[str]]) -> list[FreeRow]:
-    """Add the usual accuracy of label names if it was not measured, or a guess if no name has a meaning."""
-    if any(row.name == NEAREST_NAME for row in free):
-        return free
-    if any(map(spell_name, labels)) or about:
-        return [FreeRow(NEAREST_NAME, expected_names(len(labels)), 0), *free]
-    return [FreeRow(GUESS, 1 / len(labels), 0), *free]
-
-
-def _know(free: list[FreeRow], labels: int, rehearsal: Rehearsal | None, doubt: float) -> Known:
-    [names] = [row for row in free if row.name in (NEAREST_NAME, GUESS)]
-    is_expected = names.name == NEAREST_NAME and not names.texts
-    return Known(labels, None if is_expected else names.accuracy, rehearsal, doubt)
+def _find_names(free: list[FreeRow], labels: Sequence[str], about: Mapping[str, Sequence[str]]) -> FreeRow:
+    """Return the accuracy of label names as it was measured, or the usual one, or a guess if no name has a meaning."""
+    count, named = len(labels), any(map(spell_name, labels)) or about
+    usual = FreeRow(NEAREST_NAME, expected_names(count), 0) if named else FreeRow(GUESS, 1 / count, 0)
+    return next((row for row in free if row.name == NEAREST_NAME), usual)
 
 
 def _offer(command: str, epsilon: float, known: Known, best: FreeRow, rows: int, most: int) -> Offer:
-    expected = expect_accuracy(command, known, epsilon=_spend(command, epsilon, most), rows=rows)
-    added = expected.middle - best.accuracy
-    person = epsilon * (most if command == REWRITE else 1)
+    one, all_own = _divide(command, epsilon, most)
+    expected = expect_accuracy(command, known, epsilon=one, rows=rows)
     attacked = 2 * epsilon if command == SYNTHESIZE else epsilon  # replacing one record moves two counts
-    return Offer(command, epsilon, person, risk(attacked), expected, added, expected.judge(best.accuracy))
+    added, verdict = expected.middle - best.accuracy, expected.judge(best.accuracy)
+    return Offer(command, epsilon, all_own, risk(attacked), expected, added, verdict)
 
 
-def _spend(command: str, epsilon: float, most: int) -> float:
-    """Return the epsilon of a record: synthesize divides that of a person among the person's records."""
-    return epsilon / most if command == SYNTHESIZE else epsilon
+def _divide(command: str, epsilon: float, most: int) -> tuple[float, float]:
+    """Return the epsilon of a record and of a person: that of synthesize is for all records of a person."""
+    return (epsilon / most, epsilon) if command == SYNTHESIZE else (epsilon, epsilon * most)
 
 
-def _advise(offers: list[Offer], known: Known, floor: str, accuracy: float, most: int) -> list[str]:
+def _doubt_labels(free: list[FreeRow], rehearsal: Rehearsal | None) -> list[str]:
+    """Return a sentence that nothing measured on public texts is clearly better than their commonest label, if so."""
+    hopes = [row.accuracy for row in free if row.texts and row.name != COMMONEST_LABEL]
+    reached = max([0.0, *hopes, *(rehearsal.released.values() if rehearsal else [])])
+    return [
+        "The public texts do not show that texts tell their labels: nothing that was measured is clearly better than "
+        f"{TITLES[row.name]} ({row.accuracy:.2f}), so more rows may not help either."
+        for row in free
+        if row.name == COMMONEST_LABEL and row.texts >= MIN_TEXTS and reached <= row.accuracy + 2 * row.doubt
+    ]
+
+
+def _advise(
+    offers: list[Offer], known: Known, name: str, accuracy: float, most: int, shared: Mapping[str, str]
+) -> list[str]:
     """Return sentences on what to do: the first says what to release, or that nothing is worth it."""
-    worth = [offer for offer in offers if offer.verdict == WORTH]
-    lines = _recommend(worth, most, guessed=known.rehearsal is None)
-    if worth and known.rehearsal is None:
-        lines.append(UNMEASURED)
+    worth, floor, lines = [offer for offer in offers if offer.verdict == WORTH], f"{name} ({accuracy:.2f})", list[str]()
     if not worth and any(offer.verdict == TOO_CLOSE for offer in offers):
         lines = [f"too close to call: no budget is expected to be clearly better than what is free, {floor}"]
+    elif any(offer.added > 0 for offer in offers) and not worth:
+        lines = [f"do not release: no budget is likely enough to be better than what is free, {floor}"]
     elif not worth:
         lines = [f"do not release: what is free is worth more, {floor}"]
+    if offers and known.rehearsal is None:
+        lines.append(UNMEASURED.format(", and one in four such recommendations is wrong" if worth else ""))
     lines += _count_rows(accuracy, known, most, released={offer.command for offer in worth})
-    return [f"{line[0].upper()}{line[1:]}." for line in lines] + [LARGER_ENCODER]
+    sentences = [f"{line[0].upper()}{line[1:]}." for line in lines] + [LARGER_ENCODER]
+    return _recommend(worth, shared, guessed=known.rehearsal is None) + sentences
 
 
-def _recommend(worth: list[Offer], most: int, *, guessed: bool) -> list[str]:
-    """Return a sentence for each command that is worth a release, with its smallest such budget."""
-    persons = f" person_column=COLUMN max_records_per_person={most}" if most > 1 else ""
-    needs = {SYNTHESIZE: "if nobody needs rows one by one", REWRITE: "if each row is needed on its own"}
+def _recommend(worth: list[Offer], shared: Mapping[str, str], *, guessed: bool) -> list[str]:
+    """Return each command that is worth a release, with its smallest such budget, after a line that says when."""
+    needs = {SYNTHESIZE: "If nobody needs rows one by one", REWRITE: "If each row is needed on its own"}
     lines = []
     for command, need in needs.items():
         if own := next((offer for offer in worth if offer.command == command), None):
             low, middle, high, _ = own.expected
-            lines.append(
-                f"{need}: adept {command} input=FILE output=FILE epsilon={own.epsilon:g} label_set=[...]{persons}, with "
-                f"{'a guessed' if guessed else 'an expected'} accuracy of {middle:.2f} ({low:.2f} to {high:.2f})"
-            )
+            kind = "a guessed" if guessed else "an expected"
+            lines += [
+                f"{need}, with {kind} accuracy of {middle:.2f} ({low:.2f} to {high:.2f}):",
+                f"adept {command} input=FILE output=NEWFILE epsilon={own.epsilon:g}{shared.get(command, '')}",
+            ]
     return lines
 
 
@@ -284,18 +274,12 @@ def _count_rows(floor: float, known: Known, most: int, *, released: set[str]) ->
     """Say from how many rows on each command would be worth it that is not recommended."""
     lines = []
     for command, epsilon in {REWRITE: 8.0, SYNTHESIZE: 2.0}.items():
-        if command in released:
-            continue
-        needed = rows_needed(command, known, epsilon=_spend(command, epsilon, most), floor=floor, most=MAX_ROWS)
-        if needed is None:
-            lines.append(
-                f"no number of rows up to {MAX_ROWS:,} is expected to make {command} at epsilon {epsilon:g} worth it"
-            )
-        else:
-            guess = " (beyond what was measured)" if needed > MAX_MEASURED_ROWS * known.labels else ""
-            lines.append(
-                f"{command} at epsilon {epsilon:g} is expected to be worth it from about {needed:,} rows on{guess}"
-            )
+        one, _ = _divide(command, epsilon, most)
+        needed = rows_needed(command, known, epsilon=one, floor=floor, most=MAX_ROWS) or 0
+        guess = " (beyond what was measured)" if needed > MAX_MEASURED_ROWS * known.labels else ""
+        never = f"no number of rows up to {MAX_ROWS:,} is expected to make {command} at epsilon {epsilon:g} worth it"
+        found = f"{command} at epsilon {epsilon:g} is expected to be worth it from about {needed:,} rows on{guess}"
+        lines += [found if needed else never] * (command not in released)
     return lines
 
 

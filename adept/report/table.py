@@ -1,11 +1,11 @@
 """The numbers of a comparison, averaged over seeds, for the figures, the findings and the page.
 
-To show another column of ``results.csv``, add its name to ``QUALITY``. ``OTHERS`` names columns
-that are shown in brackets; these columns compare a record with the rewrite of a different record.
-To show a new reference, such as ``random`` (text from random latents), add it to ``LEVELS``.
+To show another column of ``results.csv``, add its name to ``QUALITY``. ``OTHERS`` names columns that are shown in
+brackets; these columns compare a record with the rewrite of a different record. To show a new reference, such as
+``random`` (text from random latents), add it to ``LEVELS``.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from statistics import mean
 
@@ -73,9 +73,8 @@ class Curve:
 class ComparisonTable:
     """All results of a comparison, averaged over seeds.
 
-    A line averages the rows of the results that differ only in the seed. A curve holds the lines of
-    one mechanism, one for each epsilon. A level is the result of a reference (a row without an
-    epsilon, such as the original texts).
+    A line averages the rows of the results that differ only in the seed. A curve holds the lines of one mechanism,
+    one for each epsilon. A level is the result of a reference (a row without an epsilon, such as the original texts).
     """
 
     lines: list[Line]  # in the order of the rows
@@ -139,7 +138,12 @@ def _line(own: list[ResultRow], floors: list[list[ResultRow]]) -> Line:
         floor=floor[0].mechanism if pairs else None,
         above_floor=_measure_gain(pairs) if pairs else None,
         extremes=(min(row.accuracy for row in own), max(row.accuracy for row in own)),
-        measures={name: _mean(getattr(row, name) for row in own) for name in MEASURES},
+        measures={
+            name: mean(known)
+            if (known := [value for row in own if (value := getattr(row, name)) is not None])
+            else None
+            for name in MEASURES
+        },
     )
 
 
@@ -160,11 +164,6 @@ def _find_floor(row: ResultRow, floors: list[list[ResultRow]]) -> list[ResultRow
     fit = [own for own in floors if _reader(own[0]) == _reader(row) or own[0].mechanism in free]
     fit = [own for own in fit if own[0].classifier == row.classifier]
     return max(fit, key=lambda own: mean(row.accuracy for row in own), default=[])
-
-
-def _mean(values: Iterable[float | None]) -> float | None:
-    known = [value for value in values if value is not None]
-    return mean(known) if known else None
 
 
 def title(mechanism: str) -> str:

@@ -24,6 +24,7 @@ from adept.models.decoding import Pair, pool_size
 from adept.models.saved_model import Autoencoder, model_card
 from adept.models.sentences.sentence_list import SentenceList
 from adept.models.tokenizer import Tokenizer
+from adept.ranges import check_integer
 from adept.rewriting.alphabets import Alphabet, Codewords, Latents, Noise, Pairs, Sentences
 from adept.rewriting.cells import Cells
 from adept.rewriting.loading import fetch, load_model, publish
@@ -172,6 +173,7 @@ class Rewriter:
             DataError: texts or labels are not lists, a text is not a string, or the lengths differ.
             ConfigurationError: a label is outside the public label set.
         """
+        check_integer(1, 10**6, samples=samples)
         texts, labels = self._check(texts, labels)
         written: list[Pair] = []
         for batch in self._batches(texts, labels) if texts else ():

@@ -1,14 +1,13 @@
 r"""Bounds on information, guesses and distinguishers that hold for every eps-LDP mechanism.
 
-A mechanism is eps-LDP (local differential privacy) when P[M(x) in S] <= e^eps P[M(x') in S] for all
-records and all sets of outputs (Habernal 2021, Definition 2.3). Every bound follows from this
-inequality alone, and for every bound there is a mechanism that attains it.
+A mechanism is eps-LDP (local differential privacy) when P[M(x) in S] <= e^eps P[M(x') in S] for all records and all
+sets of outputs (Habernal 2021, Definition 2.3). Every bound follows from this inequality alone, and for every bound
+there is a mechanism that attains it.
 
-A result significantly above a bound proves that the mechanism is not eps-LDP, under two conditions.
-First, the guessing rule was fixed before anybody looked at the releases on which the rule is
-judged. Second, eps covers everything that the guesser sees. For example, `best_guess` does not
-bound the accuracy of a classifier that was trained on many rewrites but labels original texts,
-which no mechanism protects.
+A result significantly above a bound proves that the mechanism is not eps-LDP, under two conditions. First, the
+guessing rule was fixed before anybody looked at the releases on which the rule is judged. Second, eps covers
+everything that the guesser sees. For example, `best_guess` does not bound the accuracy of a classifier that was
+trained on many rewrites but labels original texts, which no mechanism protects.
 """
 
 import math

@@ -1,10 +1,9 @@
 r"""Squared error, cosine and information of mechanisms on latents, by dimension and epsilon.
 
-Every measured value comes from a simulation with seeded noise, which protects nobody. Latents are
-drawn uniformly from the sphere of radius 1, and each mechanism clips these latents into the set for
-which its guarantee holds. The squared error is the squared distance between the release and the
-clipped latent. The cosine is between the release and the unclipped latent, so mechanisms with
-different clips can be compared.
+Every measured value comes from a simulation with seeded noise, which protects nobody. Latents are drawn uniformly
+from the sphere of radius 1, and each mechanism clips these latents into the set for which its guarantee holds. The
+squared error is the squared distance between the release and the clipped latent. The cosine is between the release
+and the unclipped latent, so mechanisms with different clips can be compared.
 """
 
 import math
@@ -105,10 +104,10 @@ def measure(mechanism: Mechanism, dim: int, *, records: int = RECORDS, seed: int
 def information(mechanism: Mechanism, dim: int) -> float | None:
     """Return the bits of information in a release about a random unit vector; None if unknown.
 
-    For PrivUnit, the release V is uniform on the sphere, because the record x is uniform. So the
-    mutual information I(X; V) is exactly the relative entropy between the distribution of V given x
-    and the uniform distribution (`cap_information`). For a codebook, the directions of a latent's
-    blocks are independent, so the `codeword_information` of the blocks adds up.
+    For PrivUnit, the release V is uniform on the sphere, because the record x is uniform. So the mutual information
+    I(X; V) is exactly the relative entropy between the distribution of V given x and the uniform distribution
+    (`cap_information`). For a codebook, the directions of a latent's blocks are independent, so the
+    `codeword_information` of the blocks adds up.
     """
     if isinstance(mechanism, PrivUnit):
         cap = optimal_cap(dim, epsilon=mechanism.epsilon)
@@ -119,8 +118,8 @@ def information(mechanism: Mechanism, dim: int) -> float | None:
 def cap_information(q: float, *, escape: float) -> float:
     """Return p log2(p/q) + (1 - p) log2((1 - p)/(1 - q)), a relative entropy in bits.
 
-    Here p = 1 - ``escape`` is the probability that a release falls into the preferred set (a cap,
-    or the heavy codewords), and q is this probability for a uniformly random output.
+    Here p = 1 - ``escape`` is the probability that a release falls into the preferred set (a cap, or the heavy
+    codewords), and q is this probability for a uniformly random output.
     """
     inside = (1 - escape) * (math.log1p(-escape) - math.log(q))
     outside = escape * (math.log(escape) - math.log1p(-q)) if escape > 0 else 0.0
@@ -130,11 +129,10 @@ def cap_information(q: float, *, escape: float) -> float:
 def codeword_information(draw: Selection) -> float:
     """Return, in bits, the relative entropy of a record's release to a uniformly random codeword.
 
-    The result is `cap_information` with q = t / k and p = t A / W. For a record, t of the k
-    codewords are *heavy*: each of them is released with the probability A / W, the others with a
-    lower one. Here A is the weight of a heavy codeword, and W is the sum of all weights. If every
-    codeword is heavy for equally many records, the result is the mutual information of a record and
-    its codeword; a random codebook meets this condition only approximately.
+    The result is `cap_information` with q = t / k and p = t A / W. For a record, t of the k codewords are *heavy*:
+    each of them is released with the probability A / W, the others with a lower one. Here A is the weight of a heavy
+    codeword, and W is the sum of all weights. If every codeword is heavy for equally many records, the result is the
+    mutual information of a record and its codeword; a random codebook meets this condition only approximately.
     """
     others = draw.size - draw.heavy_count
     return cap_information(draw.heavy_count / draw.size, escape=others * draw.odds[1] / draw.total)

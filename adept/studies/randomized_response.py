@@ -1,21 +1,19 @@
 r"""Surveys under local differential privacy that ask for a bit, one of k answers, or a number.
 
 1. *One bit*: a person reports the true bit with probability theta. The first theta of the lecture
-   (Habernal 2025, lecture 5) is (eps + 1)/(eps + 2); with this theta, the true epsilon is only ln(1
-   + eps). With the lecture's second theta, e^eps/(e^eps + 1), which we call *tight*, the true
-   epsilon is exactly eps.
+   (Habernal 2025, lecture 5) is (eps + 1)/(eps + 2); with this theta, the true epsilon is only ln(1 + eps). With the
+   lecture's second theta, e^eps/(e^eps + 1), which we call *tight*, the true epsilon is exactly eps.
 2. *One of k answers*: a person reports the true answer with the tight theta, which is e^eps/(e^eps
    + k - 1) here.
 3. *A number* from 0 to 15: the Laplace noise has scale 15/eps, because the l1 sensitivity is 15.
 4. *A number as one of 16 answers*: the number from 0 to 15 is reported as in survey 2.
 
-Randomised response pulls the share of every answer towards 1/k. So we turn each report r into an
-unbiased *reading* y(r), and estimate the truth by the mean of all readings. Let P be the
-probability that a person reports the true answer, and Q the probability that the person reports one
-given other answer. For the share of an answer, y = (1[r = answer] - Q)/(P - Q). Here 1[...] is 1 if
-the condition in the brackets holds, and otherwise 0. For a mean from k answers, y = sum_v v (1[r =
-v] - Q)/(P - Q). For the Laplace mechanism, y = r. The interval of a share is Clopper and Pearson's
-interval, whose ends are debiased, and the interval of a mean uses the normal distribution.
+Randomised response pulls the share of every answer towards 1/k. So we turn each report r into an unbiased *reading*
+y(r), and estimate the truth by the mean of all readings. Let P be the probability that a person reports the true
+answer, and Q the probability that the person reports one given other answer. For the share of an answer, y = (1[r =
+answer] - Q)/(P - Q). Here 1[...] is 1 if the condition in the brackets holds, and otherwise 0. For a mean from k
+answers, y = sum_v v (1[r = v] - Q)/(P - Q). For the Laplace mechanism, y = r. The interval of a share is Clopper and
+Pearson's interval, whose ends are debiased, and the interval of a mean uses the normal distribution.
 """
 
 import math

@@ -1,16 +1,15 @@
 r"""Figure 2 of Habernal (2022): an empirical sanity check of mechanisms, compared with exact
 values.
 
-The inputs are x = (0, ..., 0) and x' = (1, ..., 1), whose l1 distance is n. Each coordinate of a
-release is rounded to 1 if it is at least 1/2, and otherwise to 0. The *vote* of the coordinates
-guesses x' if more than half of them are rounded to 1, and otherwise x. The *loss of the vote* is
-the largest absolute logarithm of P[guess | x] / P[guess | x'], over the two possible guesses. The
-vote is post-processing, so its loss is at most epsilon if the mechanism is eps-LDP.
+The inputs are x = (0, ..., 0) and x' = (1, ..., 1), whose l1 distance is n. Each coordinate of a release is rounded
+to 1 if it is at least 1/2, and otherwise to 0. The *vote* of the coordinates guesses x' if more than half of them are
+rounded to 1, and otherwise x. The *loss of the vote* is the largest absolute logarithm of P[guess | x] / P[guess |
+x'], over the two possible guesses. The vote is post-processing, so its loss is at most epsilon if the mechanism is
+eps-LDP.
 
-The number of coordinates that are rounded to 1 is binomial, so the loss has a closed form. If a
-guess never occurs in a simulation, the simulation proves only a lower bound on the loss, not an
-infinite loss. The privacy loss of the whole release z, sum_i (|z_i - 1| - |z_i|) / b, reaches n / b
-for Laplace noise of scale b.
+The number of coordinates that are rounded to 1 is binomial, so the loss has a closed form. If a guess never occurs in
+a simulation, the simulation proves only a lower bound on the loss, not an infinite loss. The privacy loss of the
+whole release z, sum_i (|z_i - 1| - |z_i|) / b, reaches n / b for Laplace noise of scale b.
 """
 
 import math

@@ -1,12 +1,12 @@
 r"""Figure 1 of Habernal (2021): pairs of latents farther apart than ADePT assumes.
 
-The original mechanism of ADePT clips each latent to the l2 norm C and assumes that the l1
-sensitivity is 2C. The true l1 sensitivity is 2C sqrt(n) (Theorem 5.1). The figure shows the share
-of pairs of clipped latents whose l1 distance exceeds 2C, for uniform and for normal latents.
+The original mechanism of ADePT clips each latent to the l2 norm C and assumes that the l1 sensitivity is 2C. The true
+l1 sensitivity is 2C sqrt(n) (Theorem 5.1). The figure shows the share of pairs of clipped latents whose l1 distance
+exceeds 2C, for uniform and for normal latents.
 
-In the paper's text, normal latents have the variance 0.1 C. In the authors' code and in this
-module, normal latents have the standard deviation 0.1 C. At the published C = 10, variance and
-standard deviation are both 1, so the distributions agree.
+In the paper's text, normal latents have the variance 0.1 C. In the authors' code and in this module, normal latents
+have the standard deviation 0.1 C. At the published C = 10, variance and standard deviation are both 1, so the
+distributions agree.
 """
 
 from collections.abc import Sequence

@@ -1,8 +1,8 @@
 """Files of the page: those that a user drops on it, with their release, and results of earlier commands.
 
-The release of a dropped file works as in ``adept rewrite``. The file lies in a folder that only this
-user can read. It is removed when the user removes it on the page, when the server ends, or when a
-new file is dropped more than an hour later.
+The release of a dropped file works as in ``adept rewrite``. The file lies in a folder that only this user can read.
+It is removed when the user removes it on the page, when the server ends, or when a new file is dropped more than an
+hour later.
 """
 
 import json
@@ -30,7 +30,7 @@ from adept.rewriting.expectation import LABELLED, expected_lines
 
 UPLOAD_ENDINGS = ("csv", "tsv", "txt", "jsonl", "ndjson", "json")
 MAX_UPLOAD_BYTES = 20 * 2**20
-MAX_FILES = 8
+MAX_FILES, HOUR_SECONDS = 8, 3600.0
 
 Choices = dict[str, Any]  # options of ``adept rewrite``, under their names
 REPORT_FILE = "report.html"
@@ -85,7 +85,9 @@ class Files:
 
     def add(self, filename: str, content: bytes) -> tuple[str, Dropped]:
         """Store a dropped file, and return its key and description; refuse an unsuitable file."""
-        self._forget_old()
+        for old, held in list(self._files.items()):
+            if time.monotonic() - held.born > HOUR_SECONDS and not held.running:
+                self.forget(old)
         ending = Path(filename).suffix.lower().lstrip(".")
         if ending not in UPLOAD_ENDINGS:
             raise ConfigurationError(f"the file must be one of {', '.join(UPLOAD_ENDINGS)}: save it as one of them")
@@ -136,12 +138,6 @@ class Files:
     def _request(self, dropped: Dropped, choices: Choices) -> ReleaseRequest:
         own = choices | {"model_dir": self.model_dir, "delimiter": dropped.reading.delimiter}
         return ReleaseRequest(**own, ledger=self.ledger or NO_LEDGER, card=True)
-
-    def _forget_old(self) -> None:
-        hour = 3600.0
-        for key, dropped in list(self._files.items()):
-            if time.monotonic() - dropped.born > hour and not dropped.running:
-                self.forget(key)
 
 
 def _look_at(source: Path) -> Dropped:

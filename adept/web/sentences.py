@@ -1,23 +1,22 @@
 r"""The belief of a reader that you wrote the sentence from which a release was made.
 
-A *release* is the randomised output of a mechanism for one sentence. The *crowd* consists of N
-people, you among them. Each person has one of N sentences: yours or one of N - 1 public sentences.
-The *belief* is the probability, for the reader, that the release was made from your sentence. The
-reader knows the crowd, the model and the mechanism, and sees the release z. A text that is written
-from the release cannot reveal more than the release itself.
+A *release* is the randomised output of a mechanism for one sentence. The *crowd* consists of N people, you among
+them. Each person has one of N sentences: yours or one of N - 1 public sentences. The *belief* is the probability, for
+the reader, that the release was made from your sentence. The reader knows the crowd, the model and the mechanism, and
+sees the release z. A text that is written from the release cannot reveal more than the release itself.
 
-*Before* the release, all sentences are equally likely, so the belief is 1 / N. *At most*: if the
-mechanism is eps-LDP, the likelihoods p(z|x) of two sentences x differ at most by the factor e^eps.
-In this case, Bayes' rule gives an upper bound on the belief after the release:
+*Before* the release, all sentences are equally likely, so the belief is 1 / N. *At most*: if the mechanism is
+eps-LDP, the likelihoods p(z|x) of two sentences x differ at most by the factor e^eps. In this case, Bayes' rule gives
+an upper bound on the belief after the release:
 
     P(you | z) = p(z|you) / (p(z|you) + sum over the others of p(z|x)) <= e^eps / (e^eps + N - 1),
 
-since p(z|x) >= e^-eps * p(z|you) for the sentence x of each of the N - 1 others. If eps is the
-epsilon of a false claim, a belief may exceed this bound. *After* the release, the belief is
-P(you|z), computed with the exact likelihoods p(z|x) of the mechanism (`adept.attacks.likelihood`).
+since p(z|x) >= e^-eps * p(z|you) for the sentence x of each of the N - 1 others. If eps is the epsilon of a false
+claim, a belief may exceed this bound. *After* the release, the belief is P(you|z), computed with the exact
+likelihoods p(z|x) of the mechanism (`adept.attacks.likelihood`).
 
-``Sentences`` makes the releases of the sentence that the user types on the page. Each change on the
-page causes a new release with fresh noise. Typed sentences are never stored.
+``Sentences`` makes the releases of the sentence that the user types on the page. Each change on the page causes a new
+release with fresh noise. Typed sentences are never stored.
 """
 
 import contextlib
@@ -117,9 +116,9 @@ class Reader:
 def worst_pair(*, epsilon: float, dim: int) -> list[float]:
     r"""Return the log-odds of 100 releases by ADePT as published, for its worst pair of latents.
 
-    Let c = C / sqrt(n). The two latents are (c, ..., c) and (-c, ..., -c), both of l2 norm C. The
-    log-odds of a release z are the logarithm of the ratio of its likelihoods under the two latents.
-    The log-odds can reach ``eps * sqrt(n)``, although the claim of eps promises at most eps.
+    Let c = C / sqrt(n). The two latents are (c, ..., c) and (-c, ..., -c), both of l2 norm C. The log-odds of a
+    release z are the logarithm of the ratio of its likelihoods under the two latents. The log-odds can reach ``eps *
+    sqrt(n)``, although the claim of eps promises at most eps.
     """
     mechanism = OriginalLaplace(epsilon=epsilon)
     corner = torch.full((1, dim), mechanism.clip_norm / math.sqrt(dim), dtype=torch.float64)

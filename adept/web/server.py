@@ -1,11 +1,10 @@
 """The web server of ``adept play``: it sends the page and answers the requests of its script.
 
-The page is for one person at this machine, and other web sites must not use it. Two checks refuse
-requests from other web sites. If a site makes its host name resolve to 127.0.0.1 (DNS rebinding),
-the check of the header Host refuses its requests. If a form or a script of another site sends a
-request, the check of the header Origin refuses it. If other machines can reach the server, every
-request needs a token, except for the page's static files. The page loads nothing from other servers
-(Content-Security-Policy), and it sets no cookies.
+The page is for one person at this machine, and other web sites must not use it. Two checks refuse requests from other
+web sites. If a site makes its host name resolve to 127.0.0.1 (DNS rebinding), the check of the header Host refuses
+its requests. If a form or a script of another site sends a request, the check of the header Origin refuses it. If
+other machines can reach the server, every request needs a token, except for the page's static files. The page loads
+nothing from other servers (Content-Security-Policy), and it sets no cookies.
 """
 
 import hmac

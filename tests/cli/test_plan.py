@@ -3,6 +3,7 @@
 import dataclasses
 import json
 import re
+import shlex
 import sys
 from pathlib import Path
 
@@ -43,7 +44,7 @@ def test_names_alone_give_a_table_of_seven_budgets_with_verdicts_and_rows(adept_
         ("synthesize", "1"), ("synthesize", "2"), ("synthesize", "4"),
     ]  # fmt: skip
     assert "usual for so many labels, not measured" in done.stdout
-    assert "300 rows and 3 labels. No private record was read." in flat(done.stdout)
+    assert "Labels: 3. Rows: 300, at most 1 of a person. No private record was read." in flat(done.stdout)
     assert PUBLIC_ROWS in done.stdout
     assert "measured with the packaged model" in done.stdout
 
@@ -63,7 +64,7 @@ def test_a_page_holds_the_plan_escaped_and_names_no_file(
     assert str(tmp_path) not in page
     assert examples.name not in page
     assert "What is free" in page
-    assert "A person has at most 3 rows." in flat(page)
+    assert "Labels: 4. Rows: 120, at most 3 of a person." in flat(page)
     assert "measured on 14 public texts" in page
     result = json.loads((tmp_path / "plan" / "result.json").read_text())
     spent = {(offer["command"], offer["epsilon"]): offer["person_epsilon"] for offer in result["offers"]}
@@ -113,11 +114,12 @@ def test_no_private_file_is_opened_and_no_option_names_one(
     ("options", "said"),
     [
         (["label_set=[late_fee]", "expected_rows=100"], "every text has the same label"),
-        (["label_set=[17,18]", "expected_rows=100"], "2 of 2 labels have names without meaning, such as '17'"),
-        (["label_set=[fee,17]", "expected_rows=100"], "1 of 2 labels have names without meaning, such as '17'"),
+        (["label_set=[17,18]", "expected_rows=100"], "of 2 labels, 2 with names without meaning, such as '17'"),
+        (["label_set=[fee,17]", "expected_rows=100"], "of 2 labels, 1 with names without meaning, such as '17'"),
         (["label_set=[late fee,renew loan]", "expected_rows=0"], "without rows nothing can be added"),
         (["label_set=[späte gebühr,öffnungszeiten,verlängerung]", "expected_rows=100"], "do not look like English"),
         (["label_set=[fee,loan,open]", "expected_rows=2"], "fewer rows than labels"),
+        (["label_set=[fee,Fee ,loan]", "expected_rows=9"], "count as different: 'Fee', 'fee'"),
         (
             [f"label_set=[{','.join(f'topic{i} loan' for i in range(1000))}]", "expected_rows=9000"],
             "1,000 labels: the curves",
@@ -136,6 +138,72 @@ def test_without_rows_nothing_is_offered_and_nothing_is_released(
     done = adept_here("plan", f"model_dir={topic_run}", f"examples={examples}", "public=true", "expected_rows=0")
     assert done.stdout.startswith("Do not release: what is free is worth more")
     assert "adept rewrite  " not in done.stdout
+
+
+ODD = ("don't know", "a,b", "=x y", "$HOME `id`", "17")  # what a shell and the command line read in their own way
+
+
+def test_a_recommended_command_runs_as_it_is_copied(adept_here: Run, topic_run: Path, tmp_path: Path) -> None:
+    """It has the labels, columns and bounds with which the plan was made, for each of its two commands."""
+    labels, names = tmp_path / "labels.txt", [*ODD, "late fee"]
+    labels.write_text("".join(f"{name}\n" for name in names))
+    columns = ["text_column=what they say", "label_column=kind", "delimiter=semicolon", "max_records_per_person=2"]
+    done = adept_here("plan", f"model_dir={topic_run}", f"label_set=@{labels}", "expected_rows=9000", *columns)
+    assert done.returncode == 0, done.stderr
+    private = tmp_path / "private.csv"
+    rows = "".join(f'"can i pay my fee {row}";"{name}";p{row}\n' for row, name in enumerate(names))
+    private.write_text(f"what they say;kind;COLUMN\n{rows}")
+    commands = [line for line in done.stdout.splitlines() if line.startswith("adept ") and "input=FILE" in line]
+    assert [command.split()[1] for command in commands] == ["synthesize", "rewrite"]
+    for command in commands:
+        filled = command.replace("input=FILE", f"input={private}").replace("=DIR", f"={topic_run}")
+        written = filled.replace("=NEWFILE", f"={tmp_path}/{command.split()[1]}.csv")
+        ran = adept_here(*shlex.split(written)[1:], "ledger=none", "accept_private_model=true")
+        assert ran.returncode == 0, ran.stderr
+        assert "at most 2 records" in flat(ran.stdout)
+    many = adept_here(
+        "plan", f"model_dir={topic_run}", f"label_set=[{','.join(f'topic{i} loan' for i in range(200))}]",
+        "expected_rows=90000",
+    )  # fmt: skip
+    assert "label_set=@LABELS.txt" in many.stdout
+
+
+def test_files_that_do_not_fit_each_other_are_noted(adept_here: Run, topic_run: Path, examples: Path) -> None:
+    given = [f"model_dir={topic_run}", f"examples={examples}", "public=true", "expected_rows=90"]
+    test = examples.with_name("test.jsonl")
+    test.write_text('{"text": "When do you close", "intent": "opening_hours"}\n' * 2)
+    done = adept_here("plan", *given, f"test={test}")
+    assert "note: 2 of 2 texts of test also occur in examples, apart from case and spaces" in done.stdout
+    test.write_text('{"text": "When do you close", "intent": "Opening_Hours"}\n' * 2)
+    refused = adept_here("plan", *given, f"test={test}")
+    assert (refused.returncode, refused.stderr.count("\n")) == (2, 1)
+    assert "examples and test have no label in common" in refused.stderr
+
+
+def test_a_directory_that_is_taken_is_said_before_anything_is_computed(
+    adept_here: Run, topic_run: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    computed: list[object] = []
+    monkeypatch.setattr("adept.cli.plan.load_model", computed.append)
+    (tmp_path / "plan").mkdir()
+    (tmp_path / "plan" / "plan.html").touch()
+    given = ["label_set=[fee,loan]", "expected_rows=9", f"output_dir={tmp_path}/plan"]
+    refused = adept_here("plan", f"model_dir={topic_run}", *given)
+    assert (refused.returncode, refused.stdout, refused.stderr.count("\n"), computed) == (2, "", 1, [])
+
+
+def test_accuracies_of_few_public_texts_are_called_uncertain(adept_here: Run, topic_run: Path, examples: Path) -> None:
+    examples.write_text("".join(examples.read_text().splitlines(keepends=True)[::4]))  # one of each label
+    done = adept_here("plan", f"model_dir={topic_run}", f"examples={examples}", "public=true", "expected_rows=90")
+    assert re.search(
+        r"the label with the nearest name +\d\.\d\d ± 0\.[345]\d \(measured on 3 public texts\)", done.stdout
+    )
+    assert "No rewrites of public texts were measured, so these accuracies are guesses" in done.stdout
+    assert "note: fewer than 18 public texts were judged: a guess" in done.stdout
+    assert (
+        "fewer than"
+        not in adept_here("plan", f"model_dir={topic_run}", "label_set=[fee,loan]", "expected_rows=9").stdout
+    )
 
 
 @pytest.mark.parametrize(

@@ -50,7 +50,7 @@ def test_a_central_comparison_has_its_references_and_a_page(tmp_path: Path) -> N
     assert (tmp_path / "c" / "results.csv").exists()
     page = write(results).path.read_text()
     assert all(
-        name in page for name in ("synthesizer (central)", "names of labels alone", "compared with names directly")
+        name in page for name in ("synthesizer (central)", "names of labels alone", "the label with the nearest name")
     )
     again = Comparison(replace(config(tmp_path / "c"), epsilons=[1.0]))
     assert [row.accuracy for row in (list(again.run()), again.collect())[1].rows][-1] == rows[

@@ -146,6 +146,11 @@ def test_a_label_column_that_was_asked_for_must_exist(tmp_path: Path) -> None:
         read_corpus(str(tmp_path / "a.jsonl"), label_column="topic")
 
 
+def test_labels_that_are_not_as_many_as_the_texts_are_refused() -> None:
+    with pytest.raises(DataError, match="labels must be as many as the texts, got 1 for 2: give each one"):
+        Corpus(["a", "b"], ["x"])
+
+
 def test_holding_out_parts_the_records_with_their_labels() -> None:
     corpus = Corpus([str(i) for i in range(100)], [str(i % 3) for i in range(100)])
     kept, held = hold_out(corpus, share=0.5, seed=1)

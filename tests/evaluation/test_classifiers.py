@@ -144,9 +144,12 @@ def corpus(**labels: str) -> Corpus:
 def test_labels_that_training_lacks_are_named_and_counted() -> None:
     train = corpus(play="music", wake_me="alarm")
     test = corpus(play_it="music", rain="weather", snow="weather", buy="Music")
-    [note] = check_files_fit({"a.csv": train}, test, name="b.csv")
+    [note, spelled] = check_files_fit({"a.csv": train}, test, name="b.csv")
+    assert spelled == "labels that differ in case or spaces alone count as different: 'Music', 'music'"
     assert note == "3 of 4 records of b.csv have labels that a.csv lacks ('Music', 'weather')"
-    assert check_files_fit({"a.csv": train, "c.csv": corpus(rain_it="weather", buy_it="Music")}, test) == []
+    assert check_files_fit({"a.csv": train, "c.csv": corpus(rain_it="weather", buy_it="Music")}, test) == [spelled]
+    with pytest.raises(DataError, match=r"no label in common \('alarm', 'music'; 'MUSIC'\): spell them alike$"):
+        check_files_fit({"a": train}, corpus(rain="MUSIC"))
     many = corpus(play_it="music", **{f"text_{i}": f"label {i}" for i in range(9)})
     [note] = check_files_fit({"a": train}, many)
     assert note.endswith("'label 4' and 4 more)")

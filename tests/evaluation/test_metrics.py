@@ -56,6 +56,25 @@ def test_bootstrap_intervals_cover_as_often_as_they_say() -> None:
     assert interval.low < interval.value < interval.high
 
 
+@pytest.mark.parametrize(
+    ("records", "hits", "free", "gained"),
+    [(1, (0.025, 1.0), (0.0, 0.975), (-0.95, 1.0)), (60, (0.9404, 1.0), (0.0, 0.0596), (0.8808, 1.0))],
+)
+def test_records_that_are_all_alike_do_not_make_an_interval_a_point(
+    records: int, hits: tuple[float, float], free: tuple[float, float], gained: tuple[float, float]
+) -> None:
+    """The ends are those of Clopper and Pearson; a gain, from -1 to 1, may be lost on each record that is missing."""
+    right, wrong = np.ones(records, dtype=np.int64), np.zeros(records, dtype=np.int64)
+    for found, ends in (
+        (bootstrap(accuracy, right, right), hits),
+        (bootstrap(accuracy, right, wrong), free),
+        (metrics.gain_in_hits(right > 0, wrong > 0), gained),
+    ):
+        assert (found.low, found.high) == pytest.approx(ends, abs=1e-4)
+    same = metrics.gain_in_hits(right > 0, right > 0)
+    assert (same.value, same.low) == (0.0, pytest.approx(-same.high))
+
+
 def test_variety_counts_texts() -> None:
     assert distinct_ratio(["a", "a", "b", "a"]) == 0.5
 

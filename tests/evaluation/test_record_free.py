@@ -88,9 +88,23 @@ def test_rows_are_drawn_in_the_proportions_of_their_labels() -> None:
 
 
 def test_each_labels_examples_are_dealt_to_all_folds() -> None:
-    folds = deal(["a"] * 12 + ["b"] * 2)
+    folds = deal(Corpus([f"x{row}" for row in range(14)], ["a"] * 12 + ["b"] * 2))
     assert folds[:12] == [number % FOLDS for number in range(12)]
     assert folds[12:] == [0, 1]
+
+
+def test_copies_of_a_public_text_are_judged_by_no_classifier_that_learned_it() -> None:
+    assert deal(Corpus(["x", "y", " X ", "z"], ["a", "a", "a", "b"])) == [0, 1, 0, 0]
+    labels = [LABELS[number * number * 13 % 7 % 2] for number in range(60)]
+    texts = [f"word{number} thing{number * 7}" for number in range(60)]
+    hits = find_hits(twice := Corpus(texts * 2, labels * 2), twice, range(120))
+    assert hits is not None
+    assert sum(hits) < 96
+    two = Corpus([*TEXTS[:2]] * 30, LABELS * 30)
+    assert find_hits(two, two, range(60)) is None
+    public = PublicTexts.of(two, None, labels=2)
+    assert public is not None
+    assert EXAMPLES not in {row.name for row in measure_free_rows(LABELS, public, {}, has_examples=True)}
 
 
 def test_many_public_texts_are_thinned() -> None:

@@ -50,15 +50,39 @@ def test_rows_that_would_change_a_verdict_are_named(
     assert "Rewrite at epsilon 8 is expected to be worth it from about 22 rows on." in found.advice
     assert "No number of rows up to 1,000,000 is expected to make synthesize at epsilon 2 worth it." in found.advice
     worth = planned(100)
-    assert worth.advice[0].startswith(
-        "If each row is needed on its own: adept rewrite input=FILE output=FILE epsilon=4 "
-    )
+    assert worth.advice[0].startswith("If each row is needed on its own, with a guessed accuracy of ")
+    assert worth.advice[1] == "adept rewrite input=FILE output=NEWFILE epsilon=4"
     assert not any("Rewrite at epsilon" in line for line in worth.advice)
-    assert "a guessed accuracy of" in worth.advice[0]
-    assert any(line.startswith("Nothing was measured on public texts") for line in worth.advice)
-    assert not any(line.startswith("Nothing was measured") for line in planned(100, examples=EXAMPLES).advice)
-    persons = planned(100, most=3)
-    assert "max_records_per_person=3" in persons.advice[0]
+    assert any("guesses, and one in four such recommendations is wrong" in line for line in worth.advice)
+    assert any("so these accuracies are guesses: give" in line for line in found.advice)
+    assert not any("are guesses" in line for line in planned(100, examples=EXAMPLES).advice)
+    shared = planned(100, most=3, shared={"rewrite": " max_records_per_person=3"})
+    assert shared.advice[1].endswith(" epsilon=4 max_records_per_person=3")
+    assert "at most 3 of a person" in shared.title
+
+
+def test_a_release_that_may_be_better_is_not_said_to_be_worth_less(
+    expected: dict[str, float], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of an expected gain that is too uncertain, the first sentence says this and no more."""
+    monkeypatch.setattr(plans, "expected_names", lambda _: 0.5)
+    monkeypatch.setattr(plans, "expect_accuracy", lambda *_, **__: Range(0.3, 0.52, 0.8, 0.1))
+    [first, *_] = planned(100).advice
+    assert first == (
+        "Do not release: no budget is likely enough to be better than what is free, the label with the nearest name (0.50)."
+    )
+
+
+def test_labels_that_public_texts_do_not_tell_are_said_first(
+    expected: dict[str, float], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    noise = Corpus(
+        [f"word{row} thing" for row in range(40)], [["17", "18"][row * row * 13 % 7 % 2] for row in range(40)]
+    )
+    for released, doubted in ((0.5, True), (0.9, False)):
+        monkeypatch.setattr(plans, "rehearse", lambda *_, r=released: Rehearsal({8.0: r}, 3, 40))
+        first = make_plan(["17", "18"], (None, None), rows=100, examples=noise).advice[0]  # type: ignore[arg-type]
+        assert first.startswith("The public texts do not show that texts tell their labels") == doubted
 
 
 def test_public_examples_that_are_best_are_named_with_their_number(expected: dict[str, float]) -> None:

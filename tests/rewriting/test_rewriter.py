@@ -100,6 +100,13 @@ def test_samples_of_a_record_are_consecutive_and_come_from_one_release(tiny_run:
     assert all(len(set(rewrites[3 * i : 3 * i + 3])) == 1 for i in range(len(TEXTS)))
 
 
+def test_no_record_is_released_without_a_text(tiny_run: Path) -> None:
+    greedy = Rewriter.from_pretrained(tiny_run, mechanism=Random())
+    for samples in (0, -1, 1.5):
+        with pytest.raises(ConfigurationError, match="samples must be an integer between 1 and"):
+            greedy.rewrite(TEXTS, samples=samples)  # type: ignore[arg-type]
+
+
 def test_random_knows_nothing_of_the_record_and_identity_everything(tiny_run: Path) -> None:
     identity = Rewriter.from_pretrained(tiny_run, mechanism=Identity(), accept_broken_claim=True)
     assert identity.rewrite(TEXTS) == identity.rewrite(TEXTS)
