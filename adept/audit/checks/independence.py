@@ -22,8 +22,11 @@ names record i. Then ``P_j[D_i] >= e^-eps * P_i[D_i]`` for all i and j. The sum 
 inequalities over all i and all j != i, divided by m, is the claim. QED. So if the rule names a
 record, this is the right record with probability at most ``1 / (1 + (m - 1) * e^-eps)``. Let s be a
 lower Clopper-Pearson bound on the probability that a named record is the right one. Then ``(m - 1)
-* s / (1 - s)`` is a lower bound on e^eps, which is wrong with probability at most alpha. (The check
-cannot judge a claim with delta > 0.)
+* s / (1 - s)`` is a lower bound on e^eps, which is wrong with probability at most alpha.
+
+For a claim with a delta, ``P_j[D_i] >= e^-eps * (P_i[D_i] - delta)``, so the same sum gives ``w <= e^eps / (m
+- 1) * c + delta``. This is the inequality of `stats.game_lower_bound`, with w and c as the probabilities of a
+right and of a wrong round and e^eps / (m - 1) in place of e^eps, and its proof applies.
 """
 
 import math
@@ -43,7 +46,7 @@ from adept.audit.distinguisher.guessing_game import Experiment
 from adept.audit.distinguisher.input_pairs import FAR_FACTOR
 from adept.audit.distinguisher.statistics import release_keys
 from adept.audit.result import Check, Kind, MechanismFailure
-from adept.audit.stats import Difference, Floats, clopper_pearson, differences, fisher, least_probable
+from adept.audit.stats import Difference, Floats, clopper_pearson, differences, fisher, game_lower_bound, least_probable
 from adept.audit.subject.kinds import ValueTarget, VectorTarget
 from adept.audit.subject.target import release_in_forks
 
@@ -308,8 +311,6 @@ def come_back_or_lie_near(experiment: Experiment[VectorTarget], alpha: float) ->
     pools of more than trials^2 / 10^3 noise vectors.
     """
     target, trials = experiment.target, experiment.trials
-    if target.delta > 0:
-        raise MechanismFailure("a claim with delta forgives repetitions")
     records = _records(target)
     longer = max(1.0, min(2.0, trials / 10_000))
     found = [
@@ -317,7 +318,8 @@ def come_back_or_lie_near(experiment: Experiment[VectorTarget], alpha: float) ->
         for alone, most, share in ((True, MAX_CALLS, 0.4 * longer), (False, MAX_ROWS, 0.4))
         for counts in _named(target, records, min(most, 3 * trials), share, alone=alone)
     ]
-    bound, best = max(((each.bound(alpha=alpha / len(found)), each) for each in found), key=lambda pair: pair[0])
+    bounds = [each.bound(delta=target.delta, alpha=alpha / len(found)) for each in found]
+    bound, best = max(zip(bounds, found, strict=True), key=lambda pair: pair[0])
     return Check.of(
         failed=bound > target.epsilon * (1 + 1e-9),
         evidence=f"of {best.rows} releases of {RECORDS} records {best.right} {best.how} their own record's and {best.wrong} "
@@ -340,10 +342,10 @@ class _Counts:
         self.right += int((named == sides).sum())
         self.wrong += int(((named != sides) & (named != NOBODY)).sum())
 
-    def bound(self, *, alpha: float) -> float:
+    def bound(self, *, delta: float, alpha: float) -> float:
         """Return the lower bound on epsilon that the module's docstring proves."""
-        lower = float(clopper_pearson(self.right, max(1, self.right + self.wrong), alpha=alpha)[0])
-        return max(0.0, math.log((RECORDS - 1) * lower / (1 - lower))) if 0 < lower < 1 else 0.0
+        found = game_lower_bound(self.right, self.wrong, self.rows, delta=delta, alpha=alpha)
+        return max(0.0, math.log(RECORDS - 1) + float(found))
 
 
 def _records(target: VectorTarget) -> Tensor:
