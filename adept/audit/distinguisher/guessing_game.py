@@ -511,7 +511,7 @@ def certify(
         said = said + _count_guesses(target, game, more, lambda rows, before=done: progress(before + rows, rounds))  # type: ignore[misc]
         done, hopes = done + more, list[float]()
         for table, distinguisher in zip(said, game.distinguishers, strict=True):
-            for right, wrong, answers, own in _events(table, distinguisher.rule.answers):
+            for right, wrong, answers, own in events(table, distinguisher.rule.answers):
                 counts = GameCounts(right=right, wrong=wrong, rounds=done, answers=answers)
                 bound = counts.certified_epsilon(delta=target.delta, alpha=own * part * alpha)
                 scores.append(Score(game.pair, distinguisher, counts, bound, own * part * alpha, table))
@@ -521,7 +521,7 @@ def certify(
     return max(scores, key=lambda score: (score.bound, score.counts.rounds))
 
 
-def _events(said: NDArray[np.int64], answers: int) -> Iterator[tuple[int, int, int, float]]:
+def events(said: NDArray[np.int64], answers: int) -> Iterator[tuple[int, int, int, float]]:
     """Yield the numbers of right guesses, wrong guesses and answers of each event of a rule, and its
     share of the rule's alpha.
     """
