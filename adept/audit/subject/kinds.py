@@ -22,6 +22,7 @@ Array = NDArray[Any]
 
 CLIPS = ("l1", "l2", "sphere")
 CALL_ELEMENTS = 2**18  # largest number of latent coordinates in one call
+PLAIN = frozenset({str, bytes, int, float, bool, type(None)})  # types of outcomes that ``==`` compares whole
 JITTER = 1e-7  # in units of clip_norm: how much the record varies between fresh copies
 
 ARRAYS: dict[str, Callable[[Tensor], Any]] = {
@@ -327,8 +328,26 @@ def as_outcomes(released: Any, *, rows: int, objects: bool) -> Array:
     return things
 
 
+class Described(tuple[Any, ...]):
+    """The type and the state of an ``outcome``: all that a file of it would show, and not only what ``==`` compares."""
+
+    outcome: Any
+
+    @classmethod
+    def of(cls, outcome: Any) -> "Described":
+        try:
+            state = [[*part] if isinstance(part, Iterator) else part for part in outcome.__reduce_ex__(2)[1:]]
+            found = cls((type(outcome).__qualname__, *map(hashable, state)))
+        except Exception:  # noqa: BLE001 - foreign code: whatever it raises, the state is unknown
+            found = cls((type(outcome).__qualname__,))
+        found.outcome = outcome
+        return found
+
+
 def hashable(outcome: Any) -> Any:
-    """Convert an outcome to a hashable value, so that equal outcomes can be counted."""
+    """Convert an outcome to a hashable value; two are equal if nothing tells the outcomes from each other."""
+    if type(outcome) in PLAIN:
+        return outcome
     match outcome:
         case Tensor():
             return hashable(outcome.detach().cpu().numpy())
@@ -341,9 +360,11 @@ def hashable(outcome: Any) -> Any:
         case set() | frozenset():
             return frozenset(map(hashable, outcome))
         case dict():
-            return frozenset((key, hashable(value)) for key, value in outcome.items())
-        case _:
+            return tuple((hashable(key), hashable(value)) for key, value in outcome.items())  # in its order
+        case type() | Described():
             return outcome
+        case _:
+            return Described.of(outcome)
 
 
 def outcome_key(outcome: Any) -> Any:
