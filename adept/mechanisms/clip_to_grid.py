@@ -19,7 +19,9 @@ NORM_ORDER = {"l1": 1, "l2": 2, "sphere": 2}
 
 
 def check_latents(latents: Tensor) -> None:
-    """Raise ConfigurationError unless latents are float32 or float64 of shape (B, n), n >= 1."""
+    """Raise ConfigurationError unless latents are a dense tensor (B, n), n >= 1, of float32 or float64."""
+    if not isinstance(latents, Tensor) or latents.layout != torch.strided or latents.is_meta:
+        raise ConfigurationError(f"latents must be a tensor with all its numbers, got {type(latents).__name__}")
     if latents.dtype not in (torch.float32, torch.float64):
         raise ConfigurationError(f"latents must be float32 or float64, got {latents.dtype}")
     if latents.ndim != 2 or latents.shape[1] < 1:

@@ -100,9 +100,9 @@ def often(probability: Fraction) -> str:
     """Return a probability in words, such as "75 of 100 cases"; the number is rounded down."""
     for times in CASES:
         count = math.floor(probability * times)
-        if times - count >= MIN_COUNT:
+        if 1 <= count <= times - MIN_COUNT:
             return f"{count:,} of {times:,} cases"
-    return "all but at most 1 in a million cases"
+    return "all but at most 1 in a million cases" if probability > 0.5 else "fewer than 1 in a million cases"
 
 
 def total(*epsilons: float | Fraction, times: int = 1) -> float:
