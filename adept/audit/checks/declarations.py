@@ -19,7 +19,6 @@ from typing import Any
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from scipy import stats
 from scipy.special import bdtr, chdtr, chdtri, ndtr
 from torch import Tensor
 
@@ -272,7 +271,6 @@ def _noises(samples: list[PairSample]) -> Iterator[Floats]:
     return (releases - centre for releases, centre in _sides(samples))
 
 
-MIN_BIN_COUNT = 5  # least number of releases in a bin of a chi-square test
 RARE_COUNTS = 8.0, 4.0, 2.0, 1.0, 0.5  # outcomes that are expected less often are counted together
 SLACK = Fraction(1, 1 << 58)  # by how much the odds may exceed the best integer odds
 
@@ -377,33 +375,35 @@ def odds(experiment: Experiment[ValueTarget], alpha: float) -> Check:
 def kept(experiment: Experiment[ValueTarget], alpha: float) -> Check:
     """Detect that k-ary response keeps a record's own numbers too often or too rarely. If a record
     has several own numbers, also detect that some of them are released more often than others.
+
+    Claim: the number of kept numbers is binomial, and given this number, so is that of each own number.
     """
     (size, top), (heavy, light) = _response(experiment.target), experiment.target.mechanism.odds
     ranks = _ranks(experiment)
     own = [rank for rank in ranks if rank < top]
     keep = top * heavy / (top * heavy + (size - top) * light)
     evidence = f"an own number in {len(own)} of {len(ranks)} releases, {keep * len(ranks):.1f} expected"
-    p_values = [binomial_p_value(len(own), len(ranks), keep)]
-    if top > 1 and len(own) >= MIN_BIN_COUNT * top:
-        p_values.append(float(stats.chisquare(np.bincount(own, minlength=top)).pvalue))
-    return combined(p_values, evidence, alpha=alpha)
+    each = [binomial_p_value(count, len(own), 1 / top) for count in np.bincount(own, minlength=top).tolist()]
+    return combined([binomial_p_value(len(own), len(ranks), keep), *each], evidence, alpha=alpha)
 
 
 def replaced(experiment: Experiment[ValueTarget], alpha: float) -> Check:
     """Detect that k-ary response prefers some replacements of a record's own number to others, for
     example neighbouring numbers. The check sorts the replacements into at most 16 bins, and is
     blind to patterns inside a bin.
+
+    Claim: given the number of replacements, that in each bin is binomial.
     """
     size, top = _response(experiment.target)
     others, size = [rank - top for rank in _ranks(experiment) if rank >= top], size - top
     bins = min(16, size)
-    if bins < 2 or len(others) < MIN_BIN_COUNT * bins:
+    if bins < 2 or not others:
         raise MechanismFailure(f"only {len(others)} numbers were replaced: too few to test")
     edges = [-(-place * size // bins) for place in range(bins + 1)]
     counts = np.bincount([other * bins // size for other in others], minlength=bins)
-    shares = np.array([float(Fraction(high - low, size)) for low, high in pairwise(edges)])
-    p_value = float(stats.chisquare(counts, len(others) * shares / shares.sum()).pvalue)
-    return combined([p_value], f"{len(others)} replaced numbers in {bins} bins", alpha=alpha)
+    shares = [(high - low) / size for low, high in pairwise(edges)]
+    p_values = [binomial_p_value(count, len(others), p) for count, p in zip(counts.tolist(), shares, strict=True)]
+    return combined(p_values, f"{len(others)} replaced numbers in {bins} bins", alpha=alpha)
 
 
 def _response(target: ValueTarget) -> tuple[int, int]:
