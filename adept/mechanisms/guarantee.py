@@ -77,9 +77,10 @@ class Guarantee:
     unit: str = "record"  # what neighbours differ in: "record" or "person"
 
     @classmethod
-    def pure(cls, *, epsilon: float, **others: Any) -> "Guarantee":
-        """Return the guarantee of a mechanism whose claim of pure epsilon-LDP (or DP) is true."""
-        return cls(claimed_epsilon=epsilon, epsilon=epsilon, delta=0.0, holds=True, **others)
+    def pure(cls, *, epsilon: float | Fraction, **others: Any) -> "Guarantee":
+        """Return the guarantee of a mechanism whose claim of pure epsilon-LDP (or DP) is true; round epsilon up."""
+        stated = total(epsilon)
+        return cls(claimed_epsilon=stated, epsilon=stated, delta=0.0, holds=True, **others)
 
 
 def json_number(value: float | None) -> float | str | None:

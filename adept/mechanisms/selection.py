@@ -50,17 +50,7 @@ from torch import Tensor
 from adept.errors import ConfigurationError, printable
 from adept.mechanisms import policy
 from adept.mechanisms.base import LocalRandomizer
-from adept.mechanisms.guarantee import (
-    ANY_TWO_RECORDS,
-    TEXT,
-    TEXT_BY_LABEL,
-    Guarantee,
-    Part,
-    often,
-    symbols_part,
-    total,
-    words,
-)
+from adept.mechanisms.guarantee import ANY_TWO_RECORDS, TEXT, TEXT_BY_LABEL, Guarantee, Part, often, symbols_part, words
 from adept.mechanisms.random_draws import exact_odds, exact_ranks, fresh_index
 from adept.ranges import BUDGETS, check_between, check_integer
 
@@ -176,9 +166,8 @@ class Selection:
 
     def guarantee(self, text: str | None = None, *, neighbours: str = ANY_TWO_RECORDS) -> Guarantee:
         """Return the guarantee of one release; ``text`` states it in the words of a preset."""
-        epsilon = total(self.epsilon)
-        said = f"The released index is {words(epsilon)}-LDP (pure) for {neighbours}."
-        return Guarantee.pure(epsilon=epsilon, exact=True, neighbours=neighbours, text=text or said)
+        said = f"The released index is {words(float(self.epsilon))}-LDP (pure) for {neighbours}."
+        return Guarantee.pure(epsilon=self.epsilon, exact=True, neighbours=neighbours, text=text or said)
 
     def entry_epsilon(self, labels: int) -> float:
         """Return the epsilon, rounded up, of the entry alone of a released pair with one of L labels."""
@@ -197,7 +186,7 @@ class Selection:
     def _log(self, ratio: Fraction) -> float:
         """Return the logarithm of a ratio, rounded up, but at most epsilon."""
         found = math.log(ratio.numerator) - math.log(ratio.denominator)
-        return min(total(self.epsilon), found * (1 + 1e-12) + 1e-12)
+        return min(float(self.epsilon), found * (1 + 1e-12) + 1e-12)
 
 
 def _integers(heavy: Any, selection: Selection) -> Tensor:

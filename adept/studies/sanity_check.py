@@ -124,10 +124,8 @@ def release(mechanism: str, rows: int, dim: int, *, value: float, epsilon: float
     """Return releases (rows, dim) of the input whose coordinates are all ``value``."""
     b = scale(mechanism, epsilon=epsilon, dim=dim)
     uniform = torch.rand(rows, dim, generator=generator)
-    if mechanism == "copy":
-        return torch.full((rows, dim), value)
-    if mechanism == "random":
-        return uniform
+    if mechanism in ("copy", "random"):
+        return uniform if mechanism == "random" else torch.full((rows, dim), value)
     if mechanism in ("laplace", "adept"):
         v = uniform - 0.5
         return value - b * v.sign() * (1 - 2 * v.abs()).clamp_min(1e-12).log()

@@ -107,10 +107,9 @@ def _simulate(
     rows = max(1, 2**20 // dim)
     for start in range(0, pairs, rows):
         shape = (2, min(rows, pairs - start), dim)
-        if latents == "uniform":
-            raw = clip_norm * (2 * torch.rand(shape, dtype=torch.float64, generator=generator) - 1)
-        else:
-            raw = 0.1 * clip_norm * torch.randn(shape, dtype=torch.float64, generator=generator)
+        draw, factor = (torch.rand, clip_norm) if latents == "uniform" else (torch.randn, 0.1 * clip_norm)
+        raw = draw(shape, dtype=torch.float64, generator=generator)
+        raw = factor * (2 * raw - 1 if latents == "uniform" else raw)
         first, second = clip_latents(raw, clip=clip, clip_norm=clip_norm)
         more, peak = count_beyond(first, second, clip_norm=clip_norm)
         beyond, largest = beyond + more, max(largest, peak)

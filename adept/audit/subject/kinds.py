@@ -3,6 +3,7 @@
 import copy
 import math
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
@@ -333,26 +334,22 @@ class Described(tuple[Any, ...]):
 
     outcome: Any
 
-    @classmethod
-    def of(cls, outcome: Any) -> "Described":
-        try:
-            state = [[*part] if isinstance(part, Iterator) else part for part in outcome.__reduce_ex__(2)[1:]]
-            found = cls((type(outcome).__qualname__, *map(hashable, state)))
-        except Exception:  # noqa: BLE001 - foreign code: whatever it raises, the state is unknown
-            found = cls((type(outcome).__qualname__,))
+    def __new__(cls, outcome: Any) -> "Described":
+        state: Sequence[Any] = ()
+        with suppress(Exception):  # foreign code: whatever it raises, the state is unknown
+            state = [hashable([*part] if isinstance(part, Iterator) else part) for part in outcome.__reduce_ex__(2)[1:]]
+        found = super().__new__(cls, (type(outcome).__qualname__, *state))
         found.outcome = outcome
         return found
 
 
 def hashable(outcome: Any) -> Any:
     """Convert an outcome to a hashable value; two are equal if nothing tells the outcomes from each other."""
-    if type(outcome) in PLAIN:
+    if type(outcome) in PLAIN or isinstance(outcome, type | Described):
         return outcome
     match outcome:
-        case Tensor():
-            return hashable(outcome.detach().cpu().numpy())
-        case np.ndarray():
-            return tuple(outcome.ravel().tolist())
+        case Tensor() | np.ndarray():
+            return tuple(outcome.flatten().tolist())
         case np.generic():
             return outcome.item()
         case list() | tuple():
@@ -361,10 +358,8 @@ def hashable(outcome: Any) -> Any:
             return frozenset(map(hashable, outcome))
         case dict():
             return tuple((hashable(key), hashable(value)) for key, value in outcome.items())  # in its order
-        case type() | Described():
-            return outcome
         case _:
-            return Described.of(outcome)
+            return Described(outcome)
 
 
 def outcome_key(outcome: Any) -> Any:
