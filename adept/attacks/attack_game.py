@@ -80,7 +80,7 @@ class AttackRow:
     @property
     def words(self) -> str:
         """Sentences that state the success rate, its bounds, and any refutation of the claim."""
-        without, beyond = per_hundred(self.without_release), self.detail.get("beyond_claim", 0.0)
+        without, beyond = per_hundred(self.without_release), float(self.detail.get("beyond_claim", 0.0))
         bound, claimed = (per_hundred(each, whole=math.ceil) for each in (self.bound, self.claimed_bound))
         return (
             f"Of 100 guesses {per_hundred(self.rate.value)} are right; {without} without any release, "

@@ -69,8 +69,7 @@ def run(
     rows: list[SensitivityRow] = []
     for latents, dim, clip in product(PUBLISHED, dims, CLIPS):
         setting: dict[str, Any] = {"latents": latents, "clip": clip, "dim": dim, "clip_norm": clip_norm}
-        known = clip == "l2" and clip_norm == PUBLISHED_CLIP_NORM
-        published = PUBLISHED[latents].get(dim) if known else None
+        published = PUBLISHED[latents].get(dim) if (clip, clip_norm) == ("l2", PUBLISHED_CLIP_NORM) else None
         rows.append(_row(_simulate(trials, generator, **setting), trials, published, setting))
     return rows
 

@@ -1,12 +1,11 @@
 """Checks that releases share or repeat no noise, and depend on no other record, seed or fork.
 
-Claim: if all releases of one record are independent, then all pairs of its releases have the same
-distribution, whether the two releases come from one call or from two calls. Then every function of
-a pair, such as the angle between its releases, also has the same distribution for all pairs. Exact
-two-sample tests (`differences`) compare pairs from two sources, for example pairs within one
-call with pairs from two calls. In each test, a release belongs to at most one pair. The tests
-differ in the function, in its threshold and in the number of rows between the two releases of a
-pair. The smallest p-value is multiplied by the number of tests (Bonferroni).
+Claim: if all releases of one record are independent, then all pairs of its releases have the same distribution,
+whether the two releases come from one call or from two calls. Then every function of a pair, such as the angle
+between its releases, also has the same distribution for all pairs. Exact two-sample tests (`differences`) compare
+pairs from two sources, for example pairs within one call with pairs from two calls. In each test, a release belongs
+to at most one pair. The tests differ in the function, in its threshold and in the number of rows between the two
+releases of a pair. The smallest p-value is multiplied by the number of tests (Bonferroni).
 
 *Repeated outputs.* The check `come_back_or_lie_near` learns two rules from releases of many
 records. A rule looks at a release and names the record from which the release may have been drawn,
@@ -14,14 +13,13 @@ or no record. The rule *seen* names a record if the same release was drawn befor
 and from no other. The rule *near* names the record nearest to the release if all other records lie
 many times farther away. Then both rules are scored on fresh releases of randomly chosen records.
 
-Claim: under eps-LDP (local differential privacy), ``c >= (m - 1) * e^-eps * w``. Here m is the
-number of records. For a fresh release of a random record, w is the probability that a rule names
-the right record, and c is the probability that the rule names a wrong record. Proof: let P_i be the
-distribution of the releases of record i, and let D_i be the set of releases for which the rule
-names record i. Then ``P_j[D_i] >= e^-eps * P_i[D_i]`` for all i and j. The sum of these
-inequalities over all i and all j != i, divided by m, is the claim. QED. So if the rule names a
-record, this is the right record with probability at most ``1 / (1 + (m - 1) * e^-eps)``. Let s be a
-lower Clopper-Pearson bound on the probability that a named record is the right one. Then ``(m - 1)
+Claim: under eps-LDP (local differential privacy), ``c >= (m - 1) * e^-eps * w``. Here m is the number of records. For
+a fresh release of a random record, w is the probability that a rule names the right record, and c is the probability
+that the rule names a wrong record. Proof: let P_i be the distribution of the releases of record i, and let D_i be the
+set of releases for which the rule names record i. Then ``P_j[D_i] >= e^-eps * P_i[D_i]`` for all i and j. The sum of
+these inequalities over all i and all j != i, divided by m, is the claim. QED. So if the rule names a record, this is
+the right record with probability at most ``1 / (1 + (m - 1) * e^-eps)``. Let s be a lower Clopper-Pearson bound on
+the probability that a named record is the right one. Then ``(m - 1)
 * s / (1 - s)`` is a lower bound on e^eps, which is wrong with probability at most alpha.
 
 For a claim with a delta, ``P_j[D_i] >= e^-eps * (P_i[D_i] - delta)``, so the same sum gives ``w <= e^eps / (m
@@ -108,8 +106,7 @@ def in_copies(experiment: Experiment[Any], alpha: float) -> Check:
     at most the probability that two outcomes of one copy are equal (on average over the two
     copies). Proof: let q and r be the distributions of the outcomes of the two copies. Then ``sum(q
     * r) <= (sum(q^2) + sum(r^2)) / 2``, where the sums run over all outcomes. QED. So equal
-    outcomes of two copies indicate a shared seed only if they are more frequent than equal outcomes
-    of one copy.
+    outcomes of two copies indicate a shared seed only if they are more frequent than equal outcomes of one copy.
     """
     target = experiment.target.without_memory()
     rows = _paired_rows(target)
@@ -158,12 +155,11 @@ def of_neighbours(experiment: Experiment[VectorTarget], alpha: float) -> Check:
     """Detect releases that depend on the other records of their batch. The check is blind to
     effects of at most a few percent.
 
-    Every second record of a batch is a constant record, which is the same in all batches; the other
-    records differ between two groups of batches. Claim: if each row is released independently and
-    depends only on its own record, then the releases of the constant record are independent and
-    have the same distribution in all batches. Every function of these releases also has the same
-    distribution in all batches. Exact two-sample tests (with Bonferroni's factor) compare several
-    functions of the releases between batches with different neighbours.
+    Every second record of a batch is a constant record, which is the same in all batches; the other records differ
+    between two groups of batches. Claim: if each row is released independently and depends only on its own record,
+    then the releases of the constant record are independent and have the same distribution in all batches. Every
+    function of these releases also has the same distribution in all batches. Exact two-sample tests (with
+    Bonferroni's factor) compare several functions of the releases between batches with different neighbours.
     """
     target, found, failures = experiment.target.without_memory(), list[Difference](), list[MechanismFailure]()
     share = 0.2 / (1 + len(cases := _cases(target.dim, target.clip_norm)))

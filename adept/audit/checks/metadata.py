@@ -30,7 +30,7 @@ from adept.audit.subject.target import Wrapper
 from adept.mechanisms.clip_to_grid import NORM_ORDER
 
 SEARCH_SHARE = 0.25  # share of the seconds of a check
-MORE_CALLS = 9  # for each value, after the first
+MORE_CALLS = 9  # for each value, after the first: it may be refused only now and then
 Metadata = dict[str, str]
 Asked = Callable[[], Metadata]  # releases a record anew at each call
 
@@ -56,10 +56,9 @@ def of_values(experiment: Experiment[ValueTarget], alpha: float) -> Check:
     although they belong to its alphabet.
     """
     target = experiment.target
-    must, again = alphabet_of(target.mechanism) is not None, MORE_CALLS * [*target.values]
-    again = again[: target.affordable(len(again), share=SEARCH_SHARE)]  # a value may be refused only now and then
-    asked = [partial(_ask, target, value, must) for value in (*target.values, *again)]
-    return distinguishable(asked, target, alpha=alpha)
+    must, more = alphabet_of(target.mechanism) is not None, MORE_CALLS * [*target.values]
+    values = [*target.values, *more[: target.affordable(len(more), share=SEARCH_SHARE)]]
+    return distinguishable([partial(_ask, target, value, must) for value in values], target, alpha=alpha)
 
 
 def _asked(target: VectorTarget, record: Tensor) -> list[Asked]:
@@ -95,8 +94,8 @@ def distinguishable(asked: Sequence[Asked], target: VectorTarget | ValueTarget, 
         if other := next((each for each in others if each[1] != first[1]), None):
             differing[name] = first, other
     if not differing:
-        kinds = {found["kind"] for _, found in seen if "kind" in found}
-        return Check.of(failed=False, evidence=f"every record comes back as {next(iter(kinds))}")
+        kind = next(found["kind"] for _, found in seen if "kind" in found)
+        return Check.of(failed=False, evidence=f"every record comes back as {kind}")
     findings = [_play(name, *pair, target, alpha=alpha / len(differing)) for name, pair in differing.items()]
     return max(findings, key=lambda finding: finding.certified_epsilon or 0.0)
 

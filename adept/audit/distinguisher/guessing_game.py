@@ -1,26 +1,23 @@
 """The guessing game: a coin picks one of two inputs, and a rule guesses which one was released.
 
-A *statistic* is a number that is computed from a release. A *rule* guesses one of two inputs if the
-statistic lies above one threshold, guesses the other input if it lies below another threshold, and
-otherwise abstains. A *distinguisher* is a statistic with a rule. All of them may be chosen in any
-way from earlier releases: a poor choice makes the certified bound on epsilon smaller but not less
-reliable, because guesses are counted on fresh releases.
+A *statistic* is a number that is computed from a release. A *rule* guesses one of two inputs if the statistic lies
+above one threshold, guesses the other input if it lies below another threshold, and otherwise abstains. A
+*distinguisher* is a statistic with a rule. All of them may be chosen in any way from earlier releases: a poor choice
+makes the certified bound on epsilon smaller but not less reliable, because guesses are counted on fresh releases.
 
-Distinguishers are chosen on some releases (`choose`) and scored on fresh ones, the *certifying*
-releases. The counts of right and wrong guesses on the certifying releases certify a
-lower bound on epsilon. A game that only has to refute a claim is scored up to four times. Such a
-game ends early if the claim is refuted at one of these scorings, or if further rounds are unlikely
-to refute the claim.
+Distinguishers are chosen on some releases (`choose`) and scored on fresh ones, the *certifying* releases. The counts
+of right and wrong guesses on the certifying releases certify a lower bound on epsilon. A game that only has to refute
+a claim is scored up to four times. Such a game ends early if the claim is refuted at one of these scorings, or if
+further rounds are unlikely to refute the claim.
 
-Claim: with probability at most alpha, the largest bound that any distinguisher certifies exceeds
-the true epsilon. Proof: fix all releases from which distinguishers are chosen, and with them all
-distinguishers. The certifying releases are independent of these fixed releases. So for each
-distinguisher, the events of a right and of a wrong guess are fixed before the certifying releases
-are drawn, and the bound from their counts errs with probability at most its share of alpha
-(`game_lower_bound`). If a distinguisher names both inputs, three events of it are scored: all its
-guesses, its guesses of the first and its guesses of the second input. The shares of all events at
-all scorings add up to alpha (union bound; a scoring that is left out cannot err). So the claim
-holds for all values of the fixed releases, and therefore also on average over these values.
+Claim: with probability at most alpha, the largest bound that any distinguisher certifies exceeds the true epsilon.
+Proof: fix all releases from which distinguishers are chosen, and with them all distinguishers. The certifying
+releases are independent of these fixed releases. So for each distinguisher, the events of a right and of a wrong
+guess are fixed before the certifying releases are drawn, and the bound from their counts errs with probability at
+most its share of alpha (`game_lower_bound`). If a distinguisher names both inputs, three events of it are scored: all
+its guesses, its guesses of the first and its guesses of the second input. The shares of all events at all scorings
+add up to alpha (union bound; a scoring that is left out cannot err). So the claim holds for all values of the fixed
+releases, and therefore also on average over these values.
 
 The functions that choose describe the releases of both inputs by two arrays (N,): ``values`` of a
 statistic, and ``chance``, the probability that the first input was released. The array ``own`` is
@@ -58,8 +55,7 @@ ANSWERS = (1, 1, 2) * 2  # number of inputs that each of the six kinds of rules 
 class Rule:
     """A rule that guesses one input for high values of a statistic, and the other for low values.
 
-    High values are at least ``high``, and low values are below ``low``. For all other values, the
-    rule abstains.
+    High values are at least ``high``, and low values are below ``low``. For all other values, the rule abstains.
     """
 
     high: float  # infinite: the rule never names this input
@@ -101,11 +97,10 @@ def choose(
 ) -> list[Game]:
     """Return the games to play: pairs of inputs, and distinguishers that guess between them.
 
-    The first game uses the pair that is likely to certify the largest epsilon. A second game uses
-    another pair if a game with that pair could refute the claim. Further games use a pair with NaN
-    or infinity if such a game could refute the claim. ``samples`` hold a few releases of each
-    input. Then ``rows`` releases of each input of a promising pair are drawn, and ``certifying``
-    releases of each input in a game.
+    The first game uses the pair that is likely to certify the largest epsilon. A second game uses another pair if a
+    game with that pair could refute the claim. Further games use a pair with NaN or infinity if such a game could
+    refute the claim. ``samples`` hold a few releases of each input. Then ``rows`` releases of each input of a
+    promising pair are drawn, and ``certifying`` releases of each input in a game.
     """
     sampler, rounds = Sampler(target, rows), 2 * certifying
     finite = [sample for sample in samples if sample.pair.finite] or samples
@@ -256,11 +251,10 @@ def promising(
 ) -> tuple[Floats, Floats, Floats]:
     """Return three arrays (S,) with a score, a number of wrong guesses and a hope per statistic.
 
-    The score is a cautious estimate of the largest epsilon that a rule on the statistic certifies:
-    the number of wrong guesses is first increased by `PROMISING_SDS` standard deviations. The
-    returned number is that of the rule with this score, before the increase. The hope is an
-    estimate of the epsilon that `rare_rule` would certify in ``rounds`` rounds; it is minus
-    infinity if ``rounds`` is 0. ``values`` (S, N) are those of S statistics.
+    The score is a cautious estimate of the largest epsilon that a rule on the statistic certifies: the number of
+    wrong guesses is first increased by `PROMISING_SDS` standard deviations. The returned number is that of the rule
+    with this score, before the increase. The hope is an estimate of the epsilon that `rare_rule` would certify in
+    ``rounds`` rounds; it is minus infinity if ``rounds`` is 0. ``values`` (S, N) are those of S statistics.
     """
     tried = _try_rules(values, chance, gap=gap, most=SCREENING_THRESHOLDS)
     score, seen, hope = np.full(len(values), -math.inf), np.zeros(len(values)), np.full(len(values), -math.inf)
@@ -275,9 +269,8 @@ def promising(
 class _Tried:
     """Rules that were tried on S statistics, and the numbers of their right and wrong guesses.
 
-    There are six kinds of rules. A rule guesses for low values only, for high values only, or for
-    both. In each of these three cases, high values stand either for the first or for the second
-    input.
+    There are six kinds of rules. A rule guesses for low values only, for high values only, or for both. In each of
+    these three cases, high values stand either for the first or for the second input.
     """
 
     values: int

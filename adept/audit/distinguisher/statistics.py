@@ -96,8 +96,7 @@ def _of_release(unit: float) -> Iterator[tuple[str, Statistic]]:
 def trailing(z: Floats, unit: float) -> Floats:
     """Return, for each release, how many decimals are needed to write all its coordinates.
 
-    The coordinates are first divided by ``unit``. The result is 0 to 6, or 7 if six decimals are
-    not enough.
+    The coordinates are first divided by ``unit``. The result is 0 to 6, or 7 if six decimals are not enough.
     """
     places, rows = np.full(len(z), FINEST_PLACE + 1.0), np.flatnonzero(_whole(z[:, 0] / (unit * 10.0**-FINEST_PLACE)))
     for place in range(FINEST_PLACE, -1, -1):  # for most noise, hardly any row is left to look at again
@@ -346,13 +345,12 @@ def _of_objects(sample: PairSample) -> Iterator[tuple[str, Statistic]]:
 def parts(outcome: Any) -> set[Hashable]:
     """Return the parts of an outcome, such as the words of a text.
 
-    A statistic compares how often each part occurs in the outcomes of two inputs. The parts of a
-    text are its words, its pairs of neighbouring words, its signs and unusual spaces, the whole text,
-    the pattern of its equal words (which places hold the same word, but not which word), and three
-    counts: of words, of different words and of characters. The parts of a set are its members and its size. The parts of
-    a tuple are its members, each with and without its place, the pattern of equal members, the size
-    of the tuple, and the number of different members. An outcome of any other type has one part,
-    which is the outcome itself.
+    A statistic compares how often each part occurs in the outcomes of two inputs. The parts of a text are its words,
+    its pairs of neighbouring words, its signs and unusual spaces, the whole text, the pattern of its equal words
+    (which places hold the same word, but not which word), and three counts: of words, of different words and of
+    characters. The parts of a set are its members and its size. The parts of a tuple are its members, each with and
+    without its place, the pattern of equal members, the size of the tuple, and the number of different members. An
+    outcome of any other type has one part, which is the outcome itself.
     """
     if isinstance(outcome, str):
         words = outcome.split()
@@ -406,14 +404,11 @@ def _weights(
 ) -> tuple[dict[Hashable, float], dict[Hashable, float]]:
     """Return the log ratios of the parts whose frequencies differ significantly, and of all that differ."""
     first, second = (Counter(part for outcome in side for part in parts(outcome)) for side in (ours, theirs))
-    differing = [part for part in first.keys() | second.keys() if first[part] != second[part]]
-    every = {part: float(np.log((first[part] + 0.25) / (second[part] + 0.25))) for part in differing}
-    sure = (
-        part
-        for part in differing
-        if abs(first[part] - second[part]) > SIGNIFICANT_SDS * np.sqrt(first[part] + second[part])
-    )
-    return {part: every[part] for part in sure}, every
+    counts = {part: (first[part], second[part]) for part in first.keys() | second.keys() if first[part] != second[part]}
+    every = {part: float(np.log((a + 0.25) / (b + 0.25))) for part, (a, b) in counts.items()}
+    return {
+        part: every[part] for part, (a, b) in counts.items() if abs(a - b) > SIGNIFICANT_SDS * np.sqrt(a + b)
+    }, every
 
 
 def _columns(ours: Floats, theirs: Floats) -> Statistic:
