@@ -84,13 +84,12 @@ def measure_latents(
     generator = torch.Generator().manual_seed(seed)
     first = torch.randint(len(values), (trials,), generator=generator)
     second = (first + torch.randint(1, len(values), (trials,), generator=generator)) % len(values)
-    rows: list[SensitivityRow] = []
-    for clip in CLIPS:
-        clipped = clip_latents(values, clip=clip, clip_norm=clip_norm)
-        setting = {"latents": name, "clip": clip, "dim": values.shape[1], "clip_norm": clip_norm}
-        found = count_beyond(clipped[first], clipped[second], clip_norm=clip_norm)
-        rows.append(_row(found, trials, None, setting))
-    return rows
+    setting = {"latents": name, "dim": values.shape[1], "clip_norm": clip_norm}
+    clipped = {clip: clip_latents(values, clip=clip, clip_norm=clip_norm) for clip in CLIPS}
+    return [
+        _row(count_beyond(of[first], of[second], clip_norm=clip_norm), trials, None, {**setting, "clip": clip})
+        for clip, of in clipped.items()
+    ]
 
 
 def count_beyond(first: Tensor, second: Tensor, *, clip_norm: float) -> tuple[int, float]:

@@ -160,9 +160,8 @@ class VectorTarget(Target):
         a random number below `JITTER` times ``clip_norm`` is first added to each coordinate of the
         record: a bound that holds for each single record also holds for a mixture of such records.
 
-        The record is a latent (n,), released in batches that hold only copies of it, or in calls of
-        one row each if ``alone``; or a whole batch (B, n), whose B outputs together count as one
-        release.
+        The record is a latent (n,), released in batches that hold only copies of it, or in calls of one row each if
+        ``alone``; or a whole batch (B, n), whose B outputs together count as one release.
         """
         together = record.ndim == 1 and not alone and not self.memoised
         batch = record[None] if record.ndim == 1 else record
@@ -400,9 +399,8 @@ def some_of(alphabet: Sequence[Any]) -> list[Any]:
 def response_of(mechanism: Any) -> tuple[int, int] | None:
     """Return the integers K and t if a mechanism declares k-ary response; otherwise return None.
 
-    The mechanism declares ``count`` (K), ``heavy`` (t, by default 1) and ``odds``, two integers A
-    and B: each of the t numbers that belong to a record has A / B times the probability of any
-    other number (`checks.declarations`).
+    The mechanism declares ``count`` (K), ``heavy`` (t, by default 1) and ``odds``, two integers A and B: each of the
+    t numbers that belong to a record has A / B times the probability of any other number (`checks.declarations`).
     """
     size, odds = getattr(mechanism, "count", None), getattr(mechanism, "odds", None)
     if not isinstance(size, int) or not isinstance(odds, tuple) or len(odds) != 2:
