@@ -63,7 +63,7 @@ def to_grid(latents: Tensor, *, clip: str, clip_norm: float) -> Tensor:
 
     Claim: every row of the result meets the norm bound exactly, for any floats. Proof: the program
     computes the norm of the rounded *integers* in integer arithmetic. Each integer is below 2^22,
-    so no sum overflows. While a row's norm exceeds ``grid_radius``, each number of this row moves
+    so no sum of fewer than 2^19 squares overflows. While a row's norm exceeds ``grid_radius``, each number of this row moves
     one grid step toward zero. Checked proof: ``proofs/DrawProofs.v``, ``latents_fit``.
     """
     check_latents(latents)

@@ -8,7 +8,7 @@ makes the certified bound on epsilon smaller but not less reliable, because gues
 Distinguishers are chosen on some releases (`choose`) and scored on fresh ones, the *certifying* releases. The counts
 of right and wrong guesses on the certifying releases certify a lower bound on epsilon. A game that only has to refute
 a claim is scored up to four times. Such a game ends early if the claim is refuted at one of these scorings, or if
-further rounds are unlikely to refute the claim.
+further rounds are unlikely to refute the claim. The main game is scored once, and again if it goes on.
 
 Claim: with probability at most alpha, the largest bound that any distinguisher certifies exceeds the true epsilon.
 Proof: fix all releases from which distinguishers are chosen, and with them all distinguishers. The certifying
