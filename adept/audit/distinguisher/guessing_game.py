@@ -421,7 +421,7 @@ class Experiment(Generic[TargetT]):
         longer = target.affordable(2 * MORE_GAMES * certifying, share=8 / 3, alone=self._alone)
         score = certify(target, game, **options, claim=claim, longer=longer, progress=self.progress)
         if score.bound <= target.epsilon:
-            further = (certify(target, other, **options, claim=target.epsilon) for other in others)
+            further: list[Score] = [certify(target, other, **options, claim=target.epsilon) for other in others]
             score = max([score, *further], key=lambda each: each.bound)
         return self._check(score, tests)
 
@@ -508,8 +508,11 @@ def certify(
     for share, part in LOOKS if claim > -math.inf else once:
         more = max(1, round(rounds * share)) - done
         said = said + _count_guesses(
-            target, game, more, lambda rows, before=done: progress(min(before + rows, rounds), rounds)
-        )  # type: ignore[misc]
+            target,
+            game,
+            more,
+            lambda rows, before=done: progress(min(before + rows, rounds), rounds),  # type: ignore[misc]
+        )
         done, hopes = done + more, list[float]()
         for table, distinguisher in zip(said, game.distinguishers, strict=True):
             for right, wrong, answers, own in events(table, distinguisher.rule.answers):
