@@ -4,8 +4,9 @@ The secrets are drawn independently of each other, so the bounds in ``adept.stud
 right guesses.
 """
 
+import math
 import random
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -79,17 +80,15 @@ class AttackRow:
     @property
     def words(self) -> str:
         """Sentences that state the success rate, its bounds, and any refutation of the claim."""
-        of_100 = f"Of 100 guesses {per_hundred(self.rate.value)} are right"
-        without = f"{per_hundred(self.without_release)} without any release"
-        allowed = f"at most {per_hundred(self.bound)} are possible at the true epsilon"
-        claimed = f", at most {per_hundred(self.claimed_bound)} at the claimed one"
-        claimed = "" if self.bound == self.claimed_bound else claimed
-        verdict = ": the claim is refuted" if self.refutes_claim else ""
-        beyond = self.detail.get("beyond_claim", 0.0)
-        odds = (
-            f" In {per_hundred(beyond)} of 100 releases the odds change more than the claim allows." if beyond else ""
+        without, beyond = per_hundred(self.without_release), float(self.detail.get("beyond_claim", 0.0))
+        bound, claimed = (per_hundred(each, whole=math.ceil) for each in (self.bound, self.claimed_bound))
+        return (
+            f"Of 100 guesses {per_hundred(self.rate.value)} are right; {without} without any release, "
+            f"at most {bound} are possible at the true epsilon"
+            + f", at most {claimed} at the claimed one" * (self.bound != self.claimed_bound)
+            + f"{': the claim is refuted' * self.refutes_claim}."
+            + f" In {per_hundred(beyond)} of 100 releases the odds change more than the claim allows." * (beyond > 0)
         )
-        return f"{of_100}; {without}, {allowed}{claimed}{verdict}.{odds}"
 
     def to_dict(self) -> dict[str, Any]:
         return {
@@ -168,9 +167,16 @@ class AttackGame:
         )
 
 
-def per_hundred(share: float) -> str:
-    """Return a share in percent as text; the text is "100" only if the share is exactly 1."""
+def outward(value: float, whole: Callable[[float], int], *, places: int) -> str:
+    """Return a bound as text, rounded up if ``whole`` is math.ceil, or down if it is math.floor."""
+    return f"{whole(round(10**places * value, 7)) / 10**places:.{places}f}"
+
+
+def per_hundred(share: float, *, whole: Callable[[float], int] = round) -> str:
+    """Return a share in percent as text; bounds are rounded `outward`, others are "100" only if they are exactly 1."""
     hundred = 100 * share
+    if whole is not round:
+        return outward(hundred, whole, places=int(hundred < 9.5))
     if 0 < hundred < 0.05:
         return "fewer than 0.1"
     if hundred >= 99.95:

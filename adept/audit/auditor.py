@@ -25,6 +25,7 @@ from adept.audit.distinguisher import input_pairs
 from adept.audit.distinguisher.guessing_game import (
     MAX_DISTINGUISHERS,
     MIN_TRIALS,
+    MORE_GAMES,
     Experiment,
     Progress,
     event,
@@ -288,7 +289,7 @@ def failure_trials(probability: float, *, claimed: float, alpha: float) -> float
 
 def _name_rare_failures(trials: int, claimed: float, alpha: float) -> str:
     needed = failure_trials(1e-3, claimed=claimed, alpha=alpha)
-    rarest = 1e-3 * needed / trials
+    rarest = 1e-3 * needed / trials / (1 + MORE_GAMES)
     if math.isinf(needed):
         return "rare failures: the claim is too large for any number of trials"
     shown = (

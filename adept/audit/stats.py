@@ -1,8 +1,7 @@
 """Exact lower bounds on epsilon from a guessing game, exact tests, and distributions of declared noise.
 
-In each round of a guessing game, a coin picks one of two inputs, a mechanism releases this input,
-and a rule guesses the input from the release or abstains. LDP stands for local differential
-privacy.
+In each round of a guessing game, a coin picks one of two inputs, a mechanism releases this input, and a rule guesses
+the input from the release or abstains. LDP stands for local differential privacy.
 """
 
 import math
@@ -72,13 +71,12 @@ class GameCounts:
 def game_lower_bound(right: ArrayLike, wrong: ArrayLike, rounds: int, *, delta: float, alpha: float) -> Floats:
     """Return a lower bound on epsilon from the right and wrong guesses of a rule.
 
-    Claim: let the rule guess the first input on the event E and the second input on the event F,
-    both fixed before the rounds. Let P and P' be the distributions of the releases of the first and
-    of the second input. A round is right with probability ``p = (P[E] + P'[F]) / 2`` and wrong with
-    probability ``q = (P'[E] + P[F]) / 2``. Under (epsilon, delta)-LDP, ``P[E] <= exp(epsilon) *
-    P'[E] + delta`` and ``P'[F] <= exp(epsilon) * P[F] + delta``, so ``p <= exp(epsilon) * q +
-    delta``. If the rule guesses only one of the two inputs, and abstains otherwise, delta / 2 is
-    enough in the last inequality.
+    Claim: let the rule guess the first input on the event E and the second input on the event F, both fixed before
+    the rounds. Let P and P' be the distributions of the releases of the first and of the second input. A round is
+    right with probability ``p = (P[E] + P'[F]) / 2`` and wrong with probability ``q = (P'[E] + P[F]) / 2``. Under
+    (epsilon, delta)-LDP, ``P[E] <= exp(epsilon) * P'[E] + delta`` and ``P'[F] <= exp(epsilon) * P[F] + delta``, so
+    ``p <= exp(epsilon) * q + delta``. If the rule guesses only one of the two inputs, and abstains otherwise, delta /
+    2 is enough in the last inequality.
 
     For delta = 0, the proof needs only one confidence bound. Given the set of rounds in which the
     rule guesses, the number of wrong rounds among them is binomial with the probability ``w = q /
@@ -86,13 +84,12 @@ def game_lower_bound(right: ArrayLike, wrong: ArrayLike, rounds: int, *, delta: 
     set of rounds, w_hi is below w with probability at most alpha, so the same holds on average over
     all sets. If w_hi >= w, then ``epsilon >= ln((1 - w) / w) >= ln((1 - w_hi) / w_hi)``.
 
-    For delta > 0, write p = p_0 + r with ``p_0 <= exp(epsilon) * q`` and r <= delta. Imagine that
-    each right round is *forgiven* with probability r / p. The number of forgiven rounds is binomial
-    with a probability of at most delta. Let D be a number such that more than D rounds are forgiven
-    with probability at most ``0.1 * alpha``. Without the forgiven rounds, the inequality for p
-    and q holds with delta = 0. The more rounds are right, the smaller is w_hi. So if w_hi is
-    computed for ``right - D`` right rounds and for the rest of alpha, w_hi is below w with
-    probability at most alpha (union bound).
+    For delta > 0, write p = p_0 + r with ``p_0 <= exp(epsilon) * q`` and r <= delta. Imagine that each right round is
+    *forgiven* with probability r / p. The number of forgiven rounds is binomial with a probability of at most delta.
+    Let D be a number such that more than D rounds are forgiven with probability at most ``0.1 * alpha``. Without the
+    forgiven rounds, the inequality for p and q holds with delta = 0. The more rounds are right, the smaller is w_hi.
+    So if w_hi is computed for ``right - D`` right rounds and for the rest of alpha, w_hi is below w with probability
+    at most alpha (union bound).
 
     ``right`` and ``wrong`` may be fractional and broadcast; ``rounds`` includes those without a
     guess. ``delta`` is half of the claimed delta if the rule guesses only one of the two inputs.
@@ -129,10 +126,9 @@ def epsilon_lower_bound(
 ) -> Floats:
     """Return a lower bound on epsilon from the counts of one event under two inputs.
 
-    The event occurs in ``first`` of ``first_trials`` releases of one input, and in ``second`` of
-    ``second_trials`` releases of the other input. The event must be fixed before these releases are
-    drawn. The bound is wrong with probability at most ``alpha``; it is -inf if the counts certify
-    nothing.
+    The event occurs in ``first`` of ``first_trials`` releases of one input, and in ``second`` of ``second_trials``
+    releases of the other input. The event must be fixed before these releases are drawn. The bound is wrong with
+    probability at most ``alpha``; it is -inf if the counts certify nothing.
 
     Claim: let P and Q be the probabilities of the event under the two inputs. An (epsilon,
     delta)-LDP mechanism has ``P <= exp(epsilon) * Q + delta`` for every event, so ``epsilon >=
@@ -151,11 +147,10 @@ def epsilon_lower_bound(
 def gaussian_delta(distance: float, *, sigma: float, epsilon: float) -> float:
     """Return the smallest delta for which continuous Gaussian noise is (epsilon, delta)-LDP.
 
-    Let d be the l2 distance of two inputs (``distance``). Let s be the standard deviation of the
-    noise (``sigma``). The exact delta is ``Phi(d / (2 * s) - epsilon * s / d) - exp(epsilon) *
-    Phi(-d / (2 * s) - epsilon * s / d)`` (Balle and Wang 2018, Theorem 8). Phi is the standard
-    normal distribution function. Delta grows with the distance, so a mechanism's delta is the delta
-    at the largest distance of two inputs.
+    Let d be the l2 distance of two inputs (``distance``). Let s be the standard deviation of the noise (``sigma``).
+    The exact delta is ``Phi(d / (2 * s) - epsilon * s / d) - exp(epsilon) * Phi(-d / (2 * s) - epsilon * s / d)``
+    (Balle and Wang 2018, Theorem 8). Phi is the standard normal distribution function. Delta grows with the distance,
+    so a mechanism's delta is the delta at the largest distance of two inputs.
     """
     if distance == 0:
         return 0.0
@@ -260,10 +255,9 @@ def least_probable(found: Sequence[Difference], what: str, *, alpha: float) -> C
 class Noise:
     """A distribution of additive noise that a mechanism may declare.
 
-    The distance of two inputs is measured in the lp norm, where p is ``order``. A *pivot* is a
-    number that is computed from the noise; if the declaration is true, its distribution is known
-    exactly. (If a mechanism draws noise on a grid, the distribution of a pivot changes by less than
-    a relative 1e-11, for epsilon up to 100.)
+    The distance of two inputs is measured in the lp norm, where p is ``order``. A *pivot* is a number that is
+    computed from the noise; if the declaration is true, its distribution is known exactly. (If a mechanism draws
+    noise on a grid, the distribution of a pivot changes by less than a relative 1e-11, for epsilon up to 100.)
     """
 
     order: int
@@ -277,8 +271,7 @@ class Noise:
     def holds(self, distance: float, *, scale: float, epsilon: float, delta: float) -> tuple[bool, str]:
         """Decide if the claim can hold, and say what the noise needs.
 
-        Pure noise has the loss ``distance / scale`` (Habernal 2021, Appendix A); Gaussian noise
-        needs a delta.
+        Pure noise has the loss ``distance / scale`` (Habernal 2021, Appendix A); Gaussian noise needs a delta.
         """
         if not self.pure:
             needed = gaussian_delta(distance, sigma=scale, epsilon=epsilon)
@@ -331,12 +324,11 @@ def cap_p_value(releases: Floats, centre: Floats, *, epsilon: float, clip_norm: 
     """Return the p-value of a test that releases (m, n) of one latent follow PrivUnit's
     distribution.
 
-    The test is the Kolmogorov-Smirnov test of the cosine T between a release and its input. Claim:
-    under PrivUnit (Bhowmick et al. 2018, Algorithm 1), P(T >= t) is ``p * u(t) / q`` for t above a
-    threshold g, and ``1 - (1 - p) * (1 - u(t)) / (1 - q)`` for t below it. Here u(t) is the share
-    of the sphere whose cosine with the input is at least t, q = u(g), and p is ``q * e^eps / (1 +
-    (e^eps - 1) * q)``. All releases have the l2 norm C / g, where C is ``clip_norm``. So the test
-    computes g as C divided by the median norm of the releases.
+    The test is the Kolmogorov-Smirnov test of the cosine T between a release and its input. Claim: under PrivUnit
+    (Bhowmick et al. 2018, Algorithm 1), P(T >= t) is ``p * u(t) / q`` for t above a threshold g, and ``1 - (1 - p) *
+    (1 - u(t)) / (1 - q)`` for t below it. Here u(t) is the share of the sphere whose cosine with the input is at
+    least t, q = u(g), and p is ``q * e^eps / (1 + (e^eps - 1) * q)``. All releases have the l2 norm C / g, where C is
+    ``clip_norm``. So the test computes g as C divided by the median norm of the releases.
     """
     dim = releases.shape[1]
     length = np.linalg.norm(releases, axis=1)
@@ -368,10 +360,9 @@ def end_p_value(values: Floats, beyond: Callable[[float], float]) -> float:
 def looks_gaussian(releases: Floats) -> bool:
     """Return True if releases (m, d) of one record cannot be told from draws of a Gaussian.
 
-    The covariance is estimated and removed. Then Kolmogorov-Smirnov tests compare the coordinates
-    with a normal distribution, and the squared lengths with Beta's, which they follow exactly for
-    Gaussian releases (Gnanadesikan and Kettenring 1972). Whole numbers, or other multiples of a
-    step, are spread over their steps first.
+    The covariance is estimated and removed. Then Kolmogorov-Smirnov tests compare the coordinates with a normal
+    distribution, and the squared lengths with Beta's, which they follow exactly for Gaussian releases (Gnanadesikan
+    and Kettenring 1972). Whole numbers, or other multiples of a step, are spread over their steps first.
     """
     rows, dim = releases.shape
     values = np.unique(releases)
@@ -390,9 +381,8 @@ def looks_gaussian(releases: Floats) -> bool:
 def kolmogorov(values: Floats, distribution: Callable[[Floats], Floats]) -> float:
     """Return an upper bound on the p-value of the test that m values follow ``distribution``.
 
-    The test is that of Kolmogorov and Smirnov. The bound is ``2 * exp(-2 * m * D**2)``, where D is
-    the largest distance between ``distribution`` and the values' empirical distribution function
-    (Massart 1990).
+    The test is that of Kolmogorov and Smirnov. The bound is ``2 * exp(-2 * m * D**2)``, where D is the largest
+    distance between ``distribution`` and the values' empirical distribution function (Massart 1990).
     """
     below, steps = distribution(np.sort(values)), np.arange(len(values) + 1) / len(values)
     distance = float(max((steps[1:] - below).max(), (below - steps[:-1]).max()))

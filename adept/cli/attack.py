@@ -5,7 +5,7 @@ from collections.abc import Callable
 from typing import Any
 
 from adept.attacks import membership, reconstruction
-from adept.attacks.attack_game import AttackGame, AttackRow, GivenAway, draw_rates
+from adept.attacks.attack_game import AttackGame, AttackRow, GivenAway, draw_rates, outward
 from adept.cli.config import FILE_MEMBERSHIP, AttackConfig
 from adept.cli.console import show_table, write_json
 from adept.cli.process import show_lines
@@ -107,7 +107,7 @@ def verdict(rows: list[AttackRow]) -> str:
 def describe(away: GivenAway) -> str:
     """Describe a record that the attacker guessed right, and how certain the attacker was."""
     found = "given away beyond the claim" if away.beyond_claim else "guessed right, as the claim allows"
-    return f"{found}: {away.text} (certainty {away.certainty:.3f}, the claim allows {away.allowed:.3f})"
+    return f"{found}: {away.text} (certainty {away.certainty:.3f}, the claim allows {outward(away.allowed, math.ceil, places=3)})"
 
 
 def _line(row: AttackRow) -> list[str]:
@@ -116,9 +116,9 @@ def _line(row: AttackRow) -> list[str]:
         row.knows,
         row.success,
         f"{row.rate.value:.3f}",
-        f"{row.rate.low:.3f} to {row.rate.high:.3f}",
-        f"{row.bound:.3f}",
-        f"{row.claimed_bound:.3f}",
+        f"{outward(row.rate.low, math.floor, places=3)} to {outward(row.rate.high, math.ceil, places=3)}",
+        outward(row.bound, math.ceil, places=3),
+        outward(row.claimed_bound, math.ceil, places=3),
         f"{row.optimum:.3f}" if known else "",
         row.words,
     ]

@@ -77,9 +77,10 @@ class Guarantee:
     unit: str = "record"  # what neighbours differ in: "record" or "person"
 
     @classmethod
-    def pure(cls, *, epsilon: float, **others: Any) -> "Guarantee":
-        """Return the guarantee of a mechanism whose claim of pure epsilon-LDP (or DP) is true."""
-        return cls(claimed_epsilon=epsilon, epsilon=epsilon, delta=0.0, holds=True, **others)
+    def pure(cls, *, epsilon: float | Fraction, **others: Any) -> "Guarantee":
+        """Return the guarantee of a mechanism whose claim of pure epsilon-LDP (or DP) is true; round epsilon up."""
+        stated = total(epsilon)
+        return cls(claimed_epsilon=stated, epsilon=stated, delta=0.0, holds=True, **others)
 
 
 def json_number(value: float | None) -> float | str | None:
@@ -100,9 +101,9 @@ def often(probability: Fraction) -> str:
     """Return a probability in words, such as "75 of 100 cases"; the number is rounded down."""
     for times in CASES:
         count = math.floor(probability * times)
-        if times - count >= MIN_COUNT:
+        if 1 <= count <= times - MIN_COUNT:
             return f"{count:,} of {times:,} cases"
-    return "all but at most 1 in a million cases"
+    return "all but at most 1 in a million cases" if probability > 0.5 else "fewer than 1 in a million cases"
 
 
 def total(*epsilons: float | Fraction, times: int = 1) -> float:

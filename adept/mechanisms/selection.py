@@ -52,7 +52,7 @@ from adept.mechanisms import policy
 from adept.mechanisms.base import LocalRandomizer
 from adept.mechanisms.guarantee import ANY_TWO_RECORDS, TEXT, TEXT_BY_LABEL, Guarantee, Part, often, symbols_part, words
 from adept.mechanisms.random_draws import exact_odds, exact_ranks, fresh_index
-from adept.ranges import BUDGETS, check_between, check_integer, check_positive
+from adept.ranges import BUDGETS, check_between, check_integer
 
 MAX_SIZE = 2**62  # indices are int64
 MAX_WEIGHTS = 2**22  # weights of choices that are in memory at once
@@ -63,7 +63,7 @@ class Selection:
     """A pure eps-LDP release of one index of a public list, in exact arithmetic.
 
     Attributes:
-        epsilon: the budget in nats; a Fraction where several draws share a budget exactly.
+        epsilon: the budget in nats, at most 600; a Fraction where several draws share a budget exactly.
         size: the number K of indices, from 2 to 2^62.
         heavy_count: the number t of heavy indices of every record, from 1 to K - 1.
         weights: the integer weights (A, B), if they are not the largest that epsilon allows.
@@ -75,7 +75,9 @@ class Selection:
     weights: tuple[int, int] | None = None
 
     def __post_init__(self) -> None:
-        check_positive(epsilon=float(self.epsilon))
+        check_between(
+            0, BUDGETS[1], epsilon=float(self.epsilon) if isinstance(self.epsilon, Fraction) else self.epsilon
+        )
         check_integer(2, MAX_SIZE, size=self.size)
         check_integer(1, self.size - 1, heavy_count=self.heavy_count)
         if self.weights and not self._within_budget(*self.weights):
@@ -164,9 +166,8 @@ class Selection:
 
     def guarantee(self, text: str | None = None, *, neighbours: str = ANY_TWO_RECORDS) -> Guarantee:
         """Return the guarantee of one release; ``text`` states it in the words of a preset."""
-        epsilon = float(self.epsilon)
-        said = f"The released index is {words(epsilon)}-LDP (pure) for {neighbours}."
-        return Guarantee.pure(epsilon=epsilon, exact=True, neighbours=neighbours, text=text or said)
+        said = f"The released index is {words(float(self.epsilon))}-LDP (pure) for {neighbours}."
+        return Guarantee.pure(epsilon=self.epsilon, exact=True, neighbours=neighbours, text=text or said)
 
 
 def _integers(heavy: Any, selection: Selection) -> Tensor:
@@ -279,7 +280,8 @@ def exponential_choice(scores: Tensor, *, epsilon: float) -> Tensor:
     A score u(x, y) in [0, 1] says how well the item y fits the record x; P(y | x) is proportional to
     exp(eps u(x, y) / 2). ``scores`` (B, K) are clamped to [0, 1], and NaN becomes 0.
 
-    Claim: the choice is eps-LDP for any two records. Proof: another record changes exp(eps u / 2), and the sum
+    Claim: without rounding, the choice is eps-LDP for any two records; rounding loses items with less than 2^-53
+    of all weight, which large eps gives. Proof: another record changes exp(eps u / 2), and the sum
     by which it is divided, by factors of at most exp(eps / 2) each (McSherry and Talwar 2007). Sampling at
     temperature T = 2 (b2 - b1) / eps from a language model with logits clipped to [b1, b2] is such a choice,
     with u = (logit - b1) / (b2 - b1) (Utpala, Hooker and Chen 2023, Theorem 1).

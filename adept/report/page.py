@@ -2,7 +2,7 @@
 
 import math
 import shlex
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from importlib.metadata import version
 from pathlib import Path
@@ -142,8 +142,9 @@ def _attack_cells(attacked: AttackedRelease, row: AttackRow) -> list[str]:
     return [
         f"{attacked.claimed_epsilon:g}" + (f" (true {words(attacked.epsilon)})" if false else ""),
         f"{row.detail['candidates']:,} {'private' if row.knows == 'pool' else 'in all'}{slots}",
-        f"{_of_hundred(row.rate.value)} ({_of_hundred(row.rate.low)} to {_of_hundred(row.rate.high)})",
-        *map(_of_hundred, (row.claimed_bound, row.bound, row.optimum, row.detail.get("beyond_claim"))),
+        f"{_of_hundred(row.rate.value)} ({_of_hundred(row.rate.low, math.floor)} to {_of_hundred(row.rate.high, math.ceil)})",
+        *(_of_hundred(each, math.ceil) for each in (row.claimed_bound, row.bound)),
+        *map(_of_hundred, (row.optimum, row.detail.get("beyond_claim"))),
         "beyond the truth: a defect"
         if row.beyond_bound
         else "claim refuted"
@@ -152,8 +153,8 @@ def _attack_cells(attacked: AttackedRelease, row: AttackRow) -> list[str]:
     ]
 
 
-def _of_hundred(share: float | None) -> str:
-    return ABSENT if share is None else per_hundred(share).replace("fewer than", "<")
+def _of_hundred(share: float | None, whole: Callable[[float], int] = round) -> str:
+    return ABSENT if share is None else per_hundred(share, whole=whole).replace("fewer than", "<")
 
 
 def _refutation(attacked: AttackedRelease, row: AttackRow) -> str:
@@ -162,7 +163,7 @@ def _refutation(attacked: AttackedRelease, row: AttackRow) -> str:
     finding = (
         f"What a release gives away ({title(attacked.mechanism)}, claimed epsilon {attacked.claimed_epsilon:g}, "
         f"a {what} among {row.detail['candidates']:,} {crowd}): of 100 guesses {per_hundred(row.rate.value)} are right, "
-        f"where the claim allows {per_hundred(row.claimed_bound)}"
+        f"where the claim allows {per_hundred(row.claimed_bound, whole=math.ceil)}"
     )
     if beyond := row.detail.get("beyond_claim"):
         finding += f", and {per_hundred(beyond)} of 100 releases change the odds more than it allows"

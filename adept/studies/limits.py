@@ -150,8 +150,10 @@ def run(*, epsilons: Sequence[float] = EPSILONS) -> list[LimitRow]:
 
 
 def _rows(epsilon: float) -> list[LimitRow]:
-    priors = [("label", name, counts) for name, counts in LABEL_COUNTS.items()]
-    priors += [("reconstruction", f"1 of {size}", (1,) * size) for size in CANDIDATES]
+    priors = [
+        *(("label", name, counts) for name, counts in LABEL_COUNTS.items()),
+        *(("reconstruction", f"1 of {size}", (1,) * size) for size in CANDIDATES),
+    ]
     return [
         LimitRow("capacity", "one record", epsilon, capacity(epsilon=epsilon), 0.0, "bits"),
         *(

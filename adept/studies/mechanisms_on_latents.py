@@ -181,8 +181,7 @@ def _draw_keeping(axes: Any, rows: list[MechanismRow]) -> None:
     bounds = {row.claimed_epsilon: row.capacity_bits for row in rows if row.epsilon == row.claimed_epsilon}
     most = sorted((epsilon, bits) for epsilon, bits in bounds.items() if bits is not None)
     axes[2].plot(*columns(most), color=INK, ls=":", lw=2, zorder=4, label="most that any mechanism can tell")
-    axes[1].set_yscale("log")
-    axes[2].set_yscale("log")
-    for axis in axes:
+    for axis, scale in zip(axes, ("linear", "log", "log"), strict=True):
+        axis.set_yscale(scale)
         log_axis(axis, epsilons, "")
     axes[2].set_xlabel("claimed epsilon (true for the solid lines)")

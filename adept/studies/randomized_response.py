@@ -213,14 +213,21 @@ def _ask(
 
 
 def tables(rows: Sequence[ResponseRow]) -> list[Table]:
-    lines, most = [], max(row.records for row in rows)
-    for row in (row for row in rows if row.records == most):
-        budget = [f"{row.epsilon:g}", f"{row.spent:.3g}", f"{row.parameter:.4g}", f"{row.published:.4g}"]
-        estimates = [f"{value:.3f}" for value in (row.truth, row.released, row.estimate, row.half_width)]
-        lines.append([SURVEYS[row.survey].title, *budget, *estimates])
-    title = f"{most:,} people (99.9 % interval); theta, or the scale of the noise"
+    most = max(row.records for row in rows)
+    lines = [
+        [
+            SURVEYS[row.survey].title,
+            f"{row.epsilon:g}",
+            f"{row.spent:.3g}",
+            f"{row.parameter:.4g}",
+            f"{row.published:.4g}",
+        ]
+        + [f"{value:.3f}" for value in (row.truth, row.released, row.estimate, row.half_width)]
+        for row in rows
+        if row.records == most
+    ]
     headings = ["survey", "eps", "spent", "theta, b", "lecture", "truth", "released", "estimate", "+-"]
-    return [(title, headings, lines)]
+    return [(f"{most:,} people (99.9 % interval); theta, or the scale of the noise", headings, lines)]
 
 
 def draw(rows: Sequence[ResponseRow]) -> Figure:

@@ -123,10 +123,8 @@ def release(mechanism: str, rows: int, dim: int, *, value: float, epsilon: float
     """Return releases (rows, dim) of the input whose coordinates are all ``value``."""
     b = scale(mechanism, epsilon=epsilon, dim=dim)
     uniform = torch.rand(rows, dim, generator=generator)
-    if mechanism == "copy":
-        return torch.full((rows, dim), value)
-    if mechanism == "random":
-        return uniform
+    if mechanism in ("copy", "random"):
+        return uniform if mechanism == "random" else torch.full((rows, dim), value)
     if mechanism in ("laplace", "adept"):
         v = uniform - 0.5
         return value - b * v.sign() * (1 - 2 * v.abs()).clamp_min(1e-12).log()
@@ -144,7 +142,6 @@ def _row(mechanism: str, epsilon: float, dim: int, trials: int, generator: torch
         votes[value] += int(((released >= 0.5).sum(dim=1) > dim // 2).sum())
     zeros_say_one, ones_say_one = votes
     lower, upper = _loss_interval(zeros_say_one, ones_say_one, trials)
-    known = epsilon == 1.0 and dim in DIMS
     return SanityRow(
         mechanism=mechanism,
         epsilon=epsilon,
@@ -155,7 +152,7 @@ def _row(mechanism: str, epsilon: float, dim: int, trials: int, generator: torch
         run=observed_loss(zeros_say_one, ones_say_one, trials),
         run_lower=lower,
         run_upper=upper,
-        published=PUBLISHED[mechanism][DIMS.index(dim)] if known else None,
+        published=PUBLISHED[mechanism][DIMS.index(dim)] if epsilon == 1.0 and dim in DIMS else None,
         violated=lower > epsilon,
     )
 
@@ -191,9 +188,10 @@ def tables(rows: Sequence[SanityRow]) -> list[Table]:
     """Return one table for each epsilon, of the rows with a published loss if there are any."""
     known = [row for row in rows if row.published is not None] or rows
     headings = ["mechanism", "n", "exact", "run", "from", "to", "paper", "true", "claim"]
-    groups = group_rows(known, lambda row: row.epsilon).items()
-    title = "Epsilon {:g}: loss of the vote (99.9 % interval); true: of any event"
-    return [(title.format(epsilon), headings, [_line(row) for row in some]) for epsilon, some in groups]
+    return [
+        (f"Epsilon {epsilon:g}: loss of the vote (99.9 % interval); true: of any event", headings, [*map(_line, some)])
+        for epsilon, some in group_rows(known, lambda row: row.epsilon).items()
+    ]
 
 
 def _line(row: SanityRow) -> list[str]:
@@ -228,7 +226,6 @@ def _draw_claim(axis: Any, rows: list[SanityRow]) -> None:
     epsilons = sorted({row.epsilon for row in rows})
     axis.plot(epsilons, epsilons, color=INK, ls="--", lw=1, label="the claim: at most epsilon")
     axis.set(xscale="log", yscale="log", ylim=(FLOOR / 1.3, CEILING * 1.3))
+    axis.minorticks_off()
     axis.set_yticks(list(LOSS_TICKS), LOSS_TICKS.values())
-    axis.set_yticks([], minor=True)
     axis.set_xticks(epsilons, [f"{e:g}" if e in (0.1, 1.0, 10.0) or len(epsilons) < 4 else "" for e in epsilons])
-    axis.set_xticks([], minor=True)

@@ -69,8 +69,7 @@ def run(
     rows: list[SensitivityRow] = []
     for latents, dim, clip in product(PUBLISHED, dims, CLIPS):
         setting: dict[str, Any] = {"latents": latents, "clip": clip, "dim": dim, "clip_norm": clip_norm}
-        known = clip == "l2" and clip_norm == PUBLISHED_CLIP_NORM
-        published = PUBLISHED[latents].get(dim) if known else None
+        published = PUBLISHED[latents].get(dim) if (clip, clip_norm) == ("l2", PUBLISHED_CLIP_NORM) else None
         rows.append(_row(_simulate(trials, generator, **setting), trials, published, setting))
     return rows
 
@@ -85,13 +84,12 @@ def measure_latents(
     generator = torch.Generator().manual_seed(seed)
     first = torch.randint(len(values), (trials,), generator=generator)
     second = (first + torch.randint(1, len(values), (trials,), generator=generator)) % len(values)
-    rows: list[SensitivityRow] = []
-    for clip in CLIPS:
-        clipped = clip_latents(values, clip=clip, clip_norm=clip_norm)
-        setting = {"latents": name, "clip": clip, "dim": values.shape[1], "clip_norm": clip_norm}
-        found = count_beyond(clipped[first], clipped[second], clip_norm=clip_norm)
-        rows.append(_row(found, trials, None, setting))
-    return rows
+    setting = {"latents": name, "dim": values.shape[1], "clip_norm": clip_norm}
+    clipped = {clip: clip_latents(values, clip=clip, clip_norm=clip_norm) for clip in CLIPS}
+    return [
+        _row(count_beyond(of[first], of[second], clip_norm=clip_norm), trials, None, {**setting, "clip": clip})
+        for clip, of in clipped.items()
+    ]
 
 
 def count_beyond(first: Tensor, second: Tensor, *, clip_norm: float) -> tuple[int, float]:
@@ -107,10 +105,9 @@ def _simulate(
     rows = max(1, 2**20 // dim)
     for start in range(0, pairs, rows):
         shape = (2, min(rows, pairs - start), dim)
-        if latents == "uniform":
-            raw = clip_norm * (2 * torch.rand(shape, dtype=torch.float64, generator=generator) - 1)
-        else:
-            raw = 0.1 * clip_norm * torch.randn(shape, dtype=torch.float64, generator=generator)
+        draw, factor = (torch.rand, clip_norm) if latents == "uniform" else (torch.randn, 0.1 * clip_norm)
+        raw = draw(shape, dtype=torch.float64, generator=generator)
+        raw = factor * (2 * raw - 1 if latents == "uniform" else raw)
         first, second = clip_latents(raw, clip=clip, clip_norm=clip_norm)
         more, peak = count_beyond(first, second, clip_norm=clip_norm)
         beyond, largest = beyond + more, max(largest, peak)

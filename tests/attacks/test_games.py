@@ -1,5 +1,6 @@
 """The games end to end on a tiny model: no bound is exceeded, what is copied is found, and words say the figures."""
 
+import math
 import random
 from dataclasses import replace
 from pathlib import Path
@@ -9,7 +10,7 @@ import pytest
 import torch
 
 from adept.attacks import membership, reconstruction
-from adept.attacks.attack_game import AttackGame, AttackRow, Rate, draw_rates
+from adept.attacks.attack_game import AttackGame, AttackRow, Rate, draw_rates, outward, per_hundred
 from adept.attacks.membership import TextReader
 from adept.data.corpus import Corpus, DataConfig, load
 from adept.errors import DataError
@@ -119,6 +120,26 @@ def test_a_bound_that_is_told_too_small_an_epsilon_is_refuted() -> None:
         "claimed one: the claim is refuted."
     )
     assert row.to_dict()["rate"]["trials"] == 100
+    assert (
+        "at most 98 are possible at the true epsilon, at most 3.1 at the claimed"
+        in replace(row, bound=0.9701, claimed_bound=0.0301).words
+    )
+
+
+@pytest.mark.parametrize(
+    ("share", "up", "down"),
+    [
+        (0.754, "76", "75"),
+        (0.0301, "3.1", "3.0"),
+        (0.0001, "0.1", "0.0"),
+        (0.9999, "100", "99"),
+        (0.57, "57", "57"),
+        (0.07, "7.0", "7.0"),
+    ],
+)
+def test_a_bound_in_percent_is_rounded_outward(share: float, up: str, down: str) -> None:
+    assert (per_hundred(share, whole=math.ceil), per_hundred(share, whole=math.floor)) == (up, down)
+    assert outward(0.7501, math.ceil, places=3) == "0.751"
 
 
 def test_feasible_texts_are_new_and_made_of_what_public_text_says() -> None:

@@ -3,12 +3,16 @@
 import math
 from collections.abc import Callable
 from fractions import Fraction
+from typing import Any
 
+import numpy as np
 import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from adept.errors import ConfigurationError
+from adept.mechanisms import Codebook, L1Laplace, Random
 from adept.mechanisms.clip_to_grid import (
     NORM_ORDER,
     clip_latents,
@@ -165,3 +169,27 @@ def test_rounding_to_the_grid_goes_to_the_nearest_point() -> None:
     assert torch.equal(
         round_to_grid(values, clip_norm=1.0, like=values), torch.tensor([[0, step, -2 * step, 3.0]]).double()
     )
+
+
+@pytest.mark.parametrize(
+    "latents",
+    [
+        [[0.0] * 4],
+        np.zeros((2, 4)),
+        torch.eye(4).to_sparse(),
+        torch.zeros(2, 4, device="meta"),
+        torch.zeros(2, 4, dtype=torch.complex64),
+        torch.zeros(2, 4, dtype=torch.float16),
+    ],
+    ids=["list", "array", "sparse", "meta", "complex", "half"],
+)
+def test_what_is_no_dense_tensor_of_floats_is_refused_in_one_line(latents: Any) -> None:
+    for kind in (L1Laplace, Codebook, Random):
+        mechanism = kind(epsilon=4.0)
+        for answer in (
+            mechanism.privatize,
+            mechanism.project,
+            lambda x, mechanism=mechanism: mechanism.simulate(x, None),
+        ):
+            with pytest.raises(ConfigurationError, match="latents must be"):
+                answer(latents)

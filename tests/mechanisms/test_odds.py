@@ -1,8 +1,10 @@
 """Epsilon in plain odds: a bound on an attacker's success is a count of cases, and never below itself."""
 
+from fractions import Fraction
+
 import pytest
 
-from adept.mechanisms.guarantee import ALL_CASES, cases, good_enough
+from adept.mechanisms.guarantee import ALL_CASES, cases, good_enough, often
 
 
 @pytest.mark.parametrize(
@@ -20,3 +22,18 @@ def test_a_bound_is_a_count_of_cases_and_never_below_itself(epsilon: float, said
     for thousandth in range(1, 1000):
         part, whole = cases(thousandth / 1000).removesuffix(" cases").replace(",", "").split(" of ")
         assert int(part) / int(whole) >= thousandth / 1000
+
+
+@pytest.mark.parametrize(
+    ("probability", "said"),
+    [
+        (Fraction(1, 50), "2 of 100 cases"),
+        (Fraction(1, 101), "9 of 1,000 cases"),
+        (Fraction(1, 10**6), "1 of 1,000,000 cases"),
+        (Fraction(1, 10**7), "fewer than 1 in a million cases"),
+        (1 - Fraction(1, 101), "990 of 1,000 cases"),
+        (1 - Fraction(1, 10**7), "all but at most 1 in a million cases"),
+    ],
+)
+def test_how_often_the_own_is_released_is_never_said_to_be_never_or_always(probability: Fraction, said: str) -> None:
+    assert often(probability) == said

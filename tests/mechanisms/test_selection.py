@@ -6,10 +6,12 @@ Statistical: chi-square p-values with limit 1e-10 (see conftest.py); 4 of them.
 import math
 from collections import Counter
 from collections.abc import Sequence
+from decimal import Decimal
 from fractions import Fraction
 from itertools import combinations
 
 import mpmath
+import numpy as np
 import pytest
 import torch
 from scipy import stats
@@ -95,13 +97,18 @@ def test_weights_above_the_budget_are_refused() -> None:
     [
         {"epsilon": 0.0},
         {"epsilon": math.inf},
+        {"epsilon": 601.0},
+        *(
+            {"epsilon": other}
+            for other in (True, "4", b"4", None, Decimal(4), np.float32(4), 4 + 0j, torch.tensor(4.0))
+        ),
         {"size": 1},
         {"size": MAX_SIZE + 1},
         {"heavy_count": 0},
         {"heavy_count": 9},
     ],
 )
-def test_a_field_out_of_range_is_refused(fields: dict[str, float]) -> None:
+def test_a_field_out_of_range_or_of_another_kind_is_refused(fields: dict[str, object]) -> None:
     with pytest.raises(ConfigurationError, match=next(iter(fields))):
         Selection(**({"epsilon": 1.0, "size": 9} | fields))
 
@@ -174,6 +181,12 @@ def test_the_guarantee_is_exact_and_pure() -> None:
     guarantee = Selection(epsilon=8.0, size=9).guarantee()
     assert (guarantee.epsilon, guarantee.delta, guarantee.holds, guarantee.exact) == (8.0, 0.0, True, True)
     assert guarantee.text == "The released index is 8-LDP (pure) for any two records."
+
+
+@pytest.mark.parametrize("share", [Fraction(6, 7), Fraction(1, 3), Fraction(8583285802235717, 985162418487296)])
+def test_a_share_that_no_float_holds_is_stated_rounded_up(share: Fraction) -> None:
+    stated = Selection(epsilon=share, size=9).guarantee().epsilon
+    assert math.nextafter(stated, 0.0) < share < Fraction(stated)
 
 
 def test_the_certificate_states_the_draw() -> None:

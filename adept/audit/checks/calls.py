@@ -94,9 +94,8 @@ def one_cell(experiment: Experiment[VectorTarget], alpha: float) -> Check:
     it rounds both records to the same point of a grid. The check is blind to grids with a step
     below 1e-5 times the clip norm.
 
-    In one call, a fresh copy of the mechanism releases a fixed record and one of two records that
-    lie near the fixed record. From the difference of the two releases, a rule guesses which of the
-    near records was released.
+    In one call, a fresh copy of the mechanism releases a fixed record and one of two records that lie near the fixed
+    record. From the difference of the two releases, a rule guesses which of the near records was released.
     """
     if not experiment.target.memoised:
         raise MechanismFailure("the mechanism declares no memory")
@@ -108,8 +107,7 @@ def one_cell(experiment: Experiment[VectorTarget], alpha: float) -> Check:
 
 def after_another_dimension(experiment: Experiment[VectorTarget], alpha: float) -> Check:
     """Detect a state, such as a scale, that a call with latents of another dimension leaves behind
-    in the mechanism. The check makes one such call, and is blind to a state that only several calls
-    leave behind.
+    in the mechanism. The check makes one such call, and is blind to a state that only several calls leave behind.
     """
     target = experiment.target
     if not target.any_dimension or target.dim == 1:
@@ -140,11 +138,10 @@ def any_size(experiment: Experiment[VectorTarget], alpha: float) -> Check:
     """Detect rows with little noise in batches of up to 1,025 records. The check is blind to rows
     whose noise is only halved.
 
-    If the first, middle or last row of a batch varies far less than most rows, the check plays a
-    guessing game with the releases of this row. Claim: the bound of this game errs with probability
-    at most alpha. Proof: the size of the batch, the place of the row and the rest of the batch are
-    fixed before any counted release is drawn. So the row is the release of a record by one fixed
-    mechanism, and the proof in `distinguisher.guessing_game` applies.
+    If the first, middle or last row of a batch varies far less than most rows, the check plays a guessing game with
+    the releases of this row. Claim: the bound of this game errs with probability at most alpha. Proof: the size of
+    the batch, the place of the row and the rest of the batch are fixed before any counted release is drawn. So the
+    row is the release of a record by one fixed mechanism, and the proof in `distinguisher.guessing_game` applies.
     """
     target = experiment.target.without_memory()
     most = target.affordable(RELEASES * sum(BATCH_SIZES)) // RELEASES

@@ -26,9 +26,8 @@ def finiteness(experiment: Experiment[VectorTarget], alpha: float) -> Check:
     """Detect NaN or infinity in releases. The check is blind to mechanisms that replace NaN and
     infinity by a constant, even if this constant reveals that the input was not finite.
 
-    Claim: assume that a latent with NaN or infinity gives a release with NaN or infinity, and that
-    no finite latent does. Then this release distinguishes the latent from every finite latent with
-    certainty.
+    Claim: assume that a latent with NaN or infinity gives a release with NaN or infinity, and that no finite latent
+    does. Then this release distinguishes the latent from every finite latent with certainty.
     """
     rows = torch.full((6, experiment.target.dim), 0.1, dtype=torch.float64)
     rows[0, 0], rows[1], rows[2, -1], rows[3, 0] = torch.nan, torch.nan, torch.inf, -torch.inf
@@ -46,15 +45,13 @@ def finiteness(experiment: Experiment[VectorTarget], alpha: float) -> Check:
 
 def grid(experiment: Experiment[VectorTarget], alpha: float) -> Check:
     """Detect floating-point noise in a mechanism that declares exact noise, which is a whole
-    multiple of a public step. The check is blind to floating-point noise that is rounded to
-    multiples of a step.
+    multiple of a public step. The check is blind to floating-point noise that is rounded to multiples of a step.
 
-    Claim: with exact additive noise, all releases lie on a grid ``z = k * step``, with every ``|k|
-    <= 2^53``, because a float cannot hold every integer above 2^53. A float has 53
-    significant bits whatever its magnitude. So with floating-point noise, the largest output is
-    more than 2^53 times as large as the smallest bit that occurs in any output.
-    If the step is not a power of two (for example 0.01), the bits of the outputs do not show the
-    grid. In this case, the check tests that all outputs are whole multiples of one number.
+    Claim: with exact additive noise, all releases lie on a grid ``z = k * step``, with every ``|k| <= 2^53``, because
+    a float cannot hold every integer above 2^53. A float has 53 significant bits whatever its magnitude. So with
+    floating-point noise, the largest output is more than 2^53 times as large as the smallest bit that occurs in any
+    output. If the step is not a power of two (for example 0.01), the bits of the outputs do not show the grid. In
+    this case, the check tests that all outputs are whole multiples of one number.
     """
     values = _exact_values(experiment)
     largest, finest = _bit_span(values)
@@ -69,12 +66,11 @@ def representability(experiment: Experiment[VectorTarget], alpha: float) -> Chec
     """Detect that the low bits of a release show which of two inputs was released. The check is
     blind to low bits that are about equally likely under both inputs.
 
-    Claim: let z be a release of either input of a pair, and let x' be one fixed input of the pair.
-    If both inputs lie on the public grid, the sum x' + (z - x') is computed without rounding and
-    gives z again. So the share of releases z for which this sum gives z must not depend on the
-    input from which z was released. Fisher's exact test compares the shares of two inputs, with
-    Bonferroni's factor. The test leaves out inputs that are not multiples of the finest bit in the
-    releases, because they do not lie on the grid.
+    Claim: let z be a release of either input of a pair, and let x' be one fixed input of the pair. If both inputs lie
+    on the public grid, the sum x' + (z - x') is computed without rounding and gives z again. So the share of releases
+    z for which this sum gives z must not depend on the input from which z was released. Fisher's exact test compares
+    the shares of two inputs, with Bonferroni's factor. The test leaves out inputs that are not multiples of the
+    finest bit in the releases, because they do not lie on the grid.
     """
     values = _exact_values(experiment)
     if coarse_step(values) is not None:
@@ -98,11 +94,10 @@ def float32_sums(experiment: Experiment[VectorTarget], alpha: float) -> Check:
     """Detect noise that was added in float32. The check is blind to sums that are rounded again
     afterwards, and to sums in float64.
 
-    Claim: the sum z of two float32 numbers x and y is rounded to a float32, and the low bits of x
-    decide which z are possible (Mironov 2012). For each of two inputs, a rule counts the
-    coordinates of a release that are possible sums of the input and noise, and guesses the input
-    with the larger count. The rule is fixed before any release is drawn. So the rule's right and
-    wrong guesses certify a lower bound on epsilon (`stats.GameCounts`).
+    Claim: the sum z of two float32 numbers x and y is rounded to a float32, and the low bits of x decide which z are
+    possible (Mironov 2012). For each of two inputs, a rule counts the coordinates of a release that are possible sums
+    of the input and noise, and guesses the input with the larger count. The rule is fixed before any release is
+    drawn. So the rule's right and wrong guesses certify a lower bound on epsilon (`stats.GameCounts`).
     """
     target = experiment.target
     # Two latents of float32 numbers, with norms so small that none is clipped
@@ -137,15 +132,13 @@ def lowest_bit(experiment: Experiment[VectorTarget], alpha: float) -> Check:
     """Detect floating-point noise of any precision in a mechanism that declares exact noise. The
     check is blind to floating-point noise that is rounded to multiples of a step.
 
-    Claim: let k be integer noise with P(k) proportional to ``exp(-|k - c| / t)`` or to ``exp(-(k -
-    c)^2 / (2 * t^2))``, with t >= 4. Then k is odd with probability 0.4 to 0.6, for any c. Let s be
-    the finest step seen in the m numbers of the first half of the releases. If the noise lies on a
-    grid, the true step of this grid is at most s. The true step equals s unless all m numbers are
-    even multiples of the true step, which has probability at most 0.6^m. The second half of the
-    releases is independent of s. So the count of odd multiples of s in the second half is, in
-    distribution, at least as large as a Binomial(m, 0.4) count, and the lower tail of Binomial(m,
-    0.4) is a p-value. In floating-point noise, few numbers use the finest bit, so few are odd
-    multiples of s.
+    Claim: let k be integer noise with P(k) proportional to ``exp(-|k - c| / t)`` or to ``exp(-(k - c)^2 / (2 *
+    t^2))``, with t >= 4. Then k is odd with probability 0.4 to 0.6, for any c. Let s be the finest step seen in the m
+    numbers of the first half of the releases. If the noise lies on a grid, the true step of this grid is at most s.
+    The true step equals s unless all m numbers are even multiples of the true step, which has probability at most
+    0.6^m. The second half of the releases is independent of s. So the count of odd multiples of s in the second half
+    is, in distribution, at least as large as a Binomial(m, 0.4) count, and the lower tail of Binomial(m, 0.4) is a
+    p-value. In floating-point noise, few numbers use the finest bit, so few are odd multiples of s.
     """
     values = _exact_values(experiment)
     values = values[np.random.default_rng().permutation(len(values))]

@@ -1,12 +1,11 @@
 """Checks that releases share or repeat no noise, and depend on no other record, seed or fork.
 
-Claim: if all releases of one record are independent, then all pairs of its releases have the same
-distribution, whether the two releases come from one call or from two calls. Then every function of
-a pair, such as the angle between its releases, also has the same distribution for all pairs. Exact
-two-sample tests (`differences`) compare pairs from two sources, for example pairs within one
-call with pairs from two calls. In each test, a release belongs to at most one pair. The tests
-differ in the function, in its threshold and in the number of rows between the two releases of a
-pair. The smallest p-value is multiplied by the number of tests (Bonferroni).
+Claim: if all releases of one record are independent, then all pairs of its releases have the same distribution,
+whether the two releases come from one call or from two calls. Then every function of a pair, such as the angle
+between its releases, also has the same distribution for all pairs. Exact two-sample tests (`differences`) compare
+pairs from two sources, for example pairs within one call with pairs from two calls. In each test, a release belongs
+to at most one pair. The tests differ in the function, in its threshold and in the number of rows between the two
+releases of a pair. The smallest p-value is multiplied by the number of tests (Bonferroni).
 
 *Repeated outputs.* The check `come_back_or_lie_near` learns two rules from releases of many
 records. A rule looks at a release and names the record from which the release may have been drawn,
@@ -14,16 +13,18 @@ or no record. The rule *seen* names a record if the same release was drawn befor
 and from no other. The rule *near* names the record nearest to the release if all other records lie
 many times farther away. Then both rules are scored on fresh releases of randomly chosen records.
 
-Claim: under eps-LDP (local differential privacy), ``c >= (m - 1) * e^-eps * w``. Here m is the
-number of records. For a fresh release of a random record, w is the probability that a rule names
-the right record, and c is the probability that the rule names a wrong record. Proof: let P_i be the
-distribution of the releases of record i, and let D_i be the set of releases for which the rule
-names record i. Then ``P_j[D_i] >= e^-eps * P_i[D_i]`` for all i and j. The sum of these
-inequalities over all i and all j != i, divided by m, is the claim. QED. So if the rule names a
-record, this is the right record with probability at most ``1 / (1 + (m - 1) * e^-eps)``. Let s be a
-lower Clopper-Pearson bound on the probability that a named record is the right one. Then ``(m - 1)
-* s / (1 - s)`` is a lower bound on e^eps, which is wrong with probability at most alpha. (The check
-cannot judge a claim with delta > 0.)
+Claim: under eps-LDP (local differential privacy), ``c >= (m - 1) * e^-eps * w``. Here m is the number of records. For
+a fresh release of a random record, w is the probability that a rule names the right record, and c is the probability
+that the rule names a wrong record. Proof: let P_i be the distribution of the releases of record i, and let D_i be the
+set of releases for which the rule names record i. Then ``P_j[D_i] >= e^-eps * P_i[D_i]`` for all i and j. The sum of
+these inequalities over all i and all j != i, divided by m, is the claim. QED. So if the rule names a record, this is
+the right record with probability at most ``1 / (1 + (m - 1) * e^-eps)``. Let s be a lower Clopper-Pearson bound on
+the probability that a named record is the right one. Then ``(m - 1)
+* s / (1 - s)`` is a lower bound on e^eps, which is wrong with probability at most alpha.
+
+For a claim with a delta, ``P_j[D_i] >= e^-eps * (P_i[D_i] - delta)``, so the same sum gives ``w <= e^eps / (m
+- 1) * c + delta``. This is the inequality of `stats.game_lower_bound`, with w and c as the probabilities of a
+right and of a wrong round and e^eps / (m - 1) in place of e^eps, and its proof applies.
 """
 
 import math
@@ -43,7 +44,7 @@ from adept.audit.distinguisher.guessing_game import Experiment
 from adept.audit.distinguisher.input_pairs import FAR_FACTOR
 from adept.audit.distinguisher.statistics import release_keys
 from adept.audit.result import Check, Kind, MechanismFailure
-from adept.audit.stats import Difference, Floats, clopper_pearson, differences, fisher, least_probable
+from adept.audit.stats import Difference, Floats, clopper_pearson, differences, fisher, game_lower_bound, least_probable
 from adept.audit.subject.kinds import ValueTarget, VectorTarget
 from adept.audit.subject.target import release_in_forks
 
@@ -105,8 +106,7 @@ def in_copies(experiment: Experiment[Any], alpha: float) -> Check:
     at most the probability that two outcomes of one copy are equal (on average over the two
     copies). Proof: let q and r be the distributions of the outcomes of the two copies. Then ``sum(q
     * r) <= (sum(q^2) + sum(r^2)) / 2``, where the sums run over all outcomes. QED. So equal
-    outcomes of two copies indicate a shared seed only if they are more frequent than equal outcomes
-    of one copy.
+    outcomes of two copies indicate a shared seed only if they are more frequent than equal outcomes of one copy.
     """
     target = experiment.target.without_memory()
     rows = _paired_rows(target)
@@ -155,12 +155,11 @@ def of_neighbours(experiment: Experiment[VectorTarget], alpha: float) -> Check:
     """Detect releases that depend on the other records of their batch. The check is blind to
     effects of at most a few percent.
 
-    Every second record of a batch is a constant record, which is the same in all batches; the other
-    records differ between two groups of batches. Claim: if each row is released independently and
-    depends only on its own record, then the releases of the constant record are independent and
-    have the same distribution in all batches. Every function of these releases also has the same
-    distribution in all batches. Exact two-sample tests (with Bonferroni's factor) compare several
-    functions of the releases between batches with different neighbours.
+    Every second record of a batch is a constant record, which is the same in all batches; the other records differ
+    between two groups of batches. Claim: if each row is released independently and depends only on its own record,
+    then the releases of the constant record are independent and have the same distribution in all batches. Every
+    function of these releases also has the same distribution in all batches. Exact two-sample tests (with
+    Bonferroni's factor) compare several functions of the releases between batches with different neighbours.
     """
     target, found, failures = experiment.target.without_memory(), list[Difference](), list[MechanismFailure]()
     share = 0.2 / (1 + len(cases := _cases(target.dim, target.clip_norm)))
@@ -308,8 +307,6 @@ def come_back_or_lie_near(experiment: Experiment[VectorTarget], alpha: float) ->
     pools of more than trials^2 / 10^3 noise vectors.
     """
     target, trials = experiment.target, experiment.trials
-    if target.delta > 0:
-        raise MechanismFailure("a claim with delta forgives repetitions")
     records = _records(target)
     longer = max(1.0, min(2.0, trials / 10_000))
     found = [
@@ -317,7 +314,8 @@ def come_back_or_lie_near(experiment: Experiment[VectorTarget], alpha: float) ->
         for alone, most, share in ((True, MAX_CALLS, 0.4 * longer), (False, MAX_ROWS, 0.4))
         for counts in _named(target, records, min(most, 3 * trials), share, alone=alone)
     ]
-    bound, best = max(((each.bound(alpha=alpha / len(found)), each) for each in found), key=lambda pair: pair[0])
+    bounds = [each.bound(delta=target.delta, alpha=alpha / len(found)) for each in found]
+    bound, best = max(zip(bounds, found, strict=True), key=lambda pair: pair[0])
     return Check.of(
         failed=bound > target.epsilon * (1 + 1e-9),
         evidence=f"of {best.rows} releases of {RECORDS} records {best.right} {best.how} their own record's and {best.wrong} "
@@ -340,10 +338,10 @@ class _Counts:
         self.right += int((named == sides).sum())
         self.wrong += int(((named != sides) & (named != NOBODY)).sum())
 
-    def bound(self, *, alpha: float) -> float:
+    def bound(self, *, delta: float, alpha: float) -> float:
         """Return the lower bound on epsilon that the module's docstring proves."""
-        lower = float(clopper_pearson(self.right, max(1, self.right + self.wrong), alpha=alpha)[0])
-        return max(0.0, math.log((RECORDS - 1) * lower / (1 - lower))) if 0 < lower < 1 else 0.0
+        found = game_lower_bound(self.right, self.wrong, self.rows, delta=delta, alpha=alpha)
+        return max(0.0, math.log(RECORDS - 1) + float(found))
 
 
 def _records(target: VectorTarget) -> Tensor:

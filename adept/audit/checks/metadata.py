@@ -21,7 +21,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from adept.audit.distinguisher.guessing_game import Experiment
+from adept.audit.distinguisher.guessing_game import Experiment, events
 from adept.audit.distinguisher.input_pairs import searched_records
 from adept.audit.result import Check, MechanismFailure
 from adept.audit.stats import GameCounts, certified
@@ -30,6 +30,7 @@ from adept.audit.subject.target import Wrapper
 from adept.mechanisms.clip_to_grid import NORM_ORDER
 
 SEARCH_SHARE = 0.25  # share of the seconds of a check
+MORE_CALLS = 9  # for each value, after the first: it may be refused only now and then
 Metadata = dict[str, str]
 Asked = Callable[[], Metadata]  # releases a record anew at each call
 
@@ -55,8 +56,9 @@ def of_values(experiment: Experiment[ValueTarget], alpha: float) -> Check:
     although they belong to its alphabet.
     """
     target = experiment.target
-    must = alphabet_of(target.mechanism) is not None
-    return distinguishable([partial(_ask, target, value, must) for value in target.values], target, alpha=alpha)
+    must, more = alphabet_of(target.mechanism) is not None, MORE_CALLS * [*target.values]
+    values = [*target.values, *more[: target.affordable(len(more), share=SEARCH_SHARE)]]
+    return distinguishable([partial(_ask, target, value, must) for value in values], target, alpha=alpha)
 
 
 def _asked(target: VectorTarget, record: Tensor) -> list[Asked]:
@@ -92,8 +94,8 @@ def distinguishable(asked: Sequence[Asked], target: VectorTarget | ValueTarget, 
         if other := next((each for each in others if each[1] != first[1]), None):
             differing[name] = first, other
     if not differing:
-        kinds = {found["kind"] for _, found in seen if "kind" in found}
-        return Check.of(failed=False, evidence=f"every record comes back as {next(iter(kinds))}")
+        kind = next(found["kind"] for _, found in seen if "kind" in found)
+        return Check.of(failed=False, evidence=f"every record comes back as {kind}")
     findings = [_play(name, *pair, target, alpha=alpha / len(differing)) for name, pair in differing.items()]
     return max(findings, key=lambda finding: finding.certified_epsilon or 0.0)
 
@@ -101,14 +103,18 @@ def distinguishable(asked: Sequence[Asked], target: VectorTarget | ValueTarget, 
 def _play(
     name: str, first: tuple[Asked, str], second: tuple[Asked, str], target: VectorTarget | ValueTarget, *, alpha: float
 ) -> Check:
-    """Play a game: guess the first record if its metadata come back, and otherwise the second."""
-    right, value, rounds = 0, first[1], 1200
+    """Play a game: guess the first record if its metadata come back, and otherwise the second.
+
+    The guesses of one record are scored alone, too, because a record may be refused only now and then.
+    """
+    said, value, rounds, found = np.zeros((2, 2), np.int64), first[1], 1200, list[Check]()
     for side in np.random.default_rng().integers(2, size=rounds):
-        right += ((first, second)[side][0]().get(name) == value) == (side == 0)
-    wrong = rounds - right
-    evidence = f"records come back with {name} {value} or {second[1]}: guessed by it {right} right, {wrong} wrong"
-    counts = GameCounts(right=right, wrong=wrong, rounds=rounds)
-    return certified(counts, evidence, epsilon=target.epsilon, delta=target.delta, alpha=alpha)
+        said[int((first, second)[side][0]().get(name) != value), side] += 1
+    for right, wrong, answers, own in events(said, 2):
+        evidence = f"records come back with {name} {value} or {second[1]}: guessed by it {right} right, {wrong} wrong"
+        counts = GameCounts(right=right, wrong=wrong, rounds=rounds, answers=answers)
+        found.append(certified(counts, evidence, epsilon=target.epsilon, delta=target.delta, alpha=own * alpha))
+    return max(found, key=lambda each: each.certified_epsilon or 0.0)
 
 
 def metadata_of(value: Any) -> Metadata:

@@ -1,26 +1,23 @@
 """The guessing game: a coin picks one of two inputs, and a rule guesses which one was released.
 
-A *statistic* is a number that is computed from a release. A *rule* guesses one of two inputs if the
-statistic lies above one threshold, guesses the other input if it lies below another threshold, and
-otherwise abstains. A *distinguisher* is a statistic with a rule. All of them may be chosen in any
-way from earlier releases: a poor choice makes the certified bound on epsilon smaller but not less
-reliable, because guesses are counted on fresh releases.
+A *statistic* is a number that is computed from a release. A *rule* guesses one of two inputs if the statistic lies
+above one threshold, guesses the other input if it lies below another threshold, and otherwise abstains. A
+*distinguisher* is a statistic with a rule. All of them may be chosen in any way from earlier releases: a poor choice
+makes the certified bound on epsilon smaller but not less reliable, because guesses are counted on fresh releases.
 
-Distinguishers are chosen on some releases (`choose`) and scored on fresh ones, the *certifying*
-releases. The counts of right and wrong guesses on the certifying releases certify a
-lower bound on epsilon. A game that only has to refute a claim is scored up to four times. Such a
-game ends early if the claim is refuted at one of these scorings, or if further rounds are unlikely
-to refute the claim.
+Distinguishers are chosen on some releases (`choose`) and scored on fresh ones, the *certifying* releases. The counts
+of right and wrong guesses on the certifying releases certify a lower bound on epsilon. A game that only has to refute
+a claim is scored up to four times. Such a game ends early if the claim is refuted at one of these scorings, or if
+further rounds are unlikely to refute the claim. The main game is scored once, and again if it goes on.
 
-Claim: with probability at most alpha, the largest bound that any distinguisher certifies exceeds
-the true epsilon. Proof: fix all releases from which distinguishers are chosen, and with them all
-distinguishers. The certifying releases are independent of these fixed releases. So for each
-distinguisher, the events of a right and of a wrong guess are fixed before the certifying releases
-are drawn, and the bound from their counts errs with probability at most its share of alpha
-(`game_lower_bound`). If a distinguisher names both inputs, three events of it are scored: all its
-guesses, its guesses of the first and its guesses of the second input. The shares of all events at
-all scorings add up to alpha (union bound; a scoring that is left out cannot err). So the claim
-holds for all values of the fixed releases, and therefore also on average over these values.
+Claim: with probability at most alpha, the largest bound that any distinguisher certifies exceeds the true epsilon.
+Proof: fix all releases from which distinguishers are chosen, and with them all distinguishers. The certifying
+releases are independent of these fixed releases. So for each distinguisher, the events of a right and of a wrong
+guess are fixed before the certifying releases are drawn, and the bound from their counts errs with probability at
+most its share of alpha (`game_lower_bound`). If a distinguisher names both inputs, three events of it are scored: all
+its guesses, its guesses of the first and its guesses of the second input. The shares of all events at all scorings
+add up to alpha (union bound; a scoring that is left out cannot err). So the claim holds for all values of the fixed
+releases, and therefore also on average over these values.
 
 The functions that choose describe the releases of both inputs by two arrays (N,): ``values`` of a
 statistic, and ``chance``, the probability that the first input was released. The array ``own`` is
@@ -58,8 +55,7 @@ ANSWERS = (1, 1, 2) * 2  # number of inputs that each of the six kinds of rules 
 class Rule:
     """A rule that guesses one input for high values of a statistic, and the other for low values.
 
-    High values are at least ``high``, and low values are below ``low``. For all other values, the
-    rule abstains.
+    High values are at least ``high``, and low values are below ``low``. For all other values, the rule abstains.
     """
 
     high: float  # infinite: the rule never names this input
@@ -101,11 +97,10 @@ def choose(
 ) -> list[Game]:
     """Return the games to play: pairs of inputs, and distinguishers that guess between them.
 
-    The first game uses the pair that is likely to certify the largest epsilon. A second game uses
-    another pair if a game with that pair could refute the claim. Further games use a pair with NaN
-    or infinity if such a game could refute the claim. ``samples`` hold a few releases of each
-    input. Then ``rows`` releases of each input of a promising pair are drawn, and ``certifying``
-    releases of each input in a game.
+    The first game uses the pair that is likely to certify the largest epsilon. A second game uses another pair if a
+    game with that pair could refute the claim. Further games use a pair with NaN or infinity if such a game could
+    refute the claim. ``samples`` hold a few releases of each input. Then ``rows`` releases of each input of a
+    promising pair are drawn, and ``certifying`` releases of each input in a game.
     """
     sampler, rounds = Sampler(target, rows), 2 * certifying
     finite = [sample for sample in samples if sample.pair.finite] or samples
@@ -256,11 +251,10 @@ def promising(
 ) -> tuple[Floats, Floats, Floats]:
     """Return three arrays (S,) with a score, a number of wrong guesses and a hope per statistic.
 
-    The score is a cautious estimate of the largest epsilon that a rule on the statistic certifies:
-    the number of wrong guesses is first increased by `PROMISING_SDS` standard deviations. The
-    returned number is that of the rule with this score, before the increase. The hope is an
-    estimate of the epsilon that `rare_rule` would certify in ``rounds`` rounds; it is minus
-    infinity if ``rounds`` is 0. ``values`` (S, N) are those of S statistics.
+    The score is a cautious estimate of the largest epsilon that a rule on the statistic certifies: the number of
+    wrong guesses is first increased by `PROMISING_SDS` standard deviations. The returned number is that of the rule
+    with this score, before the increase. The hope is an estimate of the epsilon that `rare_rule` would certify in
+    ``rounds`` rounds; it is minus infinity if ``rounds`` is 0. ``values`` (S, N) are those of S statistics.
     """
     tried = _try_rules(values, chance, gap=gap, most=SCREENING_THRESHOLDS)
     score, seen, hope = np.full(len(values), -math.inf), np.zeros(len(values)), np.full(len(values), -math.inf)
@@ -275,9 +269,8 @@ def promising(
 class _Tried:
     """Rules that were tried on S statistics, and the numbers of their right and wrong guesses.
 
-    There are six kinds of rules. A rule guesses for low values only, for high values only, or for
-    both. In each of these three cases, high values stand either for the first or for the second
-    input.
+    There are six kinds of rules. A rule guesses for low values only, for high values only, or for both. In each of
+    these three cases, high values stand either for the first or for the second input.
     """
 
     values: int
@@ -343,6 +336,8 @@ FINALISTS = 6  # pairs that are compared again on more releases
 ONE_SIDED_SHARE = 0.1  # of a rule's alpha, for its guesses of one input alone
 # Each scoring: share of the certifying releases, share of alpha
 LOOKS = ((0.05, 0.05), (0.25, 0.1), (0.5, 0.1), (1.0, 0.75))
+MORE_GAMES, LONG_SHARE = 3, 0.1  # length, and share of alpha, of the rounds for a claim that stays suspicious
+SUSPICIOUS_SDS = 3.0  # by which wrong guesses are increased before a claim counts as suspicious
 
 TargetT = TypeVar("TargetT", VectorTarget, ValueTarget)
 Progress = Callable[[int, int], None]
@@ -423,10 +418,11 @@ class Experiment(Generic[TargetT]):
         game, *others = choose(target, samples, finalists=finalists, rows=rows, certifying=certifying, alpha=alpha)
         tests = sum(len(each.distinguishers) for each in (game, *others))
         options: dict[str, Any] = {"trials": certifying, "alpha": alpha / tests}
-        score = certify(target, game, **options, claim=claim, progress=self.progress)
+        longer = target.affordable(2 * MORE_GAMES * certifying, share=8 / 3, alone=self._alone)
+        score = certify(target, game, **options, claim=claim, longer=longer, progress=self.progress)
         if score.bound <= target.epsilon:
-            further = [certify(target, other, **options, claim=target.epsilon) for other in others]
-            score = max(score, *further, key=lambda each: each.bound) if further else score
+            further: list[Score] = [certify(target, other, **options, claim=target.epsilon) for other in others]
+            score = max([score, *further], key=lambda each: each.bound)
         return self._check(score, tests)
 
     def refute(self, pairs: Sequence[InputPair], trials: int, *, alpha: float, target: TargetT | None = None) -> Check:
@@ -496,32 +492,41 @@ def certify(
     trials: int,
     alpha: float,
     claim: float = -math.inf,
+    longer: int = 0,
     progress: Progress = lambda done, total: None,
 ) -> Score:
     """Score all distinguishers of a game, and return the score with the largest certified epsilon.
 
     In each of the ``2 * trials`` rounds, all distinguishers guess from the same release. The bound
     of each is wrong with probability at most ``alpha``. If the epsilon to refute, ``claim``, is
-    minus infinity, the game is scored only once, at its end.
+    minus infinity, the game is scored at its end. If the mechanism's own claim is then suspicious but not
+    refuted, ``longer`` more rounds follow, and the game is scored once more.
     """
-    rounds, done, scores = 2 * trials, 0, list[Score]()
+    rounds, done, scores, goal = 2 * trials, 0, list[Score](), target.epsilon if claim == -math.inf else claim
+    once = ((1.0, 1 - LONG_SHARE), (1 + longer / rounds, LONG_SHARE)) if longer else ((1.0, 1.0),)
     said = np.zeros((len(game.distinguishers), 2, 2), np.int64)
-    for share, part in LOOKS if claim > -math.inf else ((1.0, 1.0),):
+    for share, part in LOOKS if claim > -math.inf else once:
         more = max(1, round(rounds * share)) - done
-        said = said + _count_guesses(target, game, more, lambda rows, before=done: progress(before + rows, rounds))  # type: ignore[misc]
+        said = said + _count_guesses(
+            target,
+            game,
+            more,
+            lambda rows, before=done: progress(min(before + rows, rounds), rounds),  # type: ignore[misc]
+        )
         done, hopes = done + more, list[float]()
         for table, distinguisher in zip(said, game.distinguishers, strict=True):
-            for right, wrong, answers, own in _events(table, distinguisher.rule.answers):
+            for right, wrong, answers, own in events(table, distinguisher.rule.answers):
                 counts = GameCounts(right=right, wrong=wrong, rounds=done, answers=answers)
                 bound = counts.certified_epsilon(delta=target.delta, alpha=own * part * alpha)
                 scores.append(Score(game.pair, distinguisher, counts, bound, own * part * alpha, table))
-                hopes.append(_hoped(counts, rounds, delta=target.delta, alpha=own * LOOKS[-1][1] * alpha))
-        if max(hopes) < claim or max(score.bound for score in scores) > claim > -math.inf:
+                hope = _hoped(counts, rounds, delta=target.delta, alpha=own * LOOKS[-1][1] * alpha)
+                hopes.append(hope if claim > -math.inf else _suspected(counts, delta=target.delta))
+        if max(hopes) < goal or max(score.bound for score in scores) > goal:
             break
     return max(scores, key=lambda score: (score.bound, score.counts.rounds))
 
 
-def _events(said: NDArray[np.int64], answers: int) -> Iterator[tuple[int, int, int, float]]:
+def events(said: NDArray[np.int64], answers: int) -> Iterator[tuple[int, int, int, float]]:
     """Yield the numbers of right guesses, wrong guesses and answers of each event of a rule, and its
     share of the rule's alpha.
     """
@@ -539,6 +544,12 @@ def _hoped(counts: GameCounts, rounds: int, *, delta: float, alpha: float) -> fl
     less = max(counts.wrong - 2.0 * math.sqrt(counts.wrong + 1), 0) * rounds / counts.rounds
     more = min((counts.right + 2.0 * math.sqrt(counts.right)) * rounds / counts.rounds, rounds - less)
     return float(game_lower_bound(more, less, rounds, delta=delta / 2, alpha=alpha))
+
+
+def _suspected(counts: GameCounts, *, delta: float) -> float:
+    """Estimate an epsilon that a true claim hardly ever falls short of: wrong guesses count three deviations more."""
+    earned = max(counts.right - delta * counts.answers / 2 * counts.rounds, 1e-300)
+    return math.log(earned) - math.log(counts.wrong + SUSPICIOUS_SDS * math.sqrt(counts.wrong + 1))
 
 
 def play_rule(target: AnyTarget, pair: InputPair, statistic: Statistic, rule: Rule, *, rounds: int) -> GameCounts:

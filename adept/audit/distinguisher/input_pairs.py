@@ -1,10 +1,9 @@
 """Pairs of inputs on which a mechanism is tested, and samples of releases of these inputs.
 
-Mechanisms tend to break at the chosen inputs: opposite ends of the set that the claim covers, two
-inputs of different norms, latents outside that set, the zero latent, latents with NaN or infinity,
-and float32 latents. A search over many latents adds those whose repeated releases vary least or
-most, or lie farthest from zero. The releases of this search are only used to choose pairs; guessing
-games draw new releases.
+Mechanisms tend to break at the chosen inputs: opposite ends of the set that the claim covers, two inputs of different
+norms, latents outside that set, the zero latent, latents with NaN or infinity, and float32 latents. A search over
+many latents adds those whose repeated releases vary least or most, or lie farthest from zero. The releases of this
+search are only used to choose pairs; guessing games draw new releases.
 """
 
 import math
@@ -80,13 +79,12 @@ def _finite(record: Any) -> bool:
 def adversarial_pairs(dim: int, *, clip_norm: float) -> list[InputPair]:
     """Return pairs of latents (n,); the pairs that most often reveal a violation come first.
 
-    Of all pairs in the l2 ball, the pair "diagonal" has the largest l1 distance (Habernal 2021,
-    Theorem 5.1). Of all pairs in the l1 ball, the pair "axis" has the largest l1 distance. The pair
-    "far" reveals a mechanism that does not clip. Two latents with the same direction and different
-    norms reveal a mechanism that leaks the norm. Pairs that differ in kind (in sign, norm and the
-    largest place at once) reveal parts that together exceed the budget, as do the latents of the
-    pair "leaning", which have opposite signs everywhere and are large in one place. Latents slightly
-    outside the ball reveal a mechanism that clips with a tolerance.
+    Of all pairs in the l2 ball, the pair "diagonal" has the largest l1 distance (Habernal 2021, Theorem 5.1). Of all
+    pairs in the l1 ball, the pair "axis" has the largest l1 distance. The pair "far" reveals a mechanism that does
+    not clip. Two latents with the same direction and different norms reveal a mechanism that leaks the norm. Pairs
+    that differ in kind (in sign, norm and the largest place at once) reveal parts that together exceed the budget, as
+    do the latents of the pair "leaning", which have opposite signs everywhere and are large in one place. Latents
+    slightly outside the ball reveal a mechanism that clips with a tolerance.
     """
     diagonal, axis, random = _directions(dim, clip_norm)
     zero, ones = torch.zeros_like(axis), torch.ones_like(axis)
@@ -303,11 +301,10 @@ class PairSample:
     def kind(self, *, unit: float) -> Kind:
         """Return the kind of the violation that a guessing game found on this pair.
 
-        The kind is FLOATING_POINT if a record holds NaN or infinity. It is RANDOMNESS if all
-        releases of each record are equal; numbers count as equal up to 2e-7 times ``unit``, the
-        clip norm. The kind is METADATA if all releases of one record have the same type and size,
-        and all releases of the other record have another type or size. In all other cases, the kind
-        is DISTRIBUTION.
+        The kind is FLOATING_POINT if a record holds NaN or infinity. It is RANDOMNESS if all releases of each record
+        are equal; numbers count as equal up to 2e-7 times ``unit``, the clip norm. The kind is METADATA if all
+        releases of one record have the same type and size, and all releases of the other record have another type or
+        size. In all other cases, the kind is DISTRIBUTION.
         """
         if not self.pair.finite:
             return Kind.FLOATING_POINT

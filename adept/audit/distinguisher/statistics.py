@@ -6,6 +6,7 @@ a billionth of ``clip_norm``, because the low bits of releases are left to other
 that is no vector, such as an integer, a label, a set or a text, is called an *outcome*.
 """
 
+import re
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from itertools import pairwise
@@ -29,6 +30,7 @@ FINEST_BIT = 20  # 2^-20 of the unit; sums in float32 have finer bits
 SIGNIFICANT_SDS = 4.0  # standard deviations by which a part's frequencies must differ to be counted
 MAX_PART_VALUES = 64  # in a column with more different numbers, those of an interval count as one
 BINS = 48  # intervals of a column
+MARKS = re.compile(r"[^\w ]|^\s|\s\s+|\s$")  # signs, invisible ones too, and spaces that do not part two words
 
 
 def statistics_of(target: AnyTarget, sample: PairSample) -> Iterator[tuple[str, Statistic]]:
@@ -94,8 +96,7 @@ def _of_release(unit: float) -> Iterator[tuple[str, Statistic]]:
 def trailing(z: Floats, unit: float) -> Floats:
     """Return, for each release, how many decimals are needed to write all its coordinates.
 
-    The coordinates are first divided by ``unit``. The result is 0 to 6, or 7 if six decimals are
-    not enough.
+    The coordinates are first divided by ``unit``. The result is 0 to 6, or 7 if six decimals are not enough.
     """
     places, rows = np.full(len(z), FINEST_PLACE + 1.0), np.flatnonzero(_whole(z[:, 0] / (unit * 10.0**-FINEST_PLACE)))
     for place in range(FINEST_PLACE, -1, -1):  # for most noise, hardly any row is left to look at again
@@ -303,7 +304,7 @@ def outcome_statistics(
 
 def _of_numbers(sample: PairSample) -> Iterator[tuple[str, Statistic]]:
     ours, theirs = sample.releases
-    yield "outcome", log_ratios(ours, theirs, _rows)
+    yield "outcome", log_ratios(ours, theirs, lambda z: [row.tobytes() for row in z])  # minus zero is not zero
     if ours.shape[1] == 1:
         yield "value", lambda z: np.round(z[:, 0], 9)
         return
@@ -326,14 +327,13 @@ def _of_objects(sample: PairSample) -> Iterator[tuple[str, Statistic]]:
     (ours, theirs), first, second = sample.releases, sample.pair.first, sample.pair.second
     yield "outcome", log_ratios(ours, theirs, lambda z: z)
     for name, parts_of in (("members in their places", in_places), ("parts", parts)):
-        for least, which in ((SIGNIFICANT_SDS, ""), (0.0, ", rare ones too")):
-            weights = _weights(ours, theirs, parts_of, least=least)
-            yield f"{name}{which}", _adds_up(weights, parts_of)
+        significant, weights = _weights(ours, theirs, parts_of)
+        yield name, _adds_up(significant, parts_of)
+        yield f"{name}, rare ones too", _adds_up(weights, parts_of)
     own = set(in_places(first)), set(in_places(second))
     agree = "members that agree with the inputs, place by place"
     yield agree, lambda z: np.array([float(len(own[0] & (o := {*in_places(x)})) - len(own[1] & o)) for x in z])
-    weights = _weights(ours, theirs, parts, least=SIGNIFICANT_SDS)
-    strong = max(weights, key=lambda part: abs(weights[part]), default=None)
+    strong = max(significant, key=lambda part: abs(significant[part]), default=None)
     if strong is not None:
         yield "strongest part", lambda z: np.array([float(strong in parts(o)) for o in z])
     if isinstance(first, str) and isinstance(second, str):
@@ -345,18 +345,18 @@ def _of_objects(sample: PairSample) -> Iterator[tuple[str, Statistic]]:
 def parts(outcome: Any) -> set[Hashable]:
     """Return the parts of an outcome, such as the words of a text.
 
-    A statistic compares how often each part occurs in the outcomes of two inputs. The parts of a
-    text are its words, its pairs of neighbouring words, the whole text, the pattern of its equal
-    words (which places hold the same word, but not which word), and three counts: of words, of
-    different words and of characters. The parts of a set are its members and its size. The parts of
-    a tuple are its members, each with and without its place, the pattern of equal members, the size
-    of the tuple, and the number of different members. An outcome of any other type has one part,
-    which is the outcome itself.
+    A statistic compares how often each part occurs in the outcomes of two inputs. The parts of a text are its words,
+    its pairs of neighbouring words, its signs and unusual spaces, the whole text, the pattern of its equal words
+    (which places hold the same word, but not which word), and three counts: of words, of different words and of
+    characters. The parts of a set are its members and its size. The parts of a tuple are its members, each with and
+    without its place, the pattern of equal members, the size of the tuple, and the number of different members. An
+    outcome of any other type has one part, which is the outcome itself.
     """
     if isinstance(outcome, str):
         words = outcome.split()
         sizes = {("words", len(words)), ("characters", len(outcome)), ("different words", len(set(words)))}
-        return {*words, *pairwise(words), *sizes, ("whole", outcome), ("equal", _equal_members(words))}
+        marks = {("between words", mark) for mark in MARKS.findall(outcome)}
+        return {*words, *pairwise(words), *sizes, *marks, ("whole", outcome), ("equal", _equal_members(words))}
     if isinstance(outcome, frozenset):
         return {*outcome, ("size", len(outcome))}
     if isinstance(outcome, tuple):
@@ -377,7 +377,7 @@ def _overlap(outcome: Any, words: set[str]) -> float:
 
 def _plain(row: Any) -> Any:
     if not isinstance(row, np.ndarray):
-        return row
+        return getattr(row, "outcome", tuple(map(_plain, row)) if isinstance(row, tuple) else row)
     numbers = [int(x) if float(x).is_integer() else float(x) for x in row]
     return numbers[0] if len(numbers) == 1 else tuple(numbers)
 
@@ -400,15 +400,15 @@ def _adds_up(weights: dict[Hashable, float], parts: Callable[[Any], Iterable[Has
 
 
 def _weights(
-    ours: Array, theirs: Array, parts: Callable[[Any], Iterable[Hashable]], *, least: float
-) -> dict[Hashable, float]:
-    counts = Counter(p for o in ours for p in parts(o)), Counter(p for o in theirs for p in parts(o))
-    weights = {}
-    for part in counts[0].keys() | counts[1].keys():
-        a, b = counts[0][part], counts[1][part]
-        if abs(a - b) > least * np.sqrt(a + b):
-            weights[part] = float(np.log((a + 0.25) / (b + 0.25)))
-    return weights
+    ours: Array, theirs: Array, parts: Callable[[Any], Iterable[Hashable]]
+) -> tuple[dict[Hashable, float], dict[Hashable, float]]:
+    """Return the log ratios of the parts whose frequencies differ significantly, and of all that differ."""
+    first, second = (Counter(part for outcome in side for part in parts(outcome)) for side in (ours, theirs))
+    counts = {part: (first[part], second[part]) for part in first.keys() | second.keys() if first[part] != second[part]}
+    every = {part: float(np.log((a + 0.25) / (b + 0.25))) for part, (a, b) in counts.items()}
+    return {
+        part: every[part] for part, (a, b) in counts.items() if abs(a - b) > SIGNIFICANT_SDS * np.sqrt(a + b)
+    }, every
 
 
 def _columns(ours: Floats, theirs: Floats) -> Statistic:

@@ -3,6 +3,7 @@
 import copy
 import math
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
@@ -22,6 +23,7 @@ Array = NDArray[Any]
 
 CLIPS = ("l1", "l2", "sphere")
 CALL_ELEMENTS = 2**18  # largest number of latent coordinates in one call
+PLAIN = frozenset({str, bytes, int, float, bool, type(None)})  # types of outcomes that ``==`` compares whole
 JITTER = 1e-7  # in units of clip_norm: how much the record varies between fresh copies
 
 ARRAYS: dict[str, Callable[[Tensor], Any]] = {
@@ -158,9 +160,8 @@ class VectorTarget(Target):
         a random number below `JITTER` times ``clip_norm`` is first added to each coordinate of the
         record: a bound that holds for each single record also holds for a mixture of such records.
 
-        The record is a latent (n,), released in batches that hold only copies of it, or in calls of
-        one row each if ``alone``; or a whole batch (B, n), whose B outputs together count as one
-        release.
+        The record is a latent (n,), released in batches that hold only copies of it, or in calls of one row each if
+        ``alone``; or a whole batch (B, n), whose B outputs together count as one release.
         """
         together = record.ndim == 1 and not alone and not self.memoised
         batch = record[None] if record.ndim == 1 else record
@@ -327,13 +328,27 @@ def as_outcomes(released: Any, *, rows: int, objects: bool) -> Array:
     return things
 
 
+class Described(tuple[Any, ...]):
+    """The type and the state of an ``outcome``: all that a file of it would show, and not only what ``==`` compares."""
+
+    outcome: Any
+
+    def __new__(cls, outcome: Any) -> "Described":
+        state: Sequence[Any] = ()
+        with suppress(Exception):  # foreign code: whatever it raises, the state is unknown
+            state = [hashable([*part] if isinstance(part, Iterator) else part) for part in outcome.__reduce_ex__(2)[1:]]
+        found = super().__new__(cls, (type(outcome).__qualname__, *state))
+        found.outcome = outcome
+        return found
+
+
 def hashable(outcome: Any) -> Any:
-    """Convert an outcome to a hashable value, so that equal outcomes can be counted."""
+    """Convert an outcome to a hashable value; two are equal if nothing tells the outcomes from each other."""
+    if type(outcome) in PLAIN or isinstance(outcome, type | Described):
+        return outcome
     match outcome:
-        case Tensor():
-            return hashable(outcome.detach().cpu().numpy())
-        case np.ndarray():
-            return tuple(outcome.ravel().tolist())
+        case Tensor() | np.ndarray():
+            return tuple(outcome.flatten().tolist())
         case np.generic():
             return outcome.item()
         case list() | tuple():
@@ -341,9 +356,9 @@ def hashable(outcome: Any) -> Any:
         case set() | frozenset():
             return frozenset(map(hashable, outcome))
         case dict():
-            return frozenset((key, hashable(value)) for key, value in outcome.items())
+            return tuple((hashable(key), hashable(value)) for key, value in outcome.items())  # in its order
         case _:
-            return outcome
+            return Described(outcome)
 
 
 def outcome_key(outcome: Any) -> Any:
@@ -384,9 +399,8 @@ def some_of(alphabet: Sequence[Any]) -> list[Any]:
 def response_of(mechanism: Any) -> tuple[int, int] | None:
     """Return the integers K and t if a mechanism declares k-ary response; otherwise return None.
 
-    The mechanism declares ``count`` (K), ``heavy`` (t, by default 1) and ``odds``, two integers A
-    and B: each of the t numbers that belong to a record has A / B times the probability of any
-    other number (`checks.declarations`).
+    The mechanism declares ``count`` (K), ``heavy`` (t, by default 1) and ``odds``, two integers A and B: each of the
+    t numbers that belong to a record has A / B times the probability of any other number (`checks.declarations`).
     """
     size, odds = getattr(mechanism, "count", None), getattr(mechanism, "odds", None)
     if not isinstance(size, int) or not isinstance(odds, tuple) or len(odds) != 2:

@@ -9,6 +9,9 @@ import pytest
 
 from adept import audit
 from adept.audit import Verdict
+from adept.audit.checks import declarations
+from adept.audit.distinguisher.guessing_game import Experiment
+from adept.audit.subject.kinds import ValueTarget
 from adept.errors import ConfigurationError
 from adept.mechanisms import Description
 
@@ -106,3 +109,11 @@ def test_a_large_leak_is_certified_by_counts_alone() -> None:
 def test_arguments_are_checked() -> None:
     with pytest.raises(ConfigurationError, match="trials must be at least 100"):
         audit.run(Description(epsilon=1.0), trials=10)
+
+
+def test_the_p_value_of_replacements_is_not_below_their_exact_probability(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Ten replacements fall into one of two bins with probability 2^-9; Pearson's approximation says less."""
+    monkeypatch.setattr(declarations, "_ranks", lambda _: [1] * 10)
+    target = ValueTarget(Description(epsilon=1.0, size=3), values=[0, 2])
+    found = declarations.replaced(Experiment(target, lambda _: [], 100), 1e-3).p_value
+    assert found == pytest.approx(2 * 2**-9)  # for two bins

@@ -6,7 +6,15 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from adept.audit.distinguisher.guessing_game import LOOKS, ONE_SIDED_SHARE, Distinguisher, Game, Rule, certify
+from adept.audit.distinguisher.guessing_game import (
+    LONG_SHARE,
+    LOOKS,
+    ONE_SIDED_SHARE,
+    Distinguisher,
+    Game,
+    Rule,
+    certify,
+)
 from adept.audit.distinguisher.input_pairs import InputPair
 from adept.audit.distinguisher.statistics import _columns
 from adept.audit.subject.kinds import ValueTarget
@@ -47,6 +55,36 @@ def test_guesses_of_the_input_that_is_never_wrongly_named_are_scored_alone() -> 
 def test_a_rule_that_names_one_input_keeps_its_alpha() -> None:
     assert bound(Rule(high=0.5, low=-math.inf, flipped=True))[1] == ALPHA
     assert bound(Rule(high=0.5, low=-math.inf, flipped=True), claim=1.0)[1] == LOOKS[0][1] * ALPHA
+
+
+class Alternating(RarelyWrong):
+    """Releases the value, unless ``wrong`` of a thousand are the other one."""
+
+    epsilon = 8.0
+
+    def __init__(self, wrong: int) -> None:
+        self.wrong = wrong
+
+    def privatize(self, values: list[int]) -> list[int]:
+        return [value ^ (number % 1_000 < self.wrong) for number, value in enumerate(values)]
+
+
+@pytest.mark.parametrize(("wrong", "factor"), [(0, 4), (2, 1)])
+def test_a_game_goes_on_only_where_the_claim_is_suspicious(wrong: int, factor: int) -> None:
+    """No wrong guess of 20,000 certifies 7.7; a claim of 8 needs more rounds, unless right guesses are too few as it is."""
+    rule = Rule(high=0.5, low=0.5, flipped=True)
+    game = Game(
+        InputPair(name="", first=0, second=1), (Distinguisher(name="", statistic=lambda z: z[:, 0], rule=rule),)
+    )
+    target, done = ValueTarget(Alternating(wrong), [0, 1]), list[int]()
+    score = certify(
+        target, game, trials=10_000, alpha=ALPHA, longer=60_000, progress=lambda rows, total: done.append(rows)
+    )
+    assert max(done) == 20_000  # a bar ends where it was planned to end
+    assert (score.counts.rounds, score.bound > 8) == (factor * 20_000, factor > 1)
+    assert score.alpha == pytest.approx(
+        ALPHA * (1 - 2 * ONE_SIDED_SHARE) * (LONG_SHARE if factor > 1 else 1 - LONG_SHARE)
+    )
 
 
 def samples(generator: np.random.Generator, *, code: int, shift: float) -> NDArray[np.float64]:
