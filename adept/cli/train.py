@@ -16,8 +16,8 @@ from adept.cli.config import TrainConfig
 from adept.cli.console import show, warn, write_json
 from adept.cli.help import OPEN_GROUPS, OWN, REQUIRED, config_directory, is_foreign
 from adept.cli.overrides import SAVED, read_value
+from adept.cli.parts import TARGET, is_public
 from adept.cli.parts import build as build_parts
-from adept.cli.parts import is_public
 from adept.cli.process import is_interrupted, show_lines, system_reason
 from adept.data.corpus import Corpus, load
 from adept.data.writing import new_directory, read_table
@@ -25,7 +25,7 @@ from adept.errors import AdeptError, ConfigurationError, DataError, Interrupted,
 from adept.foreign import blame
 from adept.mechanisms import Description
 from adept.models.config import CHECKPOINTS, LAST, METRICS, MODEL, TOPICS, FitResult, Parts, TrainingData, TrainSpec
-from adept.models.saved_model import Reconstruction, model_card, reconstruction
+from adept.models.saved_model import CARD, Reconstruction, model_card, reconstruction
 
 OVERRIDES, RESULT, CURVE = "overrides.json", "result.json", "curve.svg"
 RESOLVED, UNMEASURED = "config.yaml", "not measured: no epoch ended with a validation"
@@ -123,7 +123,7 @@ def run(config: TrainConfig, *, overrides: list[str] | None = None) -> TrainResu
 
 def _remarks(config: TrainConfig, overrides: list[str]) -> list[str]:
     """Return the experiment of a run, and the options by which training reads less than all records, in brackets."""
-    given = [override for override in overrides if override.startswith("experiment=")]
+    given = [override for override in overrides if re.match("experiment=(?!null$)", override)]
     files = [
         place / f"{name.replace('=', '/')}.yaml"
         for name in given
@@ -150,8 +150,12 @@ def _clear(directory: Path) -> None:
 
 def _check_mechanism(config: TrainConfig) -> None:
     kind = config.mechanism.kind
-    if not is_public(config) and (issubclass(kind, Description) or config.model.decoder == "nearest"):
-        option = "mechanism=description" if issubclass(kind, Description) else "model.decoder=nearest"
+    listing = {  # options that need a list of the training text's sentences
+        "mechanism=description": issubclass(kind, Description),
+        "model.decoder=nearest": config.model.decoder == "nearest",
+        "training.codec.sentences=true": config.training.codec.sentences,
+    }
+    for option in (name for name, chosen in listing.items() if chosen and not is_public(config)):
         raise ConfigurationError(
             f"{option} must have public training text, because its releases are sentences of this text: use another one; if "
             "anyone may read the text, add training_data.public=true"
@@ -184,6 +188,11 @@ def _train(
     model, tokenizer, fitted = train_model(
         splits["train"], splits["validation"], spec, output_dir=directory, resume=checkpoint
     )
+    if checkpoint and fitted.epochs == _count_epochs(directory):
+        raise ConfigurationError(
+            f"no epoch was trained after the {fitted.epochs} of the finished run: raise trainer.max_steps, trainer.max_time or "
+            "training.patience, whichever ended it"
+        )
     result = TrainResult(
         model_dir=str(directory / MODEL),
         data=config.data.name,
@@ -200,7 +209,7 @@ def _train(
     loss = fitted.validation_loss
     measured = not math.isnan(loss)
     metrics = {"loss (nats per token)": loss, "perplexity": math.exp(min(700.0, loss))} if measured else {}
-    (directory / MODEL / "README.md").write_text(model_card(model, metrics=metrics), "utf-8")
+    (directory / MODEL / CARD).write_text(model_card(model, metrics=metrics), "utf-8")
     write_json(result, directory / RESULT)
     return result
 
@@ -265,6 +274,12 @@ def _prepare(config: TrainConfig) -> tuple[Path, Path | None]:
             f"output_dir must be left out with resume_from, got {config.output_dir}: a run continues in its own directory"
         )
     checkpoint = directory / CHECKPOINTS / LAST
+    try:
+        _ = [[int(row["epoch"]), *map(float, filter(None, row.values()))] for row in read_table(directory / METRICS)]
+    except (ValueError, LookupError, TypeError):
+        raise DataError(
+            f"{directory / METRICS} is damaged: restore it, or remove it to go on without its rows"
+        ) from None
     if checkpoint.is_file():
         if (done := _count_epochs(directory)) >= config.trainer.max_epochs:
             raise ConfigurationError(
@@ -324,16 +339,17 @@ def complete(given: list[str]) -> list[str]:
         return given
     try:
         kept = json.loads((Path(read_value("resume_from", str, own["resume_from"])) / OVERRIDES).read_text("utf-8"))
-    except (OSError, ValueError):
+        stored = {_key(one): one.lstrip("+") for one in kept if isinstance(one, str) and "=" in one}
+    except (OSError, ValueError, TypeError):
         return given  # run says what is wrong with that directory
-    stored = {
-        _key(argument): argument.lstrip("+") for argument in kept if isinstance(argument, str) and "=" in argument
-    }
     added = [argument for key, argument in stored.items() if key not in own]
-    if foreign := [argument for argument in added if is_foreign("train", *argument.split("=", 1))]:
-        raise ConfigurationError(
-            f"mechanism must be given again with resume_from, because no file of a run may name it: add {foreign[0]}"
-        )
+    for name, _, value in (argument.partition("=") for argument in added):
+        if is_foreign("train", name, value) or name.endswith(
+            f".{TARGET}"
+        ):  # code that the user did not name must not run
+            raise ConfigurationError(
+                f"{name} must be given again with resume_from, because no file of a run may name it: add {name}={value}"
+            )
     return added + given
 
 

@@ -32,7 +32,8 @@ def resume_run(spec: TrainSpec, ours: dict[str, Any], checkpoint: Path, model: A
     epochs than ``spec`` asks for. If it has as many, or ended for lack of patience, no epoch is left.
     """
     content = _read_checkpoint(checkpoint)
-    _read_checkpoint(checkpoint.parent / BEST)
+    if any(state.get("best_model_score") is not None for state in content["callbacks"].values()):
+        _read_checkpoint(checkpoint.parent / BEST)
     origin = content["origin"]
     if other := [name for name in ours if name != "public" and origin.get(name) != ours[name]]:
         raise DataError(

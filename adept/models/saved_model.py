@@ -25,13 +25,23 @@ from adept.models.lstm_autoencoder import Adept, pad
 from adept.models.sentence_encoder import reads_as_english
 from adept.models.tokenizer import UNKNOWN, Tokenizer, join_words
 from adept.models.topics import TopicEncoder
-from adept.models.untrusted_files import CODEBOOKS, CONFIG, DESCRIPTION, WEIGHTS, ModelFiles, build_model, is_packaged
+from adept.models.untrusted_files import (
+    CODEBOOKS,
+    CONFIG,
+    DESCRIPTION,
+    TABLES,
+    WEIGHTS,
+    ModelFiles,
+    build_model,
+    is_packaged,
+)
 from adept.ranges import MAX_NUMBER, check_choice, is_moderate
 from adept.torch_defaults import usual_torch
 
 if TYPE_CHECKING:
     from adept.models.sentences.sentence_list import SentenceList
 
+CARD = "README.md"
 HIDDEN_LABELS = 0.3  # share of labels that training hides, to serve unlabelled text too
 MAX_MEASURED_TEXTS, MIN_SHARE = 200, 0.25  # of a reconstruction
 COMPARED_LATENTS = 256  # with all public texts at once
@@ -112,6 +122,7 @@ class Autoencoder(Adept):
         if tokenizer is None and self.directory is None:
             raise ConfigurationError("tokenizer must be given for a model that was not loaded, got none")
         tokenizer = tokenizer or Tokenizer.from_pretrained(self.directory or "")
+        self.check_tokenizer(tokenizer)
         latents = self.encode_records(tokenizer.encode(texts, max_length=self.config.max_length))
         if self.config.decoder == "nearest" and (public := self.public_texts):
             listed = self.encode_records(tokenizer.encode(public, max_length=self.config.max_length))
@@ -121,6 +132,11 @@ class Autoencoder(Adept):
             return [public[place] for place in torch.cat(near).tolist()]
         tokens = self.write(latents, max_length=self.config.max_length + (self.labels > 0))
         return tokenizer.decode(tokens.tolist())
+
+    def check_tokenizer(self, tokenizer: Tokenizer, *, place: str = "") -> None:
+        """Raise ModelError unless a tokenizer has as many words and labels as the model."""
+        if (len(tokenizer), len(tokenizer.labels)) != (self.vocabulary_size, self.labels):
+            raise ModelError(f"tokenizer.json{place} does not fit the model: restore the one it was trained with")
 
     @property
     def lists(self) -> Lists:
@@ -167,6 +183,8 @@ class Autoencoder(Adept):
         }
         precision, named = self.config.precision, {f"{size}": words for size, words in self.codebooks.items()}
         write_tensors(directory / WEIGHTS, self.state_dict(), precision=precision)
+        for name in (CODEBOOKS, DESCRIPTION, TABLES):  # of another model
+            (directory / name).unlink(missing_ok=True)
         if named:
             write_tensors(directory / CODEBOOKS, named, precision=precision)
         if self.sentences:
@@ -174,6 +192,7 @@ class Autoencoder(Adept):
 
             save_sentences(self.sentences, directory)
         (directory / CONFIG).write_text(json.dumps(description, indent=2) + "\n", "utf-8")
+        (directory / CARD).write_text(model_card(self), "utf-8")
 
     @classmethod
     def from_pretrained(cls, directory: str | Path) -> "Autoencoder":

@@ -6,6 +6,7 @@ import logging
 import math
 import sys
 import time
+import traceback
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -125,8 +126,8 @@ def fit(
     callbacks = [
         best,
         EarlyStopping("validation_loss", patience=config.patience, strict=False),  # max_steps may end a run before
-        save(filename="last"),  # ``save_last`` would keep improvements alone
-        origin := Origin(origin_of(spec, train), config),
+        save(filename="last", save_on_train_epoch_end=True),  # ``save_last`` would keep improvements alone
+        origin := Origin(origin_of(spec, train), config, max_steps=spec.parts.trainer.get("max_steps", -1)),
         *([EpochTable(output_dir / METRICS)] if spec.parts.has_table else []),
     ]
     trainer = make_trainer(spec.trainer, output_dir, callbacks, gradient_clip=config.gradient_clip, parts=spec.parts)
@@ -140,15 +141,14 @@ def fit(
         network=model,
         randomise=randomiser(model, spec),
     )
-    with quiet_lightning(), refuse_misuse():
+    with quiet_lightning(), refuse_misuse(ValueError):
         trainer.fit(task, datamodule=data, ckpt_path=resume, weights_only=True)
     reached, read, score = trainer.current_epoch, origin.read, trainer.callback_metrics.get("validation_loss")
-    if (output_dir / CHECKPOINTS / BEST).is_file():  # not after fast_dev_run
-        content, last = (torch.load(output_dir / CHECKPOINTS / name, weights_only=True) for name in (BEST, LAST))
-        task.load_state_dict(content["state_dict"])
-        # Of other processes, if they trained
-        score, reached = content["callbacks"][best.state_key]["best_model_score"], last["epoch"] + 1
-        read = last.get("read", read)
+    paths = [output_dir / CHECKPOINTS / name for name in (LAST, BEST)]  # of other processes, if they trained
+    if saved := [torch.load(path, weights_only=True) for path in paths if path.is_file()]:  # not after fast_dev_run
+        task.load_state_dict(saved[-1]["state_dict"])
+        score, reached = saved[-1]["callbacks"][best.state_key]["best_model_score"], saved[0]["epoch"] + 1
+        read = saved[0].get("read", read)
     model.eval()
     return _measured(task, reached, score, read)
 
@@ -202,17 +202,20 @@ class EpochTable(Checkpoint):
 class Origin(Callback):
     """A callback that stores in each checkpoint, for ``resume_run``, the origin of the weights and what they have read."""
 
-    def __init__(self, origin: dict[str, Any], config: TrainingConfig) -> None:
-        self.origin, self.config = origin, config
+    def __init__(self, origin: dict[str, Any], config: TrainingConfig, *, max_steps: int) -> None:
+        self.origin, self.config, self.max_steps = origin, config, max_steps
         self.read = {"records": 0, "tokens": 0, "seconds": 0.0}  # by all processes, since the first epoch
 
     def on_train_start(self, trainer: Any, pl_module: Any) -> None:
-        """Set the learning rate of a resumed run, which falls to zero by the end of this run's last epoch."""
         self.begin = time.monotonic() - self.read["seconds"]
-        if trainer.current_epoch:
-            schedule = trainer.lr_scheduler_configs[0].scheduler
-            schedule.last_epoch = trainer.current_epoch - 1
-            schedule.step()
+        if self.max_steps > 0:  # a resumed Trainer that is told before would end its last epoch once more
+            trainer.fit_loop.epoch_loop.max_steps = self.max_steps
+
+    def on_train_epoch_start(self, trainer: Any, pl_module: Any) -> None:
+        """Set the learning rate, which falls to zero by the end of the last epoch, also of a run that resumes."""
+        schedule, epoch = trainer.lr_scheduler_configs[0].scheduler, trainer.current_epoch
+        schedule.last_epoch = epoch
+        trainer.optimizers[0].param_groups[0]["lr"] = schedule.base_lrs[0] * schedule.lr_lambdas[0](epoch)
 
     def on_train_batch_end(self, trainer: Any, pl_module: Any, outputs: Any, batch: Tensor, batch_idx: int) -> None:
         self.read["records"] += len(batch) * trainer.world_size
@@ -238,11 +241,14 @@ def randomiser(model: Autoencoder, spec: TrainSpec) -> Callable[[Tensor], Tensor
 
 @contextmanager
 def refuse_misuse(*others: type[Exception]) -> Iterator[None]:
-    """Raise ConfigurationError if Lightning says that the options of its parts do not fit together."""
+    """Raise ConfigurationError if Lightning itself says that the options of its parts do not fit together."""
     refused: tuple[Any, ...] = (MisconfigurationException, *others)
     try:
         yield
     except refused as error:
+        *_, (frame, _) = traceback.walk_tb(error.__traceback__)
+        if not frame.f_globals["__name__"].startswith(("pytorch_lightning", "lightning_fabric")):
+            raise
         raise ConfigurationError(f"Lightning refuses these options of trainer, logger or callbacks: {error}") from None
 
 
@@ -276,7 +282,7 @@ def make_trainer(
     }
     with quiet_lightning(), refuse_misuse(ValueError, TypeError, RuntimeError):
         return lightning.Trainer(
-            **options | parts.trainer,
+            **options | parts.trainer | {"max_steps": -1},  # ``Origin`` sets them
             plugins=LightningEnvironment(),
             default_root_dir=directory,
             max_epochs=config.max_epochs,
