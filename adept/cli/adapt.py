@@ -99,8 +99,8 @@ def _are_names(config: AdaptConfig, model: Autoencoder, lines: list[str]) -> boo
         return config.kind == NAMES
     loose = ending_of(str(config.examples)) == "md" or len(lines) < MIN_EXAMPLES
     broad = model.sentences is not None and model.sentences.is_broad
-    named = are_terms(lines, most=MAX_TERM_WORDS if loose else 1)
-    named = named and broad and any(map(SentenceEncoder.load().knows, chain.from_iterable(map(spell_out, lines))))
+    named = are_terms(lines, most=MAX_TERM_WORDS if loose else 1) and broad
+    named = named and any(map(SentenceEncoder.load().knows, chain.from_iterable(map(spell_out, lines))))
     taken, other = (NAMES, EXAMPLES) if named else (EXAMPLES, NAMES)
     warn(f"note: the lines of {config.examples} are taken as {taken}: add kind={other} if they are {other}")
     return named

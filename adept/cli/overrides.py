@@ -46,14 +46,14 @@ from adept.models.config import TrainerConfig
 from adept.ranges import check_integer, refuse
 
 # Options that name files or directories: a leading ~/ or ~user/ is a home directory, as in a shell
-FILES = {"input", "output", "statement", "expect", "schema", "key", "ledger", "approve", "label_descriptions"}
-FILES |= {"examples", "train", "test", "reference", "resume_from", "data.path", "data.broad", "model_dir"}
-FILES |= {"output_dir", "runs", "environments"}
+FILES = {
+    "input", "output", "statement", "expect", "schema", "key", "ledger", "approve", "label_descriptions", "examples", "train",
+    "test", "reference", "resume_from", "data.path", "data.broad", "model_dir", "output_dir", "runs", "environments",
+}  # fmt: skip
 SAVED = "# adept train --config-dir RUN --config-name config"  # the beginning of a saved configuration
 NUMBERS = {float: ("a number", "0.5"), int: ("a whole number", "8"), bool: ("true or false", "true")}  # for messages
 SAMPLES = {"figure.width": "3.4"}  # of options without a usual number, where those above are out of range
 BOOLEANS = dict.fromkeys(("true", "yes", "y", "on", "1"), True) | dict.fromkeys(("false", "no", "n", "off", "0"), False)
-MAX_SEED = 2**32 - 1  # of NumPy and scikit-learn
 DECIMAL_COMMA = re.compile(r"[+-]?\d+,\d+")
 QUOTED = r"""'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*\""""
 QUOTED_STRING = re.compile(QUOTED, re.DOTALL)
@@ -79,11 +79,11 @@ def configure(command: str, arguments: list[str]) -> Any:
     given = {argument.partition("=")[0] for argument in arguments} - groups(command).keys()
     missing = (name for name, value in values.items() if value == MISSING and name not in given)
     refuse(*((True, f"{name} must be given, got nothing: add {name}=...") for name in missing))
-    seeds = {name: value for name, value in flatten(values).items() if re.search(r"\bseeds?$", name)}
+    named = [(name, value if isinstance(value, list) else [value]) for name, value in flatten(values).items()]
     for name, one in [
-        (name, one) for name, value in seeds.items() for one in (value if isinstance(value, list) else [value])
+        (name, one) for name, held in named if re.search(r"\bseeds?$", name) for one in held if one is not None
     ]:
-        check_integer(0, MAX_SEED, **{name: 0 if one is None else one})
+        check_integer(0, 2**32 - 1, **{name: one})
     if kind is not None:
         own = values["mechanism"]
         own = {name: value for name, value in own.items() if name not in FROM_ELSEWHERE or value != MISSING}

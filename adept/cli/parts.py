@@ -31,7 +31,7 @@ from adept.cli.sweep import split
 from adept.errors import ConfigurationError, flatten, printable, typed_as
 from adept.foreign import import_foreign
 from adept.models.config import Parts, TrainerConfig, check_device
-from adept.ranges import check_choice, refuse
+from adept.ranges import check_choice
 
 LIGHTNING = "pytorch_lightning"
 LOGGERS = {
@@ -47,8 +47,10 @@ CALLBACKS = {
 CSV, NONE = "csv", "none"  # metrics.csv and curve.svg, or not even these
 PROFILERS = {name: f"pytorch_lightning.profilers.{name.title()}Profiler" for name in ("simple", "advanced")}
 TARGET = "_target_"
-KIND_WORDS = {int: "a whole number", float: "a number", bool: "true or false", str: "a text", NoneType: "null"}
-KIND_WORDS |= {list: "a list", dict: "a mapping"}
+KIND_WORDS: dict[Any, str] = {
+    int: "a whole number", float: "a number", bool: "true or false", str: "a text", NoneType: "null", list: "a list",
+    dict: "a mapping",
+}  # fmt: skip
 BASES = {"logger": "pytorch_lightning.loggers.Logger", "callbacks": "pytorch_lightning.callbacks.Callback"}
 LOGGED = ("seed", "labels", "model", "tokenizer", "training", "trainer")  # options that loggers get
 # Options of the Trainer that adept sets, and the option of adept in their place
@@ -65,10 +67,14 @@ ELSEWHERE = {
     "barebones": "logger=none",
 }
 # Options of the Trainer without effect: adept train neither tests nor predicts, and has a sampler of its own
-UNUSED = {"limit_test_batches", "limit_predict_batches", "use_distributed_sampler", "sync_batchnorm"}
-UNUSED |= {"model_registry", "enable_autolog_hparams"}
-POSITIVE = {"max_steps", "limit_train_batches", "accumulate_grad_batches", "val_check_interval"}
-POSITIVE |= {"check_val_every_n_epoch", "min_epochs", "min_steps"}
+UNUSED = {
+    "limit_test_batches", "limit_predict_batches", "use_distributed_sampler", "sync_batchnorm", "model_registry",
+    "enable_autolog_hparams",
+}  # fmt: skip
+POSITIVE = {
+    "max_steps", "min_steps", "min_epochs", "limit_train_batches", "accumulate_grad_batches", "val_check_interval",
+    "check_val_every_n_epoch",
+}  # fmt: skip
 # W&B would keep the command line and all printed lines, which hold paths and names of the data
 WANDB_SETTINGS = {"x_disable_meta": True, "x_save_requirements": False, "disable_code": True, "console": "off"}
 QUIET = {"MLFLOW_DISABLE_TELEMETRY": "true", "MLFLOW_LOGGING_LEVEL": "WARNING", "WANDB_ERROR_REPORTING": "false"}
@@ -116,8 +122,8 @@ def build(config: TrainConfig, directory: Path) -> Parts:
     loggers = tuple(_make("logger", name, options, LOGGERS) for name, options in named.items())
     callbacks = [_make("callbacks", name, options, CALLBACKS) for name, options in config.callbacks.items()]
     trainer = check_trainer(config.lightning, max_epochs=config.trainer.max_epochs)
-    on_cpu = config.trainer.accelerator == "cpu" or not torch.accelerator.is_available()
-    if on_cpu and str(trainer.get("precision")).startswith("16"):
+    has_gpu = config.trainer.accelerator != "cpu" and torch.accelerator.is_available()
+    if not has_gpu and str(trainer.get("precision")).startswith("16"):
         raise ConfigurationError(
             f"trainer.precision must be bf16-mixed on a CPU, got {trainer['precision']}: Lightning has no float16 there"
         )
@@ -185,18 +191,12 @@ def check_trainer(options: dict[str, Any], *, max_epochs: float = math.inf) -> d
         if name not in known:
             names = {*known, *(field.name for field in fields(TrainerConfig))}
             _refuse_unknown("trainer", name, names - ELSEWHERE.keys() - UNUSED)
-        kinds, too_small = _kinds(hints[name]), name in POSITIVE and isinstance(value, int | float) and value <= 0
+        kinds, number = _kinds(hints[name]), value if isinstance(value, int | float) else math.inf
         words = " or ".join(KIND_WORDS.get(kind, kind) for kind in kinds if kind in KIND_WORDS or isinstance(kind, str))
-        refuse(
-            (
-                name != "precision" and not (type(value) in kinds or value in kinds),
-                f"trainer.{name} must be {words}, got {printable(typed_as(value))}: correct it",
-            ),
-            (
-                too_small and (name, value) != ("max_steps", -1),
-                f"trainer.{name} must be above 0, got {value}: give a larger number, or leave it out",
-            ),
-        )
+        if name != "precision" and type(value) not in kinds and value not in kinds:
+            raise ConfigurationError(f"trainer.{name} must be {words}, got {printable(typed_as(value))}: correct it")
+        if name in POSITIVE and number <= 0 and (name, value) != ("max_steps", -1):
+            raise ConfigurationError(f"trainer.{name} must be above 0, got {value}: give more, or leave it out")
     for unit, most in {"epochs": max_epochs, "steps": options.get("max_steps", -1)}.items():
         if (least := options.get(f"min_{unit}") or 0) > most > 0:
             raise ConfigurationError(
@@ -212,9 +212,8 @@ def check_trainer(options: dict[str, Any], *, max_epochs: float = math.inf) -> d
 
 def _kinds(hint: Any) -> list[Any]:
     """Return the types, and the values of a Literal, of which an annotation is a union."""
-    if get_origin(hint) in (Union, Literal):
-        return [kind for one in get_args(hint) for kind in _kinds(one)]
-    return [get_origin(hint) or hint]
+    is_union = get_origin(hint) in (Union, Literal)
+    return [kind for one in get_args(hint) for kind in _kinds(one)] if is_union else [get_origin(hint) or hint]
 
 
 def _strategy(options: dict[str, Any]) -> dict[str, Any]:
@@ -229,12 +228,9 @@ def _strategy(options: dict[str, Any]) -> dict[str, Any]:
 
 def _count_devices(devices: Any) -> int:
     """Return the number for which Lightning's option ``devices`` asks: a number, places, or all that there are."""
-    if isinstance(devices, list):
-        return len(devices)
-    text = str(devices).strip()
-    if text in ("auto", "-1"):
-        return torch.cuda.device_count()
-    return int(text) if text.isdecimal() else len([*filter(str.strip, text.split(","))])
+    text = ",".join(map(str, [*devices, ""])) if isinstance(devices, list) else str(devices).strip()
+    several = torch.cuda.device_count() if text in ("auto", "-1") else len([*filter(str.strip, text.split(","))])
+    return int(text) if text.isdecimal() else several
 
 
 def logged_values(config: TrainConfig) -> dict[str, Any]:

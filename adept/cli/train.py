@@ -33,7 +33,6 @@ PRIVATE_NOTE = (
     "note: this text counts as private, and so does the model, which can write its sentences: a release with the model needs "
     "accept_private_model=true, and mechanism=description refuses it; if anyone may read the text, add training_data.public=true"
 )
-TRIED_EPSILON = 8.0  # at which a mechanism of somebody else is built once before the training
 PLACES = ("path", "broad")  # options of the data that name directories
 # What a resumed run may change: where its files lie, where training ends, and how it runs
 CHANGEABLE = re.compile(
@@ -107,8 +106,9 @@ def run(config: TrainConfig, *, overrides: list[str] | None = None) -> TrainResu
         if foreign:
             advice = f"; resume_from={directory} goes on after the last whole epoch" if begun else ""
             raise ConfigurationError(f"{foreign}: correct it{advice}") from error
-        place = "goes on after the last whole epoch" if begun else "begins again, for no epoch was finished"
-        again = f"adept train resume_from={directory} {place}"
+        again = f"adept train resume_from={directory} " + (
+            "goes on after the last whole epoch" if begun else "begins again, for no epoch was finished"
+        )
         stopped = isinstance(error, (KeyboardInterrupt, SystemExit)) or is_interrupted()
         if overrides is not None and not stopped and (reason := system_reason(error, directory)):
             raise DataError(f"cannot read or write{reason}: mend that; then {again}") from error
@@ -131,10 +131,14 @@ def _remarks(config: TrainConfig, overrides: list[str]) -> list[str]:
         if place
     ]
     own = "".join(path.read_text("utf-8") for path in files if path.is_file())
-    named = [override for override in overrides if override.startswith("mechanism=")]
-    changed = [override for override in named if f"override /{override.replace('=', ': ')}\n" not in f"{own}\n"]
-    less = {f"trainer.{name}": config.lightning.get(name) for name in ("limit_train_batches", "fast_dev_run")}
-    less["training.most"] = config.training.most
+    changed = [
+        override
+        for override in overrides
+        if override.startswith("mechanism=") and f"override /{override.replace('=', ': ')}\n" not in f"{own}\n"
+    ]
+    less = {f"trainer.{name}": config.lightning.get(name) for name in ("limit_train_batches", "fast_dev_run")} | {
+        "training.most": config.training.most
+    }
     kept = [f"{name}={typed_as(value)}" for name, value in less.items() if value]
     return [f"({remark})" for remark in (*(" with ".join([one, *changed]) for one in given), *kept)]
 
@@ -164,7 +168,7 @@ def _check_mechanism(config: TrainConfig) -> None:
     if config.training.epsilon is not None and not callable(getattr(source or kind, "simulate", None)):
         raise ConfigurationError(f"training.epsilon must be null for {kind.name}, which has no method simulate: add it")
     if source is not None:
-        own = TRIED_EPSILON if isinstance(source, type) else getattr(source, "epsilon", None)
+        own = 8.0 if isinstance(source, type) else getattr(source, "epsilon", None)
         config.mechanism.build(epsilon=own, clip_norm=config.model.clip_norm)
 
 
@@ -277,9 +281,7 @@ def _prepare(config: TrainConfig) -> tuple[Path, Path | None]:
     try:
         _ = [[int(row["epoch"]), *map(float, filter(None, row.values()))] for row in read_table(directory / METRICS)]
     except (ValueError, LookupError, TypeError):
-        raise DataError(
-            f"{directory / METRICS} is damaged: restore it, or remove it to go on without its rows"
-        ) from None
+        raise DataError(f"{directory / METRICS} is damaged: restore it, or remove it") from None
     if checkpoint.is_file():
         if (done := _count_epochs(directory)) >= config.trainer.max_epochs:
             raise ConfigurationError(
@@ -344,9 +346,7 @@ def complete(given: list[str]) -> list[str]:
         return given  # run says what is wrong with that directory
     added = [argument for key, argument in stored.items() if key not in own]
     for name, _, value in (argument.partition("=") for argument in added):
-        if is_foreign("train", name, value) or name.endswith(
-            f".{TARGET}"
-        ):  # code that the user did not name must not run
+        if is_foreign("train", name, value) or name.endswith(TARGET):  # code that the user did not name must not run
             raise ConfigurationError(
                 f"{name} must be given again with resume_from, because no file of a run may name it: add {name}={value}"
             )
@@ -389,8 +389,8 @@ def draw_curve(table: Path, path: Path) -> None:
         SCALE.format(x=MARGIN, y=16, anchor="start", text="loss in nats per token"),
     ]
     for number, (name, of_one) in enumerate(points.items()):
-        path_of_one = of_one if len(of_one) > 1 else of_one * 2  # a line of one point is a dot
-        corners = " ".join(f"{x:.1f},{y:.1f}" for x, y in (place(*point) for point in path_of_one))
+        drawn = of_one if len(of_one) > 1 else of_one * 2  # a line of one point is a dot
+        corners = " ".join(f"{x:.1f},{y:.1f}" for x, y in (place(*point) for point in drawn))
         words = SCALE.format(x=WIDTH - MARGIN, y=16 + 14 * number, anchor="end", text=name)
         marker = 'stroke-width="1.5"' if len(of_one) > 1 else 'stroke-width="4" stroke-linecap="round"'
         lines += [

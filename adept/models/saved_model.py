@@ -20,21 +20,13 @@ from torch.nn.functional import normalize
 from adept.errors import ConfigurationError, ModelError, plain_name
 from adept.mechanisms.clip_to_grid import NORM_ORDER
 from adept.mechanisms.policy import KNOWN_TEXTS, Lists
+from adept.models import untrusted_files as names
 from adept.models.config import LSTM_FORMAT, TOPICS, TOPICS_FORMAT, ModelConfig, TrainingData
 from adept.models.lstm_autoencoder import Adept, pad
 from adept.models.sentence_encoder import reads_as_english
 from adept.models.tokenizer import UNKNOWN, Tokenizer, join_words
 from adept.models.topics import TopicEncoder
-from adept.models.untrusted_files import (
-    CODEBOOKS,
-    CONFIG,
-    DESCRIPTION,
-    TABLES,
-    WEIGHTS,
-    ModelFiles,
-    build_model,
-    is_packaged,
-)
+from adept.models.untrusted_files import ModelFiles, build_model, is_packaged
 from adept.ranges import MAX_NUMBER, check_choice, is_moderate
 from adept.torch_defaults import usual_torch
 
@@ -182,36 +174,36 @@ class Autoencoder(Adept):
             **({"label_examples": self.label_examples} if self.label_examples else {}),
         }
         precision, named = self.config.precision, {f"{size}": words for size, words in self.codebooks.items()}
-        write_tensors(directory / WEIGHTS, self.state_dict(), precision=precision)
-        for name in (CODEBOOKS, DESCRIPTION, TABLES):  # of another model
+        write_tensors(directory / names.WEIGHTS, self.state_dict(), precision=precision)
+        for name in (names.CODEBOOKS, names.DESCRIPTION, names.TABLES):  # of another model
             (directory / name).unlink(missing_ok=True)
         if named:
-            write_tensors(directory / CODEBOOKS, named, precision=precision)
+            write_tensors(directory / names.CODEBOOKS, named, precision=precision)
         if self.sentences:
             from adept.models.sentences.sentence_files import save_sentences
 
             save_sentences(self.sentences, directory)
-        (directory / CONFIG).write_text(json.dumps(description, indent=2) + "\n", "utf-8")
+        (directory / names.CONFIG).write_text(json.dumps(description, indent=2) + "\n", "utf-8")
         (directory / CARD).write_text(model_card(self), "utf-8")
 
     @classmethod
     def from_pretrained(cls, directory: str | Path) -> "Autoencoder":
         """Load a model, from its directory or its run's; raise ModelError if files are missing, damaged or do not fit."""
-        return cls.of(ModelFiles(directory, CONFIG, DESCRIPTION))
+        return cls.of(ModelFiles(directory, names.CONFIG, names.DESCRIPTION))
 
     @classmethod
     @usual_torch()
     def of(cls, files: ModelFiles) -> "Autoencoder":
         """Return the model of an open directory."""
-        description, model = files.objects[CONFIG], build_model(cls, files)
+        description, model = files.objects[names.CONFIG], build_model(cls, files)
         weights = {name: (model.config.precision, tuple(own.shape)) for name, own in model.state_dict().items()}
-        model.load_state_dict(files.tensors(WEIGHTS, weights, described=CONFIG), assign=True)
+        model.load_state_dict(files.tensors(names.WEIGHTS, weights, described=names.CONFIG), assign=True)
         if sizes := description["codebooks"]:  # a lost file must not become another mechanism
             books = {f"{size}": (model.config.precision, (size, model.config.latent_dim)) for size in sizes}
-            named = files.tensors(CODEBOOKS, books, described=CONFIG)
+            named = files.tensors(names.CODEBOOKS, books, described=names.CONFIG)
             model.codebooks = {int(size): codewords for size, codewords in named.items()}
             if not all(bool(codewords.any(dim=1).all()) for codewords in named.values()):
-                raise files.corrupt(CODEBOOKS, "a codeword is zero")
+                raise files.corrupt(names.CODEBOOKS, "a codeword is zero")
         model.directory = files.directory
         model.held_out, model.label_examples = description.get("held_out", []), description.get("label_examples", {})
         if description["codec"]:

@@ -127,7 +127,7 @@ def test_a_saved_model_comes_back_whole(model: Autoencoder, tmp_path: Path) -> N
         assert torch.equal(loaded.encode(tokens), model.encode(tokens))
     assert (loaded.clip, loaded.config, loaded.training_data) == (model.clip, model.config, model.training_data)
     assert not loaded.training
-    assert {path.suffix for path in tmp_path.iterdir()} == {".json", ".safetensors"}
+    assert {path.suffix for path in tmp_path.iterdir()} == {".json", ".safetensors", ".md"}
 
 
 @pytest.mark.parametrize("defect", ["missing", "unexpected", "shape"])
