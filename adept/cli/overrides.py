@@ -79,10 +79,12 @@ def configure(command: str, arguments: list[str]) -> Any:
     given = {argument.partition("=")[0] for argument in arguments} - groups(command).keys()
     missing = (name for name, value in values.items() if value == MISSING and name not in given)
     refuse(*((True, f"{name} must be given, got nothing: add {name}=...") for name in missing))
-    named = [(name, value if isinstance(value, list) else [value]) for name, value in flatten(values).items()]
-    for name, one in [
-        (name, one) for name, held in named if re.search(r"\bseeds?$", name) for one in held if one is not None
-    ]:
+    seeds = {
+        name: value for name, value in flatten(values).items() if re.search(r"\bseeds?$", name) and value is not None
+    }
+    for name, one in (
+        (name, one) for name, value in seeds.items() for one in (value if isinstance(value, list) else [value])
+    ):
         check_integer(0, 2**32 - 1, **{name: one})
     if kind is not None:
         own = values["mechanism"]
@@ -152,11 +154,9 @@ def _compose_own(chosen: list[str], command: str) -> Any:
         composed = _compose(first or ours, name, [*chosen, *more], return_hydra_config=True)
         with open_dict(composed):
             choices = composed.pop("hydra").runtime.choices
-        used = [path for path in (own / group / f"{file}.yaml" for group, file in choices.items()) if path.is_file()]
-        if idle := [
-            path for path in (*used, OWN.first) if path and "hydra" in (yaml.safe_load(path.read_text("utf-8")) or "")
-        ]:
-            raise ValueError(f"in {idle[0].name}, hydra has no effect: leave it out, and give output_dir or sweep_dir")
+        for path in filter(None, (OWN.first, *(own / group / f"{file}.yaml" for group, file in choices.items()))):
+            if path.is_file() and "hydra" in (yaml.safe_load(path.read_text("utf-8")) or ""):
+                raise ValueError(f"in {path.name}, hydra has no effect: leave it out, and give output_dir or sweep_dir")
     except (HydraException, OmegaConfBaseException, yaml.YAMLError, ValueError, TypeError, LookupError) as error:
         raise ConfigurationError(f"a yaml file in {own} does not fit: {printable(_reason(error, command))}") from None
     code = "must not name MODULE:ATTRIBUTE in a yaml file"  # code that the user did not name must not run

@@ -31,7 +31,7 @@ from adept.cli.sweep import split
 from adept.errors import ConfigurationError, flatten, printable, typed_as
 from adept.foreign import import_foreign
 from adept.models.config import Parts, TrainerConfig, check_device
-from adept.ranges import check_choice
+from adept.ranges import check_choice, refuse
 
 LIGHTNING = "pytorch_lightning"
 LOGGERS = {
@@ -55,17 +55,10 @@ BASES = {"logger": "pytorch_lightning.loggers.Logger", "callbacks": "pytorch_lig
 LOGGED = ("seed", "labels", "model", "tokenizer", "training", "trainer")  # options that loggers get
 # Options of the Trainer that adept sets, and the option of adept in their place
 ELSEWHERE = {
-    "logger": "logger",
-    "callbacks": "callbacks",
-    "gradient_clip_val": "training.gradient_clip",
-    "enable_progress_bar": "trainer.progress_bar",
-    "default_root_dir": "output_dir",
-    "enable_checkpointing": None,
-    "plugins": None,
-    "num_nodes": None,
-    "overfit_batches": "trainer.limit_train_batches",
-    "barebones": "logger=none",
-}
+    "logger": "logger", "callbacks": "callbacks", "gradient_clip_val": "training.gradient_clip",
+    "enable_progress_bar": "trainer.progress_bar", "default_root_dir": "output_dir", "enable_checkpointing": None,
+    "plugins": None, "num_nodes": None, "overfit_batches": "trainer.limit_train_batches", "barebones": "logger=none",
+}  # fmt: skip
 # Options of the Trainer without effect: adept train neither tests nor predicts, and has a sampler of its own
 UNUSED = {
     "limit_test_batches", "limit_predict_batches", "use_distributed_sampler", "sync_batchnorm", "model_registry",
@@ -108,36 +101,35 @@ def build(config: TrainConfig, directory: Path) -> Parts:
                 raise ConfigurationError(
                     f"{group}.{name} must hold options, got {printable(options)}: write {group}.{name}: {{}}"
                 )
-    if given := [f"logger.{name}.{option}" for name in (CSV, NONE) for option in config.logger.get(name, ())]:
+    for option in (f"logger.{name}.{option}" for name in (CSV, NONE) for option in config.logger.get(name, ())):
         raise ConfigurationError(
-            f"{given[0]} has no effect, because metrics.csv stands in output_dir: leave it out, or add a logger with "
+            f"{option} has no effect, because metrics.csv stands in output_dir: leave it out, or add a logger with "
             f"logger.mine.{TARGET}={LIGHTNING}.loggers.CSVLogger"
         )
     chosen = {name: options for name, options in config.logger.items() if name not in (CSV, NONE)}
     named = {name: logger_options(name, options, directory) for name, options in chosen.items()}
     if not is_public(config):
         _refuse_sending(named)
-    if NONE in config.logger and len(config.logger) > 1:
-        raise ConfigurationError("logger must be none or names of loggers, got both: leave none out")
+    both = NONE in config.logger and len(config.logger) > 1
+    refuse((both, "logger must be none or names of loggers, got both: leave none out"))
     loggers = tuple(_make("logger", name, options, LOGGERS) for name, options in named.items())
     callbacks = [_make("callbacks", name, options, CALLBACKS) for name, options in config.callbacks.items()]
     trainer = check_trainer(config.lightning, max_epochs=config.trainer.max_epochs)
-    has_gpu = config.trainer.accelerator != "cpu" and torch.accelerator.is_available()
-    if not has_gpu and str(trainer.get("precision")).startswith("16"):
-        raise ConfigurationError(
-            f"trainer.precision must be bf16-mixed on a CPU, got {trainer['precision']}: Lightning has no float16 there"
-        )
+    on_cpu, precision = (
+        config.trainer.accelerator == "cpu" or not torch.accelerator.is_available(),
+        trainer.get("precision"),
+    )
+    refuse(
+        (on_cpu and f"{precision}".startswith("16"), f"trainer.precision must be bf16-mixed on a CPU, got {precision}")
+    )
     if str(trainer.get("strategy")).startswith(FORKING) and _count_devices(trainer.get("devices")) < 2:
         show_lines(["adept: note: trainer=ddp trains in one process here: add trainer.devices=2"], to_stderr=True)
     if profiler := trainer.get("profiler"):
         trainer["profiler"] = pkgutil.resolve_name(PROFILERS[profiler])(directory, "profile")
     return Parts(
-        loggers=loggers,
-        callbacks=(*callbacks, *([_telling(logged_values(config))] if loggers else [])),
-        trainer=trainer,
-        has_table=NONE not in config.logger,
-        announce=_announce,
-    )
+        loggers=loggers, callbacks=(*callbacks, *([_telling(logged_values(config))] if loggers else [])),
+        trainer=trainer, has_table=NONE not in config.logger, announce=_announce,
+    )  # fmt: skip
 
 
 def logger_options(name: str, options: dict[str, Any], directory: Path) -> dict[str, Any]:
@@ -180,7 +172,6 @@ def is_public(config: TrainConfig) -> bool:
 
 def check_trainer(options: dict[str, Any], *, max_epochs: float = math.inf) -> dict[str, Any]:
     """Return options of Lightning's ``Trainer``; raise ConfigurationError for a name that it lacks."""
-    known = inspect.signature(pkgutil.resolve_name(f"{LIGHTNING}:Trainer")).parameters if options else {}
     hints = get_type_hints(pkgutil.resolve_name(f"{LIGHTNING}:Trainer").__init__) if options else {}
     for name, value in options.items():
         if name in ELSEWHERE:
@@ -188,15 +179,17 @@ def check_trainer(options: dict[str, Any], *, max_epochs: float = math.inf) -> d
             raise ConfigurationError(f"trainer.{name} must be left out, because adept sets it: {instead}")
         if name in UNUSED:
             raise ConfigurationError(f"trainer.{name} has no effect here: leave it out")
-        if name not in known:
-            names = {*known, *(field.name for field in fields(TrainerConfig))}
-            _refuse_unknown("trainer", name, names - ELSEWHERE.keys() - UNUSED)
+        if name not in hints:
+            names = {*hints, *(field.name for field in fields(TrainerConfig))}
+            _refuse_unknown("trainer", name, names - ELSEWHERE.keys() - UNUSED - {"return"})
         kinds, number = _kinds(hints[name]), value if isinstance(value, int | float) else math.inf
         words = " or ".join(KIND_WORDS.get(kind, kind) for kind in kinds if kind in KIND_WORDS or isinstance(kind, str))
-        if name != "precision" and type(value) not in kinds and value not in kinds:
-            raise ConfigurationError(f"trainer.{name} must be {words}, got {printable(typed_as(value))}: correct it")
-        if name in POSITIVE and number <= 0 and (name, value) != ("max_steps", -1):
-            raise ConfigurationError(f"trainer.{name} must be above 0, got {value}: give more, or leave it out")
+        odd = name != "precision" and type(value) not in kinds and value not in kinds
+        low = name in POSITIVE and number <= 0 and (name, value) != ("max_steps", -1)
+        refuse(
+            (odd, f"trainer.{name} must be {words}, got {printable(typed_as(value))}: correct it"),
+            (low, f"trainer.{name} must be above 0, got {value}: give more, or leave it out"),
+        )
     for unit, most in {"epochs": max_epochs, "steps": options.get("max_steps", -1)}.items():
         if (least := options.get(f"min_{unit}") or 0) > most > 0:
             raise ConfigurationError(

@@ -27,8 +27,7 @@ from adept.mechanisms import Description
 from adept.models.config import CHECKPOINTS, LAST, METRICS, MODEL, TOPICS, FitResult, Parts, TrainingData, TrainSpec
 from adept.models.saved_model import CARD, Reconstruction, model_card, reconstruction
 
-OVERRIDES, RESULT, CURVE = "overrides.json", "result.json", "curve.svg"
-RESOLVED, UNMEASURED = "config.yaml", "not measured: no epoch ended with a validation"
+OVERRIDES, RESULT, CURVE, RESOLVED = "overrides.json", "result.json", "curve.svg", "config.yaml"
 PRIVATE_NOTE = (
     "note: this text counts as private, and so does the model, which can write its sentences: a release with the model needs "
     "accept_private_model=true, and mechanism=description refuses it; if anyone may read the text, add training_data.public=true"
@@ -67,7 +66,10 @@ def main(config: TrainConfig) -> None:
         ("training", f"{result.train_records} records of {result.data}, vocabulary {result.vocabulary_size}"),
         ("latent", f"{result.latent_dim} dimensions, clip {result.clip}"),
         ("epochs", f"{result.fit.epochs} in {result.fit.seconds:.0f} s, {read:,} records read"),
-        ("validation loss", UNMEASURED if math.isnan(loss) else f"{loss:.3f} nats per token"),
+        (
+            "validation loss",
+            "not measured: no epoch ended with a validation" if math.isnan(loss) else f"{loss:.3f} nats per token",
+        ),
         ("speed", f"{result.fit.tokens_per_second:,.0f} tokens/s, {result.fit.records_per_second:,.0f} records/s"),
     ]
     show(f"model in {result.model_dir}", rows)
@@ -198,16 +200,11 @@ def _train(
             "training.patience, whichever ended it"
         )
     result = TrainResult(
-        model_dir=str(directory / MODEL),
-        data=config.data.name,
-        clip=model.clip,
-        latent_dim=model.config.latent_dim,
-        vocabulary_size=model.vocabulary_size,
-        train_records=model.training_data.records,
-        parameters=sum(parameter.numel() for parameter in model.parameters()),
-        fit=fitted,
+        model_dir=str(directory / MODEL), data=config.data.name, clip=model.clip, latent_dim=model.config.latent_dim,
+        vocabulary_size=model.vocabulary_size, train_records=model.training_data.records,
+        parameters=sum(parameter.numel() for parameter in model.parameters()), fit=fitted,
         reconstruction=reconstruction(model, tokenizer, splits["validation"].texts),
-    )
+    )  # fmt: skip
     if parts.has_table and (directory / METRICS).is_file():
         draw_curve(directory / METRICS, directory / CURVE)
     loss = fitted.validation_loss
@@ -361,13 +358,9 @@ def draw_curve(table: Path, path: Path) -> None:
     """Draw the columns of ``metrics.csv`` that hold losses; draw nothing if there are none."""
     rows = read_table(table)
     points = {
-        name: [
-            (int(row["epoch"]) + 1, float(row[name]))
-            for row in rows
-            if row.get(name) and math.isfinite(float(row[name]))
-        ]
-        for name in LOSS_COLOURS
-    }
+        name: [(int(row["epoch"]) + 1, float(row[name])) for row in rows
+               if row.get(name) and math.isfinite(float(row[name]))] for name in LOSS_COLOURS
+    }  # fmt: skip
     losses = [loss for of_one in points.values() for _, loss in of_one]
     if not losses:
         return

@@ -37,8 +37,6 @@ CARD = "README.md"
 HIDDEN_LABELS = 0.3  # share of labels that training hides, to serve unlabelled text too
 MAX_MEASURED_TEXTS, MIN_SHARE = 200, 0.25  # of a reconstruction
 COMPARED_LATENTS = 256  # with all public texts at once
-LICENSES = {"air_travel": "mit"}  # license of the bundled text; other text has its own
-ENGLISH_DATA = ("air_travel", "atis", "snips")
 READERS = {"lstm": "LSTM encoder", "topics": "Encoder of topics, linear in the words"}
 WRITERS = {"lstm": "LSTM decoder", "nearest": "decoder that answers with public texts"}
 TAGS = ["differential-privacy", "local-differential-privacy", "text-rewriting"]
@@ -273,10 +271,11 @@ def _source(card: str) -> str:
 
 def _metadata(model: Autoencoder) -> str:
     """Return the card's metadata in YAML; values are written as JSON, so none can break a line."""
-    terms = LICENSES.get(name := model.training_data.name, "other")
+    name, bundled = model.training_data.name, "air_travel"
+    terms = "mit" if name == bundled else "other"  # text of others has a licence of its own
     fields: dict[str, object] = {"library_name": "adept", "tags": TAGS, "license": terms, "datasets": [name]}
     fields |= {"license_name": "as-the-training-text"} if terms == "other" else {}
-    fields |= {"language": ["en"]} if name in ENGLISH_DATA else {}
+    fields |= {"language": ["en"]} if name in (bundled, "atis", "snips") else {}
     return "\n".join(f"{field}: {json.dumps(value)}" for field, value in fields.items())
 
 
