@@ -589,8 +589,7 @@ class TrainConfig(Columns):
         topics, source = content == TOPICS, f"training.content.kind={content}"
         reads = f"mechanism={kind.name} reads topics: give training.content.topics=N, or training.content.kind=none"
         idle = {
-            "mechanism.epsilon": "training needs no budget: give training.epsilon for noise in training",
-            "mechanism.clip_norm": "it is the model's: give model.clip_norm",
+            **dict.fromkeys(("mechanism.epsilon", "mechanism.clip_norm"), "training.epsilon and model.clip_norm count"),
             **dict.fromkeys(("model.latent_dim", "model.directions"), topics and reads),
             "model.decoder": self.model.decoder == "nearest" and unlisted,
             "model.encoder": (self.model.encoder == TOPICS) != topics and f"it follows from {source}: give that",

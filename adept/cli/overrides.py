@@ -79,12 +79,8 @@ def configure(command: str, arguments: list[str]) -> Any:
     given = {argument.partition("=")[0] for argument in arguments} - groups(command).keys()
     missing = (name for name, value in values.items() if value == MISSING and name not in given)
     refuse(*((True, f"{name} must be given, got nothing: add {name}=...") for name in missing))
-    seeds = {
-        name: value for name, value in flatten(values).items() if re.search(r"\bseeds?$", name) and value is not None
-    }
-    for name, one in (
-        (name, one) for name, value in seeds.items() for one in (value if isinstance(value, list) else [value])
-    ):
+    seeds = {name: one for name, one in flatten(values).items() if re.search(r"\bseeds?$", name) and one is not None}
+    for name, one in ((name, one) for name, of in seeds.items() for one in (of if isinstance(of, list) else [of])):
         check_integer(0, 2**32 - 1, **{name: one})
     if kind is not None:
         own = values["mechanism"]

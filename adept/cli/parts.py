@@ -110,8 +110,12 @@ def build(config: TrainConfig, directory: Path) -> Parts:
     named = {name: logger_options(name, options, directory) for name, options in chosen.items()}
     if not is_public(config):
         _refuse_sending(named)
-    both = NONE in config.logger and len(config.logger) > 1
-    refuse((both, "logger must be none or names of loggers, got both: leave none out"))
+    refuse(
+        (
+            NONE in config.logger and len(config.logger) > 1,
+            "logger must be none or names of loggers, got both: leave none out",
+        )
+    )
     loggers = tuple(_make("logger", name, options, LOGGERS) for name, options in named.items())
     callbacks = [_make("callbacks", name, options, CALLBACKS) for name, options in config.callbacks.items()]
     trainer = check_trainer(config.lightning, max_epochs=config.trainer.max_epochs)
@@ -140,12 +144,10 @@ def logger_options(name: str, options: dict[str, Any], directory: Path) -> dict[
         "tensorboard": {"save_dir": str(directory), "name": "tensorboard", "version": ""},
         "wandb": {"save_dir": str(directory), "project": "adept"},
         "mlflow": {
-            "tracking_uri": f"sqlite:///{place}/mlflow.db",
-            "artifact_location": f"file:{Path(place).absolute()}/mlruns",
-            "experiment_name": "adept",
-            "run_name": directory.name,
+            "tracking_uri": f"sqlite:///{place}/mlflow.db", "artifact_location": f"file:{Path(place).absolute()}/mlruns",
+            "experiment_name": "adept", "run_name": directory.name,
         },
-    }
+    }  # fmt: skip
     forced = {"settings": (options.get("settings") or {}) | WANDB_SETTINGS} if target == LOGGERS["wandb"] else {}
     return own.get(name, {}) | options | forced
 

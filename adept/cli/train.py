@@ -178,17 +178,12 @@ def _train(
     config: TrainConfig, splits: dict[str, Corpus], directory: Path, checkpoint: Path | None, parts: Parts
 ) -> TrainResult:
     spec = TrainSpec(
-        clip=config.mechanism.kind.clip,
+        clip=config.mechanism.kind.clip, model=config.model, tokenizer=config.tokenizer, trainer=config.trainer, parts=parts,
         training_data=TrainingData(config.data.name, is_public(config), len(splits["train"])),
-        model=config.model,
-        tokenizer=config.tokenizer,
         training=config.training.for_mechanism(config.mechanism.kind),
-        trainer=config.trainer,
         mechanism=lambda epsilon: config.mechanism.build(epsilon=epsilon, clip_norm=config.model.clip_norm),
-        parts=parts,
-        joint_labels=config.labels == "joint",
-        seed=config.seed,
-    )
+        joint_labels=config.labels == "joint", seed=config.seed,
+    )  # fmt: skip
     from adept.models.training import train_model  # a trainer takes seconds to import
 
     model, tokenizer, fitted = train_model(
@@ -382,12 +377,13 @@ def draw_curve(table: Path, path: Path) -> None:
         SCALE.format(x=MARGIN, y=16, anchor="start", text="loss in nats per token"),
     ]
     for number, (name, of_one) in enumerate(points.items()):
-        drawn = of_one if len(of_one) > 1 else of_one * 2  # a line of one point is a dot
-        corners = " ".join(f"{x:.1f},{y:.1f}" for x, y in (place(*point) for point in drawn))
-        words = SCALE.format(x=WIDTH - MARGIN, y=16 + 14 * number, anchor="end", text=name)
+        corners = " ".join(
+            "{:.1f},{:.1f}".format(*place(*point)) for point in (of_one * 2 if len(of_one) == 1 else of_one)
+        )
         marker = 'stroke-width="1.5"' if len(of_one) > 1 else 'stroke-width="4" stroke-linecap="round"'
         lines += [
-            f'<g fill="{LOSS_COLOURS[name]}">{words}</g>',
-            f'<polyline points="{corners}" fill="none" stroke="{LOSS_COLOURS[name]}" {marker}/>',
+            f'<g fill="{LOSS_COLOURS[name]}">',
+            SCALE.format(x=WIDTH - MARGIN, y=16 + 14 * number, anchor="end", text=name),
+            f'</g><polyline points="{corners}" fill="none" stroke="{LOSS_COLOURS[name]}" {marker}/>',
         ]
     path.write_text("\n".join([*lines, "</svg>"]) + "\n", "utf-8")

@@ -137,7 +137,7 @@ class UtteranceDataModule(lightning.LightningDataModule):
 
     def train_dataloader(self) -> DataLoader[Any]:
         """Return batches (B, T) in another order in each epoch."""
-        seed = None if self.trainer and self.trainer.overfit_batches else self.seed  # the same batches in each epoch
+        seed = None if getattr(self.trainer, "overfit_batches", 0) else self.seed  # the same batches in each epoch
         return token_loader(self.rows, batch_size=self.batch_size, seed=seed, **self._devices())
 
     def val_dataloader(self) -> DataLoader[Any]:
@@ -154,12 +154,12 @@ class UtteranceDataModule(lightning.LightningDataModule):
 
 
 def _token_ids(given: Sequence[Any], tokenizer: Tokenizer | None, max_length: int) -> list[list[int]]:
-    given = given if isinstance(given, str) else list(given)
-    if not any(isinstance(text, str) for text in given):
-        return [list(row) for row in given]
+    rows: Any = given if isinstance(given, str) else list(given)
+    if not any(isinstance(text, str) for text in rows):
+        return [list(row) for row in rows]
     if tokenizer is None:
         raise ConfigurationError("tokenizer must be given with texts, got none: give Tokenizer.train(texts)")
-    return tokenizer.encode(given, max_length=max_length)
+    return tokenizer.encode(rows, max_length=max_length)
 
 
 def length_batches(lengths: Sequence[int], *, batch_size: int, seed: int | str) -> list[list[int]]:
@@ -189,7 +189,7 @@ class LengthBatchSampler(DistributedSampler[Any], SequentialSampler):
     def __len__(self) -> int:
         return math.ceil(math.ceil(len(self.lengths) / self.batch_size) / self.num_replicas)
 
-    def __iter__(self) -> Iterator[list[int]]:
+    def __iter__(self) -> Iterator[Any]:
         seed = "fixed" if self.order is None else f"seed {self.order}, epoch {self.epoch}"
         batches = length_batches(self.lengths, batch_size=self.batch_size, seed=seed)
         return iter([batches[(place * self.num_replicas + self.rank) % len(batches)] for place in range(len(self))])

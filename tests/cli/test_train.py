@@ -150,11 +150,11 @@ def test_the_scripts_settings_give_way_to_those_that_are_given(
         ("data=atis data.sizes=[3,3,3]", "data.sizes has no effect here, because it is for data=air_travel alone"),
         (
             "mechanism=l1 mechanism.epsilon=8",
-            "mechanism.epsilon has no effect here, because training needs no budget: give",
+            "mechanism.epsilon has no effect here, because training.epsilon and model.clip_norm count",
         ),
         (
             "mechanism=l1 mechanism.clip_norm=3",
-            "mechanism.clip_norm has no effect here, because it is the model's: give",
+            "mechanism.clip_norm has no effect here, because training.epsilon and",
         ),
         (
             "mechanism=l1 label_column=x",
