@@ -5,7 +5,7 @@ from itertools import chain
 from pathlib import Path
 from typing import Any
 
-from adept.cli.config import AUTO, EXAMPLES, NAMES, AdaptConfig
+from adept.cli.config import AUTO, EXAMPLES, NAMES, AdaptConfig, FineTuningConfig
 from adept.cli.console import show, warn, write_json
 from adept.data.corpus import Corpus, read_corpus, read_label_set
 from adept.data.formats import ending_of
@@ -13,9 +13,9 @@ from adept.data.writing import new_directory
 from adept.errors import ConfigurationError, DataError, ModelError
 from adept.evaluation.classifiers import list_few
 from adept.models.adapt import MIN_EXAMPLES, adapt, fine_tune, read_page
-from adept.models.config import MODEL
+from adept.models.config import MODEL, OptimiserConfig
 from adept.models.label_names import MAX_TERM_WORDS, are_terms, sentences_about, spell_out
-from adept.models.saved_model import Autoencoder, model_card
+from adept.models.saved_model import CARD, Autoencoder, model_card
 from adept.models.sentence_encoder import SentenceEncoder
 from adept.models.untrusted_files import model_directory
 from adept.ranges import refuse
@@ -48,7 +48,7 @@ def main(config: AdaptConfig) -> None:
     place = directory / MODEL
     model.save_pretrained(place)
     tokenizer.save_pretrained(place)
-    (place / "README.md").write_text(model_card(model, adapted_from=_card(config.model_dir)), "utf-8")
+    (place / CARD).write_text(model_card(model, adapted_from=_card(config.model_dir)), "utf-8")
     result = {
         "model_dir": place,
         "training_data": model.training_data.name,
@@ -80,11 +80,16 @@ def _check(config: AdaptConfig) -> None:
             config.examples is None and not config.label_set,
             "examples must be given, got nothing: add examples=FILE, or the names of labels, label_set=[...]",
         ),
+        (
+            config.trainer.max_epochs == 0
+            and (config.training, config.trainer) != (OptimiserConfig(), FineTuningConfig()),
+            "options of training and trainer have no effect here, because no weights are trained: give trainer.max_epochs=N, too",
+        ),
     )
 
 
 def _card(model_dir: str | None) -> str:
-    card = model_directory(model_dir) / "README.md"
+    card = model_directory(model_dir) / CARD
     return card.read_text("utf-8", "replace") if card.is_file() else ""
 
 
@@ -94,8 +99,8 @@ def _are_names(config: AdaptConfig, model: Autoencoder, lines: list[str]) -> boo
         return config.kind == NAMES
     loose = ending_of(str(config.examples)) == "md" or len(lines) < MIN_EXAMPLES
     broad = model.sentences is not None and model.sentences.is_broad
-    named = are_terms(lines, most=MAX_TERM_WORDS if loose else 1)
-    named = named and broad and any(map(SentenceEncoder.load().knows, chain.from_iterable(map(spell_out, lines))))
+    named = are_terms(lines, most=MAX_TERM_WORDS if loose else 1) and broad
+    named = named and any(map(SentenceEncoder.load().knows, chain.from_iterable(map(spell_out, lines))))
     taken, other = (NAMES, EXAMPLES) if named else (EXAMPLES, NAMES)
     warn(f"note: the lines of {config.examples} are taken as {taken}: add kind={other} if they are {other}")
     return named

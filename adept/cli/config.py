@@ -581,7 +581,6 @@ class TrainConfig(Columns):
         if self.output_dir is None and self.resume_from is None:
             raise ConfigurationError("output_dir must be given, got nothing: add output_dir=... or resume_from=RUN_DIR")
         check_choice(("drop", "joint"), labels=self.labels)
-        check_integer(0, 2**32 - 1, seed=self.seed)
 
     def refuse_overridden(self, given: set[str]) -> None:
         """Raise ConfigurationError if one of the options that the user gave is without effect."""
@@ -590,6 +589,7 @@ class TrainConfig(Columns):
         topics, source = content == TOPICS, f"training.content.kind={content}"
         reads = f"mechanism={kind.name} reads topics: give training.content.topics=N, or training.content.kind=none"
         idle = {
+            **dict.fromkeys(("mechanism.epsilon", "mechanism.clip_norm"), "training.epsilon and model.clip_norm count"),
             **dict.fromkeys(("model.latent_dim", "model.directions"), topics and reads),
             "model.decoder": self.model.decoder == "nearest" and unlisted,
             "model.encoder": (self.model.encoder == TOPICS) != topics and f"it follows from {source}: give that",

@@ -32,20 +32,12 @@ PARTS = (
 )
 HEADINGS = {"logger": PARTS, "callbacks": PARTS, "experiment": "A recipe, which sets several options"}
 ELSEWHERE = {  # names of lightning-hydra-template, and of older versions of Lightning
-    "ckpt_path": "resume_from",
-    "trainer.ckpt_path": "resume_from",
-    "trainer.resume_from_checkpoint": "resume_from",
-    "trainer.gpus": "trainer.devices",
-    "trainer.lr": "training.learning_rate",
-    "model.lr": "training.learning_rate",
-    "model.optimizer.lr": "training.learning_rate",
-    "optimizer.lr": "training.learning_rate",
-    "optimized_metric": "objective",
-    "hydra.sweep.dir": "sweep_dir",
-    "hydra.run.dir": "output_dir",
-    "paths.output_dir": "output_dir",
-    "debug": "trainer=debug",
-}
+    "ckpt_path": "resume_from", "trainer.ckpt_path": "resume_from", "trainer.resume_from_checkpoint": "resume_from",
+    "trainer.gpus": "trainer.devices", "trainer.lr": "training.learning_rate", "model.lr": "training.learning_rate",
+    "model.optimizer.lr": "training.learning_rate", "optimizer.lr": "training.learning_rate",
+    "optimized_metric": "objective", "hydra.sweep.dir": "sweep_dir", "hydra.run.dir": "output_dir",
+    "paths.output_dir": "output_dir", "debug": "trainer=debug",
+}  # fmt: skip
 INDENT = 30
 NAME = "NAME"
 PLACEHOLDERS = {str: "TEXT", int: "N", float: "X", bool: "true|false", NAME: NAME}

@@ -21,7 +21,7 @@ import hydra
 import yaml
 from hydra.core.config_store import ConfigStore
 from hydra.errors import HydraException
-from omegaconf import MISSING, OmegaConf
+from omegaconf import MISSING, OmegaConf, open_dict
 from omegaconf.errors import OmegaConfBaseException
 
 from adept.cli.help import (
@@ -39,16 +39,17 @@ from adept.cli.help import (
 )
 from adept.cli.process import interrupt_on_signals, show_lines
 from adept.data.corpus import FROM_FILE
-from adept.errors import ConfigurationError, printable, typed_as
+from adept.errors import ConfigurationError, flatten, printable, typed_as
 from adept.mechanisms import BY_NAME
 from adept.mechanisms.base import MechanismChoice
 from adept.models.config import TrainerConfig
-from adept.ranges import refuse
+from adept.ranges import check_integer, refuse
 
 # Options that name files or directories: a leading ~/ or ~user/ is a home directory, as in a shell
-FILES = {"input", "output", "statement", "expect", "schema", "key", "ledger", "approve", "label_descriptions"}
-FILES |= {"examples", "train", "test", "reference", "resume_from", "data.path", "data.broad", "model_dir"}
-FILES |= {"output_dir", "runs", "environments"}
+FILES = {
+    "input", "output", "statement", "expect", "schema", "key", "ledger", "approve", "label_descriptions", "examples", "train",
+    "test", "reference", "resume_from", "data.path", "data.broad", "model_dir", "output_dir", "runs", "environments",
+}  # fmt: skip
 SAVED = "# adept train --config-dir RUN --config-name config"  # the beginning of a saved configuration
 NUMBERS = {float: ("a number", "0.5"), int: ("a whole number", "8"), bool: ("true or false", "true")}  # for messages
 SAMPLES = {"figure.width": "3.4"}  # of options without a usual number, where those above are out of range
@@ -78,6 +79,9 @@ def configure(command: str, arguments: list[str]) -> Any:
     given = {argument.partition("=")[0] for argument in arguments} - groups(command).keys()
     missing = (name for name, value in values.items() if value == MISSING and name not in given)
     refuse(*((True, f"{name} must be given, got nothing: add {name}=...") for name in missing))
+    seeds = {name: one for name, one in flatten(values).items() if re.search(r"\bseeds?$", name) and one is not None}
+    for name, one in ((name, one) for name, of in seeds.items() for one in (of if isinstance(of, list) else [of])):
+        check_integer(0, 2**32 - 1, **{name: one})
     if kind is not None:
         own = values["mechanism"]
         own = {name: value for name, value in own.items() if name not in FROM_ELSEWHERE or value != MISSING}
@@ -128,12 +132,12 @@ def read_values(command: str, arguments: list[str]) -> tuple[dict[str, Any], Any
     return values, kind
 
 
-def _compose(directory: Path, name: str, chosen: list[str]) -> Any:
+def _compose(directory: Path, name: str, chosen: list[str], **options: bool) -> Any:
     with (
         warnings.catch_warnings(action="ignore", category=UserWarning),
         hydra.initialize_config_dir(str(directory), version_base="1.3"),
     ):
-        return hydra.compose(name, chosen)
+        return hydra.compose(name, chosen, **options)
 
 
 def _compose_own(chosen: list[str], command: str) -> Any:
@@ -142,7 +146,13 @@ def _compose_own(chosen: list[str], command: str) -> Any:
     first, second, name = (own, ours, OWN.first.stem) if OWN.first else (ours, own, command)
     try:
         place = str(second).replace("'", r"\'")
-        composed = _compose(first or ours, name, [*chosen, f"hydra.searchpath=['file://{place}']"])
+        more = [f"hydra.searchpath=['file://{place}']"]
+        composed = _compose(first or ours, name, [*chosen, *more], return_hydra_config=True)
+        with open_dict(composed):
+            choices = composed.pop("hydra").runtime.choices
+        for path in filter(None, (OWN.first, *(own / group / f"{file}.yaml" for group, file in choices.items()))):
+            if path.is_file() and "hydra" in (yaml.safe_load(path.read_text("utf-8")) or ""):
+                raise ValueError(f"in {path.name}, hydra has no effect: leave it out, and give output_dir or sweep_dir")
     except (HydraException, OmegaConfBaseException, yaml.YAMLError, ValueError, TypeError, LookupError) as error:
         raise ConfigurationError(f"a yaml file in {own} does not fit: {printable(_reason(error, command))}") from None
     code = "must not name MODULE:ATTRIBUTE in a yaml file"  # code that the user did not name must not run
@@ -184,25 +194,23 @@ def _reason(error: Exception, command: str) -> str:
 
 def _note_new_options(command: str, path: Path) -> None:
     """Name the options that a saved configuration lacks, because a later version of adept added them."""
-    text, others = path.read_text("utf-8"), ("output_dir", "resume_from")
-    saved, names = yaml.safe_load(text), [option.name for option in options_of(configuration(command))]
-    missing = [name for name in names if name not in others and not _has(saved, name.split("."))]
-    if text.startswith(SAVED) and missing:
+    text, held = path.read_text("utf-8"), flatten(yaml.safe_load(path.read_text("utf-8")))
+    names = [option.name for option in options_of(configuration(command))]
+    saved = {"output_dir", "resume_from", "mechanism", *held}
+    if text.startswith(SAVED) and (missing := [name for name in names if name not in saved]):
         line = f"adept: note: {path.name} does not set {', '.join(missing)}: this version uses the default"
         show_lines([line], to_stderr=True)
 
 
-def _has(content: Any, path: list[str]) -> bool:
-    return not path or (isinstance(content, dict) and path[0] in content and _has(content[path[0]], path[1:]))
-
-
 def _refuse_texts(values: dict[str, Any], schema: type[Any]) -> None:
-    """Raise ConfigurationError for a number that a yaml file takes from elsewhere, as with ${oc.env:SEED}."""
-    for option in options_of(schema):
-        *path, last = option.name.split(".")
-        place = reduce(lambda inside, name: inside.get(name) or {}, path, values)
-        if without_none(option.kind) in NUMBERS and isinstance(text := place.get(last), str) and text != MISSING:
-            _read_one(option.name, without_none(option.kind), text, option.default)
+    """Raise ConfigurationError for what a yaml file takes from elsewhere, as with ${oc.env:SEED}, or writes as text."""
+    known = {option.name: option for option in options_of(schema)}
+    for name, value in flatten(values).items():
+        kind = without_none(known[name].kind) if name in known else Any
+        if kind in NUMBERS and isinstance(value, str) and value != MISSING:
+            _read_one(name, kind, value, known[name].default)
+        if "${" in str(value) and name not in FILES - {"output_dir"}:  # no such file would be found
+            raise ConfigurationError(f"{name} must be written out, got {printable(value)}: there are no interpolations")
 
 
 def _set_part(values: dict[str, Any], group: str, inside: list[str], text: str) -> None:

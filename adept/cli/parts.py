@@ -19,7 +19,7 @@ from collections.abc import Collection
 from dataclasses import asdict, fields, replace
 from pathlib import Path
 from types import NoneType
-from typing import Any
+from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
 import torch
 import yaml
@@ -28,10 +28,10 @@ from adept.cli.config import TrainConfig
 from adept.cli.help import nearest
 from adept.cli.process import show_lines
 from adept.cli.sweep import split
-from adept.errors import ConfigurationError, flatten, printable
+from adept.errors import ConfigurationError, flatten, printable, typed_as
 from adept.foreign import import_foreign
 from adept.models.config import Parts, TrainerConfig, check_device
-from adept.ranges import check_choice
+from adept.ranges import check_choice, refuse
 
 LIGHTNING = "pytorch_lightning"
 LOGGERS = {
@@ -47,24 +47,27 @@ CALLBACKS = {
 CSV, NONE = "csv", "none"  # metrics.csv and curve.svg, or not even these
 PROFILERS = {name: f"pytorch_lightning.profilers.{name.title()}Profiler" for name in ("simple", "advanced")}
 TARGET = "_target_"
+KIND_WORDS: dict[Any, str] = {
+    int: "a whole number", float: "a number", bool: "true or false", str: "a text", NoneType: "null", list: "a list",
+    dict: "a mapping",
+}  # fmt: skip
 BASES = {"logger": "pytorch_lightning.loggers.Logger", "callbacks": "pytorch_lightning.callbacks.Callback"}
 LOGGED = ("seed", "labels", "model", "tokenizer", "training", "trainer")  # options that loggers get
 # Options of the Trainer that adept sets, and the option of adept in their place
 ELSEWHERE = {
-    "logger": "logger",
-    "callbacks": "callbacks",
-    "gradient_clip_val": "training.gradient_clip",
-    "enable_progress_bar": "trainer.progress_bar",
-    "default_root_dir": "output_dir",
-    "enable_checkpointing": None,
-    "plugins": None,
-    "num_nodes": None,
-    "overfit_batches": "trainer.limit_train_batches",
-    "barebones": "logger=none",
-}
+    "logger": "logger", "callbacks": "callbacks", "gradient_clip_val": "training.gradient_clip",
+    "enable_progress_bar": "trainer.progress_bar", "default_root_dir": "output_dir", "enable_checkpointing": None,
+    "plugins": None, "num_nodes": None, "overfit_batches": "trainer.limit_train_batches", "barebones": "logger=none",
+}  # fmt: skip
 # Options of the Trainer without effect: adept train neither tests nor predicts, and has a sampler of its own
-UNUSED = {"limit_test_batches", "limit_predict_batches", "use_distributed_sampler", "sync_batchnorm"}
-UNUSED |= {"model_registry", "enable_autolog_hparams"}
+UNUSED = {
+    "limit_test_batches", "limit_predict_batches", "use_distributed_sampler", "sync_batchnorm", "model_registry",
+    "enable_autolog_hparams",
+}  # fmt: skip
+POSITIVE = {
+    "max_steps", "min_steps", "min_epochs", "limit_train_batches", "accumulate_grad_batches", "val_check_interval",
+    "check_val_every_n_epoch",
+}  # fmt: skip
 # W&B would keep the command line and all printed lines, which hold paths and names of the data
 WANDB_SETTINGS = {"x_disable_meta": True, "x_save_requirements": False, "disable_code": True, "console": "off"}
 QUIET = {"MLFLOW_DISABLE_TELEMETRY": "true", "MLFLOW_LOGGING_LEVEL": "WARNING", "WANDB_ERROR_REPORTING": "false"}
@@ -98,33 +101,39 @@ def build(config: TrainConfig, directory: Path) -> Parts:
                 raise ConfigurationError(
                     f"{group}.{name} must hold options, got {printable(options)}: write {group}.{name}: {{}}"
                 )
-    if given := [f"logger.{name}.{option}" for name in (CSV, NONE) for option in config.logger.get(name, ())]:
+    for option in (f"logger.{name}.{option}" for name in (CSV, NONE) for option in config.logger.get(name, ())):
         raise ConfigurationError(
-            f"{given[0]} has no effect, because metrics.csv stands in output_dir: leave it out, or add a logger with "
+            f"{option} has no effect, because metrics.csv stands in output_dir: leave it out, or add a logger with "
             f"logger.mine.{TARGET}={LIGHTNING}.loggers.CSVLogger"
         )
     chosen = {name: options for name, options in config.logger.items() if name not in (CSV, NONE)}
     named = {name: logger_options(name, options, directory) for name, options in chosen.items()}
     if not is_public(config):
         _refuse_sending(named)
-    if NONE in config.logger and len(config.logger) > 1:
-        raise ConfigurationError("logger must be none or names of loggers, got both: leave none out")
-    if "lr_monitor" in config.callbacks and not named:
-        raise ConfigurationError("callbacks=lr_monitor must have a logger: add logger=tensorboard, or read metrics.csv")
+    refuse(
+        (
+            NONE in config.logger and len(config.logger) > 1,
+            "logger must be none or names of loggers, got both: leave none out",
+        )
+    )
     loggers = tuple(_make("logger", name, options, LOGGERS) for name, options in named.items())
     callbacks = [_make("callbacks", name, options, CALLBACKS) for name, options in config.callbacks.items()]
     trainer = check_trainer(config.lightning, max_epochs=config.trainer.max_epochs)
+    on_cpu, precision = (
+        config.trainer.accelerator == "cpu" or not torch.accelerator.is_available(),
+        trainer.get("precision"),
+    )
+    refuse(
+        (on_cpu and f"{precision}".startswith("16"), f"trainer.precision must be bf16-mixed on a CPU, got {precision}")
+    )
     if str(trainer.get("strategy")).startswith(FORKING) and _count_devices(trainer.get("devices")) < 2:
         show_lines(["adept: note: trainer=ddp trains in one process here: add trainer.devices=2"], to_stderr=True)
     if profiler := trainer.get("profiler"):
         trainer["profiler"] = pkgutil.resolve_name(PROFILERS[profiler])(directory, "profile")
     return Parts(
-        loggers=loggers,
-        callbacks=(*callbacks, *([_telling(logged_values(config))] if loggers else [])),
-        trainer=trainer,
-        has_table=NONE not in config.logger,
-        announce=_announce,
-    )
+        loggers=loggers, callbacks=(*callbacks, *([_telling(logged_values(config))] if loggers else [])),
+        trainer=trainer, has_table=NONE not in config.logger, announce=_announce,
+    )  # fmt: skip
 
 
 def logger_options(name: str, options: dict[str, Any], directory: Path) -> dict[str, Any]:
@@ -135,12 +144,10 @@ def logger_options(name: str, options: dict[str, Any], directory: Path) -> dict[
         "tensorboard": {"save_dir": str(directory), "name": "tensorboard", "version": ""},
         "wandb": {"save_dir": str(directory), "project": "adept"},
         "mlflow": {
-            "tracking_uri": f"sqlite:///{place}/mlflow.db",
-            "artifact_location": f"file:{Path(place).absolute()}/mlruns",
-            "experiment_name": "adept",
-            "run_name": directory.name,
+            "tracking_uri": f"sqlite:///{place}/mlflow.db", "artifact_location": f"file:{Path(place).absolute()}/mlruns",
+            "experiment_name": "adept", "run_name": directory.name,
         },
-    }
+    }  # fmt: skip
     forced = {"settings": (options.get("settings") or {}) | WANDB_SETTINGS} if target == LOGGERS["wandb"] else {}
     return own.get(name, {}) | options | forced
 
@@ -167,30 +174,41 @@ def is_public(config: TrainConfig) -> bool:
 
 def check_trainer(options: dict[str, Any], *, max_epochs: float = math.inf) -> dict[str, Any]:
     """Return options of Lightning's ``Trainer``; raise ConfigurationError for a name that it lacks."""
-    known = inspect.signature(pkgutil.resolve_name(f"{LIGHTNING}:Trainer")).parameters if options else {}
-    for name in options:
+    hints = get_type_hints(pkgutil.resolve_name(f"{LIGHTNING}:Trainer").__init__) if options else {}
+    for name, value in options.items():
         if name in ELSEWHERE:
             instead = f"set {ELSEWHERE[name]}" if ELSEWHERE[name] else "leave it out"
             raise ConfigurationError(f"trainer.{name} must be left out, because adept sets it: {instead}")
         if name in UNUSED:
             raise ConfigurationError(f"trainer.{name} has no effect here: leave it out")
-        if name not in known:
-            names = {*known, *(field.name for field in fields(TrainerConfig))}
-            _refuse_unknown("trainer", name, names - ELSEWHERE.keys() - UNUSED)
-    if isinstance(least := options.get("min_epochs"), int) and least > max_epochs:
-        raise ConfigurationError(
-            f"trainer.min_epochs must be at most trainer.max_epochs={max_epochs}, got {least}: set both"
+        if name not in hints:
+            names = {*hints, *(field.name for field in fields(TrainerConfig))}
+            _refuse_unknown("trainer", name, names - ELSEWHERE.keys() - UNUSED - {"return"})
+        kinds, number = _kinds(hints[name]), value if isinstance(value, int | float) else math.inf
+        words = " or ".join(KIND_WORDS.get(kind, kind) for kind in kinds if kind in KIND_WORDS or isinstance(kind, str))
+        odd = name != "precision" and type(value) not in kinds and value not in kinds
+        low = name in POSITIVE and number <= 0 and (name, value) != ("max_steps", -1)
+        refuse(
+            (odd, f"trainer.{name} must be {words}, got {printable(typed_as(value))}: correct it"),
+            (low, f"trainer.{name} must be above 0, got {value}: give more, or leave it out"),
         )
-    if nothing := [name for name in ("max_steps", "limit_train_batches") if options.get(name) == 0]:
-        raise ConfigurationError(
-            f"trainer.{nothing[0]} must be above 0, got {options[nothing[0]]}: nothing would be trained"
-        )
+    for unit, most in {"epochs": max_epochs, "steps": options.get("max_steps", -1)}.items():
+        if (least := options.get(f"min_{unit}") or 0) > most > 0:
+            raise ConfigurationError(
+                f"trainer.min_{unit} must be at most trainer.max_{unit}={most}, got {least}: set both"
+            )
     if options.get("profiler") is not None:
         check_choice(PROFILERS, **{"trainer.profiler": str(options["profiler"])})
     if options.get("precision") is not None:  # checked here, as Lightning looks at the device first
         keep_float32 = ("32", "32-true", "16", "16-mixed", "bf16", "bf16-mixed")  # the weights, in each of these
         check_choice(keep_float32, **{"trainer.precision": str(options["precision"])})
     return options | _strategy(options)
+
+
+def _kinds(hint: Any) -> list[Any]:
+    """Return the types, and the values of a Literal, of which an annotation is a union."""
+    is_union = get_origin(hint) in (Union, Literal)
+    return [kind for one in get_args(hint) for kind in _kinds(one)] if is_union else [get_origin(hint) or hint]
 
 
 def _strategy(options: dict[str, Any]) -> dict[str, Any]:
@@ -205,12 +223,9 @@ def _strategy(options: dict[str, Any]) -> dict[str, Any]:
 
 def _count_devices(devices: Any) -> int:
     """Return the number for which Lightning's option ``devices`` asks: a number, places, or all that there are."""
-    if isinstance(devices, list):
-        return len(devices)
-    text = str(devices).strip()
-    if text in ("auto", "-1"):
-        return torch.cuda.device_count()
-    return int(text) if text.isdecimal() else len([*filter(str.strip, text.split(","))])
+    text = ",".join(map(str, [*devices, ""])) if isinstance(devices, list) else str(devices).strip()
+    several = torch.cuda.device_count() if text in ("auto", "-1") else len([*filter(str.strip, text.split(","))])
+    return int(text) if text.isdecimal() else several
 
 
 def logged_values(config: TrainConfig) -> dict[str, Any]:
@@ -241,27 +256,21 @@ def _make(group: str, name: str, options: dict[str, Any], known: dict[str, str])
         raise ConfigurationError(f"{place} must have a class, got none: add {place}.{TARGET}=MODULE.CLASS")
     os.environ.update({variable: value for variable, value in QUIET.items() if variable not in os.environ})
     kind = import_foreign(f"{place}.{TARGET}", target, form="MODULE.CLASS")
+    if not (isinstance(kind, type) and issubclass(kind, pkgutil.resolve_name(BASES[group]))):  # nothing else is called
+        raise ConfigurationError(f"{place}.{TARGET} must be a class that inherits from {BASES[group]}, got {target}")
     given = {option: value for option, value in options.items() if option != TARGET}
-    try:
-        accepted = inspect.signature(kind).parameters
-    except (TypeError, ValueError):
-        raise ConfigurationError(
-            f"{place}.{TARGET} must be a class, got {target}: add a class of {LIGHTNING}"
-        ) from None
+    accepted = inspect.signature(kind).parameters
     if not any(parameter.kind is parameter.VAR_KEYWORD for parameter in accepted.values()):
         for option in given.keys() - accepted.keys():
             _refuse_unknown(place, option, accepted)
     try:
-        made = kind(**given)
+        return kind(**given)
     except ModuleNotFoundError as error:
         missing = f'{name} is not installed: pip install "adept-dp[{name}]"'
         raise ConfigurationError(missing if name in known else f"{target} needs a package: {error}") from None
     except Exception as error:  # noqa: BLE001 - a class from elsewhere
         reason = printable(f"{type(error).__name__}: {error}")
         raise ConfigurationError(f"{place} cannot be made ({reason}): correct its options") from None
-    if not isinstance(made, pkgutil.resolve_name(BASES[group])):
-        raise ConfigurationError(f"{place}.{TARGET} must be a class that inherits from {BASES[group]}, got {target}")
-    return made
 
 
 def _refuse_unknown(place: str, name: str, known: Collection[str]) -> None:

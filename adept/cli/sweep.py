@@ -21,6 +21,7 @@ from pathlib import Path
 from statistics import fmean
 from typing import Any
 
+from adept import ranges
 from adept.cli.console import show_table
 from adept.cli.help import OWN as OWN_FILES
 from adept.cli.help import PRINTING, SWEEPING, check_options, groups, names, refuse_interpolation, write_out
@@ -102,15 +103,15 @@ class Run:
 
 def refuse(command: str, arguments: list[str]) -> None:
     """Raise ConfigurationError if the command cannot sweep; a release is never repeated by a sweep."""
-    if command in ("rewrite", "synthesize"):
-        raise ConfigurationError(
+    ranges.refuse(
+        (
+            command in ("rewrite", "synthesize"),
             f"{command} takes no -m: each run is a release, and the epsilons of all runs add up for every record; give "
-            f"one value to each option, and call {command} for each release that you want"
-        )
-    if command not in SWEEPING:
-        raise ConfigurationError(f"{command} takes no -m: only {', '.join(SWEEPING)} run once for each value")
-    if PRINTING[0] in arguments:
-        raise ConfigurationError("--cfg job prints the options of one run, got -m: leave -m out")
+            f"one value to each option, and call {command} for each release that you want",
+        ),
+        (command not in SWEEPING, f"{command} takes no -m: only {', '.join(SWEEPING)} run once for each value"),
+        (PRINTING[0] in arguments, "--cfg job prints the options of one run, got -m: leave -m out"),
+    )
 
 
 @contextlib.contextmanager
@@ -194,8 +195,9 @@ def plan(command: str, arguments: list[str]) -> tuple[SweepOptions, list[Run]]:
         keys.append(key_of(config) if key_of else number)
         same = keys.index(keys[-1])
         values, kind = read_values(command, written)
-        values = {name: value for name, value in values.items() if name not in OF_EACH_RUN}
-        values |= {"kind": kind.name} if kind else {}  # the mechanism's name is no value of it
+        values = {name: value for name, value in values.items() if name not in OF_EACH_RUN} | (
+            {"kind": kind.name} if kind else {}  # the mechanism's name is no value of it
+        )
         runs.append(Run(number, written, chosen, directory, values, same if same < number else None))
     return options, runs
 

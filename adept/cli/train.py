@@ -16,8 +16,8 @@ from adept.cli.config import TrainConfig
 from adept.cli.console import show, warn, write_json
 from adept.cli.help import OPEN_GROUPS, OWN, REQUIRED, config_directory, is_foreign
 from adept.cli.overrides import SAVED, read_value
+from adept.cli.parts import TARGET, is_public
 from adept.cli.parts import build as build_parts
-from adept.cli.parts import is_public
 from adept.cli.process import is_interrupted, show_lines, system_reason
 from adept.data.corpus import Corpus, load
 from adept.data.writing import new_directory, read_table
@@ -25,15 +25,13 @@ from adept.errors import AdeptError, ConfigurationError, DataError, Interrupted,
 from adept.foreign import blame
 from adept.mechanisms import Description
 from adept.models.config import CHECKPOINTS, LAST, METRICS, MODEL, TOPICS, FitResult, Parts, TrainingData, TrainSpec
-from adept.models.saved_model import Reconstruction, model_card, reconstruction
+from adept.models.saved_model import CARD, Reconstruction, model_card, reconstruction
 
-OVERRIDES, RESULT, CURVE = "overrides.json", "result.json", "curve.svg"
-RESOLVED, UNMEASURED = "config.yaml", "not measured: no epoch ended with a validation"
+OVERRIDES, RESULT, CURVE, RESOLVED = "overrides.json", "result.json", "curve.svg", "config.yaml"
 PRIVATE_NOTE = (
     "note: this text counts as private, and so does the model, which can write its sentences: a release with the model needs "
     "accept_private_model=true, and mechanism=description refuses it; if anyone may read the text, add training_data.public=true"
 )
-TRIED_EPSILON = 8.0  # at which a mechanism of somebody else is built once before the training
 PLACES = ("path", "broad")  # options of the data that name directories
 # What a resumed run may change: where its files lie, where training ends, and how it runs
 CHANGEABLE = re.compile(
@@ -68,7 +66,10 @@ def main(config: TrainConfig) -> None:
         ("training", f"{result.train_records} records of {result.data}, vocabulary {result.vocabulary_size}"),
         ("latent", f"{result.latent_dim} dimensions, clip {result.clip}"),
         ("epochs", f"{result.fit.epochs} in {result.fit.seconds:.0f} s, {read:,} records read"),
-        ("validation loss", UNMEASURED if math.isnan(loss) else f"{loss:.3f} nats per token"),
+        (
+            "validation loss",
+            "not measured: no epoch ended with a validation" if math.isnan(loss) else f"{loss:.3f} nats per token",
+        ),
         ("speed", f"{result.fit.tokens_per_second:,.0f} tokens/s, {result.fit.records_per_second:,.0f} records/s"),
     ]
     show(f"model in {result.model_dir}", rows)
@@ -107,8 +108,9 @@ def run(config: TrainConfig, *, overrides: list[str] | None = None) -> TrainResu
         if foreign:
             advice = f"; resume_from={directory} goes on after the last whole epoch" if begun else ""
             raise ConfigurationError(f"{foreign}: correct it{advice}") from error
-        place = "goes on after the last whole epoch" if begun else "begins again, for no epoch was finished"
-        again = f"adept train resume_from={directory} {place}"
+        again = f"adept train resume_from={directory} " + (
+            "goes on after the last whole epoch" if begun else "begins again, for no epoch was finished"
+        )
         stopped = isinstance(error, (KeyboardInterrupt, SystemExit)) or is_interrupted()
         if overrides is not None and not stopped and (reason := system_reason(error, directory)):
             raise DataError(f"cannot read or write{reason}: mend that; then {again}") from error
@@ -123,7 +125,7 @@ def run(config: TrainConfig, *, overrides: list[str] | None = None) -> TrainResu
 
 def _remarks(config: TrainConfig, overrides: list[str]) -> list[str]:
     """Return the experiment of a run, and the options by which training reads less than all records, in brackets."""
-    given = [override for override in overrides if override.startswith("experiment=")]
+    given = [override for override in overrides if re.match("experiment=(?!null$)", override)]
     files = [
         place / f"{name.replace('=', '/')}.yaml"
         for name in given
@@ -131,10 +133,14 @@ def _remarks(config: TrainConfig, overrides: list[str]) -> list[str]:
         if place
     ]
     own = "".join(path.read_text("utf-8") for path in files if path.is_file())
-    named = [override for override in overrides if override.startswith("mechanism=")]
-    changed = [override for override in named if f"override /{override.replace('=', ': ')}\n" not in f"{own}\n"]
-    less = {f"trainer.{name}": config.lightning.get(name) for name in ("limit_train_batches", "fast_dev_run")}
-    less["training.most"] = config.training.most
+    changed = [
+        override
+        for override in overrides
+        if override.startswith("mechanism=") and f"override /{override.replace('=', ': ')}\n" not in f"{own}\n"
+    ]
+    less = {f"trainer.{name}": config.lightning.get(name) for name in ("limit_train_batches", "fast_dev_run")} | {
+        "training.most": config.training.most
+    }
     kept = [f"{name}={typed_as(value)}" for name, value in less.items() if value]
     return [f"({remark})" for remark in (*(" with ".join([one, *changed]) for one in given), *kept)]
 
@@ -150,8 +156,12 @@ def _clear(directory: Path) -> None:
 
 def _check_mechanism(config: TrainConfig) -> None:
     kind = config.mechanism.kind
-    if not is_public(config) and (issubclass(kind, Description) or config.model.decoder == "nearest"):
-        option = "mechanism=description" if issubclass(kind, Description) else "model.decoder=nearest"
+    listing = {  # options that need a list of the training text's sentences
+        "mechanism=description": issubclass(kind, Description),
+        "model.decoder=nearest": config.model.decoder == "nearest",
+        "training.codec.sentences=true": config.training.codec.sentences,
+    }
+    for option in (name for name, chosen in listing.items() if chosen and not is_public(config)):
         raise ConfigurationError(
             f"{option} must have public training text, because its releases are sentences of this text: use another one; if "
             "anyone may read the text, add training_data.public=true"
@@ -160,7 +170,7 @@ def _check_mechanism(config: TrainConfig) -> None:
     if config.training.epsilon is not None and not callable(getattr(source or kind, "simulate", None)):
         raise ConfigurationError(f"training.epsilon must be null for {kind.name}, which has no method simulate: add it")
     if source is not None:
-        own = TRIED_EPSILON if isinstance(source, type) else getattr(source, "epsilon", None)
+        own = 8.0 if isinstance(source, type) else getattr(source, "epsilon", None)
         config.mechanism.build(epsilon=own, clip_norm=config.model.clip_norm)
 
 
@@ -168,39 +178,34 @@ def _train(
     config: TrainConfig, splits: dict[str, Corpus], directory: Path, checkpoint: Path | None, parts: Parts
 ) -> TrainResult:
     spec = TrainSpec(
-        clip=config.mechanism.kind.clip,
+        clip=config.mechanism.kind.clip, model=config.model, tokenizer=config.tokenizer, trainer=config.trainer, parts=parts,
         training_data=TrainingData(config.data.name, is_public(config), len(splits["train"])),
-        model=config.model,
-        tokenizer=config.tokenizer,
         training=config.training.for_mechanism(config.mechanism.kind),
-        trainer=config.trainer,
         mechanism=lambda epsilon: config.mechanism.build(epsilon=epsilon, clip_norm=config.model.clip_norm),
-        parts=parts,
-        joint_labels=config.labels == "joint",
-        seed=config.seed,
-    )
+        joint_labels=config.labels == "joint", seed=config.seed,
+    )  # fmt: skip
     from adept.models.training import train_model  # a trainer takes seconds to import
 
     model, tokenizer, fitted = train_model(
         splits["train"], splits["validation"], spec, output_dir=directory, resume=checkpoint
     )
+    if checkpoint and fitted.epochs == _count_epochs(directory):
+        raise ConfigurationError(
+            f"no epoch was trained after the {fitted.epochs} of the finished run: raise trainer.max_steps, trainer.max_time or "
+            "training.patience, whichever ended it"
+        )
     result = TrainResult(
-        model_dir=str(directory / MODEL),
-        data=config.data.name,
-        clip=model.clip,
-        latent_dim=model.config.latent_dim,
-        vocabulary_size=model.vocabulary_size,
-        train_records=model.training_data.records,
-        parameters=sum(parameter.numel() for parameter in model.parameters()),
-        fit=fitted,
+        model_dir=str(directory / MODEL), data=config.data.name, clip=model.clip, latent_dim=model.config.latent_dim,
+        vocabulary_size=model.vocabulary_size, train_records=model.training_data.records,
+        parameters=sum(parameter.numel() for parameter in model.parameters()), fit=fitted,
         reconstruction=reconstruction(model, tokenizer, splits["validation"].texts),
-    )
+    )  # fmt: skip
     if parts.has_table and (directory / METRICS).is_file():
         draw_curve(directory / METRICS, directory / CURVE)
     loss = fitted.validation_loss
     measured = not math.isnan(loss)
     metrics = {"loss (nats per token)": loss, "perplexity": math.exp(min(700.0, loss))} if measured else {}
-    (directory / MODEL / "README.md").write_text(model_card(model, metrics=metrics), "utf-8")
+    (directory / MODEL / CARD).write_text(model_card(model, metrics=metrics), "utf-8")
     write_json(result, directory / RESULT)
     return result
 
@@ -265,6 +270,10 @@ def _prepare(config: TrainConfig) -> tuple[Path, Path | None]:
             f"output_dir must be left out with resume_from, got {config.output_dir}: a run continues in its own directory"
         )
     checkpoint = directory / CHECKPOINTS / LAST
+    try:
+        _ = [[int(row["epoch"]), *map(float, filter(None, row.values()))] for row in read_table(directory / METRICS)]
+    except (ValueError, LookupError, TypeError):
+        raise DataError(f"{directory / METRICS} is damaged: restore it, or remove it") from None
     if checkpoint.is_file():
         if (done := _count_epochs(directory)) >= config.trainer.max_epochs:
             raise ConfigurationError(
@@ -324,16 +333,15 @@ def complete(given: list[str]) -> list[str]:
         return given
     try:
         kept = json.loads((Path(read_value("resume_from", str, own["resume_from"])) / OVERRIDES).read_text("utf-8"))
-    except (OSError, ValueError):
+        stored = {_key(one): one.lstrip("+") for one in kept if isinstance(one, str) and "=" in one}
+    except (OSError, ValueError, TypeError):
         return given  # run says what is wrong with that directory
-    stored = {
-        _key(argument): argument.lstrip("+") for argument in kept if isinstance(argument, str) and "=" in argument
-    }
     added = [argument for key, argument in stored.items() if key not in own]
-    if foreign := [argument for argument in added if is_foreign("train", *argument.split("=", 1))]:
-        raise ConfigurationError(
-            f"mechanism must be given again with resume_from, because no file of a run may name it: add {foreign[0]}"
-        )
+    for name, _, value in (argument.partition("=") for argument in added):
+        if is_foreign("train", name, value) or name.endswith(TARGET):  # code that the user did not name must not run
+            raise ConfigurationError(
+                f"{name} must be given again with resume_from, because no file of a run may name it: add {name}={value}"
+            )
     return added + given
 
 
@@ -345,13 +353,9 @@ def draw_curve(table: Path, path: Path) -> None:
     """Draw the columns of ``metrics.csv`` that hold losses; draw nothing if there are none."""
     rows = read_table(table)
     points = {
-        name: [
-            (int(row["epoch"]) + 1, float(row[name]))
-            for row in rows
-            if row.get(name) and math.isfinite(float(row[name]))
-        ]
-        for name in LOSS_COLOURS
-    }
+        name: [(int(row["epoch"]) + 1, float(row[name])) for row in rows
+               if row.get(name) and math.isfinite(float(row[name]))] for name in LOSS_COLOURS
+    }  # fmt: skip
     losses = [loss for of_one in points.values() for _, loss in of_one]
     if not losses:
         return
@@ -373,12 +377,13 @@ def draw_curve(table: Path, path: Path) -> None:
         SCALE.format(x=MARGIN, y=16, anchor="start", text="loss in nats per token"),
     ]
     for number, (name, of_one) in enumerate(points.items()):
-        path_of_one = of_one if len(of_one) > 1 else of_one * 2  # a line of one point is a dot
-        corners = " ".join(f"{x:.1f},{y:.1f}" for x, y in (place(*point) for point in path_of_one))
-        words = SCALE.format(x=WIDTH - MARGIN, y=16 + 14 * number, anchor="end", text=name)
+        corners = " ".join(
+            "{:.1f},{:.1f}".format(*place(*point)) for point in (of_one * 2 if len(of_one) == 1 else of_one)
+        )
         marker = 'stroke-width="1.5"' if len(of_one) > 1 else 'stroke-width="4" stroke-linecap="round"'
         lines += [
-            f'<g fill="{LOSS_COLOURS[name]}">{words}</g>',
-            f'<polyline points="{corners}" fill="none" stroke="{LOSS_COLOURS[name]}" {marker}/>',
+            f'<g fill="{LOSS_COLOURS[name]}">',
+            SCALE.format(x=WIDTH - MARGIN, y=16 + 14 * number, anchor="end", text=name),
+            f'</g><polyline points="{corners}" fill="none" stroke="{LOSS_COLOURS[name]}" {marker}/>',
         ]
     path.write_text("\n".join([*lines, "</svg>"]) + "\n", "utf-8")

@@ -140,8 +140,10 @@ class DataConfig:
         return {
             "data.sizes": elsewhere and f"it is for data=air_travel alone, got data={self.name}: give data.most=N",
             "data.path": self.name == "air_travel" and "data=air_travel comes with adept: give data=files, too",
+            **dict.fromkeys(("text_column", "label_column", "format", "delimiter", "columns"), self.name == "air_travel"
+                            and "data=air_travel has columns of its own: leave it out"),
             "data.hub": self.path is not None and "data.path is read instead: leave one of them out",
-        }
+        }  # fmt: skip
 
 
 def read_corpus(

@@ -10,12 +10,13 @@ Training is no release: nothing here is private. A mechanism's ``privatize`` alo
 import math
 import random
 from collections.abc import Callable, Iterator, Sequence
+from inspect import signature
 from typing import Any, cast
 
 import pytorch_lightning as lightning
 import torch
 from torch import Tensor
-from torch.utils.data import DataLoader, DistributedSampler
+from torch.utils.data import DataLoader, DistributedSampler, SequentialSampler
 
 from adept.errors import ConfigurationError
 from adept.models.lstm_autoencoder import Adept, pad
@@ -64,7 +65,7 @@ class AdeptModule(lightning.LightningModule):
             raise ConfigurationError(
                 "encoder must be true without a network, got false: load the model with adept.Autoencoder.from_pretrained"
             )
-        sizes = {name: value for name, value in self.hparams.items() if name not in ("learning_rate", "weight_decay")}
+        sizes = {name: value for name, value in self.hparams.items() if name in signature(Adept).parameters}
         self.model, self.randomise = network or Adept(**sizes), randomise
 
     def training_step(self, tokens: Tensor) -> Tensor:
@@ -87,23 +88,26 @@ class AdeptModule(lightning.LightningModule):
         return loss
 
     def configure_optimizers(self) -> Any:
-        trainer, options = self.trainer, self.hparams
+        options = self.hparams
         optimizer = torch.optim.AdamW(
             self.model.parameters(),
             lr=options["learning_rate"],
             weight_decay=options["weight_decay"],
-            fused="mixed" not in f"{trainer.precision}",  # Lightning could not clip its gradients then
+            fused="mixed" not in f"{self.trainer.precision}",  # Lightning could not clip its gradients then
         )
-        epochs = trainer.max_epochs
-        if trainer.max_steps > 0:  # they may end the training first
-            trainer.fit_loop.setup_data()  # which counts the batches
-            steps = max(
-                1, math.ceil(trainer.max_steps * trainer.accumulate_grad_batches / trainer.num_training_batches)
-            )
-            epochs = min(steps, epochs) if epochs and epochs > 0 else steps
-        last = epochs if epochs and epochs > 0 else math.inf  # with an unknown number, the rate stays
-        falling = torch.optim.lr_scheduler.LambdaLR(optimizer, lambda epoch: max(0.0, 1 - epoch / last))
+        falling = torch.optim.lr_scheduler.LambdaLR(optimizer, lambda epoch: max(0.0, 1 - epoch / self._count_epochs()))
         return {"optimizer": optimizer, "lr_scheduler": falling}
+
+    def _count_epochs(self) -> float:
+        """Return the number of epochs that end the training, or infinity if it is unknown: then the rate stays."""
+        trainer, steps = self.trainer, self.trainer.max_steps
+        epochs = trainer.max_epochs if trainer.max_epochs and trainer.max_epochs > 0 else math.inf
+        if steps <= 0 or trainer.num_training_batches == math.inf:  # not counted yet
+            return epochs
+        of_steps = math.ceil(steps / math.ceil(trainer.num_training_batches / trainer.accumulate_grad_batches))
+        return min(
+            epochs, max(of_steps, trainer.current_epoch + (trainer.global_step < steps))
+        )  # one may have been cut
 
 
 class UtteranceDataModule(lightning.LightningDataModule):
@@ -133,7 +137,8 @@ class UtteranceDataModule(lightning.LightningDataModule):
 
     def train_dataloader(self) -> DataLoader[Any]:
         """Return batches (B, T) in another order in each epoch."""
-        return token_loader(self.rows, batch_size=self.batch_size, seed=self.seed, **self._devices())
+        seed = None if getattr(self.trainer, "overfit_batches", 0) else self.seed  # the same batches in each epoch
+        return token_loader(self.rows, batch_size=self.batch_size, seed=seed, **self._devices())
 
     def val_dataloader(self) -> DataLoader[Any]:
         """Return batches (B, T) in one order."""
@@ -149,11 +154,12 @@ class UtteranceDataModule(lightning.LightningDataModule):
 
 
 def _token_ids(given: Sequence[Any], tokenizer: Tokenizer | None, max_length: int) -> list[list[int]]:
-    if not any(isinstance(text, str) for text in given):
-        return [list(row) for row in given]
+    rows: Any = given if isinstance(given, str) else list(given)
+    if not any(isinstance(text, str) for text in rows):
+        return [list(row) for row in rows]
     if tokenizer is None:
         raise ConfigurationError("tokenizer must be given with texts, got none: give Tokenizer.train(texts)")
-    return tokenizer.encode(list(given), max_length=max_length)
+    return tokenizer.encode(rows, max_length=max_length)
 
 
 def length_batches(lengths: Sequence[int], *, batch_size: int, seed: int | str) -> list[list[int]]:
@@ -168,10 +174,10 @@ def length_batches(lengths: Sequence[int], *, batch_size: int, seed: int | str) 
     return batches
 
 
-class LengthBatchSampler(DistributedSampler[Any]):
+class LengthBatchSampler(DistributedSampler[Any], SequentialSampler):
     """A sampler of batches of texts of similar length; each of several devices gets as many batches as the others.
 
-    Lightning replaces no sampler of this base class, and calls ``set_epoch`` before each epoch.
+    Lightning replaces no sampler of these base classes, and calls ``set_epoch`` before each epoch.
     """
 
     def __init__(
@@ -183,7 +189,7 @@ class LengthBatchSampler(DistributedSampler[Any]):
     def __len__(self) -> int:
         return math.ceil(math.ceil(len(self.lengths) / self.batch_size) / self.num_replicas)
 
-    def __iter__(self) -> Iterator[list[int]]:
+    def __iter__(self) -> Iterator[Any]:
         seed = "fixed" if self.order is None else f"seed {self.order}, epoch {self.epoch}"
         batches = length_batches(self.lengths, batch_size=self.batch_size, seed=seed)
         return iter([batches[(place * self.num_replicas + self.rank) % len(batches)] for place in range(len(self))])

@@ -82,7 +82,7 @@ class Adept(nn.Module):
 
     def encode(self, tokens: Tensor) -> Tensor:
         """Return the latents (B, n) of tokens (B, T), clipped by Eq. 9 to r * min(1, C / ||r||)."""
-        return clip_latents(self.read(tokens).float(), clip=self.clip, clip_norm=self.clip_norm)
+        return clip_latents(self.read(tokens).to(self.to_state.weight.dtype), clip=self.clip, clip_norm=self.clip_norm)
 
     def loss(self, tokens: Tensor, randomise: Callable[[Tensor], Tensor] | None = None) -> Tensor:
         """Return the reconstruction loss of tokens (B, T), which end with END, in nats per token.
@@ -133,7 +133,7 @@ class Adept(nn.Module):
                 if layer < self.encoder.num_layers - 1:
                     words = self.dropout(torch.cat([read[0], *map(turn, read[1:])], dim=2))
             ends = [outputs[rows, lengths - 1] for outputs in read]  # (B, H), at the last token
-        latents: Tensor = self.to_latent(torch.cat(ends, dim=1).float())
+        latents: Tensor = self.to_latent(torch.cat(ends, dim=1).to(self.to_latent.weight.dtype))
         return latents
 
     def autocast(self) -> torch.autocast:

@@ -32,7 +32,8 @@ def resume_run(spec: TrainSpec, ours: dict[str, Any], checkpoint: Path, model: A
     epochs than ``spec`` asks for. If it has as many, or ended for lack of patience, no epoch is left.
     """
     content = _read_checkpoint(checkpoint)
-    _read_checkpoint(checkpoint.parent / BEST)
+    if any(state.get("best_model_score") is not None for state in content["callbacks"].values()):
+        _read_checkpoint(checkpoint.parent / BEST)
     origin = content["origin"]
     if other := [name for name in ours if name != "public" and origin.get(name) != ours[name]]:
         raise DataError(
@@ -64,12 +65,14 @@ def _read_checkpoint(path: Path) -> dict[str, Any]:
             if archive.testzip() is not None:
                 raise ValueError
         content: dict[str, Any] = torch.load(path, map_location="cpu", weights_only=True)
-        parts = [(content["epoch"], int), (content["origin"], dict), (content["state_dict"], dict)]
-        parts.append((content["callbacks"][STOPPING]["wait_count"], int))
+        weights, states = content["state_dict"].values(), content["callbacks"].values()
+        parts = [
+            (content["epoch"], int),
+            (content["origin"], dict),
+            (content["callbacks"][STOPPING]["wait_count"], int),
+        ]
+        parts += [(one, Tensor) for one in weights] + [(state, dict) for state in states]
         if not all(isinstance(part, kind) for part, kind in parts):
-            raise TypeError
-        weights = content["state_dict"].values()
-        if not all(isinstance(one, Tensor) for one in weights):
             raise TypeError
     except Exception as error:  # noqa: BLE001 - a damaged archive or pickle can raise anything
         reason, advice = type(error).__name__, f"give a run with checkpoints/{path.name}"

@@ -20,23 +20,23 @@ from torch.nn.functional import normalize
 from adept.errors import ConfigurationError, ModelError, plain_name
 from adept.mechanisms.clip_to_grid import NORM_ORDER
 from adept.mechanisms.policy import KNOWN_TEXTS, Lists
+from adept.models import untrusted_files as names
 from adept.models.config import LSTM_FORMAT, TOPICS, TOPICS_FORMAT, ModelConfig, TrainingData
 from adept.models.lstm_autoencoder import Adept, pad
 from adept.models.sentence_encoder import reads_as_english
 from adept.models.tokenizer import UNKNOWN, Tokenizer, join_words
 from adept.models.topics import TopicEncoder
-from adept.models.untrusted_files import CODEBOOKS, CONFIG, DESCRIPTION, WEIGHTS, ModelFiles, build_model, is_packaged
+from adept.models.untrusted_files import ModelFiles, build_model, is_packaged
 from adept.ranges import MAX_NUMBER, check_choice, is_moderate
 from adept.torch_defaults import usual_torch
 
 if TYPE_CHECKING:
     from adept.models.sentences.sentence_list import SentenceList
 
+CARD = "README.md"
 HIDDEN_LABELS = 0.3  # share of labels that training hides, to serve unlabelled text too
 MAX_MEASURED_TEXTS, MIN_SHARE = 200, 0.25  # of a reconstruction
 COMPARED_LATENTS = 256  # with all public texts at once
-LICENSES = {"air_travel": "mit"}  # license of the bundled text; other text has its own
-ENGLISH_DATA = ("air_travel", "atis", "snips")
 READERS = {"lstm": "LSTM encoder", "topics": "Encoder of topics, linear in the words"}
 WRITERS = {"lstm": "LSTM decoder", "nearest": "decoder that answers with public texts"}
 TAGS = ["differential-privacy", "local-differential-privacy", "text-rewriting"]
@@ -112,6 +112,7 @@ class Autoencoder(Adept):
         if tokenizer is None and self.directory is None:
             raise ConfigurationError("tokenizer must be given for a model that was not loaded, got none")
         tokenizer = tokenizer or Tokenizer.from_pretrained(self.directory or "")
+        self.check_tokenizer(tokenizer)
         latents = self.encode_records(tokenizer.encode(texts, max_length=self.config.max_length))
         if self.config.decoder == "nearest" and (public := self.public_texts):
             listed = self.encode_records(tokenizer.encode(public, max_length=self.config.max_length))
@@ -121,6 +122,11 @@ class Autoencoder(Adept):
             return [public[place] for place in torch.cat(near).tolist()]
         tokens = self.write(latents, max_length=self.config.max_length + (self.labels > 0))
         return tokenizer.decode(tokens.tolist())
+
+    def check_tokenizer(self, tokenizer: Tokenizer, *, place: str = "") -> None:
+        """Raise ModelError unless a tokenizer has as many words and labels as the model."""
+        if (len(tokenizer), len(tokenizer.labels)) != (self.vocabulary_size, self.labels):
+            raise ModelError(f"tokenizer.json{place} does not fit the model: restore the one it was trained with")
 
     @property
     def lists(self) -> Lists:
@@ -166,37 +172,40 @@ class Autoencoder(Adept):
             **({"label_examples": self.label_examples} if self.label_examples else {}),
         }
         precision, named = self.config.precision, {f"{size}": words for size, words in self.codebooks.items()}
-        write_tensors(directory / WEIGHTS, self.state_dict(), precision=precision)
+        write_tensors(directory / names.WEIGHTS, self.state_dict(), precision=precision)
+        for name in (names.CODEBOOKS, names.DESCRIPTION, names.TABLES):  # of another model
+            (directory / name).unlink(missing_ok=True)
         if named:
-            write_tensors(directory / CODEBOOKS, named, precision=precision)
+            write_tensors(directory / names.CODEBOOKS, named, precision=precision)
         if self.sentences:
             from adept.models.sentences.sentence_files import save_sentences
 
             save_sentences(self.sentences, directory)
-        (directory / CONFIG).write_text(json.dumps(description, indent=2) + "\n", "utf-8")
+        (directory / names.CONFIG).write_text(json.dumps(description, indent=2) + "\n", "utf-8")
+        (directory / CARD).write_text(model_card(self), "utf-8")
 
     @classmethod
     def from_pretrained(cls, directory: str | Path) -> "Autoencoder":
         """Load a model, from its directory or its run's; raise ModelError if files are missing, damaged or do not fit."""
-        return cls.of(ModelFiles(directory, CONFIG, DESCRIPTION))
+        return cls.of(ModelFiles(directory, names.CONFIG, names.DESCRIPTION))
 
     @classmethod
     @usual_torch()
     def of(cls, files: ModelFiles) -> "Autoencoder":
         """Return the model of an open directory."""
-        description, model = files.objects[CONFIG], build_model(cls, files)
+        description, model = files.objects[names.CONFIG], build_model(cls, files)
         weights = {name: (model.config.precision, tuple(own.shape)) for name, own in model.state_dict().items()}
-        model.load_state_dict(files.tensors(WEIGHTS, weights, described=CONFIG), assign=True)
+        model.load_state_dict(files.tensors(names.WEIGHTS, weights, described=names.CONFIG), assign=True)
         if sizes := description["codebooks"]:  # a lost file must not become another mechanism
             books = {f"{size}": (model.config.precision, (size, model.config.latent_dim)) for size in sizes}
-            named = files.tensors(CODEBOOKS, books, described=CONFIG)
+            named = files.tensors(names.CODEBOOKS, books, described=names.CONFIG)
             largest = max(named.values(), key=len)  # the memory of a codebook that it begins with is shared
             model.codebooks = {
                 int(size): part if torch.equal(part := largest[: len(codewords)], codewords) else codewords
                 for size, codewords in named.items()
             }
             if not all(bool(codewords.any(dim=1).all()) for codewords in named.values()):
-                raise files.corrupt(CODEBOOKS, "a codeword is zero")
+                raise files.corrupt(names.CODEBOOKS, "a codeword is zero")
         model.directory = files.directory
         model.held_out, model.label_examples = description.get("held_out", []), description.get("label_examples", {})
         if description["codec"]:
@@ -266,10 +275,11 @@ def _source(card: str) -> str:
 
 def _metadata(model: Autoencoder) -> str:
     """Return the card's metadata in YAML; values are written as JSON, so none can break a line."""
-    terms = LICENSES.get(name := model.training_data.name, "other")
+    name, bundled = model.training_data.name, "air_travel"
+    terms = "mit" if name == bundled else "other"  # text of others has a licence of its own
     fields: dict[str, object] = {"library_name": "adept", "tags": TAGS, "license": terms, "datasets": [name]}
     fields |= {"license_name": "as-the-training-text"} if terms == "other" else {}
-    fields |= {"language": ["en"]} if name in ENGLISH_DATA else {}
+    fields |= {"language": ["en"]} if name in (bundled, "atis", "snips") else {}
     return "\n".join(f"{field}: {json.dumps(value)}" for field, value in fields.items())
 
 

@@ -6,6 +6,7 @@ import logging
 import math
 import sys
 import time
+import traceback
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -25,23 +26,9 @@ from torch import Tensor
 from adept.data.corpus import Corpus
 from adept.data.writing import read_table, write_table
 from adept.errors import ConfigurationError
+from adept.models import config as names
 from adept.models.codebooks import draw_codewords, fit_topics, learn_codes
-from adept.models.config import (
-    BEST,
-    CHECKPOINTS,
-    FIRST_LABEL,
-    LAST,
-    MAX_HELD_OUT,
-    METRICS,
-    MODEL,
-    TOPICS,
-    FitResult,
-    Parts,
-    TrainerConfig,
-    TrainingConfig,
-    TrainSpec,
-    check_device,
-)
+from adept.models.config import FitResult, Parts, TrainerConfig, TrainingConfig, TrainSpec, check_device
 from adept.models.lightning import AdeptModule, UtteranceDataModule
 from adept.models.lstm_autoencoder import noise_between
 from adept.models.resumption import STOPPING, resume_run
@@ -59,13 +46,13 @@ def train_model(
     """Train a tokenizer and a model, from scratch or from the checkpoint ``resume``; save both."""
     first = train.take(range(min(len(train), spec.training.most or len(train))))
     spec, content = replace(spec, model=replace(spec.model, encoder="lstm")), spec.training.content
-    if content.kind == TOPICS:
+    if content.kind == names.TOPICS:
         topics = supported_topics(len(train), most=content.topics)
-        spec = replace(spec, model=replace(spec.model, encoder=TOPICS, latent_dim=topics))
+        spec = replace(spec, model=replace(spec.model, encoder=names.TOPICS, latent_dim=topics))
     if resume:
         spec = resume_run(spec, origin_of(spec, first), resume)
     lightning.seed_everything(spec.seed, verbose=False)
-    tokenizer = _tokenizer(train, spec, checkpoints=output_dir / CHECKPOINTS, resume=resume)
+    tokenizer = _tokenizer(train, spec, checkpoints=output_dir / names.CHECKPOINTS, resume=resume)
     model = Autoencoder(
         spec.model,
         vocabulary_size=len(tokenizer),
@@ -73,7 +60,7 @@ def train_model(
         training_data=spec.training_data,
         labels=len(tokenizer.labels),
     )
-    if model.config.encoder == TOPICS:
+    if model.config.encoder == names.TOPICS:
         fit_topics(model, tokenizer, first, spec)
     fitted = fit(model, tokenizer, first, validation, spec, output_dir=output_dir, resume=resume)
     if spec.clip != "l1":  # this model serves mechanisms on the sphere, too; l1 uses neither codewords nor descriptions
@@ -81,9 +68,9 @@ def train_model(
         learn_codes(model, tokenizer, train, validation, spec)
     elif spec.training_data.public:
         seen = set(train.texts)
-        model.held_out = [text for text in dict.fromkeys(validation.texts[:MAX_HELD_OUT]) if text not in seen]
-    model.save_pretrained(output_dir / MODEL)
-    tokenizer.save_pretrained(output_dir / MODEL)
+        model.held_out = [text for text in dict.fromkeys(validation.texts[: names.MAX_HELD_OUT]) if text not in seen]
+    model.save_pretrained(output_dir / names.MODEL)
+    tokenizer.save_pretrained(output_dir / names.MODEL)
     return model, tokenizer, fitted
 
 
@@ -92,7 +79,7 @@ def _tokenizer(train: Corpus, spec: TrainSpec, *, checkpoints: Path, resume: Pat
         return Tokenizer.from_pretrained(resume.parent)
     labels = sorted(set(train.labels or [])) if spec.joint_labels else []
     tokenizer = Tokenizer.train(train.texts, spec.tokenizer, labels=labels)
-    if len(tokenizer) == FIRST_LABEL + len(labels):
+    if len(tokenizer) == names.FIRST_LABEL + len(labels):
         raise ConfigurationError(
             f"tokenizer.min_frequency must leave a word, got {spec.tokenizer.min_frequency}: lower it"
         )
@@ -120,35 +107,31 @@ def fit(
     config, length = spec.training, model.config.max_length
     rows, unseen = (tokenizer.encode_corpus(corpus, max_length=length) for corpus in (train, validation))
     data = UtteranceDataModule(rows, unseen, batch_size=config.batch_size, seed=spec.seed)
-    save = partial(ModelCheckpoint, output_dir / CHECKPOINTS, enable_version_counter=False)
+    save = partial(ModelCheckpoint, output_dir / names.CHECKPOINTS, enable_version_counter=False)
     best = save(filename="best", monitor="validation_loss")
     callbacks = [
         best,
         EarlyStopping("validation_loss", patience=config.patience, strict=False),  # max_steps may end a run before
-        save(filename="last"),  # ``save_last`` would keep improvements alone
-        origin := Origin(origin_of(spec, train), config),
-        *([EpochTable(output_dir / METRICS)] if spec.parts.has_table else []),
+        save(filename="last", save_on_train_epoch_end=True),  # ``save_last`` would keep improvements alone
+        origin := Origin(origin_of(spec, train), config, max_steps=spec.parts.trainer.get("max_steps", -1)),
+        *([EpochTable(output_dir / names.METRICS)] if spec.parts.has_table else []),
     ]
     trainer = make_trainer(spec.trainer, output_dir, callbacks, gradient_clip=config.gradient_clip, parts=spec.parts)
     task = AdeptModule(
-        vocabulary_size=model.vocabulary_size,
-        clip=model.clip,
-        encoder=model.config.encoder != TOPICS,
-        **model.config.network_sizes,
-        learning_rate=config.learning_rate,
-        weight_decay=config.weight_decay,
-        network=model,
-        randomise=randomiser(model, spec),
-    )
-    with quiet_lightning(), refuse_misuse():
+        vocabulary_size=model.vocabulary_size, clip=model.clip, encoder=model.config.encoder != names.TOPICS,
+        **model.config.network_sizes, learning_rate=config.learning_rate, weight_decay=config.weight_decay,
+        network=model, randomise=randomiser(model, spec),
+    )  # fmt: skip
+    with quiet_lightning(), refuse_misuse(ValueError):
         trainer.fit(task, datamodule=data, ckpt_path=resume, weights_only=True)
     reached, read, score = trainer.current_epoch, origin.read, trainer.callback_metrics.get("validation_loss")
-    if (output_dir / CHECKPOINTS / BEST).is_file():  # not after fast_dev_run
-        content, last = (torch.load(output_dir / CHECKPOINTS / name, weights_only=True) for name in (BEST, LAST))
-        task.load_state_dict(content["state_dict"])
-        # Of other processes, if they trained
-        score, reached = content["callbacks"][best.state_key]["best_model_score"], last["epoch"] + 1
-        read = last.get("read", read)
+    paths = [
+        output_dir / names.CHECKPOINTS / name for name in (names.LAST, names.BEST)
+    ]  # of other processes, if they trained
+    if saved := [torch.load(path, weights_only=True) for path in paths if path.is_file()]:  # not after fast_dev_run
+        task.load_state_dict(saved[-1]["state_dict"])
+        score, reached = saved[-1]["callbacks"][best.state_key]["best_model_score"], saved[0]["epoch"] + 1
+        read = saved[0].get("read", read)
     model.eval()
     return _measured(task, reached, score, read)
 
@@ -164,12 +147,9 @@ def _measured(task: AdeptModule, epochs: int, score: Any, read: dict[str, Any]) 
 def origin_of(spec: TrainSpec, train: Corpus) -> dict[str, Any]:
     content = json.dumps([train.texts, train.labels]).encode()
     return {
-        "clip": spec.clip,
-        "sizes": spec.model.described,
-        "labels": spec.joint_labels,
-        "text": hashlib.sha256(content).hexdigest(),
-        "public": spec.training_data.public,
-    }
+        "clip": spec.clip, "sizes": spec.model.described, "labels": spec.joint_labels,
+        "text": hashlib.sha256(content).hexdigest(), "public": spec.training_data.public,
+    }  # fmt: skip
 
 
 class EpochTable(Checkpoint):
@@ -202,17 +182,20 @@ class EpochTable(Checkpoint):
 class Origin(Callback):
     """A callback that stores in each checkpoint, for ``resume_run``, the origin of the weights and what they have read."""
 
-    def __init__(self, origin: dict[str, Any], config: TrainingConfig) -> None:
-        self.origin, self.config = origin, config
+    def __init__(self, origin: dict[str, Any], config: TrainingConfig, *, max_steps: int) -> None:
+        self.origin, self.config, self.max_steps = origin, config, max_steps
         self.read = {"records": 0, "tokens": 0, "seconds": 0.0}  # by all processes, since the first epoch
 
     def on_train_start(self, trainer: Any, pl_module: Any) -> None:
-        """Set the learning rate of a resumed run, which falls to zero by the end of this run's last epoch."""
         self.begin = time.monotonic() - self.read["seconds"]
-        if trainer.current_epoch:
-            schedule = trainer.lr_scheduler_configs[0].scheduler
-            schedule.last_epoch = trainer.current_epoch - 1
-            schedule.step()
+        if self.max_steps > 0:  # a resumed Trainer that is told before would end its last epoch once more
+            trainer.fit_loop.epoch_loop.max_steps = self.max_steps
+
+    def on_train_epoch_start(self, trainer: Any, pl_module: Any) -> None:
+        """Set the learning rate, which falls to zero by the end of the last epoch, also of a run that resumes."""
+        schedule, epoch = trainer.lr_scheduler_configs[0].scheduler, trainer.current_epoch
+        schedule.last_epoch = epoch
+        trainer.optimizers[0].param_groups[0]["lr"] = schedule.base_lrs[0] * schedule.lr_lambdas[0](epoch)
 
     def on_train_batch_end(self, trainer: Any, pl_module: Any, outputs: Any, batch: Tensor, batch_idx: int) -> None:
         self.read["records"] += len(batch) * trainer.world_size
@@ -238,11 +221,14 @@ def randomiser(model: Autoencoder, spec: TrainSpec) -> Callable[[Tensor], Tensor
 
 @contextmanager
 def refuse_misuse(*others: type[Exception]) -> Iterator[None]:
-    """Raise ConfigurationError if Lightning says that the options of its parts do not fit together."""
+    """Raise ConfigurationError if Lightning itself says that the options of its parts do not fit together."""
     refused: tuple[Any, ...] = (MisconfigurationException, *others)
     try:
         yield
     except refused as error:
+        *_, (frame, _) = traceback.walk_tb(error.__traceback__)
+        if not frame.f_globals["__name__"].startswith(("pytorch_lightning", "lightning_fabric")):
+            raise
         raise ConfigurationError(f"Lightning refuses these options of trainer, logger or callbacks: {error}") from None
 
 
@@ -265,18 +251,13 @@ def make_trainer(
     bar = [RichProgressBar(console_kwargs={"stderr": True})] if show else []
     check_device(config.accelerator)
     parts = parts or Parts()
-    options: dict[str, Any] = {
-        "accelerator": config.accelerator,
-        "devices": 1,
-        "enable_model_summary": False,
-        "num_sanity_val_steps": 0,
-        # The classifier of published tables is trained in the orders that this gives
-        "reload_dataloaders_every_n_epochs": 1,
-        "log_every_n_steps": 10_000,
-    }
+    options: dict[str, Any] = {  # the classifier of published tables is trained in the orders that reloading gives
+        "accelerator": config.accelerator, "devices": 1, "enable_model_summary": False, "num_sanity_val_steps": 0,
+        "reload_dataloaders_every_n_epochs": 1, "log_every_n_steps": 10_000,
+    }  # fmt: skip
     with quiet_lightning(), refuse_misuse(ValueError, TypeError, RuntimeError):
         return lightning.Trainer(
-            **options | parts.trainer,
+            **options | parts.trainer | {"max_steps": -1},  # ``Origin`` sets them
             plugins=LightningEnvironment(),
             default_root_dir=directory,
             max_epochs=config.max_epochs,

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from adept.errors import ModelError, ReleaseRefused, printable
-from adept.models.saved_model import TAGS, Autoencoder, model_card
+from adept.models.saved_model import CARD, TAGS, Autoencoder, model_card
 from adept.models.tokenizer import Tokenizer
 from adept.models.untrusted_files import CONFIG, DESCRIPTION, SYNONYMS, TOKENIZER, ModelFiles
 
@@ -22,10 +22,7 @@ def load_model(directory: str | Path | None = None) -> tuple[Autoencoder, Tokeni
     """
     files = ModelFiles(directory, CONFIG, DESCRIPTION, TOKENIZER, SYNONYMS)
     model, tokenizer = Autoencoder.of(files), Tokenizer.of(files)
-    if len(tokenizer) != model.vocabulary_size or len(tokenizer.labels) != model.labels:
-        raise ModelError(
-            f"tokenizer.json in {files.directory} does not fit the model: restore the one it was trained with"
-        )
+    model.check_tokenizer(tokenizer, place=f" in {files.directory}")
     model.files = files.digests()
     return model, tokenizer
 
@@ -52,6 +49,7 @@ def publish(model: Autoencoder, tokenizer: Tokenizer, name: str, *, accept_priva
     class HubModel(huggingface_hub.ModelHubMixin, library_name="adept", tags=TAGS):
         def _save_pretrained(self, save_directory: Path) -> None:
             model.save_pretrained(save_directory)
+            (save_directory / CARD).unlink()  # the Hub's library asks for one with metrics
             tokenizer.save_pretrained(save_directory)
 
         def generate_model_card(self, *_: Any, **metrics: float) -> huggingface_hub.ModelCard:

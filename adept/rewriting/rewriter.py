@@ -21,7 +21,7 @@ from adept.mechanisms.base import Kind
 from adept.mechanisms.guarantee import Guarantee
 from adept.models.config import BATCH_SIZE, DecodingConfig, TrainingData
 from adept.models.decoding import Pair, pool_size
-from adept.models.saved_model import Autoencoder, model_card
+from adept.models.saved_model import Autoencoder
 from adept.models.sentences.sentence_list import SentenceList
 from adept.models.tokenizer import Tokenizer
 from adept.ranges import check_integer
@@ -100,6 +100,7 @@ class Rewriter:
     ) -> None:
         if batch_size < 1:
             raise ConfigurationError(f"batch_size must be at least 1, got {batch_size}")
+        model.check_tokenizer(tokenizer)
         self.model, self.tokenizer, self.batch_size = model.eval(), tokenizer, batch_size
         pairs = mechanism if isinstance(mechanism, JointResponse) else None
         text = check_mechanism(pairs.mechanism if pairs else mechanism, model)
@@ -307,7 +308,6 @@ class Rewriter:
         """Write the model directory that ``from_pretrained`` loads, including the model card."""
         self.model.save_pretrained(directory)
         self.tokenizer.save_pretrained(directory)
-        (Path(directory) / "README.md").write_text(model_card(self.model), "utf-8")
 
     def push_to_hub(self, name: str, *, accept_private_model: bool = False, **options: Any) -> str:
         """Publish the model on the Hub as "owner/model" (``loading.publish``)."""

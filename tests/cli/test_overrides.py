@@ -190,7 +190,6 @@ REWRITE = "rewrite model_dir={model} input={input} output={output}"
         ("rewrite model_dir={model} input={input} output={input} epsilon=8", "a file of its own"),
         ("train data.most=0 output_dir={nowhere}", "data.most must be at least 1, got 0"),
         ("train data.sizes=[6001,1,1] output_dir={nowhere}", "at most [6000, 600, 1000], got [6001, 1, 1]"),
-        ("train seed=-1 output_dir={nowhere}", "seed must be an integer between 0 and 4294967295, got -1"),
         (
             "train trainer.accelerator=tpu output_dir={nowhere}",
             "trainer.accelerator must be one of auto, cpu, gpu, got tpu",
@@ -207,6 +206,14 @@ REWRITE = "rewrite model_dir={model} input={input} output={output}"
             "train training.learning_rate=inf output_dir={nowhere}",
             "training.learning_rate must be positive and finite, got inf",
         ),
+        ("train seed=-1 output_dir={nowhere}", "seed must be an integer between 0 and 4294967295, got -1"),
+        (
+            "compare seeds=[0,4294967296] output_dir={nowhere}",
+            "seeds must be an integer between 0 and 4294967295, got 42",
+        ),
+        ("study study=sensitivity seed=99999999999 output_dir={nowhere}", "seed must be an integer between 0 and 42"),
+        ("evaluate data.seed=-1 train={input} test={input}", "evaluate has no option data.seed"),
+        ("train data.seed=-1 output_dir={nowhere}", "data.seed must be an integer between 0 and 4294967295, got -1"),
         ("train trainer.max_epochs=0 output_dir={nowhere}", "trainer.max_epochs must be at least 1"),
         ("train output_dir={model}", "is not empty"),
         ("evaluate train={input} test={empty}", "has no records"),

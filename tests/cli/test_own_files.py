@@ -100,13 +100,31 @@ def test_a_directory_of_files_has_any_name(
         ("# @package _global_\ndefaults:\n  - override /data: nothing\n", "does not fit"),
         ("# @package _global_\n[", "does not fit"),
         ("# @package _global_\nlogger:\n  csv2: 3\n", "logger.csv2 must hold options, got 3"),
+        (
+            "# @package _global_\nhydra:\n  run: {dir: x}\n",
+            "in mine.yaml, hydra has no effect: leave it out, and give output_dir",
+        ),
+        (
+            "# @package _global_\nlabel_column: ${text_column}\n",
+            "label_column must be written out, got ${text_column}: there are",
+        ),
+        ("# @package _global_\noutput_dir: runs/${seed}\n", "output_dir must be written out, got runs/${seed}"),
+        (
+            "# @package _global_\ntrainer:\n  max_steps: ${oc.env:N}\n",
+            "trainer.max_steps must be written out, got ${oc.env:N}",
+        ),
+        (
+            "# @package _global_\nlogger:\n  a:\n    save_dir: ${paths.out}/x\n",
+            "logger.a.save_dir must be written out, got ${paths.out}/x",
+        ),
     ],
 )
 def test_a_mistake_in_a_file_is_one_line(
     adept_here: Run, own: Path, tmp_path: Path, content: str, message: str
 ) -> None:
     (own / "experiment" / "mine.yaml").write_text(content, "utf-8")
-    done = adept_here("train", f"--config-dir={own}", "experiment=mine", f"output_dir={tmp_path}/run")
+    place = [] if "output_dir" in content else [f"output_dir={tmp_path}/run"]
+    done = adept_here("train", f"--config-dir={own}", "experiment=mine", *place)
     assert (done.returncode, message in done.stderr, done.stderr.count("\n")) == (2, True, 1), done.stderr
     assert not (tmp_path / "run").exists()
 

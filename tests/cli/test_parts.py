@@ -151,8 +151,23 @@ def test_a_logger_gets_numbers_and_options_and_nothing_of_the_data(adept_here: R
         ("trainer.gradient_clip_val=1", "trainer.gradient_clip_val must be left out, because adept sets it: set training.gradient"),
         ("trainer.precision=3-bit", "trainer.precision must be one of 32, 32-true, 16, 16-mixed, bf16, bf16-mixed, got 3-bit"),
         ("trainer.precision=64-true", "trainer.precision must be one of 32, 32-true, 16, "),
-        ("trainer.max_steps=0", "trainer.max_steps must be above 0, got 0: nothing would be trained"),
-        ("trainer.limit_train_batches=0.0", "trainer.limit_train_batches must be above 0, got 0.0: nothing"),
+        ("trainer.max_steps=0", "trainer.max_steps must be above 0, got 0: give more, or leave it out"),
+        ("trainer.limit_train_batches=0.0", "trainer.limit_train_batches must be above 0, got 0.0: give"),
+        ("trainer.max_steps=2.5", "trainer.max_steps must be a whole number, got 2.5: correct it"),
+        ("trainer.max_steps=null", "trainer.max_steps must be a whole number, got null: correct it"),
+        ("trainer.max_steps=-2", "trainer.max_steps must be above 0, got -2: give more, or leave it out"),
+        ("trainer.max_time=1", "trainer.max_time must be a text or a mapping or null, got 1"),
+        ("trainer.deterministic=maybe", "trainer.deterministic must be true or false or warn or null, got maybe"),
+        ("trainer.limit_train_batches=true", "trainer.limit_train_batches must be a whole number or a number or null"),
+        ("trainer.accumulate_grad_batches=0", "trainer.accumulate_grad_batches must be above 0, got 0"),
+        ("trainer.accumulate_grad_batches=yes", "trainer.accumulate_grad_batches must be a whole number, got true"),
+        ("trainer.check_val_every_n_epoch=-1", "trainer.check_val_every_n_epoch must be above 0, got -1"),
+        ("trainer.val_check_interval=0", "trainer.val_check_interval must be above 0, got 0"),
+        ("trainer.min_epochs=1.5", "trainer.min_epochs must be a whole number or null, got 1.5"),
+        ("trainer.max_steps=3 trainer.min_steps=9", "trainer.min_steps must be at most trainer.max_steps=3, got 9: set both"),
+        ("trainer=cpu trainer.precision=16-mixed", "trainer.precision must be bf16-mixed on a CPU, got 16-mixed"),
+        ("callbacks.own._target_=os.system callbacks.own.command=false", "callbacks.own._target_ must be a class that inherits"),
+        ("callbacks.own._target_=mine.rows callbacks.own.path=x", "callbacks.own._target_ must be a class that inherits"),
         ("trainer.num_nodes=2", "trainer.num_nodes must be left out, because adept sets it: leave it out"),
         ("trainer.strategy=ddp trainer.devices=2", "trainer.strategy must be ddp_fork or auto, got ddp: leave it out, and"),
         ("trainer.strategy=ddp_spawn", "leave it out, and add trainer=ddp"),
@@ -287,6 +302,7 @@ class Stopping(EarlyStopping):
         "callbacks.own._target_=pytorch_lightning.callbacks.LearningRateMonitor",
         "callbacks.own._target_=mine.Stopping callbacks.own.monitor=validation_loss",
         "logger=[none,csv]",
+        "trainer.val_check_interval=100",
     ],
 )
 def test_a_run_that_lightning_refuses_leaves_its_directory_to_the_corrected_command(
@@ -377,7 +393,7 @@ def test_an_error_in_another_process_names_the_class_and_any_other_error_none(mo
 
 @pytest.mark.parametrize(
     ("devices", "several"),
-    [(2, True), ("2", True), ([0, 1], True), ("0,1", True), (1, False), ("1", False), ([3], False), ("3,", False), (None, False)],
+    [(2, True), ("2", True), ([0, 1], True), ("0,1", True), (1, False), ("1", False), ([3], False), ("3,", False)],
 )  # fmt: skip
 def test_several_devices_get_the_strategy_of_trainer_ddp(devices: Any, several: bool) -> None:
     of_ddp = yaml.safe_load((config_directory() / "trainer" / "ddp.yaml").read_text("utf-8"))["strategy"]

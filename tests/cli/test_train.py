@@ -3,12 +3,14 @@
 import json
 import re
 import resource
+import shutil
 import sys
 from pathlib import Path
 
 import pytest
 from tiny import Run
 
+from adept.cli import train
 from adept.cli.overrides import configure
 from adept.models.config import TOPICS
 
@@ -32,6 +34,14 @@ def script(monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str], *
     return ended.value.code or 0, *capfd.readouterr()  # type: ignore[return-value]
 
 
+@pytest.fixture(scope="module")
+def small_run(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    config = configure("train", ["mechanism=l1", *SMALL, "data.sizes=[200,40,40]", "output_dir=x"])
+    config.output_dir = str(tmp_path_factory.mktemp("small") / "run")
+    train.run(config, overrides=["mechanism=l1", *SMALL, "data.sizes=[200,40,40]"])
+    return Path(config.output_dir)
+
+
 def test_the_script_trains_adepts_lstm_for_l1_on_the_bundled_text_and_says_so_first(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
@@ -50,6 +60,7 @@ def test_the_script_trains_adepts_lstm_for_l1_on_the_bundled_text_and_says_so_fi
     [
         ("mechanism=original", "air_travel"),
         ("experiment=atis_l1 data=air_travel", "air_travel (experiment=atis_l1)"),
+        ("experiment=null mechanism=l1", "air_travel"),
         ("experiment=atis_l1 data=air_travel mechanism=original", "(experiment=atis_l1 with mechanism=original)"),
         ("trainer.limit_train_batches=1", "(experiment=atis_l1) (trainer.limit_train_batches=1)"),
     ],
@@ -137,6 +148,23 @@ def test_the_scripts_settings_give_way_to_those_that_are_given(
         ("mechanism=l1 model.encoder=topics", "follows from training.content.kind=none"),
         ("mechanism=l1 training.content.topics=8", "an LSTM encoder has no topics: give model.latent_dim=N"),
         ("data=atis data.sizes=[3,3,3]", "data.sizes has no effect here, because it is for data=air_travel alone"),
+        (
+            "mechanism=l1 mechanism.epsilon=8",
+            "mechanism.epsilon has no effect here, because training.epsilon and model.clip_norm count",
+        ),
+        (
+            "mechanism=l1 mechanism.clip_norm=3",
+            "mechanism.clip_norm has no effect here, because training.epsilon and",
+        ),
+        (
+            "mechanism=l1 label_column=x",
+            "label_column has no effect here, because data=air_travel has columns of its own",
+        ),
+        ("mechanism=l1 delimiter=tab", "delimiter has no effect here, because data=air_travel has columns of its own"),
+        (
+            "mechanism=sqrt_n data.public=false training.codec.sentences=true",
+            "training.codec.sentences=true must have public training text",
+        ),
         ("data.path=x", "data=air_travel comes with adept: give data=files"),
         ("experiment=demo", "demo: it belongs to adept compare, so write adept compare experiment=demo"),
     ],
@@ -200,6 +228,52 @@ def test_a_resumed_run_changes_only_where_training_ends_and_how_it_runs(adept_he
     free = ["training.patience=9", "trainer.devices=1", "trainer.accelerator=cpu", "logger=none"]
     done = adept_here("train", f"resume_from={run}", "trainer.max_epochs=2", *free)
     assert done.returncode == 0, done.stderr
+
+
+def test_a_finished_run_that_trains_no_more_says_so(adept_here: Run, tmp_path: Path) -> None:
+    """Options of the run before may end it at once; the note that it goes on would be wrong."""
+    run = tmp_path / "run"
+    line = ["train", "mechanism=l1", *SMALL[:2], "data.sizes=[200,40,40]", "trainer.max_steps=2", f"output_dir={run}"]
+    assert adept_here(*line).returncode == 0
+    again = adept_here("train", f"resume_from={run}")
+    assert (again.returncode, "no epoch was trained after the 1 of the finished run: raise" in again.stderr) == (
+        2,
+        True,
+    )
+    done = adept_here("train", f"resume_from={run}", "trainer.max_steps=5")
+    assert (done.returncode, "epochs           2 in" in done.stdout) == (0, True), done.stderr
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "message"),
+    [
+        ("metrics.csv", b"\xff\xfe", "metrics.csv is damaged: restore it, or remove it"),
+        ("metrics.csv", b"a,b\n1,2\n", "metrics.csv is damaged"),
+        ("metrics.csv", b"epoch,train_loss\n0,x\n", "metrics.csv is damaged"),
+        ("overrides.json", b"null", "must be [200,40,40], as in the run that resume_from continues"),
+        (
+            "overrides.json",
+            b'["callbacks.own._target_=os.mkdir", "callbacks.own.path=planted"]',
+            "callbacks.own._target_ must be given again with resume_from, because no file of a run may name it: add callbacks",
+        ),
+        ("overrides.json", b'["logger.own._target_=mine.Recorder"]', "logger.own._target_ must be given again"),
+    ],
+)
+def test_a_file_of_a_run_that_somebody_changed_is_one_line_and_runs_nothing(
+    adept_here: Run,
+    small_run: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    name: str,
+    content: bytes,
+    message: str,
+) -> None:
+    shutil.copytree(small_run, tmp_path / "run")
+    (tmp_path / "run" / name).write_bytes(content)
+    monkeypatch.chdir(tmp_path)
+    done = adept_here("train", f"resume_from={tmp_path}/run", "trainer.max_epochs=2")
+    assert (done.returncode, message in done.stderr, done.stderr.count("\n")) == (2, True, 1), done.stderr
+    assert [path.name for path in tmp_path.iterdir()] == ["run"]
 
 
 @pytest.mark.parametrize("further", [[], ["model.directions=1", "model.tied_embeddings=true"]])

@@ -13,7 +13,7 @@ import torch
 from torch import Tensor
 
 import adept
-from adept.errors import ConfigurationError
+from adept.errors import ConfigurationError, DataError
 from adept.lightning import AdeptModule, UtteranceDataModule
 from adept.models.lightning import LengthBatchSampler, token_loader
 from adept.models.lstm_autoencoder import Adept
@@ -69,14 +69,22 @@ def test_a_trainer_tests_the_third_texts(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "options", [{"precision": "bf16-mixed"}, {"max_steps": 9, "max_epochs": None}, {"fast_dev_run": True}]
+    "options",
+    [
+        {"precision": "bf16-mixed"},
+        {"precision": "64-true"},
+        {"precision": "bf16-true"},
+        {"max_steps": 9, "max_epochs": None},
+        {"fast_dev_run": True},
+        {"overfit_batches": 2},
+    ],
 )
 def test_options_of_the_trainer_are_the_users(tmp_path: Path, options: dict[str, Any]) -> None:
     module, data = parts()
     trainer = own_trainer(tmp_path, **options)
     trainer.fit(module, data)
     assert torch.isfinite(trainer.callback_metrics["validation_loss"])
-    assert trainer.global_step == {"max_steps": 9, "fast_dev_run": 1}.get(next(iter(options)), 16)
+    assert trainer.global_step == {"max_steps": 9, "fast_dev_run": 1, "overfit_batches": 4}.get(next(iter(options)), 16)
 
 
 @pytest.mark.parametrize(
@@ -97,6 +105,35 @@ def test_the_learning_rate_falls_to_zero_by_the_end_if_the_end_is_known(
     own_trainer(tmp_path, callbacks=[Watch()], **options).fit(module, data)
     assert len(rates) == 3
     assert rates == pytest.approx([0.01, 0.01 * 2 / 3, 0.01 / 3] if falls else [0.01] * 3)
+
+
+def test_a_subclass_has_options_and_a_precision_of_its_own(tmp_path: Path) -> None:
+    class Weighted(AdeptModule):
+        def __init__(self, weight: float, *, word: str = "x", **options: Any) -> None:
+            super().__init__(**options)
+
+    module, data = Weighted(0.5, vocabulary_size=len(Tokenizer.train(TEXTS)), **SIZES), parts()[1]
+    trainer = own_trainer(tmp_path, max_epochs=1)
+    trainer.fit(module, data)
+    again = Weighted.load_from_checkpoint(trainer.checkpoint_callback.best_model_path)  # type: ignore[union-attr]
+    assert (again.hparams["weight"], again.hparams["word"], again.hparams["latent_dim"]) == (0.5, "x", 4)
+    torch.set_default_dtype(torch.float64)
+    try:
+        own_trainer(tmp_path, max_epochs=1).fit(*parts())
+    finally:
+        torch.set_default_dtype(torch.float32)
+
+
+def test_a_trainer_that_overfits_reads_the_same_batches_in_each_epoch(tmp_path: Path) -> None:
+    read: list[list[list[int]]] = []
+
+    class Watch(pl.Callback):
+        def on_train_batch_start(self, trainer: Any, pl_module: Any, batch: Tensor, batch_idx: int) -> None:
+            read.append(batch.tolist())
+
+    own_trainer(tmp_path, callbacks=[Watch()], overfit_batches=2).fit(*parts())
+    assert [len(batch) for batch in read] == [4] * 4
+    assert read[:2] == read[2:]
 
 
 @pytest.mark.slow
@@ -130,6 +167,14 @@ def test_each_device_has_batches_of_its_own_and_as_many_as_the_others() -> None:
     together = [batch for row in zip(*shares, strict=True) for batch in row]
     assert together[:13] == alone
     assert together[13:] == alone[:3]  # so that nobody waits
+
+
+def test_one_string_is_no_list_of_texts_and_a_generator_loses_none() -> None:
+    tokenizer = Tokenizer.train(TEXTS)
+    with pytest.raises(DataError, match="texts must be a list of strings, got one string"):
+        UtteranceDataModule("show flights", TEXTS, tokenizer=tokenizer)
+    drawn = UtteranceDataModule((text for text in TEXTS), iter(TEXTS), tokenizer=tokenizer)  # type: ignore[arg-type]
+    assert [len(drawn.rows), len(drawn.unseen[0])] == [len(TEXTS)] * 2
 
 
 def test_token_ids_need_no_tokenizer_and_texts_do() -> None:

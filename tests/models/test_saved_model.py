@@ -1,6 +1,7 @@
 """A latent depends on its own record alone, lies in its set, and is all that the decoder sees."""
 
 import json
+import shutil
 from pathlib import Path
 
 import pytest
@@ -8,11 +9,13 @@ import torch
 from safetensors.torch import load_file, save_file
 
 from adept.errors import ConfigurationError, ModelError
+from adept.mechanisms import SqrtNLaplace
 from adept.models.config import LATER_SIZES, DecodingConfig, ModelConfig, TrainingData
 from adept.models.decoding import decode
 from adept.models.saved_model import Autoencoder, write_tensors
-from adept.models.tokenizer import END, PAD, START, UNKNOWN
+from adept.models.tokenizer import END, PAD, START, UNKNOWN, Tokenizer
 from adept.models.untrusted_files import ModelFiles
+from adept.rewriting.rewriter import Rewriter
 
 SIZES = ModelConfig(embedding_dim=12, hidden_dim=24, latent_dim=6, max_length=9)
 V = 50
@@ -123,7 +126,7 @@ def test_a_saved_model_comes_back_whole(model: Autoencoder, tmp_path: Path) -> N
         assert torch.equal(loaded.encode(tokens), model.encode(tokens))
     assert (loaded.clip, loaded.config, loaded.training_data) == (model.clip, model.config, model.training_data)
     assert not loaded.training
-    assert {path.suffix for path in tmp_path.iterdir()} == {".json", ".safetensors"}
+    assert {path.suffix for path in tmp_path.iterdir()} == {".json", ".safetensors", ".md"}
 
 
 @pytest.mark.parametrize("defect", ["missing", "unexpected", "shape"])
@@ -217,6 +220,29 @@ def test_two_codebooks_that_are_one_tensor_are_saved(tmp_path: Path) -> None:
     held = ModelFiles(tmp_path).tensors("codebooks.safetensors", wanted, described="config.json")
     assert torch.equal(held["256"], words)
     assert torch.equal(held["512"], words)
+
+
+def test_a_model_that_is_saved_over_another_one_leaves_none_of_its_files(
+    model: Autoencoder, tiny_run: Path, tmp_path: Path
+) -> None:
+    """Neither its sentences and codewords, which statements would list, nor its card, which would call the text public."""
+    shutil.copytree(tiny_run / "model", tmp_path / "model")
+    assert (tmp_path / "model" / "codec.json").is_file()
+    model.training_data = TrainingData("mine", False, 7)
+    model.save_pretrained(tmp_path / "model")
+    Tokenizer.train([" ".join(f"w{i}" for i in range(V))] * 2).save_pretrained(tmp_path / "model")
+    assert {path.name for path in (tmp_path / "model").iterdir()} == {
+        "README.md", "config.json", "model.safetensors", "tokenizer.json"
+    }  # fmt: skip
+    assert "`mine` (PRIVATE: do not share this directory)" in (tmp_path / "model" / "README.md").read_text()
+
+
+def test_a_tokenizer_of_another_model_is_refused(model: Autoencoder) -> None:
+    other = Tokenizer.train(["show flights"] * 2)
+    with pytest.raises(ModelError, match=r"tokenizer\.json does not fit the model"):
+        model.reconstruct(["show flights"], other)
+    with pytest.raises(ModelError, match=r"tokenizer\.json does not fit the model"):
+        Rewriter(model, other, mechanism=SqrtNLaplace(epsilon=8.0))
 
 
 def test_layers_are_saved_and_a_single_one_is_described_as_in_earlier_versions(tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 import csv
 import json
+import math
 import random
 import shutil
 from collections.abc import Callable
@@ -13,6 +14,7 @@ from typing import Any, NoReturn, cast
 import pytest
 import torch
 from lightning_fabric.utilities.rank_zero import rank_zero_only
+from pytorch_lightning.callbacks import Callback
 from tiny import TINY_MODEL, Run, tiny_config
 from torch import Tensor
 
@@ -545,11 +547,58 @@ def test_an_epoch_that_is_cut_by_steps_is_validated_and_resumed(tmp_path: Path) 
     saved = [torch.load(tmp_path / "checkpoints" / name, weights_only=True) for name in ("best.ckpt", "last.ckpt")]
     assert [content["global_step"] for content in saved] == [12, 12]
     assert result.epochs == 2
-    small_fit(tmp_path, epochs=9, parts=Parts(trainer={"max_steps": 20}), resume=tmp_path / "checkpoints" / "last.ckpt")
+    small_fit(tmp_path, epochs=9, parts=Parts(trainer={"max_steps": 24}), resume=tmp_path / "checkpoints" / "last.ckpt")
     rows = list(csv.DictReader((tmp_path / "metrics.csv").read_text().splitlines()))
-    assert [int(row["step"]) for row in rows] == [8, 16, 20]
-    assert [float(row["learning_rate"]) for row in rows] == pytest.approx([2e-3, 2e-3 * 2 / 3, 2e-3 / 3])
+    assert [int(row["step"]) for row in rows] == [8, 12, 20, 24]
+    rates = [1, 1 / 2, 1 / 3, 1 / 4]  # of the first run's two epochs, and then of three and one more, as one was cut
+    assert [float(row["learning_rate"]) / 2e-3 for row in rows] == pytest.approx(rates)
     assert all(row["validation_loss"] for row in rows)
+
+
+class Killed(Callback):
+    """A callback that ends a run as a crash does, in one step."""
+
+    def __init__(self, step: int) -> None:
+        self.step = step
+
+    def on_train_batch_end(self, trainer: Any, *_: Any) -> None:
+        if trainer.global_step == self.step:
+            raise EOFError
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {},
+        {"max_steps": 30},
+        {"max_steps": 100},
+        {"accumulate_grad_batches": 3, "max_steps": 13},
+        {"val_check_interval": 0.5},
+        {"val_check_interval": 5},
+        {"check_val_every_n_epoch": 2},
+        {"check_val_every_n_epoch": 2, "max_steps": 30},
+        {"limit_val_batches": 0},
+    ],
+)
+def test_a_run_that_was_killed_goes_on_as_the_run_that_was_not(tmp_path: Path, options: dict[str, Any]) -> None:
+    """Epochs, steps, learning rates and what was validated; the order of random numbers is not restored."""
+
+    def table(name: str) -> list[Any]:
+        rows = csv.DictReader((tmp_path / name / "metrics.csv").read_text().splitlines())
+        return [
+            (row["epoch"], row["step"], float(row["learning_rate"]), bool(row.get("validation_loss"))) for row in rows
+        ]
+
+    whole = small_fit(tmp_path / "whole", epochs=4, parts=Parts(trainer=options))[1]
+    step = 7 if "accumulate_grad_batches" in options else 21  # in the third epoch
+    with pytest.raises(EOFError):
+        small_fit(tmp_path / "cut", epochs=4, parts=Parts(trainer=options, callbacks=(Killed(step),)))
+    last = tmp_path / "cut" / "checkpoints" / "last.ckpt"
+    resumed = small_fit(tmp_path / "cut", epochs=4, parts=Parts(trainer=options), resume=last)[1]
+    assert table("cut") == table("whole")
+    assert (resumed.epochs, math.isnan(resumed.validation_loss)) == (whole.epochs, math.isnan(whole.validation_loss))
+    read = [result.records_per_second * result.seconds for result in (whole, resumed)]
+    assert read[0] == pytest.approx(read[1])
 
 
 @pytest.mark.parametrize("epsilon", [0, -1.0, [4, 2], [1], "x", [1, float("inf")]])
