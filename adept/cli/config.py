@@ -14,13 +14,13 @@ from adept.errors import ConfigurationError
 from adept.models.config import (
     BATCH_SIZE,
     TOPICS,
-    DecodingConfig,
     ModelConfig,
     OptimiserConfig,
     TokenizerConfig,
     TrainerConfig,
     TrainingConfig,
 )
+from adept.models.decoding_options import DecodingConfig
 from adept.ranges import check_choice, check_integer, check_positive, refuse
 from adept.release.options import CentralOptions, LedgerOptions, ReleaseRequest
 

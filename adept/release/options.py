@@ -6,7 +6,8 @@ from typing import Any
 from adept.data.corpus import Columns
 from adept.data.texts import RequiredColumns
 from adept.errors import ConfigurationError
-from adept.models.config import BATCH_SIZE, DecodingConfig
+from adept.models.config import BATCH_SIZE
+from adept.models.decoding_options import DecodingConfig
 from adept.ranges import check_between, check_choice
 
 MAX_SAMPLES = 1000  # rewrites of one record: more of them tell nothing new, and would fill the memory
