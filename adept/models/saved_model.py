@@ -199,11 +199,7 @@ class Autoencoder(Adept):
         if sizes := description["codebooks"]:  # a lost file must not become another mechanism
             books = {f"{size}": (model.config.precision, (size, model.config.latent_dim)) for size in sizes}
             named = files.tensors(names.CODEBOOKS, books, described=names.CONFIG)
-            largest = max(named.values(), key=len)  # the memory of a codebook that it begins with is shared
-            model.codebooks = {
-                int(size): part if torch.equal(part := largest[: len(codewords)], codewords) else codewords
-                for size, codewords in named.items()
-            }
+            model.codebooks = {int(size): codewords for size, codewords in named.items()}
             if not all(bool(codewords.any(dim=1).all()) for codewords in named.values()):
                 raise files.corrupt(names.CODEBOOKS, "a codeword is zero")
         model.directory = files.directory
