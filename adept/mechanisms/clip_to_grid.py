@@ -19,13 +19,13 @@ NORM_ORDER = {"l1": 1, "l2": 2, "sphere": 2}
 
 
 def check_latents(latents: Tensor) -> None:
-    """Raise ConfigurationError unless latents are a dense tensor (B, n), n >= 1, of float32 or float64."""
+    """Raise ConfigurationError unless latents are a dense tensor (B, n), 1 <= n < 2^19, of float32 or float64."""
     if not isinstance(latents, Tensor) or latents.layout != torch.strided or latents.is_meta:
         raise ConfigurationError(f"latents must be a tensor with all its numbers, got {type(latents).__name__}")
     if latents.dtype not in (torch.float32, torch.float64):
         raise ConfigurationError(f"latents must be float32 or float64, got {latents.dtype}")
-    if latents.ndim != 2 or latents.shape[1] < 1:
-        raise ConfigurationError(f"latents must have shape (B, n) with n >= 1, got {tuple(latents.shape)}")
+    if latents.ndim != 2 or not 1 <= latents.shape[1] < 1 << 19:  # squares of more numbers could overflow
+        raise ConfigurationError(f"latents must have shape (B, n) with 1 <= n < 2^19, got {tuple(latents.shape)}")
 
 
 def clip_latents(latents: Tensor, *, clip: str, clip_norm: float) -> Tensor:
@@ -62,9 +62,9 @@ def to_grid(latents: Tensor, *, clip: str, clip_norm: float) -> Tensor:
     """Clip latents (B, n) and round them toward zero to the grid; return int64 (B, n) on the CPU.
 
     Claim: every row of the result meets the norm bound exactly, for any floats. Proof: the program
-    computes the norm of the rounded *integers* in integer arithmetic. Each integer is below 2^22,
-    so no sum of fewer than 2^19 squares overflows. While a row's norm exceeds ``grid_radius``, each number of this row moves
-    one grid step toward zero. Checked proof: ``proofs/DrawProofs.v``, ``latents_fit``.
+    computes the norm of the rounded *integers* in integer arithmetic. Each integer is below 2^22 and
+    n below 2^19, so no sum overflows. While a row's norm exceeds ``grid_radius``, each number of the
+    row moves one grid step toward zero. Checked proof: ``proofs/DrawProofs.v``, ``latents_fit``.
     """
     check_latents(latents)
     values = latents.detach().to("cpu", torch.float64)

@@ -88,13 +88,9 @@ class AdeptModule(lightning.LightningModule):
         return loss
 
     def configure_optimizers(self) -> Any:
-        options = self.hparams
-        optimizer = torch.optim.AdamW(
-            self.model.parameters(),
-            lr=options["learning_rate"],
-            weight_decay=options["weight_decay"],
-            fused="mixed" not in f"{self.trainer.precision}",  # Lightning could not clip its gradients then
-        )
+        rate, decay = (self.hparams[name] for name in ("learning_rate", "weight_decay"))
+        fused = "mixed" not in f"{self.trainer.precision}"  # Lightning could not clip its gradients then
+        optimizer = torch.optim.AdamW(self.model.parameters(), lr=rate, weight_decay=decay, fused=fused)
         falling = torch.optim.lr_scheduler.LambdaLR(optimizer, lambda epoch: max(0.0, 1 - epoch / self._count_epochs()))
         return {"optimizer": optimizer, "lr_scheduler": falling}
 
@@ -105,9 +101,8 @@ class AdeptModule(lightning.LightningModule):
         if steps <= 0 or trainer.num_training_batches == math.inf:  # not counted yet
             return epochs
         of_steps = math.ceil(steps / math.ceil(trainer.num_training_batches / trainer.accumulate_grad_batches))
-        return min(
-            epochs, max(of_steps, trainer.current_epoch + (trainer.global_step < steps))
-        )  # one may have been cut
+        least = trainer.current_epoch + (trainer.global_step < steps)  # one may have been cut
+        return min(epochs, max(of_steps, least))
 
 
 class UtteranceDataModule(lightning.LightningDataModule):

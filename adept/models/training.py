@@ -125,9 +125,7 @@ def fit(
     with quiet_lightning(), refuse_misuse(ValueError):
         trainer.fit(task, datamodule=data, ckpt_path=resume, weights_only=True)
     reached, read, score = trainer.current_epoch, origin.read, trainer.callback_metrics.get("validation_loss")
-    paths = [
-        output_dir / names.CHECKPOINTS / name for name in (names.LAST, names.BEST)
-    ]  # of other processes, if they trained
+    paths = [output_dir / names.CHECKPOINTS / name for name in (names.LAST, names.BEST)]  # of all processes
     if saved := [torch.load(path, weights_only=True) for path in paths if path.is_file()]:  # not after fast_dev_run
         task.load_state_dict(saved[-1]["state_dict"])
         score, reached = saved[-1]["callbacks"][best.state_key]["best_model_score"], saved[0]["epoch"] + 1
