@@ -82,7 +82,7 @@ class Adept(nn.Module):
 
     def encode(self, tokens: Tensor) -> Tensor:
         """Return the latents (B, n) of tokens (B, T), clipped by Eq. 9 to r * min(1, C / ||r||)."""
-        return clip_latents(self.read(tokens).to(self.to_state.weight.dtype), clip=self.clip, clip_norm=self.clip_norm)
+        return clip_latents(self.read(tokens).float(), clip=self.clip, clip_norm=self.clip_norm)
 
     def loss(self, tokens: Tensor, randomise: Callable[[Tensor], Tensor] | None = None) -> Tensor:
         """Return the reconstruction loss of tokens (B, T), which end with END, in nats per token.
@@ -147,7 +147,8 @@ class Adept(nn.Module):
 
     def scale(self, latents: Tensor) -> Tensor:
         """Multiply latents by a constant that makes their coordinates about 1 for any n and C."""
-        return latents * ((self.latent_dim if self.clip == "l1" else math.sqrt(self.latent_dim)) / self.clip_norm)
+        factor = (self.latent_dim if self.clip == "l1" else math.sqrt(self.latent_dim)) / self.clip_norm
+        return (latents * factor).to(self.to_state.weight.dtype)
 
     # --- Release: one word at a time through the same weights, always ROWS rows
 

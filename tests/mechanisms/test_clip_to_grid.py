@@ -192,5 +192,5 @@ def test_what_is_no_dense_tensor_of_floats_is_refused_in_one_line(latents: Any) 
             mechanism.project,
             lambda x, mechanism=mechanism: mechanism.simulate(x, None),
         ):
-            with pytest.raises(ConfigurationError, match="latents must (be|have shape)"):
+            with pytest.raises(ConfigurationError, match=r"latents must (be|have shape)"):
                 answer(latents)

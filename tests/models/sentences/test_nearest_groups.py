@@ -11,6 +11,11 @@ from adept.models.sentences.nearest_text import InvertedFile, group_meanings, jo
 DIM, COUNT = 32, 4000
 
 
+def search(file: InvertedFile, asked: NDArray[np.int8], count: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return the numbers and products of the nearest texts."""
+    return file.nearest(asked, count, file.make_room(len(asked)))
+
+
 @pytest.fixture(scope="module")
 def meanings() -> NDArray[np.int8]:
     """Directions around fifty subjects, every tenth of them twice."""
@@ -51,7 +56,7 @@ def test_all_groups_together_hold_what_all_products_find(
 ) -> None:
     """Places and products, the first of equals first, when every group is probed."""
     monkeypatch.setattr(nearest_text, "PROBED_GROUPS", COUNT)
-    numbers, products = InvertedFile(meanings.copy(), groups).nearest(meanings[:80], 20)
+    numbers, products = search(InvertedFile(meanings.copy(), groups), meanings[:80], 20)
     every = meanings[:80].astype(int) @ meanings.astype(int).T
     expected = np.argsort(-every, axis=1, kind="stable")[:, :20]
     assert (numbers == expected).all()
@@ -62,7 +67,7 @@ def test_a_few_groups_hold_most_of_what_all_hold(
     meanings: NDArray[np.int8], groups: NDArray[np.int16], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(nearest_text, "PROBED_GROUPS", 6)
-    found, _ = InvertedFile(meanings.copy(), groups).nearest(meanings[:200], 1)
+    found, _ = search(InvertedFile(meanings.copy(), groups), meanings[:200], 1)
     every = meanings[:200].astype(int) @ meanings.astype(int).T
     assert np.mean(every[np.arange(200), found[:, 0]] == every.max(axis=1)) > 0.9
 
@@ -72,9 +77,9 @@ def test_what_a_record_finds_does_not_depend_on_the_others(
 ) -> None:
     monkeypatch.setattr(nearest_text, "PROBED_GROUPS", 3)
     file, asked = InvertedFile(meanings.copy(), groups), meanings[:60]
-    numbers, products = file.nearest(asked, 40)
+    numbers, products = search(file, asked, 40)
     for place in range(60):
-        alone = file.nearest(asked[place : place + 1], 40)
+        alone = search(file, asked[place : place + 1], 40)
         assert (alone[0][0] == numbers[place]).all()
         assert (alone[1][0] == products[place]).all()
 
@@ -85,7 +90,7 @@ def test_a_record_that_finds_too_few_texts_has_its_nearest_one_again(
     monkeypatch.setattr(nearest_text, "PROBED_GROUPS", 1)
     groups = np.array([0] * 30 + [1] * 2 + [2] * 30, dtype=np.int16)
     small = np.concatenate([np.repeat(meanings[:1], 30, axis=0), meanings[3:5], np.repeat(-meanings[:1], 30, axis=0)])
-    numbers, products = InvertedFile(small.copy(), groups).nearest(small[[0, 30]], 8)
+    numbers, products = search(InvertedFile(small.copy(), groups), small[[0, 30]], 8)
     assert numbers[0].tolist() == list(range(8))
     assert set(numbers[1].tolist()) <= {30, 31}
     assert (products[1, 2:] == products[1, 0]).all()
@@ -107,7 +112,7 @@ def test_few_texts_and_equal_ones_are_found(meanings: NDArray[np.int8], count: i
     """Against all products: one text, texts that are all the same, and texts that mean nothing."""
     same, nothing = np.repeat(meanings[:1], count, axis=0), np.zeros((count, DIM), dtype=np.int8)
     for table in (meanings[:count], same, nothing):
-        numbers, _ = InvertedFile(table.copy(), group_meanings(table)).nearest(meanings[:5], 3)
+        numbers, _ = search(InvertedFile(table.copy(), group_meanings(table)), meanings[:5], 3)
         expected = np.argsort(-(meanings[:5].astype(int) @ table.astype(int).T), axis=1, kind="stable")[:, :3]
         assert (numbers == expected).all()
     assert group_meanings(meanings[:0]).tolist() == []
@@ -117,13 +122,13 @@ def test_groups_without_texts_are_never_probed(meanings: NDArray[np.int8], monke
     """A record of no known word is as near to an empty group as to any: it finds a text even so."""
     monkeypatch.setattr(nearest_text, "PROBED_GROUPS", 2)
     file = InvertedFile(meanings[:100].copy(), np.full(100, 4000, dtype=np.int16))
-    assert file.nearest(np.zeros((1, DIM), dtype=np.int8), 3)[0].tolist() == [[0, 1, 2]]
+    assert search(file, np.zeros((1, DIM), dtype=np.int8), 3)[0].tolist() == [[0, 1, 2]]
 
 
 def test_a_group_of_all_texts_is_cut(meanings: NDArray[np.int8]) -> None:
     """So that a file's groups do not decide how much memory a record takes; all parts are probed."""
     file = InvertedFile(meanings.copy(), np.zeros(COUNT, dtype=np.int16))
     assert int(file.sizes.max()) <= nearest_text.JOINED_GROUP_TEXTS
-    numbers, _ = file.nearest(meanings[:9], 5)
+    numbers, _ = search(file, meanings[:9], 5)
     expected = np.argsort(-(meanings[:9].astype(int) @ meanings.astype(int).T), axis=1, kind="stable")[:, :5]
     assert (numbers == expected).all()

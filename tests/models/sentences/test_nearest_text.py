@@ -114,7 +114,7 @@ def test_where_fewer_texts_are_compared_the_first_ones_make_up_the_number(
     """A record may find two texts in the groups that it probes, the second as often as there are places left."""
     index = SentenceIndex(rows[:50], weigh)
     found = np.array([[7, 3, 3, 3]]), np.array([[9, 8, 8, 8]])
-    monkeypatch.setattr(index.file, "nearest", lambda asked, count: found)
+    monkeypatch.setattr(index.file, "nearest", lambda asked, count, room: found)
     [several] = index.several(as_records(rows[60:61]), 5)
     assert sorted(several[:2]) == [3, 7]
     assert several[2:] == [0, 1, 2]
