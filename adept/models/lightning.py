@@ -101,8 +101,7 @@ class AdeptModule(lightning.LightningModule):
         if steps <= 0 or trainer.num_training_batches == math.inf:  # not counted yet
             return epochs
         of_steps = math.ceil(steps / math.ceil(trainer.num_training_batches / trainer.accumulate_grad_batches))
-        least = trainer.current_epoch + (trainer.global_step < steps)  # one may have been cut
-        return min(epochs, max(of_steps, least))
+        return min(epochs, max(of_steps, trainer.current_epoch + (trainer.global_step < steps)))  # one may be cut
 
 
 class UtteranceDataModule(lightning.LightningDataModule):
