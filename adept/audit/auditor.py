@@ -111,7 +111,7 @@ OF_VALUES = [
     Question("distribution", 0, declarations.stated),
     Question("frequencies", 0.02, declarations.frequencies),
     Question("Gaussian noise", 0, declarations.undeclared_gaussian),
-    Question("batch of one", 0.08, calls.one_value),
+    Question("batch of one", 0.08, calls.one),
     Question("metadata", 0.02, metadata.of_values, kind=Kind.METADATA),
     Question("fresh copy", 0.015, independence.in_copies, kind=Kind.RANDOMNESS, of_seeding=True),
     Question("fork", 0.015, independence.in_forks, kind=Kind.RANDOMNESS, of_seeding=True),

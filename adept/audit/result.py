@@ -191,11 +191,9 @@ class AuditResult:
 
     def to_dict(self) -> dict[str, Any]:
         """Return all fields, outcomes and checks as a dictionary of JSON values."""
-        plain = {name: value for name, value in asdict(self).items() if name != "checks"}
         named = ("violated", "kinds", "judged", "outcome", "certified_epsilon")
-        verdicts = {name: getattr(self, name) for name in named}
-        checks = [_json(asdict(check)) for check in self.checks]
-        return {**_json(verdicts), **_json(plain), "checks": checks}
+        found: dict[str, Any] = _json({name: getattr(self, name) for name in named} | asdict(self))
+        return found
 
 
 class NotJudged(AdeptError):
@@ -256,7 +254,7 @@ def _json(value: Any) -> Any:
     if isinstance(value, dict):
         return {name: _json(each) for name, each in value.items()}
     if isinstance(value, tuple):
-        return list(value)
+        return [*map(_json, value)]
     if isinstance(value, float):
         return None if math.isnan(value) else json_number(value)
     return value

@@ -7,7 +7,6 @@ the input from the release or abstains. LDP stands for local differential privac
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -44,6 +43,7 @@ class GameCounts:
     wrong: int
     rounds: int  # all rounds, including those without a guess
     answers: int = 2  # 1 if the rule only ever guesses one of the two inputs
+    records: int = 2  # number m of inputs from which each round draws one
 
     def __str__(self) -> str:
         return f"{self.right} right and {self.wrong} wrong of {self.rounds}"
@@ -53,8 +53,18 @@ class GameCounts:
         return max(0.0, self._bound(delta, alpha))
 
     def _bound(self, delta: float, alpha: float) -> float:
+        """Return ``ln(m - 1)`` plus `game_lower_bound`.
+
+        Claim: this is a lower bound on epsilon if a rule names one of m inputs, or none. Proof: let P_i be the
+        distribution of the releases of input i, and D_i the set of releases for which the rule names input i. Under
+        (epsilon, delta)-LDP, ``P_i[D_i] <= e^epsilon * P_j[D_i] + delta`` for all i and j. For the probability p of a
+        right round and q of a wrong round, the mean of these inequalities over all i and all j != i is ``p <=
+        e^epsilon / (m - 1) * q + delta``. This is the inequality of `game_lower_bound` with ``e^epsilon / (m - 1)``
+        in place of ``e^epsilon``, and the proof of that function applies. QED.
+        """
         half = delta * self.answers / 2
-        return float(game_lower_bound(self.right, self.wrong, self.rounds, delta=half, alpha=alpha))
+        bound = game_lower_bound(self.right, self.wrong, self.rounds, delta=half, alpha=alpha)
+        return math.log(self.records - 1) + float(bound)
 
     def p_value(self, *, epsilon: float, delta: float) -> float:
         """Return the p-value of the (epsilon, delta)-LDP claim, but never less than 1e-300."""
@@ -95,20 +105,14 @@ def game_lower_bound(right: ArrayLike, wrong: ArrayLike, rounds: int, *, delta: 
     guess. ``delta`` is half of the claimed delta if the rule guesses only one of the two inputs.
     """
     earned = np.asarray(right, float)
-    if delta > 0:
-        earned = np.maximum(earned - _forgiven(rounds, delta, 0.1 * alpha), 0.0)
+    if delta > 0:  # the quantile is not finite if alpha is tiny: then all rounds are forgiven
+        forgiven = float(binom.isf(0.1 * alpha, rounds, min(delta, 1.0)))
+        earned = np.maximum(earned - (forgiven if math.isfinite(forgiven) else rounds), 0.0)
         alpha *= 0.9
     _, upper = clopper_pearson(wrong, earned + np.asarray(wrong, float), alpha=alpha)
     with np.errstate(divide="ignore"):
         bound: Floats = np.log1p(-upper) - np.log(upper)
     return bound
-
-
-@lru_cache(1024)
-def _forgiven(rounds: int, delta: float, alpha: float) -> float:
-    """Return a number that a Binomial(rounds, delta) count exceeds with chance <= ``alpha``."""
-    most = float(binom.isf(alpha, rounds, min(delta, 1.0)))
-    return most if math.isfinite(most) else float(rounds)
 
 
 def rounds_needed(epsilon: float, *, alpha: float) -> float:
@@ -175,22 +179,20 @@ class Difference:
         return f"{self.what}: {self.ours} of {self.ours_of} against {self.theirs} of {self.theirs_of}"
 
 
-def fisher(ours: int, ours_of: int, theirs: int, theirs_of: int) -> float:
-    """Return the two-sided p-value of Fisher's exact test, which compares two counts.
+def fisher(what: str, ours: int, ours_of: int, theirs: int, theirs_of: int) -> Difference:
+    """Compare two counts by Fisher's exact test.
 
     The p-value is twice the smaller tail of the hypergeometric distribution of ``ours`` among
     ``ours_of`` cases, given the sum of both counts.
     """
     both, least = ours + theirs, max(0, ours + theirs - theirs_of)
     count = np.arange(least, min(both, ours_of) + 1, dtype=np.float64)
-    logs = _choose(ours_of, count) + _choose(theirs_of, both - count) - _choose(ours_of + theirs_of, np.float64(both))
-    chances = np.exp(logs)
+    table = count, ours_of - count, both - count, theirs_of - both + count
+    logs = -np.sum([gammaln(each + 1) for each in table], axis=0)  # up to a term that is the same for all counts
+    chances = np.exp(logs - logs.max())
     lower, upper = chances[: ours - least + 1].sum(), chances[ours - least :].sum()
-    return float(min(1.0, 2 * min(lower, upper)))
-
-
-def _choose(of: int, count: Floats | np.float64) -> Floats | np.float64:
-    return np.asarray(gammaln(of + 1) - gammaln(count + 1) - gammaln(of - count + 1))
+    p_value = float(min(1.0, 2 * min(lower, upper) / chances.sum()))
+    return Difference(p_value, what, ours, ours_of, theirs, theirs_of)
 
 
 def differences(first: Floats, second: Floats, *, what: str) -> list[Difference]:
@@ -205,16 +207,16 @@ def differences(first: Floats, second: Floats, *, what: str) -> list[Difference]
     found = []
     for threshold in np.unique(np.quantile(pooled, (0.02, 0.1, 0.3, 0.5, 0.7, 0.9, 0.98))):
         counts = int((first > threshold).sum()), len(first), int((second > threshold).sum()), len(second)
-        found.append(Difference(fisher(*counts), f"{what} above {threshold:.4g}", *counts))
+        found.append(fisher(f"{what} above {threshold:.4g}", *counts))
     return found
 
 
-def binomial_p_value(count: int, of: int, p: float) -> float:
-    """Return the two-sided p-value of ``count`` under Binomial(of, p): twice the smaller tail."""
-    if p <= 0 or p >= 1:
-        return 1.0 if count == of * p else 0.0
-    lower, upper = float(bdtr(count, of, p)), float(bdtrc(count - 1, of, p)) if count else 1.0
-    return min(1.0, 2 * min(lower, upper))
+def binomial_p_value(count: ArrayLike, of: int, p: ArrayLike) -> Floats:
+    """Return the two-sided p-values of counts under Binomial(of, p): twice the smaller tails."""
+    seen, chance = np.broadcast_arrays(np.asarray(count, int), np.asarray(p, float))
+    tails = np.minimum(bdtr(seen, of, chance), np.where(seen > 0, bdtrc(seen - 1, of, chance), 1.0))
+    certain = (chance <= 0) | (chance >= 1)
+    return np.asarray(np.where(certain, seen == of * chance, np.minimum(1.0, 2 * tails)))
 
 
 def certified(

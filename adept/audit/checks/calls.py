@@ -18,7 +18,7 @@ from adept.audit.distinguisher.guessing_game import Experiment
 from adept.audit.distinguisher.input_pairs import InputPair
 from adept.audit.result import Check, Kind, MechanismFailure, Verdict
 from adept.audit.stats import Floats, rounds_needed
-from adept.audit.subject.kinds import ValueTarget, VectorTarget, as_rows
+from adept.audit.subject.kinds import VectorTarget, as_rows
 from adept.audit.subject.target import Wrapper
 
 BATCH_SIZES = (*range(2, 67), *(2**k + more for k in range(7, 11) for more in (-1, 0, 1)))
@@ -28,12 +28,19 @@ MAX_LARGER = 4  # largest factor of the trials for a large claimed epsilon
 COPY_PAIRS = ("diagonal", "zero and random")
 
 
-def one(experiment: Experiment[VectorTarget], alpha: float) -> Check:
+def one(experiment: Experiment[Any], alpha: float) -> Check:
     """Detect that a release reveals more than the claim allows about a record that is alone in its
     batch. The check is blind to events that are rarer than one in a few hundred releases.
     """
-    pairs = [*experiment.given, *input_pairs.named_pairs(experiment.target, input_pairs.HARD_PAIRS)]
-    return _play(experiment, [*map(_alone, pairs)], ONE_TRIALS, alpha)
+    if isinstance(experiment.target, VectorTarget):
+        pairs, most = (
+            [*experiment.given, *input_pairs.named_pairs(experiment.target, input_pairs.HARD_PAIRS)],
+            ONE_TRIALS,
+        )
+    else:
+        pairs, most = experiment.pairs[:6], VALUE_TRIALS
+    alone = [replace(pair, name=f"{pair.name}, alone", alone=True) for pair in pairs]
+    return _play(experiment, alone, most, alpha)
 
 
 def three(experiment: Experiment[VectorTarget], alpha: float) -> Check:
@@ -59,17 +66,6 @@ def _play(
     trials = target.affordable(min(most, experiment.trials), alone=True)
     more = target.affordable(int(min(needed, MAX_LARGER * most)), share=2, alone=True)
     return experiment.refute(pairs, max(trials, more), alpha=alpha, target=target)
-
-
-def one_value(experiment: Experiment[ValueTarget], alpha: float) -> Check:
-    """Detect that a release reveals more than the claim allows about a value that is alone in its
-    batch. The check is blind to events that are rarer than one in a few hundred releases.
-    """
-    return _play(experiment, [*map(_alone, experiment.pairs[:6])], VALUE_TRIALS, alpha)
-
-
-def _alone(pair: InputPair) -> InputPair:
-    return replace(pair, name=f"{pair.name}, alone", alone=True)
 
 
 def first_release(experiment: Experiment[VectorTarget], alpha: float) -> Check:

@@ -12,7 +12,6 @@ import math
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from fractions import Fraction
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -135,7 +134,7 @@ def coordinates(experiment: Experiment[VectorTarget], alpha: float) -> Check:
     for noise in _noises(experiment.samples):
         coins = [noise > 0] if declared.median is None else [noise > 0, np.abs(noise) > scale * declared.median]
         for agree in (each for coin in coins for each in _agreements(coin)):
-            values.append(binomial_p_value(int(agree.sum()), agree.size, 0.5))
+            values.append(float(binomial_p_value(int(agree.sum()), agree.size, 0.5)))
             shares.append(float(agree.mean()))
     if not values:
         raise MechanismFailure("there are too few numbers to compare")
@@ -315,9 +314,11 @@ def frequencies(experiment: Experiment[ValueTarget], alpha: float) -> Check:
             rare = [outcome for outcome, p in expected.items() if rows * p < most]
             rare_seen[place] += sum(seen[outcome] for outcome in rare)
             rare_mean[place] += sum(float(expected[outcome]) for outcome in rare) / len(target.values)
-        tests += [(binomial_p_value(seen[outcome], rows, float(p)), what) for outcome, p in expected.items()]
+        stated_p = np.array([float(p) for p in expected.values()])
+        each = binomial_p_value(np.array([seen[outcome] for outcome in expected]), rows, stated_p)
         none = max(0.0, 1 - float(sum(expected.values())))
-        tests.append((binomial_p_value(other, rows, none), "outcomes that are not stated"))
+        tests += [(p, what) for p in each.tolist()]
+        tests.append((float(binomial_p_value(other, rows, none)), "outcomes that are not stated"))
     total = rows * len(target.values)
     unseen = np.where(rare_seen <= total * rare_mean - 1, bdtr(rare_seen, total, rare_mean), 1.0)
     tests += [(p, "all rare outcomes together") for p in unseen.tolist()]
@@ -349,9 +350,9 @@ def _log_ratio(p: Any, q: Any) -> float:
 
 def in_range(experiment: Experiment[ValueTarget], alpha: float) -> Check:
     """Detect releases of k-ary response that are not whole numbers from 0 to k - 1."""
-    (size, _), answers = _response(experiment.target), _answers(experiment)
-    outside = sum(not _is_below(out, size) for out in answers)
-    return Check.of(failed=outside > 0, evidence=f"{outside} of {len(answers)} releases out of range")
+    ranks, *_ = _ranks(experiment)
+    outside = ranks.count(None)
+    return Check.of(failed=outside > 0, evidence=f"{outside} of {len(ranks)} releases out of range")
 
 
 def odds(experiment: Experiment[ValueTarget], alpha: float) -> Check:
@@ -370,13 +371,12 @@ def kept(experiment: Experiment[ValueTarget], alpha: float) -> Check:
 
     Claim: the number of kept numbers is binomial, and given this number, so is that of each own number.
     """
-    (size, top), (heavy, light) = _response(experiment.target), experiment.target.mechanism.odds
-    ranks = _ranks(experiment)
-    own = [rank for rank in ranks if rank < top]
-    keep = top * heavy / (top * heavy + (size - top) * light)
-    evidence = f"an own number in {len(own)} of {len(ranks)} releases, {keep * len(ranks):.1f} expected"
-    each = [binomial_p_value(count, len(own), 1 / top) for count in np.bincount(own, minlength=top).tolist()]
-    return combined([binomial_p_value(len(own), len(ranks), keep), *each], evidence, alpha=alpha)
+    own, others, size, top = _sort(experiment)
+    heavy, light = experiment.target.mechanism.odds
+    keep, rows = top * heavy / (top * heavy + (size - top) * light), len(own) + len(others)
+    evidence = f"an own number in {len(own)} of {rows} releases, {keep * rows:.1f} expected"
+    each = binomial_p_value(np.bincount(own, minlength=top), len(own), 1 / top)
+    return combined([float(binomial_p_value(len(own), rows, keep)), *each.tolist()], evidence, alpha=alpha)
 
 
 def replaced(experiment: Experiment[ValueTarget], alpha: float) -> Check:
@@ -386,39 +386,36 @@ def replaced(experiment: Experiment[ValueTarget], alpha: float) -> Check:
 
     Claim: given the number of replacements, that in each bin is binomial.
     """
-    size, top = _response(experiment.target)
-    others, size = [rank - top for rank in _ranks(experiment) if rank >= top], size - top
-    bins = min(16, size)
+    _, others, size, top = _sort(experiment)
+    size, bins = size - top, min(16, size - top)
     if bins < 2 or not others:
         raise MechanismFailure(f"only {len(others)} numbers were replaced: too few to test")
-    edges = [-(-place * size // bins) for place in range(bins + 1)]
-    counts = np.bincount([other * bins // size for other in others], minlength=bins)
-    shares = [(high - low) / size for low, high in pairwise(edges)]
-    p_values = [binomial_p_value(count, len(others), p) for count, p in zip(counts.tolist(), shares, strict=True)]
-    return combined(p_values, f"{len(others)} replaced numbers in {bins} bins", alpha=alpha)
+    shares = np.diff([-(-place * size // bins) for place in range(bins + 1)]) / size
+    counts = np.bincount([(other - top) * bins // size for other in others], minlength=bins)
+    p_values = binomial_p_value(counts, len(others), shares)
+    return combined(p_values.tolist(), f"{len(others)} replaced numbers in {bins} bins", alpha=alpha)
 
 
-def _response(target: ValueTarget) -> tuple[int, int]:
-    return response_of(target.mechanism) or (0, 1)  # an audit asks these questions only about k-ary response
+def _ranks(experiment: Experiment[ValueTarget]) -> tuple[list[int | None], int, int]:
+    """Release two records; return the rank of each released number, the number k and the number t.
 
-
-def _answers(experiment: Experiment[ValueTarget]) -> list[Any]:
-    target, (size, top) = experiment.target, _response(experiment.target)
-    rows = target.affordable(experiment.trials)
-    first, last = (list(range(start, start + top)) if top > 1 else start for start in (0, size - top))
+    The rank counts from the first of the record's own numbers. It is None for what is no number from 0 to k - 1.
+    """
+    target = experiment.target
+    size, top = response_of(target.mechanism) or (0, 1)  # an audit asks these questions only about k-ary response
+    rows, starts = target.affordable(experiment.trials), (0, size - top)
+    first, last = (list(range(start, start + top)) if top > 1 else start for start in starts)
     answers = list(target.ask([first] * rows + [last] * rows))
     if len(answers) != 2 * rows:
         raise MechanismFailure(f"privatize returned {len(answers)} numbers for {2 * rows}")
-    return answers
+    placed = zip(answers, np.repeat(starts, rows).tolist(), strict=True)
+    return [(out - at) % size if type(out) is int and 0 <= out < size else None for out, at in placed], size, top
 
 
-def _ranks(experiment: Experiment[ValueTarget]) -> list[int]:
-    (size, top), answers = _response(experiment.target), _answers(experiment)
-    if not all(_is_below(out, size) for out in answers):
+def _sort(experiment: Experiment[ValueTarget]) -> tuple[list[int], list[int], int, int]:
+    """Return the ranks of the released own numbers and of all others, the number k and the number t."""
+    ranks, size, top = _ranks(experiment)
+    whole = [rank for rank in ranks if rank is not None]
+    if len(whole) < len(ranks):
         raise MechanismFailure("the releases are no numbers below K")
-    starts = np.repeat([0, 1], len(answers) // 2).tolist()
-    return [(out - start * (size - top)) % size for out, start in zip(answers, starts, strict=True)]
-
-
-def _is_below(out: Any, size: int) -> bool:
-    return type(out) is int and 0 <= out < size
+    return [rank for rank in whole if rank < top], [rank for rank in whole if rank >= top], size, top

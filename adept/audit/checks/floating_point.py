@@ -77,17 +77,19 @@ def representability(experiment: Experiment[VectorTarget], alpha: float) -> Chec
         raise MechanismFailure("the step of the releases' grid is no power of two, so sums on it are rounded")
     step = 2.0 ** _bit_span(values)[1]
     tests = [
-        [(int((x + (z - x) == z).all(axis=1).sum()), len(z)) for z in sample.releases]
+        fisher("", *(n for z in sample.releases for n in (int((x + (z - x) == z).all(axis=1).sum()), len(z))))
         for sample in additive_samples(experiment.samples)
         for x in sample.centres
         if not np.fmod(x, step).any()
     ]
     if not tests:
         raise MechanismFailure("no input lies on the grid of the releases")
-    chances = [fisher(*ours, *theirs) for ours, theirs in tests]
-    (first, rows), (second, _) = tests[int(np.argmin(chances))]
-    evidence = f"{first} of {rows} releases of x and {second} of x' can be reached from the same input"
-    return combined(chances, evidence, alpha=alpha, statistic=abs(first - second) / rows)
+    least = min(tests, key=lambda each: each.p_value)
+    evidence = (
+        f"{least.ours} of {least.ours_of} releases of x and {least.theirs} of x' can be reached from the same input"
+    )
+    apart = abs(least.ours - least.theirs) / least.ours_of
+    return combined([each.p_value for each in tests], evidence, alpha=alpha, statistic=apart)
 
 
 def float32_sums(experiment: Experiment[VectorTarget], alpha: float) -> Check:

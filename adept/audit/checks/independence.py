@@ -13,25 +13,15 @@ or no record. The rule *seen* names a record if the same release was drawn befor
 and from no other. The rule *near* names the record nearest to the release if all other records lie
 many times farther away. Then both rules are scored on fresh releases of randomly chosen records.
 
-Claim: under eps-LDP (local differential privacy), ``c >= (m - 1) * e^-eps * w``. Here m is the number of records. For
-a fresh release of a random record, w is the probability that a rule names the right record, and c is the probability
-that the rule names a wrong record. Proof: let P_i be the distribution of the releases of record i, and let D_i be the
-set of releases for which the rule names record i. Then ``P_j[D_i] >= e^-eps * P_i[D_i]`` for all i and j. The sum of
-these inequalities over all i and all j != i, divided by m, is the claim. QED. So if the rule names a record, this is
-the right record with probability at most ``1 / (1 + (m - 1) * e^-eps)``. Let s be a lower Clopper-Pearson bound on
-the probability that a named record is the right one. Then ``(m - 1)
-* s / (1 - s)`` is a lower bound on e^eps, which is wrong with probability at most alpha.
-
-For a claim with a delta, ``P_j[D_i] >= e^-eps * (P_i[D_i] - delta)``, so the same sum gives ``w <= e^eps / (m
-- 1) * c + delta``. This is the inequality of `stats.game_lower_bound`, with w and c as the probabilities of a
-right and of a wrong round and e^eps / (m - 1) in place of e^eps, and its proof applies.
+Claim: the right and wrong names certify a lower bound on epsilon. Proof: the releases that are scored are independent
+of those from which the rules were learned, and the proof at `GameCounts` applies to each rule with m records.
 """
 
 import math
 import random
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -44,7 +34,16 @@ from adept.audit.distinguisher.guessing_game import Experiment
 from adept.audit.distinguisher.input_pairs import FAR_FACTOR
 from adept.audit.distinguisher.statistics import release_keys
 from adept.audit.result import Check, Kind, MechanismFailure
-from adept.audit.stats import Difference, Floats, clopper_pearson, differences, fisher, game_lower_bound, least_probable
+from adept.audit.stats import (
+    Difference,
+    Floats,
+    GameCounts,
+    certified,
+    clopper_pearson,
+    differences,
+    fisher,
+    least_probable,
+)
 from adept.audit.subject.kinds import ValueTarget, VectorTarget
 from adept.audit.subject.target import release_in_forks
 
@@ -91,11 +90,23 @@ def after_one_seed(experiment: Experiment[Any], alpha: float) -> Check:
     check is blind to a seed that the mechanism keeps secret.
     """
     rows = _paired_rows(experiment.target.without_memory())
-    _repeat(experiment, rows)  # random numbers that only a first call draws would shift the seeded ones
-    first, second = _seeded(lambda: _repeat(experiment, rows))
+    again = partial(_repeat, experiment, rows)
+    again()  # random numbers that only a first call draws would shift the seeded ones
+    first, second = _seeded(again)
     found = _compared(_between(first, second), _within(first), "after the same seed")
-    pairs = f"{rows // 3} pairs after the same seed, {rows // 3} within one call"
-    return least_probable(found, pairs, alpha=alpha)
+    return least_probable(found, f"{rows // 3} pairs after the same seed, {rows // 3} within one call", alpha=alpha)
+
+
+def in_forks(experiment: Experiment[Any], alpha: float) -> Check:
+    """Detect noise that two workers share because both were forked from one process. The check is
+    blind to processes that are started in other ways.
+    """
+    target, pairs = experiment.target.without_memory(), experiment.pairs  # the pairs are found once, before the fork
+    rows = _paired_rows(target)
+    first, second = release_in_forks(target, partial(_repeat, experiment, rows))
+    found = _compared(_between(first, second), _within(first), "in two forked workers")
+    what = f"{rows // 3} pairs of two forked workers, {rows // 3} within one, of {pairs[0].name}"
+    return least_probable(found, what, alpha=alpha)
 
 
 def in_copies(experiment: Experiment[Any], alpha: float) -> Check:
@@ -117,18 +128,6 @@ def in_copies(experiment: Experiment[Any], alpha: float) -> Check:
         for each in _compared((first, second), within, "in two fresh copies")
     ]
     return least_probable(found, f"{rows} pairs of two fresh copies, {len(within[0])} within one", alpha=alpha)
-
-
-def in_forks(experiment: Experiment[Any], alpha: float) -> Check:
-    """Detect noise that two workers share because both were forked from one process. The check is
-    blind to processes that are started in other ways.
-    """
-    target, pairs = experiment.target.without_memory(), experiment.pairs  # the pairs are found once, before the fork
-    rows = _paired_rows(target)
-    first, second = release_in_forks(target, partial(_repeat, experiment, rows))
-    found = _compared(_between(first, second), _within(first), "in two forked workers")
-    what = f"{rows // 3} pairs of two forked workers, {rows // 3} within one, of {pairs[0].name}"
-    return least_probable(found, what, alpha=alpha)
 
 
 def of_rest(experiment: Experiment[VectorTarget], alpha: float) -> Check:
@@ -190,8 +189,8 @@ def of_neighbouring_values(experiment: Experiment[ValueTarget], alpha: float) ->
     for other in (second, last):
         sides = [target.codes([constant, neighbour] * (rows // 2))[::2] for neighbour in (constant, other)]
         for outcome, _ in Counter(np.concatenate(sides).tolist()).most_common(20):
-            (a, m), (b, k) = ((int((side == outcome).sum()), len(side)) for side in sides)
-            found.append(Difference(fisher(a, m, b, k), "one outcome", a, m, b, k))
+            counts = (count for side in sides for count in (int((side == outcome).sum()), len(side)))
+            found.append(fisher("one outcome", *counts))
     return least_probable(found, "releases of one value among others", alpha=alpha)
 
 
@@ -229,8 +228,8 @@ def _between(first: Floats, second: Floats) -> ReleasePairs:
 
 def _compared(suspect: ReleasePairs, reference: ReleasePairs, where: str) -> list[Difference]:
     if suspect[0].ndim == 1:
-        counts = [each for a, b in (suspect, reference) for each in (int((a == b).sum()), len(a))]
-        return [Difference(fisher(*counts), f"{where}, equal", *counts)]
+        counts = (count for a, b in (suspect, reference) for count in (int((a == b).sum()), len(a)))
+        return [fisher(f"{where}, equal", *counts)]
     centre = np.concatenate([*suspect, *reference]).mean(axis=0)
     ours, theirs = (_relations(a - centre, b - centre) for a, b in (suspect, reference))
     return [each for name in ours for each in differences(ours[name], theirs[name], what=f"{where}, {name}")]
@@ -296,7 +295,7 @@ def _compared_beside(first: Floats, second: Floats, direction: Floats, own: Floa
 Integers = NDArray[np.int64]
 
 RECORDS = 96
-SEEN = "came back as"
+SEEN, NEAR = "came back as", "lay nearest by far to"  # names of the two rules, as evidence reports them
 NOBODY = -1
 MAX_CALLS, MAX_ROWS = 30_000, 120_000  # most releases in separate calls, and in calls of many rows
 
@@ -307,41 +306,20 @@ def come_back_or_lie_near(experiment: Experiment[VectorTarget], alpha: float) ->
     pools of more than trials^2 / 10^3 noise vectors.
     """
     target, trials = experiment.target, experiment.trials
-    records = _records(target)
     longer = max(1.0, min(2.0, trials / 10_000))
-    found = [
-        counts
-        for alone, most, share in ((True, MAX_CALLS, 0.4 * longer), (False, MAX_ROWS, 0.4))
-        for counts in _named(target, records, min(most, 3 * trials), share, alone=alone)
+    in_calls, together = (True, MAX_CALLS, 0.4 * longer), (False, MAX_ROWS, 0.4)
+    rules = [
+        rule
+        for alone, most, share in (in_calls, together)
+        for rule in _learn_and_score(target, _records(target), min(most, 3 * trials), share, alone=alone).items()
     ]
-    bounds = [each.bound(delta=target.delta, alpha=alpha / len(found)) for each in found]
-    bound, best = max(zip(bounds, found, strict=True), key=lambda pair: pair[0])
-    return Check.of(
-        failed=bound > target.epsilon * (1 + 1e-9),
-        evidence=f"of {best.rows} releases of {RECORDS} records {best.right} {best.how} their own record's and {best.wrong} "
-        "another's",
-        statistic=best.right / best.rows,
-        threshold=alpha,
-        certified_epsilon=bound,
-        kind=Kind.RANDOMNESS if best.how == SEEN else Kind.DISTRIBUTION,
-    )
-
-
-@dataclass
-class _Counts:
-    how: str
-    right: int = 0
-    wrong: int = 0
-    rows: int = 1
-
-    def add(self, named: Integers, sides: Integers) -> None:
-        self.right += int((named == sides).sum())
-        self.wrong += int(((named != sides) & (named != NOBODY)).sum())
-
-    def bound(self, *, delta: float, alpha: float) -> float:
-        """Return the lower bound on epsilon that the module's docstring proves."""
-        found = game_lower_bound(self.right, self.wrong, self.rows, delta=delta, alpha=alpha)
-        return max(0.0, math.log(RECORDS - 1) + float(found))
+    found, claim = list[Check](), {"epsilon": target.epsilon, "delta": target.delta}
+    for how, counts in rules:
+        of_right, of_wrong = f"{counts.right} {how} their own record's", f"{counts.wrong} another's"
+        evidence = f"of {counts.rounds} releases of {RECORDS} records {of_right} and {of_wrong}"
+        check = certified(counts, evidence, **claim, alpha=alpha, tests=len(rules))
+        found.append(replace(check, kind=Kind.RANDOMNESS if how == SEEN else Kind.DISTRIBUTION))
+    return max(found, key=lambda check: check.certified_epsilon or 0.0)
 
 
 def _records(target: VectorTarget) -> Tensor:
@@ -352,12 +330,13 @@ def _records(target: VectorTarget) -> Tensor:
     return records
 
 
-def _named(target: VectorTarget, records: Tensor, most: int, share: float, *, alone: bool) -> tuple[_Counts, _Counts]:
+def _learn_and_score(
+    target: VectorTarget, records: Tensor, most: int, share: float, *, alone: bool
+) -> dict[str, GameCounts]:
     """Learn the rules *seen* and *near* from half of the releases; score them on the other half."""
-    seen, near = _Counts(SEEN), _Counts("lay nearest by far to")
     rows = target.affordable(most, share=share, alone=alone) // (2 * RECORDS)
-    if rows < 1:
-        return seen, near
+    if rows < 2:
+        return dict.fromkeys((SEEN, NEAR), GameCounts(right=0, wrong=0, rounds=1, records=RECORDS))
     owners: dict[bytes, int] = {}
     for owner, record in enumerate(records):
         _remember(owners, release_keys(target.sample(record, -(-rows // 2), alone=alone), target.clip_norm), [owner])
@@ -365,34 +344,31 @@ def _named(target: VectorTarget, records: Tensor, most: int, share: float, *, al
         places: Floats = np.nan_to_num(target.project(records))
     except MechanismFailure:  # a projection that fails has a check of its own
         places = records.numpy()
-    first, learned = _Counts(seen.how, rows=max(1, rows // 2 * RECORDS)), []
-    for releases, sides in _fresh(target, records, rows // 2, alone=alone):
-        keys = release_keys(releases, target.clip_norm)
-        first.add(_owners(owners, keys), sides)
-        learned.append((keys, sides, *_nearest(releases, places)))
-    if not learned:
-        return first, near
-    sides, owned, leads = (np.concatenate([each[column] for each in learned]) for column in (1, 2, 3))
-    far = _far_enough(sides, owned, leads, epsilon=target.epsilon)
-    if not first.right and far == math.inf:
-        return first, near
-    for keys, own, *_ in learned:
-        _remember(owners, keys, own.tolist())
-    for releases, sides in _fresh(target, records, rows, alone=alone):
-        seen.add(_owners(owners, release_keys(releases, target.clip_norm)), sides)
-        owned, lead = _nearest(releases, places)
-        near.add(np.where(lead >= far, owned, NOBODY), sides)
-    seen.rows = near.rows = rows * RECORDS
-    return seen, near
+
+    def look_at(rows: int) -> Iterator[tuple[list[bytes], Integers, Integers, Integers, Floats]]:
+        """Yield keys, records, the records that *seen* names, the nearest ones and their leads, of fresh releases."""
+        for releases, sides in _fresh(target, records, rows, alone=alone):
+            keys = release_keys(releases, target.clip_norm)
+            yield keys, sides, np.array([owners.get(key, NOBODY) for key in keys]), *_nearest(releases, places)
+
+    learned = [*look_at(rows // 2)]
+    sides, seen, nearest, lead = map(np.concatenate, [*zip(*learned, strict=True)][1:])
+    far = _far_enough(sides, nearest, lead, epsilon=target.epsilon)
+    if (seen == sides).any() or far < math.inf:
+        for keys, of_keys, *_ in learned:
+            _remember(owners, keys, of_keys.tolist())
+        sides, seen, nearest, lead = map(np.concatenate, [*zip(*look_at(rows), strict=True)][1:])
+    return {SEEN: _count(seen, sides), NEAR: _count(np.where(lead >= far, nearest, NOBODY), sides)}
+
+
+def _count(named: Integers, sides: Integers) -> GameCounts:
+    right = int((named == sides).sum())
+    return GameCounts(right=right, wrong=int((named != NOBODY).sum()) - right, rounds=len(sides), records=RECORDS)
 
 
 def _remember(owners: dict[bytes, int], keys: list[bytes], sides: list[int]) -> None:
     for key, side in zip(keys, sides * (len(keys) // len(sides)), strict=True):
         owners[key] = side if owners.get(key, side) == side else NOBODY
-
-
-def _owners(owners: dict[bytes, int], keys: list[bytes]) -> Integers:
-    return np.array([owners.get(key, NOBODY) for key in keys])
 
 
 def _fresh(target: VectorTarget, records: Tensor, rows: int, *, alone: bool) -> Iterator[tuple[Floats, Integers]]:

@@ -18,14 +18,13 @@ from typing import Any
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
 from torch import Tensor
 
 from adept.audit.distinguisher.guessing_game import Experiment, events
 from adept.audit.distinguisher.input_pairs import searched_records
 from adept.audit.result import Check, MechanismFailure
-from adept.audit.stats import GameCounts, certified
-from adept.audit.subject.kinds import CLIPS, ValueTarget, VectorTarget, alphabet_of
+from adept.audit.stats import certified
+from adept.audit.subject.kinds import CLIPS, ValueTarget, VectorTarget, alphabet_of, as_array
 from adept.audit.subject.target import Wrapper
 from adept.mechanisms.clip_to_grid import NORM_ORDER
 
@@ -110,9 +109,9 @@ def _play(
     said, value, rounds, found = np.zeros((2, 2), np.int64), first[1], 1200, list[Check]()
     for side in np.random.default_rng().integers(2, size=rounds):
         said[int((first, second)[side][0]().get(name) != value), side] += 1
-    for right, wrong, answers, own in events(said, 2):
-        evidence = f"records come back with {name} {value} or {second[1]}: guessed by it {right} right, {wrong} wrong"
-        counts = GameCounts(right=right, wrong=wrong, rounds=rounds, answers=answers)
+    for counts, own in events(said, answers=2, rounds=rounds):
+        guessed = f"guessed by it {counts.right} right, {counts.wrong} wrong"
+        evidence = f"records come back with {name} {value} or {second[1]}: {guessed}"
         found.append(certified(counts, evidence, epsilon=target.epsilon, delta=target.delta, alpha=own * alpha))
     return max(found, key=lambda each: each.certified_epsilon or 0.0)
 
@@ -135,24 +134,21 @@ def metadata_of(value: Any) -> Metadata:
 
 
 def _behind(value: Any) -> bytes | None:
-    if isinstance(value, np.ndarray) and isinstance(value.base, np.ndarray) and value.base.nbytes > value.nbytes:
-        return _unseen(value.base.view(), value)
-    if not isinstance(value, Tensor) or value.layout != torch.strided:
+    """Return the bytes of the larger array that a release is a view of, without those of the release."""
+    if isinstance(value, np.ndarray) and isinstance(base := value.base, np.ndarray) and base.nbytes > value.nbytes:
+        if not base.flags.c_contiguous:
+            return base.tobytes()
+        whole, size, strides = base.view(np.ndarray).ravel().view(np.uint8), value.itemsize, value.strides
+        start = value.__array_interface__["data"][0] - base.__array_interface__["data"][0]
+    elif isinstance(value, Tensor) and value.layout == torch.strided:
+        storage, size = value.detach().untyped_storage(), value.element_size()
+        whole = torch.empty(0, dtype=torch.uint8, device=value.device).set_(storage).cpu().numpy()
+        start, strides = size * value.storage_offset(), tuple(size * stride for stride in value.stride())
+    else:
         return None
-    storage = value.detach().untyped_storage()
-    if storage.nbytes() <= value.nbytes:
-        return None
-    whole = torch.empty(0, dtype=value.dtype, device=value.device).set_(storage)
-    seen = torch.arange(len(whole)).as_strided(value.shape, value.stride(), value.storage_offset())
-    unseen = torch.ones(len(whole), dtype=torch.bool).index_fill_(0, seen.flatten(), False)
-    return whole.cpu()[unseen].view(torch.uint8).numpy().tobytes()
-
-
-def _unseen(whole: NDArray[Any], view: NDArray[Any]) -> bytes:
-    start = view.__array_interface__["data"][0] - whole.__array_interface__["data"][0]
-    marks = np.zeros(whole.nbytes, dtype=np.uint8)
-    np.lib.stride_tricks.as_strided(marks[start:], (*view.shape, view.itemsize), (*view.strides, 1))[...] = 1
-    return whole.tobytes() if not whole.flags.c_contiguous else whole.ravel().view(np.uint8)[marks == 0].tobytes()
+    unseen = np.ones(len(whole), dtype=bool)
+    np.lib.stride_tricks.as_strided(unseen[start:], (*value.shape, size), (*strides, 1))[...] = False
+    return whole[unseen].tobytes() if len(whole) > value.nbytes else None
 
 
 def _digest(content: bytes | None) -> str:
@@ -162,7 +158,7 @@ def _digest(content: bytes | None) -> str:
 
 
 def _plain(thing: Any) -> str:
-    content = thing.detach().cpu().numpy().tobytes() if isinstance(thing, Tensor) else repr(thing).encode()
+    content = as_array(thing).tobytes() if isinstance(thing, Tensor) else repr(thing).encode()
     return f"{type(thing).__name__} {_digest(content)}"
 
 

@@ -207,18 +207,21 @@ def best_rule(values: Floats, chance: Floats, *, rounds: int, gap: float, delta:
     tried = _try_rules(values[None], chance, gap=gap, most=400)
     if not len(tried.statistics):
         return SILENT
-    weight, best = rounds / len(values), (-math.inf, 0, 0)
-    for kind, answers in enumerate(ANSWERS):
-        part = slice(kind * tried.low.shape[1], (kind + 1) * tried.low.shape[1])
-        right, wrong = weight * tried.right[0, part], weight * tried.wrong[0, part]
-        scores = game_lower_bound(right, wrong, rounds, delta=delta * answers / 2, alpha=alpha)
-        if len(scores) < 8 * SMOOTHING_THRESHOLDS:
-            place = int(np.argmax(scores))
-        else:  # the best place on average over neighbours, where -50 stands for "certifies nothing"
-            padded = np.pad(np.maximum(scores, -50.0), SMOOTHING_THRESHOLDS, mode="edge")
-            place = int(np.argmax(np.convolve(padded, np.ones(2 * SMOOTHING_THRESHOLDS + 1), "valid")))
-        best = max(best, (float(scores[place]), kind, place))
-    return tried.rule(values, *best[1:])
+    right, wrong = (rounds / len(values) * side.reshape(len(ANSWERS), -1) for side in (tried.right, tried.wrong))
+    scores = averaged = np.stack(
+        [
+            game_lower_bound(ours, theirs, rounds, delta=delta * answers / 2, alpha=alpha)
+            for ours, theirs, answers in zip(right, wrong, ANSWERS, strict=True)
+        ]
+    )
+    if scores.shape[1] >= 8 * SMOOTHING_THRESHOLDS:  # the best place on average over neighbours
+        ends = (0, 0), (SMOOTHING_THRESHOLDS, SMOOTHING_THRESHOLDS)
+        padded = np.pad(np.maximum(scores, -50.0), ends, mode="edge")  # -50 stands for "certifies nothing"
+        windows = np.lib.stride_tricks.sliding_window_view(padded, 2 * SMOOTHING_THRESHOLDS + 1, axis=1)
+        averaged = windows.mean(axis=2)
+    places = averaged.argmax(axis=1)
+    kind = int(np.take_along_axis(scores, places[:, None], axis=1).argmax())
+    return tried.rule(values, kind, int(places[kind]))
 
 
 def rare_rule(values: Floats, own: Floats, *, rounds: int, gap: float, delta: float) -> Rule:
@@ -386,7 +389,7 @@ class Experiment(Generic[TargetT]):
                 samples.append(sampler(pair))
             except MechanismFailure as failure:
                 failures.append(f"pair {pair.name}: {failure}")
-        loud = [sample for sample in samples if not all(map(self.target.is_silent, sample.releases))]
+        loud = [sample for sample in samples if not sample.is_silent(self.target.largest)]
         if not loud:
             raise MechanismFailure(failures[0].split(": ", 1)[1] if failures else "every release is NaN")
         self._failures = failures
@@ -515,8 +518,7 @@ def certify(
         )
         done, hopes = done + more, list[float]()
         for table, distinguisher in zip(said, game.distinguishers, strict=True):
-            for right, wrong, answers, own in events(table, distinguisher.rule.answers):
-                counts = GameCounts(right=right, wrong=wrong, rounds=done, answers=answers)
+            for counts, own in events(table, answers=distinguisher.rule.answers, rounds=done):
                 bound = counts.certified_epsilon(delta=target.delta, alpha=own * part * alpha)
                 scores.append(Score(game.pair, distinguisher, counts, bound, own * part * alpha, table))
                 hope = _hoped(counts, rounds, delta=target.delta, alpha=own * LOOKS[-1][1] * alpha)
@@ -526,15 +528,13 @@ def certify(
     return max(scores, key=lambda score: (score.bound, score.counts.rounds))
 
 
-def events(said: NDArray[np.int64], answers: int) -> Iterator[tuple[int, int, int, float]]:
-    """Yield the numbers of right guesses, wrong guesses and answers of each event of a rule, and its
-    share of the rule's alpha.
-    """
+def events(said: NDArray[np.int64], *, answers: int, rounds: int) -> Iterator[tuple[GameCounts, float]]:
+    """Yield the counts of each event of a rule that names ``answers`` inputs, and the event's share of its alpha."""
     [[first, wrongly_first], [wrongly_second, second]] = said.tolist()
-    yield first + second, wrongly_first + wrongly_second, answers, 1 - (answers > 1) * 2 * ONE_SIDED_SHARE
-    if answers > 1:
-        yield first, wrongly_first, 1, ONE_SIDED_SHARE
-        yield second, wrongly_second, 1, ONE_SIDED_SHARE
+    every = GameCounts(right=first + second, wrong=wrongly_first + wrongly_second, rounds=rounds, answers=answers)
+    yield every, 1 - (answers > 1) * 2 * ONE_SIDED_SHARE
+    for right, wrong in ((first, wrongly_first), (second, wrongly_second)) if answers > 1 else ():
+        yield GameCounts(right=right, wrong=wrong, rounds=rounds, answers=1), ONE_SIDED_SHARE
 
 
 def _hoped(counts: GameCounts, rounds: int, *, delta: float, alpha: float) -> float:

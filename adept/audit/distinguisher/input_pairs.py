@@ -298,6 +298,10 @@ class PairSample:
         """True if a release has as many numbers as its input, so it may be the input plus noise."""
         return bool(self.releases[0].shape[1] == len(self.centres[0]))
 
+    def is_silent(self, largest: float) -> bool:
+        """Return True if all numbers of all releases are NaN, which lies above ``largest``."""
+        return largest < math.inf and all(bool((side > largest).all()) for side in self.releases)
+
     def kind(self, *, unit: float) -> Kind:
         """Return the kind of the violation that a guessing game found on this pair.
 

@@ -26,7 +26,7 @@ WITHOUT_NOISE = "coordinates without noise"
 RESOLUTION = 1e-9  # in units of clip_norm
 MIN_SCALE = 1e-12  # in units of clip_norm: scales and distances below it count as zero
 FINEST_PLACE = 6  # decimals
-FINEST_BIT = 20  # 2^-20 of the unit; sums in float32 have finer bits
+FINEST_BIT = 20  # binary places; sums in float32 have finer bits
 SIGNIFICANT_SDS = 4.0  # standard deviations by which a part's frequencies must differ to be counted
 MAX_PART_VALUES = 64  # in a column with more different numbers, those of an interval count as one
 BINS = 48  # intervals of a column
@@ -89,37 +89,19 @@ def _of_release(unit: float) -> Iterator[tuple[str, Statistic]]:
     yield "zeros", lambda z: _equal(z, np.zeros(1), unit)
     yield "negative zeros", lambda z: ((z == 0) & np.signbit(z)).sum(axis=1).astype(float)
     yield "numbers that repeat", lambda z: _repeats(_rounded(z, near))
-    yield "grid of the numbers", lambda z: trailing(z, unit)
-    yield "binary grid of the numbers", lambda z: trailing_bits(z, unit)
+    yield "grid of the numbers", lambda z: trailing(z, unit, base=10, most=FINEST_PLACE)
+    yield "binary grid of the numbers", lambda z: trailing(z, unit, base=2, most=FINEST_BIT)
 
 
-def trailing(z: Floats, unit: float) -> Floats:
-    """Return, for each release, how many decimals are needed to write all its coordinates.
+def trailing(z: Floats, unit: float, *, base: int, most: int) -> Floats:
+    """Return, for each release, how many places in the given base are needed to write all its coordinates.
 
-    The coordinates are first divided by ``unit``. The result is 0 to 6, or 7 if six decimals are not enough.
+    The coordinates are first divided by ``unit``. The result is ``most + 1`` if ``most`` places are not enough.
     """
-    places, rows = np.full(len(z), FINEST_PLACE + 1.0), np.flatnonzero(_whole(z[:, 0] / (unit * 10.0**-FINEST_PLACE)))
-    for place in range(FINEST_PLACE, -1, -1):  # for most noise, hardly any row is left to look at again
-        rows = rows[_whole(z[rows] / (unit * 10.0**-place)).all(axis=1)]
+    places, rows = np.full(len(z), most + 1.0), np.flatnonzero(_whole(z[:, 0] * (float(base) ** most / unit)))
+    for place in range(most, -1, -1):  # for most noise, hardly any row is left to look at again
+        rows = rows[_whole(z[rows] * (float(base) ** place / unit)).all(axis=1)]
         places[rows] = place
-    return places
-
-
-def trailing_bits(z: Floats, unit: float) -> Floats:
-    """Return, for each release, how many binary places are needed to write its coordinates.
-
-    The coordinates are first divided by ``unit``. A result of `FINEST_BIT` + 1 means that more than
-    `FINEST_BIT` places are needed.
-    """
-    places = np.full(len(z), FINEST_BIT + 1.0)
-    scaled = z[:, :4] * (2.0**FINEST_BIT / unit)  # for most noise, no row need be looked at further
-    rows = np.flatnonzero((scaled == np.rint(scaled)).any(axis=1))
-    scaled = z[rows] * (2.0**FINEST_BIT / unit)
-    whole = (scaled == np.rint(scaled)).all(axis=1)
-    looked_at = whole[:, None] & (np.abs(scaled) < 2.0**62)  # larger floats may overflow int64
-    bits = np.bitwise_or.reduce(np.where(looked_at, scaled, 0.0).astype(np.int64), axis=1)
-    lowest = np.where(bits == 0, 2.0**FINEST_BIT, (bits & -bits).astype(np.float64))
-    places[rows[whole]] = np.maximum(FINEST_BIT - np.log2(lowest[whole]), 0.0)
     return places
 
 

@@ -66,13 +66,12 @@ class VectorTarget(Target):
         names = ("dim", "dims", "dimension", "latent_dim", "n", "d")
         return not any(isinstance(getattr(self.mechanism, name, None), int) for name in names)
 
-    @property
+    @cached_property
     def largest(self) -> float:
-        """Limit for released numbers: larger ones become the limit, and NaN twice the limit.
-
-        To cut numbers off is post-processing.
-        """
-        return 1e6 * self.clip_norm
+        scale = 0.0
+        with suppress(MechanismFailure):  # the noise is not declared
+            scale = self.noise()[1]
+        return 1e6 * max(self.clip_norm, scale)
 
     @cached_property
     def guarantee(self) -> Any:
@@ -119,9 +118,6 @@ class VectorTarget(Target):
         flat = np.nan_to_num(self.project(batch), nan=0.0, posinf=0.0, neginf=0.0).reshape(2, -1)
         return np.tile(flat[0], self.reports), np.tile(flat[1], self.reports)
 
-    def count_numbers(self, record: Tensor) -> int:
-        return record.numel() * self.reports
-
     @property
     def array(self) -> str:
         """Library and dtype of the arrays that the mechanism accepts, found by trial calls."""
@@ -143,9 +139,7 @@ class VectorTarget(Target):
 
         If the mechanism has a memory, each release is drawn from a fresh copy of the mechanism.
         """
-        if self.memoised:
-            return self.in_calls([row[None] for row in latents])
-        return self._rows(latents, self.mechanism)
+        return self.in_calls([row[None] for row in latents]) if self.memoised else self._rows(latents, self.mechanism)
 
     def answer(self, latents: Tensor) -> Any:
         return self.ask(ARRAYS[self.array](latents.clone()), self.next)
@@ -176,9 +170,6 @@ class VectorTarget(Target):
     def finite(self, releases: Floats) -> Floats:
         limit = self.largest
         return np.nan_to_num(releases, nan=2 * limit, posinf=limit, neginf=-limit).clip(-limit, 2 * limit)
-
-    def is_silent(self, releases: Floats) -> bool:
-        return bool((releases > self.largest).all())
 
     def in_calls(self, batches: Sequence[Tensor]) -> Floats:
         """Release each batch in a separate call; return one row (B * m,) for each call."""
@@ -216,12 +207,15 @@ class VectorTarget(Target):
 
 
 def as_rows(value: Any, *, rows: int, what: str) -> Floats:
-    """Convert a release (a tensor, an array or a list) to an array (rows, m) of float64."""
-    if isinstance(value, Tensor):
-        value = value.detach().cpu().to(torch.float64).numpy()
+    """Convert a release (a tensor, an array or a list) to an array (rows, m) of float64.
+
+    A complex number becomes two numbers.
+    """
     try:
-        array = np.asarray(value, dtype=np.float64)
-    except (TypeError, ValueError):
+        array = as_array(value)
+        parts = np.stack([array.real, array.imag], axis=-1) if array.dtype.kind == "c" else array
+        array = parts.astype(np.float64)
+    except (TypeError, ValueError, RuntimeError):
         raise MechanismFailure(f"{what} returned {type(value).__name__} instead of a tensor or an array") from None
     if array.ndim == 0 or len(array) != rows:
         raise MechanismFailure(
@@ -230,6 +224,14 @@ def as_rows(value: Any, *, rows: int, what: str) -> Floats:
     if not array.size:
         raise MechanismFailure(f"{what} returned empty rows")
     return array.reshape(rows, -1)
+
+
+def as_array(value: Any) -> Array:
+    """Convert a tensor of any device, layout or dtype, an array or a list to an array."""
+    if isinstance(value, Tensor):
+        dense = value.to_dense()
+        value = (dense.double() if dense.is_floating_point() else dense).numpy(force=True)
+    return np.asarray(value)
 
 
 def fitted(rows: Floats, width: int) -> Floats:
@@ -306,17 +308,15 @@ class ValueTarget(Target):
 
 def as_outcomes(released: Any, *, rows: int, objects: bool) -> Array:
     """Return numbers (B, m) if all outcomes are numbers of one shape, or else objects (B,)."""
-    if isinstance(released, Tensor):
-        released = released.detach().cpu().numpy()
     try:
-        outcomes = list(released)
-    except TypeError:
+        outcomes = list(released := as_array(released) if isinstance(released, Tensor) else released)
+    except (TypeError, RuntimeError):
         raise MechanismFailure(f"privatize returned {type(released).__name__} instead of a list of outcomes") from None
     if len(outcomes) != rows:
         raise MechanismFailure(f"privatize returned {len(outcomes)} outcomes for {rows} values")
     try:
         numbers = np.asarray(released if isinstance(released, np.ndarray) else outcomes)
-    except ValueError:
+    except (TypeError, ValueError, RuntimeError):
         numbers = np.empty(0, dtype=object)
     small = numbers.dtype.kind in "biuf" and (
         numbers.dtype.kind == "f" or not numbers.size or abs(numbers).max() < 2**53
@@ -348,7 +348,7 @@ def hashable(outcome: Any) -> Any:
         return outcome
     match outcome:
         case Tensor() | np.ndarray():
-            return tuple(outcome.flatten().tolist())
+            return tuple(as_array(outcome).ravel().tolist())
         case np.generic():
             return outcome.item()
         case list() | tuple():

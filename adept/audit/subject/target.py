@@ -13,6 +13,7 @@ import warnings
 import weakref
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from multiprocessing.connection import Connection
 from queue import Empty, SimpleQueue
 from threading import Thread
@@ -238,6 +239,14 @@ class Target:
     def clip_norm(self) -> float:
         return 1.0
 
+    @cached_property
+    def largest(self) -> float:
+        """Limit for released numbers: larger ones become the limit, and NaN twice the limit (post-processing).
+
+        Declared noise hardly ever reaches the limit, or else its distribution would not be the declared one.
+        """
+        return math.inf
+
     @property
     def reports(self) -> int:
         return self.mechanism.reports if isinstance(self.mechanism, JointReports) else 1
@@ -295,13 +304,9 @@ class Target:
         """Return the two inputs after clipping as flat arrays; for values, return empty arrays."""
         return np.zeros(0), np.zeros(0)
 
-    def is_silent(self, releases: Any) -> bool:
-        """Return True if all numbers in the given releases are NaN."""
-        return False
-
     def count_numbers(self, record: Any) -> int:
         """Return the approximate number of coordinates in the release of one record."""
-        return 1
+        return self.reports * (record.numel() if isinstance(record, Tensor) else 1)
 
 
 def cost(call: Callable[[], object]) -> float:

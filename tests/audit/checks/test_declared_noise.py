@@ -10,7 +10,7 @@ from torch import Tensor
 
 from adept.audit import Claim, NotJudged, Verdict
 from adept.audit.stats import gaussian_delta, looks_gaussian
-from adept.mechanisms import Gaussian, L1Laplace
+from adept.mechanisms import BY_NAME, Gaussian, L1Laplace
 from adept.mechanisms.random_draws import fresh_gaussian
 
 SIGMA = 1.5
@@ -55,6 +55,18 @@ def cut(x: Tensor) -> Tensor:
     while (beyond := noise.abs() > 9).any():
         noise[beyond] = sound.laplace(int(beyond.sum()))
     return (c := sound.ball(x)) + sound.width(c) * noise
+
+
+@pytest.mark.parametrize("name", ["l1", "sqrt_n", "l2_norm"])
+@pytest.mark.parametrize("epsilon", [1e-7, 1e-5, 1e6])
+def test_declared_noise_of_any_scale_is_read_as_it_is(name: str, epsilon: float) -> None:
+    """Noise of a million times clip_norm was cut off, and then failed tests against its own distribution.
+
+    Nine audits at confidence 1 - 1e-9.
+    """
+    checks = {"scale", "shape", "reach", "coordinates", "grid", "lowest bit"}
+    options = {"dim": 64, "trials": 1_000, "confidence": 1 - 1e-9}
+    assert failed_of(checks, BY_NAME[name](epsilon=epsilon), **options) == set()
 
 
 @pytest.mark.parametrize("dim", [1, 16])

@@ -113,7 +113,7 @@ def test_arguments_are_checked() -> None:
 
 def test_the_p_value_of_replacements_is_not_below_their_exact_probability(monkeypatch: pytest.MonkeyPatch) -> None:
     """Ten replacements fall into one of two bins with probability 2^-9; Pearson's approximation says less."""
-    monkeypatch.setattr(declarations, "_ranks", lambda _: [1] * 10)
+    monkeypatch.setattr(declarations, "_ranks", lambda _: ([1] * 10, 3, 1))
     target = ValueTarget(Description(epsilon=1.0, size=3), values=[0, 2])
     found = declarations.replaced(Experiment(target, lambda _: [], 100), 1e-3).p_value
     assert found == pytest.approx(2 * 2**-9)  # for two bins

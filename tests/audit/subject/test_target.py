@@ -5,13 +5,17 @@ import math
 import sys
 import threading
 from itertools import count
+from typing import Any
 
 import numpy as np
 import pytest
 import torch
+from audit.asking import asked, finds
 from hanging import PATIENCE_SECONDS
 from torch import Tensor
 
+from adept.audit import Claim, NotJudged
+from adept.audit.checks.metadata import metadata_of
 from adept.audit.result import MechanismFailure
 from adept.audit.subject import target as limits
 from adept.audit.subject.kinds import CALL_ELEMENTS, VectorTarget, fitted
@@ -131,3 +135,40 @@ def test_calls_that_cost_the_same_whatever_their_rows_are_paid_for_too(clock: Cl
     """Of the longest calls, a hundred are affordable in a second; rows that seem to cost nothing would be as many as one likes."""
     target = VectorTarget(Costly(clock), dim=1024)
     assert 0 < target.affordable(10**9, share=100 * EXPENSIVE / limits.CHECK_SECONDS) <= 100 * CALL_ELEMENTS / 1024
+
+
+DTYPES = {
+    "bfloat16": lambda z: z.to(torch.bfloat16),
+    "sparse": lambda z: z.to_sparse(),
+    "with gradient": lambda z: z.clone().requires_grad_(),
+    "imaginary part alone": lambda z: torch.complex(torch.zeros_like(z), z).imag,
+    "conjugate": lambda z: torch.complex(z, z).conj().imag,
+}
+
+
+@pytest.mark.parametrize("convert", DTYPES.values(), ids=DTYPES)
+def test_releases_of_any_dtype_and_layout_are_judged(convert: Any) -> None:
+    """Of vectors and of values; each of them is the record itself, so a few trials refute the claim."""
+    vectors = Claim(convert, epsilon=1.0)
+    values = Claim(lambda records: convert(torch.tensor(records).double()), epsilon=1.0, alphabet=2)
+    one_by_one = Claim(lambda records: [*values.privatize(records)], epsilon=1.0, alphabet=2)
+    for mechanism in (vectors, values, one_by_one):
+        assert finds("event", mechanism, dim=4, trials=200)
+
+
+@pytest.mark.parametrize("as_array", [lambda z: z, lambda z: z.numpy()], ids=["torch", "numpy"])
+def test_a_record_in_the_imaginary_part_of_a_release_is_found(as_array: Any) -> None:
+    mechanism = Claim(lambda z: as_array(torch.complex(torch.zeros_like(z), z)), epsilon=1.0)
+    assert finds("event", mechanism, dim=4, trials=200)
+
+
+def test_a_release_that_is_no_array_is_a_failure_with_its_type() -> None:
+    ragged = Claim(lambda z: [[0.0] * (1 + row % 2) for row in range(len(z))], epsilon=1.0)
+    with pytest.raises(NotJudged, match="privatize returned list instead of a tensor or an array"):
+        asked({"event"}, ragged, dim=4, trials=200)
+
+
+def test_an_attribute_of_any_dtype_is_read() -> None:
+    released = torch.zeros(2)
+    released.hidden = torch.ones(1, dtype=torch.bfloat16)
+    assert "hidden = Tensor" in metadata_of(released)["attached"]
