@@ -29,6 +29,7 @@ from collections.abc import Sequence
 import numpy as np
 import torch
 from scipy.special import logit
+from scipy.stats import mannwhitneyu
 
 from adept.attacks.attack_game import AttackGame, AttackRow, Rate
 from adept.audit.stats import Floats
@@ -169,6 +170,5 @@ def area(inside: Floats, outside: Floats) -> float:
     """
     if not len(inside) or not len(outside):
         return 0.5
-    order = np.sort(outside)
-    below = np.searchsorted(order, inside, side="left") + np.searchsorted(order, inside, side="right")
-    return float(below.mean() / (2 * len(outside)))
+    wins = mannwhitneyu(inside, outside, method="asymptotic").statistic
+    return float(wins) / (len(inside) * len(outside))

@@ -264,8 +264,13 @@ def not_looked_at(checks: Iterable[Check], *, trials: int, claimed: float, alpha
 
     ``alpha`` bounds the probability that the main guessing game refutes a true claim.
     """
+    needed = failure_trials(1e-3, claimed=claimed, alpha=alpha)
+    rarest = 1e-3 * needed / trials / (1 + MORE_GAMES)
+    none_rarer = f"these {trials:,} show none rarer than one release in {1 / rarest:,.0f}"
+    rare = f"rare total failures, such as releases without noise, where they do not name their record by themselves: with \
+probability 0.001 one would take about {needed:,.0f} trials to certify; {none_rarer if rarest < 1 else 'so few show none'}"
     return (
-        _name_rare_failures(trials, claimed, alpha),
+        "rare failures: the claim is too large for any number of trials" if math.isinf(needed) else rare,
         "inputs other than those tried: a record that triggers something else must be given in `pairs`",
         f"seed spaces much larger than {trials**2 / 750:.0e}, whose repetitions so few releases do not show",
         "batches of other sizes than those tried: 1 to 66, and about powers of two",
@@ -285,20 +290,6 @@ def failure_trials(probability: float, *, claimed: float, alpha: float) -> float
     """
     # About .85 of the trials certify a bound
     return rounds_needed(claimed, alpha=alpha / MAX_DISTINGUISHERS) / (2 * 0.85 * probability)
-
-
-def _name_rare_failures(trials: int, claimed: float, alpha: float) -> str:
-    needed = failure_trials(1e-3, claimed=claimed, alpha=alpha)
-    rarest = 1e-3 * needed / trials / (1 + MORE_GAMES)
-    if math.isinf(needed):
-        return "rare failures: the claim is too large for any number of trials"
-    shown = (
-        f"these {trials:,} show none rarer than one release in {1 / rarest:,.0f}" if rarest < 1 else "so few show none"
-    )
-    return (
-        f"rare total failures, such as releases without noise, where they do not name their record by themselves: with probability "
-        f"0.001 one would take about {needed:,.0f} trials to certify; {shown}"
-    )
 
 
 def _check_mechanism(mechanism: Any) -> None:

@@ -21,7 +21,7 @@ from scipy.special import bdtr, chdtr, chdtri, ndtr
 from torch import Tensor
 
 from adept.audit.distinguisher.guessing_game import Experiment, Rule, play_rule
-from adept.audit.distinguisher.input_pairs import PairSample, additive_samples
+from adept.audit.distinguisher.input_pairs import PairSample, additive_samples, additive_sides
 from adept.audit.result import Check, MechanismFailure, Verdict
 from adept.audit.stats import (
     Floats,
@@ -107,8 +107,8 @@ def shape(experiment: Experiment[VectorTarget], alpha: float) -> Check:
     to dependence between the coordinates of the noise.
     """
     target, samples = experiment.target, experiment.samples
-    if target.noise_name == "cap":
-        sides = [side for side in _sides(samples) if side[1].any()]
+    if getattr(target.mechanism, "noise", None) == "cap":
+        sides = [side for side in additive_sides(samples) if side[1].any()]
         claim = {"epsilon": target.epsilon, "clip_norm": target.clip_norm}
         values = [cap_p_value(releases, centre, **claim) for releases, centre in sides]
     else:
@@ -152,12 +152,11 @@ def reach(experiment: Experiment[VectorTarget], alpha: float) -> Check:
     """
     target = experiment.target
     declared, scale = target.noise()
-    sides = [*_sides(experiment.samples)]
-    released = np.concatenate([releases for releases, _ in sides])
+    released = np.concatenate([releases for releases, _ in additive_sides(experiment.samples)])
     # Clamping, a post-processing, makes equal releases of the noise beyond either end
     if min(int((released == end).sum()) for end in (released.min(), released.max())) >= 10:
         raise MechanismFailure("releases are clamped, so the ends of the noise do not show")
-    noise = np.concatenate([releases - centre for releases, centre in sides])
+    noise = np.concatenate(_noises(experiment.samples))
     more = target.affordable(REACH_NUMBERS // target.dim - len(noise), share=0.3)
     if more > 0:
         sample = additive_samples(experiment.samples)[0]
@@ -251,17 +250,8 @@ def _agreements(coin: NDArray[np.bool_]) -> Iterator[NDArray[np.bool_]]:
         yield coin[lag:] == coin[:-lag]
 
 
-def _sides(samples: list[PairSample]) -> Iterator[tuple[Floats, Floats]]:
-    seen = set()
-    for sample in additive_samples(samples):
-        for releases, centre in zip(sample.releases, sample.centres, strict=True):
-            if id(releases) not in seen:
-                seen.add(id(releases))
-                yield releases, centre
-
-
-def _noises(samples: list[PairSample]) -> Iterator[Floats]:
-    return (releases - centre for releases, centre in _sides(samples))
+def _noises(samples: list[PairSample]) -> list[Floats]:
+    return [releases - centre for releases, centre in additive_sides(samples)]
 
 
 RARE_COUNTS = 8.0, 4.0, 2.0, 1.0, 0.5  # outcomes that are expected less often are counted together

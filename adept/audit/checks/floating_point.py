@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from scipy.special import bdtr
 
 from adept.audit.distinguisher.guessing_game import MIN_TRIALS, Experiment, Rule, play_rule
-from adept.audit.distinguisher.input_pairs import InputPair, additive_samples
+from adept.audit.distinguisher.input_pairs import InputPair, additive_samples, additive_sides
 from adept.audit.result import Check, MechanismFailure
 from adept.audit.stats import Floats, certified, combined, fisher
 from adept.audit.subject.kinds import VectorTarget
@@ -162,8 +162,7 @@ def _exact_values(experiment: Experiment[VectorTarget]) -> Floats:
     experiment.target.noise()
     if not experiment.target.says_exact:
         raise MechanismFailure("the mechanism does not say that its releases are exact")
-    each = {id(side): side for sample in additive_samples(experiment.samples) for side in sample.releases}
-    values = np.concatenate([releases.ravel() for releases in each.values()])
+    values = np.concatenate([releases.ravel() for releases, _ in additive_sides(experiment.samples)])
     if not values.any():
         raise MechanismFailure("all releases are zero")
     return values

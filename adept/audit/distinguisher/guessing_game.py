@@ -556,8 +556,7 @@ def play_rule(target: AnyTarget, pair: InputPair, statistic: Statistic, rule: Ru
     """Play a game with one rule, fixed before the game, and count its right and wrong guesses."""
     game = Game(pair, (Distinguisher(name="", statistic=statistic, rule=rule),))
     [said] = _count_guesses(target, game, rounds, lambda done: None)
-    right = int(np.trace(said))
-    return GameCounts(right=right, wrong=int(said.sum()) - right, rounds=rounds)
+    return next(events(said, answers=2, rounds=rounds))[0]
 
 
 def _count_guesses(target: AnyTarget, game: Game, rounds: int, advance: Callable[[int], None]) -> NDArray[np.int64]:

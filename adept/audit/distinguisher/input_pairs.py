@@ -50,10 +50,6 @@ class InputPair:
         return not self.alone and all(x.ndim == 1 and x.dtype == torch.float64 and x.isfinite().all() for x in records)
 
     @property
-    def antipodal(self) -> bool:
-        return isinstance(self.first, Tensor) and bool(torch.equal(self.first, -self.second))
-
-    @property
     def finite(self) -> bool:
         """True if neither record holds NaN or infinity."""
         return _finite((self.first, self.second))
@@ -342,6 +338,12 @@ def additive_samples(samples: list[PairSample]) -> list[PairSample]:
     if not plain:
         raise MechanismFailure("releases have another dimension than latents")
     return plain
+
+
+def additive_sides(samples: list[PairSample]) -> list[tuple[Floats, Floats]]:
+    """Return the releases of each input of `additive_samples`, once, with the input after projection."""
+    sides = [side for each in additive_samples(samples) for side in zip(each.releases, each.centres, strict=True)]
+    return list({id(releases): (releases, centre) for releases, centre in sides}.values())
 
 
 @dataclass

@@ -13,6 +13,7 @@ from itertools import pairwise
 from typing import Any
 
 import numpy as np
+import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
@@ -60,7 +61,8 @@ def _of_vectors(sample: PairSample, unit: float) -> Iterator[tuple[str, Statisti
     for step in (2.0**-10, 2.0**-20):  # in units of clip_norm
         if (phases := _phases(first, second, step * unit)) is not None:
             yield f"place below a grid of {step:.0e}", phases
-    if sample.pair.antipodal:
+    pair = sample.pair
+    if isinstance(pair.first, Tensor) and torch.equal(pair.first, -pair.second):
         yield "lowest bits", lambda z: (np.ascontiguousarray(z).view(np.int64) & 1).sum(axis=1).astype(np.float64)
     if (table := _seen(first, second, unit)) is not None:
         yield "output value", table

@@ -84,14 +84,10 @@ class VectorTarget(Target):
     def says_exact(self) -> bool:
         return hasattr(self.mechanism, "guarantee") and bool(getattr(self.guarantee, "exact", False))
 
-    @property
-    def noise_name(self) -> str | None:
-        declared = getattr(self.mechanism, "noise", None)
-        return declared if isinstance(declared, str) else None
-
     def noise(self) -> tuple[Noise, float]:
         """Return the distribution and the scale of the noise that the mechanism declares."""
-        noise = NOISES.get(self.noise_name or "")
+        declared = getattr(self.mechanism, "noise", None)
+        noise = NOISES.get(declared) if isinstance(declared, str) else None
         if noise is None:
             raise MechanismFailure("the mechanism declares no distribution of additive noise")
         scale = getattr(self.guarantee, "scale", None)
