@@ -358,7 +358,7 @@ def _learn_and_score(
         for keys, of_keys, *_ in learned:
             _remember(owners, keys, of_keys.tolist())
         sides, seen, nearest, lead = map(np.concatenate, [*zip(*look_at(rows), strict=True)][1:])
-    return {SEEN: _count(seen, sides), NEAR: _count(np.where(lead >= far, nearest, NOBODY), sides)}
+    return {SEEN: _count(seen, sides), NEAR: _count(np.where((lead >= far) & (far < math.inf), nearest, NOBODY), sides)}
 
 
 def _count(named: Integers, sides: Integers) -> GameCounts:

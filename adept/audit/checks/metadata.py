@@ -11,7 +11,8 @@ latent to a new text. The check `replay` tests that the rewrite depends on nothi
 
 import copy
 import hashlib
-from collections.abc import Callable, Sequence
+import math
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -51,8 +52,8 @@ def of_vectors(experiment: Experiment[VectorTarget], alpha: float) -> Check:
 
 
 def of_values(experiment: Experiment[ValueTarget], alpha: float) -> Check:
-    """Detect values whose releases have different types, and values that the mechanism refuses
-    although they belong to its alphabet.
+    """Detect values whose releases, or members of them, have different types, and values that the
+    mechanism refuses although they belong to its alphabet.
     """
     target = experiment.target
     must, more = alphabet_of(target.mechanism) is not None, MORE_CALLS * [*target.values]
@@ -126,11 +127,29 @@ def metadata_of(value: Any) -> Metadata:
     elif isinstance(value, np.ndarray):
         found["layout"] = f"strides {value.strides}"
     elif isinstance(value, list | tuple):
-        found["elements"] = ", ".join(sorted({type(element).__name__ for element in value}))
+        found["elements"] = _forms(value)
     found["behind"] = _digest(_behind(value))
     attached = getattr(value, "__dict__", None) or {}
     found["attached"] = ", ".join(f"{name} = {_plain(thing)}" for name, thing in sorted(attached.items())) or "nothing"
     return found
+
+
+def _forms(members: Iterable[Any], *, deep: int = 4) -> str:
+    """Return the types of members, and of their own members; values that are equal may differ in them."""
+    found = set()
+    for each in members:
+        name, inside = type(each).__name__, getattr(each, "__dict__", {}).values() if deep else ()
+        match each:
+            case Tensor() | np.ndarray():
+                name = f"{name} of {each.dtype} and shape {tuple(each.shape)}"
+            case float() if each == 0 and math.copysign(1, each) < 0:
+                name = f"negative zero {name}"
+            case dict():
+                inside = [*each.keys(), *each.values()]
+            case list() | tuple() | set() | frozenset():
+                inside = each
+        found.add(f"{name} ({_forms(inside, deep=deep - 1)})" if inside and deep else name)
+    return ", ".join(sorted(found))
 
 
 def _behind(value: Any) -> bytes | None:
