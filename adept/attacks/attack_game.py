@@ -20,8 +20,6 @@ from adept.plotting import INK, PALETTE, Figure, drawing, legend
 from adept.rewriting.rewriter import Rewriter
 from adept.studies.limits import best_guess
 
-BLUE, ORANGE, GREEN, RED = PALETTE[:4]
-
 
 @dataclass(frozen=True)
 class Rate:
@@ -202,15 +200,16 @@ def draw_rates(rows: Sequence[AttackRow], promise: Guarantee) -> Figure:
 
 
 def _draw_row(axis: Any, place: int, row: AttackRow, promise: Guarantee) -> None:
-    axis.barh(place, row.rate.value, height=0.5, color=BLUE, alpha=0.35)
-    axis.plot([row.rate.low, row.rate.high], [place, place], color=BLUE, linewidth=2.5, label="attack, interval")
+    blue, orange, green, red = PALETTE[:4]
+    axis.barh(place, row.rate.value, height=0.5, color=blue, alpha=0.35)
+    axis.plot([row.rate.low, row.rate.high], [place, place], color=blue, linewidth=2.5, label="attack, interval")
     marks = [
         (row.without_release, INK, ":", "without the release"),
-        (row.bound, GREEN, "-", f"bound, epsilon {words(promise.epsilon)}"),
+        (row.bound, green, "-", f"bound, epsilon {words(promise.epsilon)}"),
     ]
     if row.claimed_bound != row.bound:
-        marks.append((row.claimed_bound, RED, "--", f"bound as claimed, epsilon {words(promise.claimed_epsilon)}"))
+        marks.append((row.claimed_bound, red, "--", f"bound as claimed, epsilon {words(promise.claimed_epsilon)}"))
     if row.optimum is not None:
-        marks.append((row.optimum, ORANGE, "-", "best possible attack"))
+        marks.append((row.optimum, orange, "-", "best possible attack"))
     for value, color, style, label in marks:
         axis.vlines(value, place - 0.35, place + 0.35, color=color, linestyle=style, linewidth=1.8, label=label)

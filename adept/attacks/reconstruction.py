@@ -51,7 +51,6 @@ from adept.rewriting.rewriter import Rewriter
 
 MAX_WORDS = 40  # largest number of words of a text that the language model writes
 BATCH_ROWS = 256
-ATTACK = "reconstruction"
 
 
 @dataclass(frozen=True)
@@ -107,7 +106,7 @@ class Round:
     def row(self, knows: str, right: Tensor, *, optimum: float | None = None, **detail: float) -> AttackRow:
         """Return the row of an attack that guesses texts; ``right`` is True for right guesses."""
         detail = {"candidates": len(self.pool.texts)} | detail
-        return self.game.row(ATTACK, knows, "exact", right, self.pool.prior, optimum=optimum, detail=detail)
+        return self.game.row("reconstruction", knows, "exact", right, self.pool.prior, optimum=optimum, detail=detail)
 
 
 def view(rewriter: Rewriter, texts: Sequence[str]) -> Candidates:
@@ -141,7 +140,7 @@ def _good_enough(played: Round) -> list[AttackRow]:
     prior = torch.zeros(int(pool.classes.max()) + 1, dtype=torch.float64).index_add(0, pool.classes, pool.prior)
     optimum = best_success(played.candidates, pool.prior, pool.classes)
     right, detail = named == pool.classes[played.places], {"candidates": len(pool.texts)}
-    return [game.row(ATTACK, "pool", "good enough", right, prior, optimum=optimum, detail=detail)]
+    return [game.row("reconstruction", "pool", "good enough", right, prior, optimum=optimum, detail=detail)]
 
 
 def crowd_texts(pool: Pool, public: Corpus, candidates: int, draw: random.Random) -> list[str]:

@@ -33,10 +33,11 @@ import torch
 from torch import Tensor
 
 from adept.audit.result import MechanismFailure
-from adept.audit.subject.kinds import ARRAYS, CLIPS, as_rows
+from adept.audit.subject.kinds import ARRAYS, as_rows
 from adept.errors import ConfigurationError, printable
 from adept.foreign import import_foreign
 from adept.mechanisms.base import Kind, Mechanism, MechanismChoice
+from adept.mechanisms.clip_to_grid import NORM_ORDER
 from adept.mechanisms.guarantee import Guarantee, words
 
 NOT_CHECKED = "the author's claim, not checked"
@@ -197,8 +198,8 @@ def kind_of(found: Any, name: str) -> type[Unproved]:
     """
     _check_has(name, found, "privatize", callable(getattr(found, "privatize", None)))
     clip = getattr(found, "clip", "l2")
-    if not (isinstance(clip, str) and clip in CLIPS):
-        raise ConfigurationError(f"clip of {name} must be one of {', '.join(CLIPS)}, got {printable(clip)}")
+    if not (isinstance(clip, str) and clip in NORM_ORDER):
+        raise ConfigurationError(f"clip of {name} must be one of {', '.join(NORM_ORDER)}, got {printable(clip)}")
     serves = frozenset({"l1"} if clip == "l1" else {"l2", "sphere"})
     own = {"source": found, "origin": find_origin(found, name), "name": name, "clip": clip, "serves": serves}
     return type("Unproved", (Unproved,), {**own, "__module__": __name__})

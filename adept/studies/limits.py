@@ -23,6 +23,7 @@ from adept.plotting import Figure, Table, colours, columns, drawing, group_rows,
 EPSILONS = (1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0, 128.0)
 CANDIDATES = (2, 10, 100, 1000)
 DELTA = 1e-6
+CONFIDENCE = 0.999  # of the intervals of all studies
 # How often each intent occurs in the public test splits, the most frequent first. The guesser knows this.
 LABEL_COUNTS = {
     "SNIPS test": (124, 107, 107, 104, 92, 86, 80),

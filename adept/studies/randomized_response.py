@@ -31,10 +31,10 @@ from adept.audit.stats import clopper_pearson
 from adept.mechanisms import RandomizedResponse, ScalarLaplace
 from adept.plotting import PALETTE, Figure, Table, drawing, group_rows, legend, log_axis
 from adept.ranges import check_choice, check_integer
+from adept.studies.limits import CONFIDENCE
 
 EPSILONS = (0.25, 0.5, 1.0, 2.0, 4.0, 8.0)
 RECORDS = (100, 1_000, 10_000, 100_000)
-CONFIDENCE = 0.999
 YES_SHARE = 0.2  # the population's share of "yes"
 MAX_SKIPPED = 15  # largest number of skipped classes, as in the lecture
 # The population's numbers of skipped classes, made up: many skip none or few, a few skip nearly all

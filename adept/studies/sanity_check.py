@@ -26,6 +26,7 @@ from adept.audit.stats import clopper_pearson
 from adept.errors import ConfigurationError
 from adept.plotting import INK, Figure, Table, colours, columns, drawing, group_rows, legend, number
 from adept.ranges import check_choice
+from adept.studies.limits import CONFIDENCE
 
 EPSILONS = (0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0)
 DIMS = (1, 2, 8, 32, 64, 128)
@@ -40,7 +41,6 @@ PUBLISHED: dict[str, tuple[float, ...]] = {
     "copy": (math.inf,) * 6,
     "random": (0.004,) * 6,
 }
-CONFIDENCE = 0.999
 FLOOR, CEILING = 1e-2, 2e3  # smaller and larger losses are drawn at these values
 LOSS_TICKS = {FLOOR: "< 0.01", 0.1: "0.1", 1: "1", 10: "10", 100: "100", CEILING: "infinite"}
 MARKS: dict[str, dict[str, Any]] = {  # style of each column

@@ -23,6 +23,7 @@ from adept.audit.stats import clopper_pearson
 from adept.errors import ConfigurationError
 from adept.mechanisms.clip_to_grid import clip_latents
 from adept.plotting import INK, Figure, Table, colours, drawing, group_rows, legend, log_axis, number
+from adept.studies.limits import CONFIDENCE
 
 DIMS = (2, 4, 8, 16, 32)
 PUBLISHED_PAIRS = 10_000
@@ -34,7 +35,6 @@ PUBLISHED = {
 }
 CLIPS = ("l2", "l1")
 TOLERANCE = 1e-9  # relative: after an l1 clip, rounding alone puts some distances above 2C by the last bit
-CONFIDENCE = 0.999
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -20,11 +20,13 @@ from numpy.typing import NDArray
 from scipy.special import bdtr, chdtr, chdtri, ndtr
 from torch import Tensor
 
+from adept.audit.checks.floating_point import grid_step
 from adept.audit.distinguisher.guessing_game import Experiment, Rule, play_rule
 from adept.audit.distinguisher.input_pairs import PairSample, additive_samples, additive_sides
 from adept.audit.result import Check, MechanismFailure, Verdict
 from adept.audit.stats import (
     Floats,
+    Noise,
     binomial_p_value,
     cap_p_value,
     certified,
@@ -37,6 +39,7 @@ from adept.audit.stats import (
 from adept.audit.subject.kinds import ValueTarget, VectorTarget, outcome_key, response_of
 from adept.mechanisms.random_draws import exact_odds
 
+MIN_SMOOTH_STEPS = 100  # least scale of exact noise, in steps, whose distribution is that of smooth noise
 REACH_NUMBERS = 2**19  # of noise, of which 32 lie above nine scales of Laplace noise
 
 
@@ -95,7 +98,7 @@ def scale(experiment: Experiment[VectorTarget], alpha: float) -> Check:
     Claim: under the declared distribution, the size of the noise (`Noise.size`) has a chi-square
     distribution, whose lower tail is a p-value. Noise that is larger than declared is no violation.
     """
-    declared, scale = experiment.target.noise()
+    declared, scale = _smooth_noise(experiment)
     sizes = [declared.size(noise, scale) for noise in _noises(experiment.samples)]
     ratio = min(size / float(chdtri(freedom, 0.5)) for size, freedom in sizes)  # each ratio has the median 1
     evidence = f"noise {ratio:.4g} times the declared size at the smallest"
@@ -112,7 +115,7 @@ def shape(experiment: Experiment[VectorTarget], alpha: float) -> Check:
         claim = {"epsilon": target.epsilon, "clip_norm": target.clip_norm}
         values = [cap_p_value(releases, centre, **claim) for releases, centre in sides]
     else:
-        declared, scale = target.noise()
+        declared, scale = _smooth_noise(experiment)
         rows = max(1, 200_000 // target.dim)
         values = [p for noise in _noises(samples) for p in declared.shape(noise[:rows], scale)]
     return combined(values, f"{len(values)} tests against the declared distribution", alpha=alpha)
@@ -129,7 +132,7 @@ def coordinates(experiment: Experiment[VectorTarget], alpha: float) -> Check:
     coins, the bits "the two coins agree" are again independent fair coins (sums modulo 2 along a
     chain of coins). So the number of agreements among m pairs of coins is exactly Binomial(m, 1/2).
     """
-    declared, scale = experiment.target.noise()
+    declared, scale = _smooth_noise(experiment)
     values, shares = [], []
     for noise in _noises(experiment.samples):
         coins = [noise > 0] if declared.median is None else [noise > 0, np.abs(noise) > scale * declared.median]
@@ -151,7 +154,7 @@ def reach(experiment: Experiment[VectorTarget], alpha: float) -> Check:
     with the probability that `end_p_value` returns. This p-value is for all tried inputs together.
     """
     target = experiment.target
-    declared, scale = target.noise()
+    declared, scale = _smooth_noise(experiment)
     released = np.concatenate([releases for releases, _ in additive_sides(experiment.samples)])
     # Clamping, a post-processing, makes equal releases of the noise beyond either end
     if min(int((released == end).sum()) for end in (released.min(), released.max())) >= 10:
@@ -250,12 +253,21 @@ def _agreements(coin: NDArray[np.bool_]) -> Iterator[NDArray[np.bool_]]:
         yield coin[lag:] == coin[:-lag]
 
 
+def _smooth_noise(experiment: Experiment[VectorTarget]) -> tuple[Noise, float]:
+    """Return the declared distribution and scale; raise MechanismFailure if exact noise has too few steps to be smooth."""
+    target = experiment.target
+    declared, scale = target.noise()
+    values = additive_samples(experiment.samples)[0].releases[0]
+    if target.says_exact and values.any() and scale < MIN_SMOOTH_STEPS * (step := grid_step(values)):
+        raise MechanismFailure(f"the declared scale is {scale / step:.3g} steps of a grid, so the noise is not smooth")
+    return declared, scale
+
+
 def _noises(samples: list[PairSample]) -> list[Floats]:
     return [releases - centre for releases, centre in additive_sides(samples)]
 
 
 RARE_COUNTS = 8.0, 4.0, 2.0, 1.0, 0.5  # outcomes that are expected less often are counted together
-SLACK = Fraction(1, 1 << 58)  # by how much the odds may exceed the best integer odds
 
 
 def stated(experiment: Experiment[ValueTarget], alpha: float) -> Check:
@@ -351,7 +363,7 @@ def odds(experiment: Experiment[ValueTarget], alpha: float) -> Check:
     """
     heavy, light = experiment.target.mechanism.odds
     most, unit = exact_odds(Fraction(experiment.target.epsilon))
-    failed = Fraction(heavy, light) > Fraction(most, unit) * (1 + SLACK)
+    failed = Fraction(heavy, light) > Fraction(most, unit) * (1 + Fraction(1, 1 << 58))  # other integers may be nearer
     return Check.of(failed=failed, evidence=f"A / B is {float(Fraction(heavy * unit, light * most)):.17g} of e^eps")
 
 

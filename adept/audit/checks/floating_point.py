@@ -19,6 +19,7 @@ from adept.audit.subject.kinds import VectorTarget
 from adept.mechanisms.clip_to_grid import NORM_ORDER
 
 MANTISSA_BITS = 53
+MAX_EXACT_SCALE = 1e8  # in units of clip_norm; a step of 2^-20 has too few floats beyond
 MIN_SCALE_STEPS = 4.0  # least scale of exact noise, in steps, of which 0.4 to 0.6 of all multiples are odd
 
 
@@ -145,7 +146,7 @@ def lowest_bit(experiment: Experiment[VectorTarget], alpha: float) -> Check:
     values = _exact_values(experiment)
     values = values[np.random.default_rng().permutation(len(values))]
     learn, count = np.array_split(values, 2)
-    step = coarse_step(learn) or 2.0 ** _bit_span(learn)[1]
+    step = grid_step(learn)
     if experiment.target.noise()[1] < MIN_SCALE_STEPS * step:
         raise MechanismFailure(
             f"the declared noise is not wider than {MIN_SCALE_STEPS:g} steps of the grid that it shows"
@@ -157,9 +158,15 @@ def lowest_bit(experiment: Experiment[VectorTarget], alpha: float) -> Check:
     return combined([float(bdtr(odd, len(count), 0.4))], evidence, alpha=alpha, statistic=odd / len(count))
 
 
+def grid_step(values: Floats) -> float:
+    """Return the largest step of which all values are multiples: a power of two, or `coarse_step`."""
+    return coarse_step(values) or 2.0 ** _bit_span(values)[1]
+
+
 def _exact_values(experiment: Experiment[VectorTarget]) -> Floats:
     """Return all released numbers; raise MechanismFailure unless exact noise is declared."""
-    experiment.target.noise()
+    if experiment.target.noise()[1] > MAX_EXACT_SCALE * experiment.target.clip_norm:
+        raise MechanismFailure("the declared noise is so large that floats do not hold all multiples of a fine step")
     if not experiment.target.says_exact:
         raise MechanismFailure("the mechanism does not say that its releases are exact")
     values = np.concatenate([releases.ravel() for releases, _ in additive_sides(experiment.samples)])

@@ -25,12 +25,11 @@ from adept.audit.distinguisher.guessing_game import Experiment, events
 from adept.audit.distinguisher.input_pairs import searched_records
 from adept.audit.result import Check, MechanismFailure
 from adept.audit.stats import certified
-from adept.audit.subject.kinds import CLIPS, ValueTarget, VectorTarget, alphabet_of, as_array
+from adept.audit.subject.kinds import ValueTarget, VectorTarget, alphabet_of, as_array
 from adept.audit.subject.target import Wrapper
 from adept.mechanisms.clip_to_grid import NORM_ORDER
 
 SEARCH_SHARE = 0.25  # share of the seconds of a check
-MORE_CALLS = 9  # for each value, after the first: it may be refused only now and then
 Metadata = dict[str, str]
 Asked = Callable[[], Metadata]  # releases a record anew at each call
 
@@ -56,7 +55,8 @@ def of_values(experiment: Experiment[ValueTarget], alpha: float) -> Check:
     mechanism refuses although they belong to its alphabet.
     """
     target = experiment.target
-    must, more = alphabet_of(target.mechanism) is not None, MORE_CALLS * [*target.values]
+    # Each value is asked ten times if time allows, because it may be refused only now and then
+    must, more = alphabet_of(target.mechanism) is not None, 9 * [*target.values]
     values = [*target.values, *more[: target.affordable(len(more), share=SEARCH_SHARE)]]
     return distinguishable([partial(_ask, target, value, must) for value in values], target, alpha=alpha)
 
@@ -65,7 +65,7 @@ def _asked(target: VectorTarget, record: Tensor) -> list[Asked]:
     """Ask for the record (n,) alone in a batch, and in a batch with a copy of itself."""
     size = float(torch.linalg.vector_norm(record, ord=NORM_ORDER[target.clip])) / target.clip_norm
     inside = abs(size - 1) < 1e-9 if target.clip == "sphere" else size <= 1
-    must = inside and getattr(target.mechanism, "clip", None) in CLIPS
+    must = inside and getattr(target.mechanism, "clip", None) in tuple(NORM_ORDER)
     batches = {"": record.expand(1, -1), "beside a copy, ": record.expand(2, -1)}
     return [partial(_ask, target, batch, must, how) for how, batch in batches.items()]
 

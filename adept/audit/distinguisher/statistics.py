@@ -26,8 +26,6 @@ Statistic = Callable[[Any], Floats]
 WITHOUT_NOISE = "coordinates without noise"
 RESOLUTION = 1e-9  # in units of clip_norm
 MIN_SCALE = 1e-12  # in units of clip_norm: scales and distances below it count as zero
-FINEST_PLACE = 6  # decimals
-FINEST_BIT = 20  # binary places; sums in float32 have finer bits
 SIGNIFICANT_SDS = 4.0  # standard deviations by which a part's frequencies must differ to be counted
 MAX_PART_VALUES = 64  # in a column with more different numbers, those of an interval count as one
 BINS = 48  # intervals of a column
@@ -91,8 +89,8 @@ def _of_release(unit: float) -> Iterator[tuple[str, Statistic]]:
     yield "zeros", lambda z: _equal(z, np.zeros(1), unit)
     yield "negative zeros", lambda z: ((z == 0) & np.signbit(z)).sum(axis=1).astype(float)
     yield "numbers that repeat", lambda z: _repeats(_rounded(z, near))
-    yield "grid of the numbers", lambda z: trailing(z, unit, base=10, most=FINEST_PLACE)
-    yield "binary grid of the numbers", lambda z: trailing(z, unit, base=2, most=FINEST_BIT)
+    yield "grid of the numbers", lambda z: trailing(z, unit, base=10, most=6)
+    yield "binary grid of the numbers", lambda z: trailing(z, unit, base=2, most=20)  # sums in float32 have finer bits
 
 
 def trailing(z: Floats, unit: float, *, base: int, most: int) -> Floats:

@@ -17,11 +17,10 @@ from adept.audit.result import MechanismFailure
 from adept.audit.stats import NOISES, Floats, Noise
 from adept.audit.subject.target import Target, cost, try_copy
 from adept.errors import ConfigurationError
-from adept.mechanisms.clip_to_grid import clip_latents
+from adept.mechanisms.clip_to_grid import NORM_ORDER, clip_latents
 
 Array = NDArray[Any]
 
-CLIPS = ("l1", "l2", "sphere")
 CALL_ELEMENTS = 2**18  # largest number of latent coordinates in one call
 PLAIN = frozenset({str, bytes, int, float, bool, type(None)})  # types of outcomes that ``==`` compares whole
 JITTER = 1e-7  # in units of clip_norm: how much the record varies between fresh copies
@@ -54,7 +53,7 @@ class VectorTarget(Target):
     def clip(self) -> str:
         """Set that the claim covers: the ball "l1" or "l2" (the default), or the "sphere"."""
         declared = getattr(self.mechanism, "clip", "l2")
-        return declared if isinstance(declared, str) and declared in CLIPS else "l2"
+        return declared if isinstance(declared, str) and declared in NORM_ORDER else "l2"
 
     @property
     def clip_norm(self) -> float:
@@ -90,10 +89,11 @@ class VectorTarget(Target):
         noise = NOISES.get(declared) if isinstance(declared, str) else None
         if noise is None:
             raise MechanismFailure("the mechanism declares no distribution of additive noise")
-        scale = getattr(self.guarantee, "scale", None)
-        if scale is None or not (math.isfinite(scale) and scale > 0):
-            raise MechanismFailure(f"the mechanism declares no scale for its noise (got {scale})")
-        return noise, float(scale)
+        scale: Any = getattr(self.guarantee, "scale", None)
+        with suppress(TypeError, ValueError):  # no number
+            if math.isfinite(scale) and scale > 0:
+                return noise, float(scale)
+        raise MechanismFailure(f"the mechanism declares no scale for its noise (got {scale})")
 
     def project(self, latents: Tensor) -> Floats:
         """Map latents (B, n) into the declared set, with ``project``, or else by clipping."""
