@@ -54,8 +54,6 @@ SECONDS_BETWEEN_SYNCS = 1.0
 DIGEST_BYTES = 16
 SIDE_FILES = ("-wal", "-shm", "-journal")  # names that SQLite adds to the file's own
 TERMS, PROGRESS = 0, -1  # numbers of the rows that are no entries
-TABLE = "CREATE TABLE IF NOT EXISTS journal (number INTEGER PRIMARY KEY, content BLOB, digest BLOB)"
-RESTORE = "restore it, or continue with the adept that began it; under another name records would be released again"
 
 Entry = dict[str, Any]
 
@@ -205,8 +203,9 @@ class Journal:
     def _write(self, entries: Mapping[int, Entry], *, anew: bool = False) -> None:
         contents = [(n, json.dumps(entry, separators=(",", ":")).encode("ascii")) for n, entry in entries.items()]
         rows = [(number, content, _digest(number, content)) for number, content in contents]
+        columns = "number INTEGER PRIMARY KEY, content BLOB, digest BLOB"
         with self._database.transaction():
-            for statement in (TABLE, "DELETE FROM journal") if anew else ():
+            for statement in (f"CREATE TABLE IF NOT EXISTS journal ({columns})", "DELETE FROM journal") if anew else ():
                 self._database.execute(statement)
             self._database.executemany("INSERT OR REPLACE INTO journal VALUES (?, ?, ?)", rows)
 
@@ -244,7 +243,8 @@ def _connect(path: Path) -> Database:
         database = sqlite3.connect(address, uri=True, isolation_level=None, factory=Database)
     except sqlite3.Error as error:
         raise DataError(f"cannot write {path}: {error}") from None
-    database.name(str(path), f"{path} is damaged or not a journal", RESTORE)
+    advice = "restore it, or continue with the adept that began it; under another name records would be released again"
+    database.name(str(path), f"{path} is damaged or not a journal", advice)
     database.run("PRAGMA locking_mode = EXCLUSIVE")  # a log without shared memory
     return database
 

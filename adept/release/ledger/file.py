@@ -43,14 +43,12 @@ PASSING = ("FULL", "IOERR", "BUSY", "LOCKED", "READONLY", "CANTOPEN", "PERM")
 CACHE_KILOBYTES = 32_768  # memory for the digests that a run collects
 WAIT_SECONDS = 60.0  # time to wait for another run's claim
 LEDGER_VERSION, OLDER_VERSIONS = 7, (4, 5, 6)
-LEDGER_TABLES = {"adept", "releases", "claims"}
 SMALL_TABLES = ("adept", "releases", "outputs", "approvals", "bounds", "unproved")
 # A release counts against the rows and persons that it claimed, or against all
 ROWS, EVERYWHERE = "rows", "everywhere"
-SETTING_COLUMNS = "version, key_check, record_columns, epsilon_limit"
 SCHEMA = f"""
 CREATE TABLE adept (version INTEGER, key_check BLOB, record_columns TEXT, epsilon_limit REAL);
-CREATE INDEX adept_again ON adept ({SETTING_COLUMNS});
+CREATE INDEX adept_again ON adept (version, key_check, record_columns, epsilon_limit);
 CREATE TABLE releases (
     id INTEGER PRIMARY KEY, run TEXT UNIQUE, started TEXT, finished TEXT, mechanism TEXT, epsilon REAL, delta REAL,
     model_sha256 TEXT, output TEXT, scope TEXT, unit TEXT, neighbours TEXT, persons INTEGER, per_row INTEGER,
@@ -97,10 +95,6 @@ FROM releases ORDER BY id
 STATED_FIELDS = (
     "mechanism", "epsilon", "delta", "model_sha256", "unit", "neighbours", "person_epsilon", "person_delta"
 )  # fmt: skip
-UNKNOWN_CONTENT = (
-    "; the ledger does not know the content of {} of its releases (an earlier version entered them, or they were no files), so "
-    "sign their statements instead"
-)
 Claims = tuple[tuple[int, int], ...]  # releases that claimed a digest, and how often each counts
 # A digest's kind, True if this run asks for it first, its count now, and its earlier claims.
 Asked = tuple[int, bool, int, Claims]
@@ -319,7 +313,7 @@ class LedgerFile:
 
     def _check_whole(self) -> None:
         there = {name for (name,) in self._database.execute("SELECT name FROM sqlite_master")}
-        if not there >= LEDGER_TABLES:
+        if not there >= {"adept", "releases", "claims"}:
             raise DataError(
                 f"{self.path} is damaged, not a ledger, or of a version before 0.2.0: restore it, or add what an older one "
                 "lists to the totals of the new ledger"
@@ -379,13 +373,15 @@ class LedgerFile:
         with self._database.transaction():
             (release,) = self._database.row("SELECT MAX(release) FROM outputs WHERE sha256 = ?", sha256)
             if release is None:
-                known = "SELECT release FROM outputs"
-                (unknown,) = self._database.row(
-                    f"SELECT COUNT(*) FROM releases WHERE finished NOT NULL AND id NOT IN ({known})"
+                others = "finished NOT NULL AND id NOT IN (SELECT release FROM outputs)"
+                (unknown,) = self._database.row(f"SELECT COUNT(*) FROM releases WHERE {others}")
+                more = (
+                    f"; the ledger does not know the content of {unknown} of its releases (an earlier version entered them, or "
+                    "they were no files), so sign their statements instead"
                 )
                 raise DataError(
                     f"{self.path} lists no complete release with the content of {output}: name a released file, as it was "
-                    f"written{UNKNOWN_CONTENT.format(unknown) if unknown else ''}"
+                    f"written{more if unknown else ''}"
                 )
             self._database.execute("INSERT INTO approvals VALUES (?, ?, ?)", (release, by, now()))
 
