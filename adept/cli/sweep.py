@@ -97,7 +97,7 @@ class Run:
         """Remark about the run in the table of all runs."""
         same = "" if self.same_as is None else f"the same training as run {self.same_as}"
         unmeasured = self.unmeasured and f"no {self.unmeasured} was measured"
-        notes = [same, "violation found" * self.violated, unmeasured]
+        notes = [same, "violation found" if self.violated else "", unmeasured]
         return f"failed: {self.failure}" if self.failure else "; ".join(filter(None, notes))
 
 
