@@ -5,7 +5,7 @@ from itertools import chain
 from pathlib import Path
 from typing import Any
 
-from adept.cli.config import AUTO, EXAMPLES, NAMES, AdaptConfig, FineTuningConfig
+from adept.cli.config import AdaptConfig, FineTuningConfig
 from adept.cli.console import show, warn, write_json
 from adept.data.corpus import Corpus, read_corpus, read_label_set
 from adept.data.formats import ending_of
@@ -95,13 +95,13 @@ def _card(model_dir: str | None) -> str:
 
 def _are_names(config: AdaptConfig, model: Autoencoder, lines: list[str]) -> bool:
     """Return True if the lines of the examples are names; print a note if they might be either."""
-    if config.kind != AUTO or not are_terms(lines):
-        return config.kind == NAMES
+    if config.kind != "auto" or not are_terms(lines):
+        return config.kind == "names"
     loose = ending_of(str(config.examples)) == "md" or len(lines) < MIN_EXAMPLES
     broad = model.sentences is not None and model.sentences.is_broad
     named = are_terms(lines, most=MAX_TERM_WORDS if loose else 1) and broad
     named = named and any(map(SentenceEncoder.load().knows, chain.from_iterable(map(spell_out, lines))))
-    taken, other = (NAMES, EXAMPLES) if named else (EXAMPLES, NAMES)
+    taken, other = ("names", "examples") if named else ("examples", "names")
     warn(f"note: the lines of {config.examples} are taken as {taken}: add kind={other} if they are {other}")
     return named
 

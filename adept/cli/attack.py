@@ -6,7 +6,7 @@ from typing import Any
 
 from adept.attacks import membership, reconstruction
 from adept.attacks.attack_game import AttackGame, AttackRow, GivenAway, draw_rates, outward
-from adept.cli.config import FILE_MEMBERSHIP, AttackConfig
+from adept.cli.config import AttackConfig
 from adept.cli.console import show_table, write_json
 from adept.cli.process import show_lines
 from adept.data.corpus import load
@@ -26,7 +26,7 @@ HEADINGS = ["attacker", "of what", "rate", "interval", "bound", "at the claim", 
 
 def main(config: AttackConfig) -> None:
     """Run the attack, write ``result.json`` and ``attack.svg``, and print the success rates."""
-    name, promise, dim, play = (_file_target if config.attack == FILE_MEMBERSHIP else _record_target)(config)
+    name, promise, dim, play = (_file_target if config.attack == "file_membership" else _record_target)(config)
     directory = new_directory(config.output_dir)
     rows, given_away = play()
     given_away = given_away if config.data.public else []

@@ -7,7 +7,7 @@ from typing import Any
 from adept import audit
 from adept.audit import AuditResult, Claim, JointReports, NotJudged, Verdict
 from adept.audit.result import KIND_OUTCOMES
-from adept.cli.config import SYNTHESIZER, AuditConfig
+from adept.cli.config import AuditConfig
 from adept.cli.console import progress, show_table, write_json
 from adept.cli.process import show_lines
 from adept.data.writing import new_directory
@@ -33,7 +33,7 @@ def main(config: AuditConfig) -> int:
 def run(config: AuditConfig) -> list[AuditResult]:
     """Run the audits and return their results; raise NotJudged if no audit could judge anything."""
     directory = new_directory(config.output_dir) if config.output_dir else None
-    named = config.target if config.target == SYNTHESIZER else config.foreign or config.mechanism.kind.name
+    named = config.target if config.target == "synthesizer" else config.foreign or config.mechanism.kind.name
     results, failures = list[AuditResult](), list[NotJudged]()
     with progress(f"auditing {named}") as advance:
         for audited in _audits(config, advance):
@@ -50,7 +50,7 @@ def run(config: AuditConfig) -> list[AuditResult]:
 
 
 def _audits(config: AuditConfig, advance: Advance) -> list[Audited]:
-    if config.target == SYNTHESIZER:
+    if config.target == "synthesizer":
         return _audits_of_synthesizer(config, advance)
     if config.target == "rewriter" and config.foreign is None:
         return _audits_of_rewriter(config, advance)

@@ -25,9 +25,7 @@ from adept.ranges import check_choice, check_integer, check_positive, refuse
 from adept.release.options import CentralOptions, LedgerOptions, ReleaseRequest
 
 NEIGHBOURS = ("add_or_remove", "replace")
-FILE_MEMBERSHIP, SYNTHESIZER = "file_membership", "synthesizer"  # an attack, and a target of an audit
 MAX_EXPECTED_ROWS = 10**9
-AUTO, EXAMPLES, NAMES = "auto", "examples", "names"  # kinds of lines that a model is adapted to
 LONG_TEXT = (
     "i would like to fly from boston to denver on the first monday of june and be back before noon on friday please"
 )
@@ -222,7 +220,7 @@ class AdaptConfig(ReadingOptions):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        check_choice((AUTO, EXAMPLES, NAMES), kind=self.kind)
+        check_choice(("auto", "examples", "names"), kind=self.kind)
 
 
 @dataclass
@@ -279,7 +277,7 @@ class AttackConfig(Columns):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        check_choice(("reconstruction", "attribute", "membership", FILE_MEMBERSHIP), attack=self.attack)
+        check_choice(("reconstruction", "attribute", "membership", "file_membership"), attack=self.attack)
         check_choice(SPLITS, private=self.private)
         if not 0 < self.confidence < 1:
             raise ConfigurationError(f"confidence must be between 0 and 1, got {self.confidence}")
@@ -349,7 +347,7 @@ class AuditConfig:
     verbose: bool = False
 
     def __post_init__(self) -> None:
-        check_choice(("mechanism", "rewriter", SYNTHESIZER), target=self.target)
+        check_choice(("mechanism", "rewriter", "synthesizer"), target=self.target)
         check_choice(NEIGHBOURS, neighbours=self.neighbours)
         count, placed = len(set(self.texts)), self.model_dir is not None or self.foreign is not None
         refuse(

@@ -65,7 +65,7 @@ def options(command: str) -> list[Option]:
         choice = f"{' | '.join(names(group, command))}."
         place = next((i for i, option in enumerate(found) if option.name.split(".")[0] == group), len(found))
         heading = found[place].heading if place < len(found) else HEADINGS[group]
-        sentence = f"One of these names{', or several in [A,B]' * (group in SEVERAL)}: {choice}"
+        sentence = f"One of these names{', or several in [A,B]' if group in SEVERAL else ''}: {choice}"
         if place < len(found) and found[place].name == group:  # a mechanism
             sentence = f"{found.pop(place).sentence.rstrip('.')}: {choice}"
         found.insert(place, Option(group, heading, sentence, default, NAME))
@@ -258,7 +258,8 @@ def check_options(command: str, arguments: list[str]) -> None:
         is_inside = dot and rest and group in known and group in ("mechanism", *OPEN_GROUPS)  # checked when it is read
         if name not in known and not is_inside:
             near = [option for option in known if group != "figure" or option.startswith("figure.")]
-            near += ["sweep_dir"] * (command in SWEEPING)  # of -m
+            if command in SWEEPING:
+                near.append("sweep_dir")  # of -m
             meant = _meant(name, near) or f": adept {command} --help lists its options"
             raise ConfigurationError(f"{command} has no option {name}{meant}")
         given_group = name in groups(command) and (value != "null" or groups(command)[name] is not None)

@@ -61,28 +61,32 @@ def _place(config: LedgerConfig) -> str:
 def _lines(entries: list[LedgerEntry], summed: LedgerSum, limit: float | None) -> list[tuple[str, str]]:
     proved = "" if summed.unproved is None else "proved "
     spent = f"{words(summed.epsilon)}, delta {words(summed.delta)}, in all {proved}releases together"
-    rows = [("different rows", str(summed.rows)), ("most for one row", spent)]
-    if summed.unproved is not None:
-        rows.append(("claimed, not checked", f"{words(summed.unproved)} for one row, in no other sum: {NOT_CHECKED}"))
-    if any(entry.everywhere for entry in entries):
-        rows.append(("what is added up", COUNTED))
-    if summed.rows:
-        rows += [("another spelling", OTHER_SPELLING), ("without its key", SHOWN_WITHOUT_KEY)]
     pairs = sorted({entry.neighbours for entry in entries if not entry.everywhere})
-    if len(pairs) > 1 or any("same" in pair for pair in pairs):
-        rows.append(("holds for", "; and ".join(pairs)))
-    if summed.equal > 1:
-        together = f"{summed.equal}: if they belong to one person, their budgets add up too"
-        rows.append(("equal rows in one release", together))
-    if summed.person_epsilon is not None:
-        delta = f", delta {words(summed.person_delta)}" if summed.person_delta else ""
-        bound = f"{words(summed.person_epsilon)}{delta}{', in all proved releases together' * bool(proved)}"
-        beside = f": {summed.nameless} of the releases named no persons" if summed.nameless else ""
-        rows += [("different persons", str(summed.persons)), ("most for one person", f"{bound}{beside}")]
-    if limit is not None:
-        persons = " and person" if any(entry.persons for entry in entries) else ""
-        rows.append(("limit", f"{words(limit)} for each row{persons}"))
-    return rows + [("approved", _approval(entry)) for entry in entries if entry.approved]
+    persons = " and person" if any(entry.persons for entry in entries) else ""
+    together = f"{summed.equal}: if they belong to one person, their budgets add up too"
+    bound, named = words(summed.person_epsilon or 0.0), summed.person_epsilon is not None
+    bound += f", delta {words(summed.person_delta)}" if summed.person_delta else ""
+    bound += ", in all proved releases together" if proved else ""
+    bound += f": {summed.nameless} of the releases named no persons" if summed.nameless else ""
+    rows: list[tuple[object, str, str]] = [
+        (True, "different rows", str(summed.rows)),
+        (True, "most for one row", spent),
+        (
+            proved,
+            "claimed, not checked",
+            f"{words(summed.unproved or 0.0)} for one row, in no other sum: {NOT_CHECKED}",
+        ),
+        (any(entry.everywhere for entry in entries), "what is added up", COUNTED),
+        (summed.rows, "another spelling", OTHER_SPELLING),
+        (summed.rows, "without its key", SHOWN_WITHOUT_KEY),
+        (len(pairs) > 1 or any("same" in pair for pair in pairs), "holds for", "; and ".join(pairs)),
+        (summed.equal > 1, "equal rows in one release", together),
+        (named, "different persons", str(summed.persons)),
+        (named, "most for one person", bound),
+        (limit is not None, "limit", f"{words(limit or 0.0)} for each row{persons}"),
+        *((entry.approved, "approved", _approval(entry)) for entry in entries),
+    ]
+    return [(name, text) for holds, name, text in rows if holds]
 
 
 def _list_left(summed: LedgerSum, limit: float) -> list[tuple[str, str]]:

@@ -24,6 +24,7 @@ from hydra.errors import HydraException
 from omegaconf import MISSING, OmegaConf, open_dict
 from omegaconf.errors import OmegaConfBaseException
 
+from adept.cli.console import warn
 from adept.cli.help import (
     FROM_ELSEWHERE,
     OPEN_GROUPS,
@@ -198,8 +199,7 @@ def _note_new_options(command: str, path: Path) -> None:
     names = [option.name for option in options_of(configuration(command))]
     saved = {"output_dir", "resume_from", "mechanism", *held}
     if text.startswith(SAVED) and (missing := [name for name in names if name not in saved]):
-        line = f"adept: note: {path.name} does not set {', '.join(missing)}: this version uses the default"
-        show_lines([line], to_stderr=True)
+        warn(f"note: {path.name} does not set {', '.join(missing)}: this version uses the default")
 
 
 def _refuse_texts(values: dict[str, Any], schema: type[Any]) -> None:

@@ -25,8 +25,8 @@ import torch
 import yaml
 
 from adept.cli.config import TrainConfig
+from adept.cli.console import warn
 from adept.cli.help import nearest
-from adept.cli.process import show_lines
 from adept.cli.sweep import split
 from adept.errors import ConfigurationError, flatten, printable, typed_as
 from adept.foreign import import_foreign
@@ -127,7 +127,7 @@ def build(config: TrainConfig, directory: Path) -> Parts:
         (on_cpu and f"{precision}".startswith("16"), f"trainer.precision must be bf16-mixed on a CPU, got {precision}")
     )
     if str(trainer.get("strategy")).startswith(FORKING) and _count_devices(trainer.get("devices")) < 2:
-        show_lines(["adept: note: trainer=ddp trains in one process here: add trainer.devices=2"], to_stderr=True)
+        warn("note: trainer=ddp trains in one process here: add trainer.devices=2")
     if profiler := trainer.get("profiler"):
         trainer["profiler"] = pkgutil.resolve_name(PROFILERS[profiler])(directory, "profile")
     return Parts(
@@ -164,7 +164,7 @@ def _telling(values: dict[str, Any]) -> Any:
 
 def _announce(step: str, *, always: bool = False) -> None:
     if always or sys.stderr.isatty():
-        show_lines([f"adept: {step} ..."], to_stderr=True)
+        warn(f"{step} ...")
 
 
 def is_public(config: TrainConfig) -> bool:

@@ -64,7 +64,7 @@ def list_options(config: PlanConfig, command: str, labels: list[str]) -> str:
     typed, most = typed_as(labels), config.max_records_per_person
     given = {
         "label_set": typed if len(typed) <= 1000 else "@LABELS.txt",  # a longer list is hard to copy
-        "label_descriptions": config.label_descriptions and "DESCRIPTIONS.txt" * (command == REWRITE),
+        "label_descriptions": "DESCRIPTIONS.txt" if config.label_descriptions and command == REWRITE else None,
         "model_dir": config.model_dir and "DIR",
         "text_column": typed_as(config.text_column) if config.text_column != "text" else None,
         "label_column": typed_as(config.label_column) if config.label_column != USUAL_LABEL_COLUMN else None,

@@ -12,14 +12,14 @@ from adept.cli.config import RewriteConfig, SynthesizeConfig
 from adept.cli.console import progress, warn
 from adept.cli.process import Interruptible, show_lines
 from adept.data.corpus import Corpus, read_corpus, read_label_set
-from adept.data.formats import STANDARD_STREAM
+from adept.data.formats import STANDARD_STREAM, STATEMENT
 from adept.data.reading import read_records
 from adept.data.texts import USUAL_LABEL_COLUMN, find_label_column, list_names
 from adept.errors import ConfigurationError, DataError
 from adept.mechanisms.guarantee import MAX_STATED_EPSILON, odds_change, words
 from adept.release.flow.local import LocalRun, choose_writer, open_release, prepare_file
 from adept.release.flow.plan import Plan, Run, Stated, Tell, preview, release
-from adept.release.flow.publication import STATEMENT, Publication
+from adept.release.flow.publication import Publication
 from adept.release.ledger.claims import NO_LIMIT
 from adept.release.ledger.default import describe_overlap, find_key, open_ledger
 from adept.release.records import CheckedRecords, Inputs

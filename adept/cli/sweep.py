@@ -22,7 +22,7 @@ from statistics import fmean
 from typing import Any
 
 from adept import ranges
-from adept.cli.console import show_table
+from adept.cli.console import show_table, warn
 from adept.cli.help import OWN as OWN_FILES
 from adept.cli.help import PRINTING, SWEEPING, check_options, groups, names, refuse_interpolation, write_out
 from adept.cli.help import options as list_options
@@ -97,7 +97,7 @@ class Run:
         """Remark about the run in the table of all runs."""
         same = "" if self.same_as is None else f"the same training as run {self.same_as}"
         unmeasured = self.unmeasured and f"no {self.unmeasured} was measured"
-        notes = [same, "violation found" * self.violated, unmeasured]
+        notes = [same, "violation found" if self.violated else "", unmeasured]
         return f"failed: {self.failure}" if self.failure else "; ".join(filter(None, notes))
 
 
@@ -311,7 +311,7 @@ def _finish(command: str, runs: list[Run], run: Run) -> int:
         if isinstance(error, KeyboardInterrupt) or is_interrupted():
             raise Interrupted(f"the same command continues the sweep in {run.directory.parent}") from None
         run.failure, status = describe(error)
-        show_lines([f"adept: {run.title} failed: {run.failure}"], to_stderr=True)
+        warn(f"{run.title} failed: {run.failure}")
         return status
     return DONE
 

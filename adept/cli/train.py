@@ -26,6 +26,7 @@ from adept.foreign import blame
 from adept.mechanisms import Description
 from adept.models.config import CHECKPOINTS, LAST, METRICS, MODEL, TOPICS, FitResult, Parts, TrainingData, TrainSpec
 from adept.models.saved_model import CARD, Reconstruction, model_card, reconstruction
+from adept.pages import render
 
 OVERRIDES, RESULT, CURVE, RESOLVED = "overrides.json", "result.json", "curve.svg", "config.yaml"
 PRIVATE_NOTE = (
@@ -38,9 +39,7 @@ CHANGEABLE = re.compile(
     r"data\.(path|broad)|training\.patience|(logger|callbacks)\b.*|trainer\.(m(ax|in)_(epochs|steps)|max_time|accelerator|devices"
     r"|strategy|precision|progress_bar|profiler|log_every_n_steps|enable_model_summary|detect_anomaly|benchmark|deterministic)"
 )
-WIDTH, HEIGHT, MARGIN = 480, 300, 44  # of the picture, in pixels
-LOSS_COLOURS = {"train_loss": "#1f77b4", "validation_loss": "#c0392b"}
-SCALE = '<text x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}">{text}</text>'
+LOSSES = ("train_loss", "validation_loss")  # columns of which a picture is drawn
 
 
 @dataclass(frozen=True)
@@ -352,38 +351,9 @@ def _key(override: str) -> str:
 def draw_curve(table: Path, path: Path) -> None:
     """Draw the columns of ``metrics.csv`` that hold losses; draw nothing if there are none."""
     rows = read_table(table)
-    points = {
-        name: [(int(row["epoch"]) + 1, float(row[name])) for row in rows
-               if row.get(name) and math.isfinite(float(row[name]))] for name in LOSS_COLOURS
-    }  # fmt: skip
-    losses = [loss for of_one in points.values() for _, loss in of_one]
-    if not losses:
-        return
-    low, high, last = min(losses), max(losses), max(epoch for of_one in points.values() for epoch, _ in of_one)
-
-    def place(epoch: float, loss: float) -> tuple[float, float]:
-        across = (epoch - 1) / max(1, last - 1) * (WIDTH - 2 * MARGIN)
-        return MARGIN + across, HEIGHT - MARGIN - (loss - low) / ((high - low) or 1) * (HEIGHT - 2 * MARGIN)
-
-    lines = [
-        f'<svg xmlns="http://www.w3.org/2000/svg" width="{WIDTH}" height="{HEIGHT}" font-family="sans-serif" font-size="11">',
-        f'<rect width="{WIDTH}" height="{HEIGHT}" fill="white"/>',
-        f'<path d="M{MARGIN},{MARGIN}V{HEIGHT - MARGIN}H{WIDTH - MARGIN}" fill="none" stroke="#222"/>',
-        SCALE.format(x=MARGIN - 4, y=MARGIN + 4, anchor="end", text=f"{high:.3g}"),
-        SCALE.format(x=MARGIN - 4, y=HEIGHT - MARGIN, anchor="end", text=f"{low:.3g}"),
-        SCALE.format(x=MARGIN, y=HEIGHT - MARGIN + 16, anchor="middle", text=1),
-        SCALE.format(x=WIDTH - MARGIN, y=HEIGHT - MARGIN + 16, anchor="middle", text=last),
-        SCALE.format(x=WIDTH / 2, y=HEIGHT - 10, anchor="middle", text="epoch"),
-        SCALE.format(x=MARGIN, y=16, anchor="start", text="loss in nats per token"),
-    ]
-    for number, (name, of_one) in enumerate(points.items()):
-        corners = " ".join(
-            "{:.1f},{:.1f}".format(*place(*point)) for point in (of_one * 2 if len(of_one) == 1 else of_one)
-        )
-        marker = 'stroke-width="1.5"' if len(of_one) > 1 else 'stroke-width="4" stroke-linecap="round"'
-        lines += [
-            f'<g fill="{LOSS_COLOURS[name]}">',
-            SCALE.format(x=WIDTH - MARGIN, y=16 + 14 * number, anchor="end", text=name),
-            f'</g><polyline points="{corners}" fill="none" stroke="{LOSS_COLOURS[name]}" {marker}/>',
-        ]
-    path.write_text("\n".join([*lines, "</svg>"]) + "\n", "utf-8")
+    losses = {name: [(int(row["epoch"]) + 1, float(row.get(name) or "nan")) for row in rows] for name in LOSSES}
+    losses = {name: [point for point in points if math.isfinite(point[1])] for name, points in losses.items()}
+    if points := [point for of_one in losses.values() for point in of_one]:
+        epochs, heights = zip(*points, strict=True)
+        values = {"losses": losses, "last": max(epochs), "low": min(heights), "high": max(heights)}
+        path.write_text(render("adept.cli", "curve.svg.jinja", values) + "\n", "utf-8")

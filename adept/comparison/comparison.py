@@ -37,32 +37,7 @@ from adept import audit
 from adept.attacks.attack_game import AttackGame
 from adept.attacks.reconstruction import play
 from adept.audit import AuditResult
-from adept.comparison.config import (
-    ALTERNATIVES,
-    BY_LABEL,
-    CENTRAL,
-    COPY,
-    DESCRIBED,
-    EXAMPLES,
-    JOINT,
-    JOINT_RESPONSE,
-    LSTM,
-    NAMES,
-    NAMES_DIRECTLY,
-    NONE,
-    PAPER,
-    PROMPTED,
-    PUBLIC_TEXTS,
-    REDACTED,
-    STAND_INS,
-    SYNTHESIZER,
-    VOTE,
-    CompareConfig,
-    ModelKind,
-    Recipe,
-    Schedule,
-    plan_comparison,
-)  # fmt: skip
+from adept.comparison.config import ALTERNATIVES, STAND_INS, CompareConfig, ModelKind, Recipe, Schedule, plan_comparison
 from adept.comparison.results import (
     AttackedRelease,
     AuditVerdict,
@@ -127,7 +102,7 @@ class Trial:
         self.store, self.config, self.seed = store, store.config, seed
         self.examples = Corpus([text for text, _ in examples], [label for _, label in examples])
         self.validation, self.test, train = splits["validation"], splits["test"], splits["train"]
-        self.unseen = self.config.protocol != PAPER
+        self.unseen = self.config.protocol != "paper"
         self.public, self.private = hold_out(train, share=0.5, seed=seed) if self.unseen else (train, train)
         self.label_set = sorted(set(train.labels or []))
         self._models: dict[ModelKind, tuple[Autoencoder, Tokenizer]] = {}
@@ -150,7 +125,7 @@ class Trial:
         config, (model, tokenizer), decoding = self.config, self.model(recipe), self.config.decoding
         if decoding.strategy == "auto" and model_kind(recipe).content != "none" and config.model_dir is None:
             decoding = replace(decoding, strategy="sample")
-        if recipe.mechanism == BY_LABEL:
+        if recipe.mechanism == "by_label":
             plain = Rewriter.for_measurement(model, tokenizer, mechanism=Description(epsilon=recipe.text_epsilon))
             if plain.by_label() is plain:
                 raise ConfigurationError(
@@ -158,7 +133,7 @@ class Trial:
                 )
             return plain.by_label()
         text = config.mechanism(recipe.mechanism, math.inf if recipe.budget is None else recipe.text_epsilon)
-        mechanism = JointResponse.of(text, self.label_set) if recipe.labels == JOINT_RESPONSE else text
+        mechanism = JointResponse.of(text, self.label_set) if recipe.labels == "joint_response" else text
         return Rewriter.for_measurement(model, tokenizer, mechanism=mechanism, decoding=decoding)
 
     def model(self, recipe: Recipe) -> tuple[Autoencoder, Tokenizer]:
@@ -174,7 +149,7 @@ class Trial:
     def _train(self, model: ModelKind, run: Path) -> None:
         from adept.models.training import train_model  # a trainer takes seconds to import
 
-        config, joint = self.config, self.config.labels == JOINT
+        config, joint = self.config, self.config.labels == "joint"
         noise = L1Laplace if model.clip == "l1" else Codebook
         spec = TrainSpec(
             clip=model.clip,
@@ -251,29 +226,29 @@ def _make_row(trial: Trial, recipe: Recipe) -> ResultRow:
         train_records=evaluation.train_records,
         test_records=evaluation.test_records,
         hits=pack_hits(evaluation.hits),
-        majority_hits=pack_hits(by_majority) if recipe.mechanism == NONE else "",
+        majority_hits=pack_hits(by_majority) if recipe.mechanism == "none" else "",
         **defaults | spent,
     )
 
 
 def _evaluate(trial: Trial, recipe: Recipe) -> tuple[Evaluation, Columns]:
-    if recipe.mechanism == NAMES_DIRECTLY:
+    if recipe.mechanism == "names_directly":
         predicted = label_by_names(trial.label_set, trial.test.texts) or trial.label_set[:1] * len(trial.test)
         return score(predicted, trial.test, learned=[], majority=trial.private.labels or []), {"epsilon": 0.0}
     corpus, spent = _learn_from(trial, recipe)
     options: Columns = {"classifier": recipe.classifier, "seed": trial.seed, "samples": recipe.samples}
     options["epsilon"] = math.inf if recipe.decoder is None else spent["epsilon"]  # without a decoder: people's text
-    return evaluate(corpus, trial.test, **options, noisy_labels=recipe.labels not in (COPY, VOTE)), spent
+    return evaluate(corpus, trial.test, **options, noisy_labels=recipe.labels not in ("copy", "vote")), spent
 
 
 def _learn_from(trial: Trial, recipe: Recipe) -> tuple[Corpus, Columns]:
-    if recipe.mechanism == NONE:
+    if recipe.mechanism == "none":
         return trial.private, {"epsilon": math.inf}
-    if recipe.mechanism == NAMES:
+    if recipe.mechanism == "names":
         labels = _copy_or_cycle_labels(trial)
         return Corpus(draw_by_names(trial.broad_sentences, labels, seed=trial.seed), labels), {"epsilon": 0.0}
     if recipe.decoder is None:
-        return trial.examples if recipe.mechanism == EXAMPLES else trial.public, {"epsilon": 0.0}
+        return trial.examples if recipe.mechanism == "examples" else trial.public, {"epsilon": 0.0}
     written = trial.obtain(WrittenTexts, recipe, _write)
     return Corpus(written.texts, written.labels), written.spent
 
@@ -281,18 +256,18 @@ def _learn_from(trial: Trial, recipe: Recipe) -> tuple[Corpus, Columns]:
 def _copy_or_cycle_labels(trial: Trial) -> list[str]:
     """Return the private records' labels or, if labels are private, the label set over and over."""
     own, config = trial.private.labels or [], trial.config
-    copied = config.labels == COPY and config.trust != CENTRAL
+    copied = config.labels == "copy" and config.trust != "central"
     return own if copied else list(islice(cycle(trial.label_set), choose_rows(len(own), labelled=True)))
 
 
 def _write(trial: Trial, recipe: Recipe) -> WrittenTexts:
     opened = _open_alternative if recipe.mechanism in ALTERNATIVES else _open_rewriter
-    opened = _open_synthesizer if recipe.decoder == PUBLIC_TEXTS else opened
+    opened = _open_synthesizer if recipe.decoder == "public" else opened
     spent, write = opened(trial, recipe)  # trains a model, unless an earlier run did
     begin = time.monotonic()
     pairs = write()
     speed = len(trial.private) / (time.monotonic() - begin)
-    if recipe.labels == VOTE:
+    if recipe.labels == "vote":
         labels = [str(label) for _, label in pairs]
     else:
         beside = [label for label in trial.labels(recipe) for _ in range(recipe.samples)]
@@ -317,9 +292,9 @@ def _open_alternative(trial: Trial, recipe: Recipe) -> Source:
 def build_alternative(trial: Trial, recipe: Recipe) -> TokenResponse | TokenExponential | PromptSampling | Redaction:
     """Build an alternative to a rewriter: a mechanism that turns text into text."""
     texts, epsilon = trial.public.texts, recipe.text_epsilon
-    if recipe.mechanism == REDACTED:
+    if recipe.mechanism == "redaction":
         return Redaction.from_public(texts)
-    if recipe.mechanism == PROMPTED:
+    if recipe.mechanism == "prompt_sampling":
         model, tokenizer = trial.model(recipe)
         rows = tokenizer.encode(texts, max_length=model.config.max_length)
         length = min(common_length([len(row) for row in rows]), model.config.max_length)
@@ -334,10 +309,10 @@ def _open_rewriter(trial: Trial, recipe: Recipe) -> Source:
 
     def write() -> list[Pair]:
         labels: list[str | None] | None = None
-        if recipe.labels in (JOINT, JOINT_RESPONSE):
+        if recipe.labels in ("joint", "joint_response"):
             known = rewriter.alphabet.labels
             labels = [label if label in known else None for label in trial.labels(recipe)]
-        if recipe.mechanism == BY_LABEL:
+        if recipe.mechanism == "by_label":
             labels = list(trial.labels(recipe))
         if recipe.mechanism == "random":  # its texts know of no record: 2,000 serve them all
             few = slice(-(-2000 // samples))
@@ -362,7 +337,7 @@ def _open_synthesizer(trial: Trial, recipe: Recipe) -> Source:
     def write() -> list[Pair]:
         if recipe.mechanism == "random":
             return synthesizer.synthesize([], [], rows=choose_rows(len(private), labelled=True))
-        if recipe.mechanism == SYNTHESIZER:
+        if recipe.mechanism == "synthesizer":
             return synthesizer.synthesize(private.texts, private.labels)
         exact = synthesizer.choose_codewords(len(private))
         tally = exact.tally()
@@ -388,7 +363,7 @@ def judge(trial: Trial, recipe: Recipe) -> AuditVerdict:
 def _audit(trial: Trial, recipe: Recipe) -> tuple[AuditResult, str]:
     mechanism, dim = trial.config.mechanism(recipe.mechanism, recipe.text_epsilon), trial.config.model.latent_dim
     guarantee = mechanism.guarantee(dim).text
-    if recipe.labels == JOINT_RESPONSE:
+    if recipe.labels == "joint_response":
         return audit.run(JointResponse.of(mechanism, STAND_INS), trials=AUDIT_TRIALS), guarantee
     if mechanism.randomises == "description":
         mechanism = trial.rewriter(recipe).mechanism  # with the model's descriptions
@@ -420,7 +395,7 @@ def attack(trial: Trial, recipe: Recipe) -> AttackedRelease:
 def choose_examples(trial: Trial, rows: list[tuple[Recipe, ResultRow]]) -> list[Example]:
     """Return rewrites of some private records, chosen by their places and not by their content."""
     config, records, public = trial.config, trial.private.texts, trial.config.data.public
-    if not (public or (config.examples and config.protocol != PAPER)):
+    if not (public or (config.examples and config.protocol != "paper")):
         return []
     written = [
         (row, kept.texts[:: row.samples])
@@ -460,7 +435,7 @@ def _choose_shown(rows: list[tuple[Recipe, ResultRow]], *, public: bool) -> list
         (recipe, row)
         for recipe, row in rows
         if (row.seed, row.classifier) == (first.seed, first.classifier)
-        and (row.decoder in (LSTM, DESCRIBED) or (row.decoder is not None and row.clip is None))
+        and (row.decoder in ("lstm", "codec") or (row.decoder is not None and row.clip is None))
         and (row.mechanism == "random" or row.claimed_epsilon in outermost)
         and (public or (row.clip is not None and not exceeds(row.epsilon, row.claimed_epsilon or 0.0)))
     ]

@@ -2,8 +2,8 @@
 
 A recipe determines all properties of its row. The steps that compute the row read the recipe and not
 the configuration. A new mechanism needs no change to this module. A new reference, decoder, baseline or
-alternative needs a name in this module, a place in ``_list_rows``, and a function in
-``adept.comparison.comparison`` that computes its texts. The imports at the top load no PyTorch, so help is fast.
+alternative needs a place in ``_list_rows``, and a function in ``adept.comparison.comparison`` that computes its
+texts. The imports at the top load no PyTorch, so help is fast.
 """
 
 from collections.abc import Iterator, Sequence
@@ -20,29 +20,14 @@ from adept.removed import removal
 if TYPE_CHECKING:
     from adept.mechanisms import LocalRandomizer
 
-PAPER = "paper"  # the rewriter is trained on the very records that it rewrites
 REFERENCES = ("identity", "random")  # rows of the table that each model has, for comparison
-SYNTHESIZER, BY_LABEL = "synthesizer", "by_label"  # in the place of a mechanism
-OFF, AUTO = "off", "auto"  # codewords by label
 STAND_INS = ("a", "b", "c", "d")  # labels for trials and audits, which see no data
-COPY = "copy"  # labels are public
-JOINT = "joint"  # the decoder writes labels
-JOINT_RESPONSE = "joint_response"  # one symbol with the text
-RANDOMIZED_RESPONSE = "randomized_response"  # labels are released by themselves, with a part of the budget
-LOCAL, CENTRAL = "local", "central"
-NONE, PUBLIC = "none", "public_only"  # in the place of a mechanism
-NAMES, NAMES_DIRECTLY = "names", "names_directly"  # texts chosen by label names, and test texts compared with the names
-EXAMPLES = "examples"  # the labelled examples to which the model was adapted
-NO_RECORDS = (NAMES, NAMES_DIRECTLY, EXAMPLES)  # references that public knowledge about the labels gives by itself
-LSTM = "lstm"  # the decoder of a model
-PUBLIC_TEXTS = "public"  # the decoder of a synthesizer
-DESCRIBED = "codec"  # the decoder of descriptions
-WORDS = "words"  # no decoder: the release is text already
-VOTE = "vote"  # labels that are counted with their texts
+# What public knowledge about the labels gives by itself: texts chosen by their names, test texts compared with the
+# names, and the labelled examples to which the model was adapted
+NO_RECORDS = ("names", "names_directly", "examples")
+WITHOUT_MODEL = ("none", "public_only", *NO_RECORDS)  # references whose text no decoder wrote
 TOKEN_WISE = ("token_response", "token_exponential")  # alternatives that replace each word
-PROMPTED, REDACTED = "prompt_sampling", "redaction"  # DP-Prompt on our decoder, and rules without a guarantee
-ALTERNATIVES = (*TOKEN_WISE, PROMPTED, REDACTED)
-WITHOUT_MODEL = (NONE, PUBLIC, *NO_RECORDS)  # references whose text no decoder wrote
+ALTERNATIVES = (*TOKEN_WISE, "prompt_sampling", "redaction")  # DP-Prompt on our decoder, rules without a guarantee
 
 
 @dataclass
@@ -147,18 +132,18 @@ class CompareConfig(Columns):
 
         super().__post_init__()
         refuse((gone := removal(f"trust={self.trust}"), str(gone)))
-        check_choice((LOCAL, CENTRAL), trust=self.trust)
-        check_choice(("disjoint", PAPER), protocol=self.protocol)
+        check_choice(("local", "central"), trust=self.trust)
+        check_choice(("disjoint", "paper"), protocol=self.protocol)
         for name in self.classifiers:
             check_choice(("text", "tfidf", "lstm"), classifiers=name)
-        if self.trust == CENTRAL:
+        if self.trust == "central":
             self._check_synthesizer()
-            self.mechanisms = [SYNTHESIZER]
-        for name in filterfalse(is_foreign, self.mechanisms if self.trust != CENTRAL else ()):
+            self.mechanisms = ["synthesizer"]
+        for name in filterfalse(is_foreign, self.mechanisms if self.trust != "central" else ()):
             check_choice(BY_NAME, mechanisms=name)
         self.mechanisms = [name for name in self.mechanisms if name not in REFERENCES]  # they are always there
-        check_choice((COPY, JOINT, JOINT_RESPONSE, RANDOMIZED_RESPONSE), labels=self.labels)
-        check_choice((OFF, AUTO), label_codewords=self.label_codewords)
+        check_choice(("copy", "joint", "joint_response", "randomized_response"), labels=self.labels)
+        check_choice(("off", "auto"), label_codewords=self.label_codewords)
         self._check_sizes()
         self._check_labels()
         self._check_mechanisms()
@@ -184,10 +169,13 @@ class CompareConfig(Columns):
         )
         for epsilon in self.epsilons:
             Votes(epsilon=epsilon)
-        self.labels, self.label_epsilon, self.label_share = COPY, None, None
+        self.labels, self.label_epsilon, self.label_share = "copy", None, None
 
     def _check_labels(self) -> None:
-        with_text, setting = self.labels in (JOINT, JOINT_RESPONSE), (self.labels, self.trust, self.model_dir is None)
+        with_text, setting = (
+            self.labels in ("joint", "joint_response"),
+            (self.labels, self.trust, self.model_dir is None),
+        )
         parts = sum(part is not None for part in (self.label_epsilon, self.label_share))
         refuse(
             *(
@@ -198,11 +186,11 @@ class CompareConfig(Columns):
                 for name in ("alternatives", "attacks")
             ),
             (
-                self.label_codewords == AUTO and setting != (COPY, LOCAL, False),
+                self.label_codewords == "auto" and setting != ("copy", "local", False),
                 "label_codewords must be off unless labels=copy, trust=local and model_dir names a model of broad text, got auto",
             ),
             (
-                parts != (self.labels == RANDOMIZED_RESPONSE),
+                parts != (self.labels == "randomized_response"),
                 "label_epsilon must be given with labels=randomized_response, and only then, or label_share in its place",
             ),
             (
@@ -210,7 +198,7 @@ class CompareConfig(Columns):
                 f"label_epsilon must be positive and below every epsilon, got {self.label_epsilon}: the rest is for the text",
             ),
             (
-                self.labels == JOINT and "description" in self.mechanisms,
+                self.labels == "joint" and "description" in self.mechanisms,
                 "mechanisms must be on latents for labels=joint, got description, which writes no labels",
             ),
         )
@@ -220,11 +208,11 @@ class CompareConfig(Columns):
     def _check_mechanisms(self) -> None:
         from adept.mechanisms import JointResponse
 
-        for name in self.mechanisms if self.trust != CENTRAL else ():
+        for name in self.mechanisms if self.trust != "central" else ():
             for epsilon in self.epsilons:
                 built = self.mechanism(name, epsilon - (self.label_part(epsilon) or 0.0))
                 built.guarantee(self.model.latent_dim)
-                if self.labels == JOINT_RESPONSE:
+                if self.labels == "joint_response":
                     JointResponse.of(built, STAND_INS)
 
     def mechanism(self, name: str, epsilon: float) -> "LocalRandomizer":
@@ -274,13 +262,13 @@ class ModelKind:
 class Recipe:
     """The recipe for one row of the table; the recipe is the same for every seed."""
 
-    mechanism: str  # or what stands in its place
+    mechanism: str  # or what stands in its place: a reference, an alternative, synthesizer or by_label
     budget: float | None  # claimed, of text and label together
-    decoder: str | None  # None for text as it is
+    decoder: str | None  # lstm, codec (of descriptions), public (of a synthesizer), words; None for text as it is
     classifier: str
     model: ModelKind | None = None
     samples: int = 1  # texts of each record
-    labels: str = COPY
+    labels: str = "copy"  # as the option, or vote: they are counted with their texts
     label_epsilon: float | None = None  # the label's own part of the budget
     measured: bool = False  # True to measure the quality of the texts, too
 
@@ -316,27 +304,27 @@ def plan_comparison(config: CompareConfig, *, examples: bool = False) -> Schedul
 
 
 def _list_rows(config: CompareConfig, examples: bool) -> Iterator[tuple[str, ModelKind | None]]:
-    yield from ((name, None) for name in (NONE, NAMES, NAMES_DIRECTLY))
+    yield from ((name, None) for name in ("none", "names", "names_directly"))
     if examples:
-        yield EXAMPLES, None
+        yield "examples", None
     if config.baselines and config.protocol == "disjoint":
-        yield PUBLIC, None
+        yield "public_only", None
     if config.alternatives:
-        yield from ((name, None) for name in (*TOKEN_WISE, REDACTED))
+        yield from ((name, None) for name in (*TOKEN_WISE, "redaction"))
     models = {_choose_model(config, name): None for name in config.mechanisms}
     for model in sorted(models, key=lambda model: (model.content, model.clip != "l2")):
         yield from ((name, model) for name in REFERENCES)
         yield from ((name, model) for name in config.mechanisms if _choose_model(config, name) == model)
         if config.alternatives:
-            yield PROMPTED, model
-    if config.label_codewords == AUTO:
-        yield BY_LABEL, _choose_model(config, BY_LABEL)
+            yield "prompt_sampling", model
+    if config.label_codewords == "auto":
+        yield "by_label", _choose_model(config, "by_label")
 
 
 def _choose_model(config: CompareConfig, name: str) -> ModelKind:
     from adept.mechanisms import LearnedCodebook
 
-    kind = LearnedCodebook if name in (SYNTHESIZER, BY_LABEL) else find_kind(name)
+    kind = LearnedCodebook if name in ("synthesizer", "by_label") else find_kind(name)
     content = config.training.for_mechanism(kind).content.kind
     if kind.serves == {"l1"}:
         return ModelKind("l1", content)
@@ -344,7 +332,7 @@ def _choose_model(config: CompareConfig, name: str) -> ModelKind:
 
 
 def _resolve(config: CompareConfig, name: str, model: ModelKind | None) -> list[Recipe]:
-    budgets: Sequence[float | None] = [None] if name in (*WITHOUT_MODEL, REDACTED, *REFERENCES) else config.epsilons
+    budgets: Sequence[float | None] = [None] if name in (*WITHOUT_MODEL, "redaction", *REFERENCES) else config.epsilons
     decoder = _choose_decoder(config, name)
     samples = 1 if decoder is None or name in ALTERNATIVES else config.samples
     samples = min(samples, 2) if name == "identity" else samples  # more would repeat texts
@@ -359,28 +347,28 @@ def _resolve(config: CompareConfig, name: str, model: ModelKind | None) -> list[
 def _choose_decoder(config: CompareConfig, name: str) -> str | None:
     if name in WITHOUT_MODEL:
         return None
-    if config.trust == CENTRAL:
-        return PUBLIC_TEXTS
-    if name in (*TOKEN_WISE, REDACTED):
-        return WORDS
-    return DESCRIBED if name in ("description", BY_LABEL) else LSTM
+    if config.trust == "central":
+        return "public"
+    if name in (*TOKEN_WISE, "redaction"):
+        return "words"
+    return "codec" if name in ("description", "by_label") else "lstm"
 
 
 def _treat_labels(config: CompareConfig, name: str, budget: float | None) -> tuple[str, float | None]:
     if name in WITHOUT_MODEL:
-        return COPY, None
-    if config.trust == CENTRAL:
-        return VOTE, None
+        return "copy", None
+    if config.trust == "central":
+        return "vote", None
     labels, label_epsilon = config.labels, config.label_part(budget)
-    alone = labels == RANDOMIZED_RESPONSE and label_epsilon is None
-    return COPY if alone or (labels == JOINT_RESPONSE and name in REFERENCES) else labels, label_epsilon
+    alone = labels == "randomized_response" and label_epsilon is None
+    return "copy" if alone or (labels == "joint_response" and name in REFERENCES) else labels, label_epsilon
 
 
 def _choose_attacked(config: CompareConfig, recipes: list[Recipe]) -> list[Recipe]:
     """Return the recipes to attack, one for each combination of model, mechanism and epsilon."""
     releases: dict[tuple[object, ...], Recipe] = {}
     for recipe in recipes:
-        if recipe.model and recipe.budget is not None and recipe.mechanism not in (*ALTERNATIVES, BY_LABEL):
+        if recipe.model and recipe.budget is not None and recipe.mechanism not in (*ALTERNATIVES, "by_label"):
             releases.setdefault((recipe.model, recipe.mechanism, recipe.budget), recipe)
     return sorted(releases.values(), key=lambda recipe: config.mechanisms.index(recipe.mechanism))
 
@@ -388,4 +376,4 @@ def _choose_attacked(config: CompareConfig, recipes: list[Recipe]) -> list[Recip
 def _choose_audited(config: CompareConfig, recipes: list[Recipe]) -> list[Recipe]:
     """Return the recipes to audit: for each mechanism, its first recipe at the smallest epsilon."""
     least = {recipe.mechanism: recipe for recipe in reversed(recipes) if recipe.budget == min(config.epsilons)}
-    return [least[name] for name in (*config.mechanisms, *ALTERNATIVES) if name in least and name != SYNTHESIZER]
+    return [least[name] for name in (*config.mechanisms, *ALTERNATIVES) if name in least and name != "synthesizer"]

@@ -50,7 +50,6 @@ from adept.errors import DataError
 MEMORY_BYTES = 2**29  # most bytes of a file that must be held in memory: a compressed one, or one from a pipe
 READ_ROWS = 1024
 ARROW_FILE, ARROW_STREAM = b"ARROW1", b"\xff\xff\xff\xff"  # the first bytes, which no record can change
-HUB = b"huggingface"  # of a schema's metadata, in which ``datasets`` describes the columns
 NO_PARQUET = "no valid parquet or Arrow"
 FAILURES = (pyarrow.ArrowException, ValueError, TypeError, LookupError, OverflowError, RecursionError)
 Places = NDArray[np.int64]
@@ -79,7 +78,8 @@ def read_parquet(
 
     Of ``columns``, those are read whose names differ only in case or in spaces around them, too.
     """
-    try:
+    damaged = f"is damaged ({NO_PARQUET}, or a column of a type that has no plain value): repair it"
+    with _refused(UnfitFile(damaged)):
         source = _searchable(stream)
         schema, batches, _ = _open(source, tolerant=tolerant)
         names, classes = schema.names, class_names(schema)
@@ -96,12 +96,17 @@ def read_parquet(
             values = [plain_values(column, tolerant=tolerant) for column in batch.columns]
             for index in range(batch.num_rows):
                 yield PlacedRecord({name: row[index] for name, row in zip(used, values, strict=True)}, batch, index)
+
+
+@contextmanager
+def _refused(error: Exception) -> Iterator[None]:
+    """Raise an error in place of those of Arrow and of conversions, except for lack of memory."""
+    try:
+        yield
     except pyarrow.ArrowMemoryError:
         raise
     except FAILURES:
-        raise UnfitFile(
-            f"is damaged ({NO_PARQUET}, or a column of a type that has no plain value): repair it"
-        ) from None
+        raise error from None
 
 
 def _open(source: Any, *, tolerant: bool = False) -> tuple[Any, Callable[[list[str] | None], Iterable[Any]], bool]:
@@ -124,7 +129,7 @@ def _open(source: Any, *, tolerant: bool = False) -> tuple[Any, Callable[[list[s
 def class_names(schema: Any) -> dict[str, Any]:
     """Return the names of the classes of each ``ClassLabel`` column, as ``datasets`` notes them in a schema."""
     try:
-        features = json.loads(schema.metadata[HUB])["info"]["features"]
+        features = json.loads(schema.metadata[b"huggingface"])["info"]["features"]
         found = {name: feature["names"] for name, feature in features.items() if feature.get("_type") == "ClassLabel"}
         wanted = [field.name for field in schema if field.name in found and types.is_integer(field.type)]
         return {name: pyarrow.array(found[name], pyarrow.string()) for name in wanted}
@@ -200,10 +205,8 @@ def _microseconds(column: Any) -> Any:
 
 def file_types(stream: IO[bytes]) -> dict[str, Any]:
     """Return the Arrow type of each column of a Parquet or Arrow file."""
-    try:
+    with _refused(UnfitFile(f"is damaged ({NO_PARQUET}): repair it")):
         schema, _, has_one_part = _open(_searchable(stream))
-    except (pyarrow.ArrowException, ValueError, OSError):
-        raise UnfitFile(f"is damaged ({NO_PARQUET}): repair it") from None
     check_columns(schema.names)
     named = dict.fromkeys(class_names(schema), pyarrow.string())
     found = {field.name: bare_type(field.type) for field in schema} | named
@@ -215,25 +218,19 @@ def write_parquet(stream: IO[bytes], columns: Sequence[str], of_columns: Types |
     """Yield a function that writes records as one row group; columns without a type become text."""
     schema = pyarrow.schema([(column, (of_columns or {}).get(column, pyarrow.string())) for column in columns])
     with parquet.ParquetWriter(stream, schema) as writer:
+        unfit = "a kept column holds a value that parquet cannot hold in this column: leave it out, or write jsonl"
 
         def write(records: Sequence[Record]) -> None:
-            try:
+            with _refused(DataError(unfit)):
                 arrays = [_array([record[field.name] for record in records], field.type) for field in schema]
                 writer.write_table(pyarrow.table(arrays, schema=schema))
-            except pyarrow.ArrowMemoryError:
-                raise
-            except (pyarrow.ArrowException, ValueError, TypeError, OverflowError):
-                raise DataError(
-                    "a kept column holds a value that parquet cannot hold in this column: leave it out, or write jsonl"
-                ) from None
 
         yield write
 
 
 def _array(values: Sequence[Any], kind: Any) -> Any:
     if values and isinstance(values[0], ArrowValue):
-        plain = kind.value_type if types.is_dictionary(kind) else kind
-        whole = pyarrow.concat_arrays([_retype(part, plain) for part in _slices(values)])
+        whole = pyarrow.concat_arrays([_retype(part, plain_type(kind)) for part in _slices(values)])
         # The new dictionary holds only the values of these rows.
         return whole.dictionary_encode().cast(kind) if types.is_dictionary(kind) else whole
     return pyarrow.array(values, kind)
@@ -376,7 +373,7 @@ def name_type(kind: Any) -> str:
 
 def is_readable_as(found: Any, kind: Any) -> bool:
     """Return True if values of one Arrow type can be written as values of another."""
-    return types.is_null(found) or bool(_plain(bare_type(found)).equals(_plain(kind)))
+    return types.is_null(found) or bool(plain_type(bare_type(found)).equals(plain_type(kind)))
 
 
 def unite_types(kinds: Sequence[Any]) -> Any:
@@ -389,7 +386,7 @@ def unite_types(kinds: Sequence[Any]) -> Any:
 
 def widest_integer(kinds: Iterable[Any]) -> Any:
     """Return an integer type that holds all values of these types, except nulls; None if there is none."""
-    found = {kind for kind in map(_plain, kinds) if not types.is_null(kind)}
+    found = {kind for kind in map(plain_type, kinds) if not types.is_null(kind)}
     if not found or not all(map(types.is_integer, found)):
         return None
     if len(found) == 1:
@@ -399,7 +396,8 @@ def widest_integer(kinds: Iterable[Any]) -> Any:
     return None if pyarrow.uint64() in found else pyarrow.int64()
 
 
-def _plain(kind: Any) -> Any:
+def plain_type(kind: Any) -> Any:
+    """Return an Arrow type or, of a dictionary type, the type of its values."""
     return kind.value_type if types.is_dictionary(kind) else kind
 
 

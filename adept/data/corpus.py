@@ -3,12 +3,13 @@
 *Broad* text comes from many sources and is about many subjects.
 """
 
+import math
 import os
 import random
 import re
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -19,7 +20,6 @@ from adept.data.formats import (
     SPLITS,
     Record,
     check_shards,
-    data_files,
     find_splits,
     format_of_name,
     say_once,
@@ -41,16 +41,13 @@ from adept.data.texts import (
 from adept.errors import ConfigurationError, DataError
 
 FROM_FILE = "@"  # before the name of a file with a label on each line
-AIR_TRAVEL = Path(__file__).with_name("air_travel.jsonl.gz")
-SLOTS_COLUMN = "slots"  # of tags in the IOB scheme, one for each word (Ramshaw and Marcus 1995)
 HELD_OUT = 2_000  # texts of broad public text that nothing is learned from
 COMMON_IN = 60  # texts that hold a word which belongs to a template; rarer ones and numbers are what fills it
 MAX_OF_TEMPLATE = 3  # texts of one template that are kept, the first ones
 MAX_WORDS = 30  # of a text that is kept
 # Texts that are kept of one subject of a source, and of one source
 MAX_OF_SUBJECT, MAX_OF_SOURCE = 8_000, 16_000
-MAX_OF_DIALOGUES = 60_000  # of the sources in DIALOGUES, which hold many subjects without naming them
-DIALOGUES = ("sgd",)
+MAX_OF_DIALOGUES = 60_000  # of the source sgd, which holds many subjects without naming them
 
 Slot = tuple[str, str]  # name and value, such as a city or a date that a task would look up
 
@@ -167,8 +164,7 @@ def read_corpus(
     label = [("label_column", label_column)] if labelled and label_column else []
     required = RequiredColumns((("text_column", text_column), *label))
     options = options or ReadingOptions()
-    parts, kind = data_files(location, options.format) if isinstance(location, str) else (location, options.format)
-    options = replace(options, format=kind)
+    parts, options = options.find_files(location)
     numbered = number_records(read_records(parts, options=options, required=required), parts, options, named=named)
     return _corpus_of(numbered, text_column, label_column, labelled)
 
@@ -187,7 +183,7 @@ def _corpus_of(
             labels.append(label_of(record, label_column, number=number))
         elif labelled:
             refuse_late_label(record, number=number)
-        tags.append(record.get(SLOTS_COLUMN))
+        tags.append(record.get("slots"))
     return Corpus(texts, labels if label_column else None, find_slots(texts, tags))
 
 
@@ -210,7 +206,8 @@ def read_corpora(columns: Mapping[str, Mapping[str, Any]], options: ReadingOptio
         if not found:
             raise missing
         own = f"its column {missing.near!r}" if missing.near else "the column that it is"
-        own += ", or add columns=[...] if its first line is a record" * ("columns=" in str(missing))
+        if "columns=" in str(missing):
+            own += ", or add columns=[...] if its first line is a record"
         raise DataError(f"no column named {missing.column!r} in {location}, but in {next(iter(found))}: rename {own}")
     return found
 
@@ -223,7 +220,7 @@ def join(corpora: Sequence[Corpus]) -> Corpus:
 
 
 def find_slots(rows: Sequence[str], tags: Sequence[object]) -> list[list[Slot]] | None:
-    """Return the slots of each text, read from ``tags``, which hold a tag for each word.
+    """Return the slots of each text, read from ``tags``: a tag of the IOB scheme (Ramshaw and Marcus 1995) for each word.
 
     The whole result is None if the tags of any text are missing or do not fit its words, or if no
     text has a slot.
@@ -323,26 +320,22 @@ def thin_texts(public: Iterable[PublicText], *, seed: int = 0) -> list[PublicTex
     rows = [tuple(re.findall(r"\w+", text.text.lower())) for text in order]
     holders = Counter(word for row in rows for word in set(row))
     seen: set[tuple[str, ...]] = set()
-    templates: Counter[tuple[str, ...]] = Counter()
-    subjects: Counter[tuple[str, str]] = Counter()
-    sources: Counter[str] = Counter()
+    counts: Counter[tuple[str, ...]] = Counter()  # of the kept texts, by source, subject and template
     kept = []
     for text, row in zip(order, rows, strict=True):
         if not 1 <= len(row) <= MAX_WORDS or row in seen:
             continue
         seen.add(row)
         template = tuple(word if holders[word] >= COMMON_IN and not word.isdigit() else "" for word in row)
-        dialogues, subject = text.source in DIALOGUES, (text.source, text.subject)
-        if (
-            ("" in template and templates[template] >= MAX_OF_TEMPLATE)
-            or sources[text.source] >= (MAX_OF_DIALOGUES if dialogues else MAX_OF_SOURCE)
-            or subjects[subject] >= (MAX_OF_DIALOGUES if dialogues else MAX_OF_SUBJECT)
-        ):
-            continue
-        templates[template] += 1
-        subjects[subject] += 1
-        sources[text.source] += 1
-        kept.append(text)
+        dialogues = text.source == "sgd"
+        limits = {
+            ("source", text.source): MAX_OF_DIALOGUES if dialogues else MAX_OF_SOURCE,
+            ("subject", text.source, text.subject): MAX_OF_DIALOGUES if dialogues else MAX_OF_SUBJECT,
+            ("template", *template): MAX_OF_TEMPLATE if "" in template else math.inf,
+        }
+        if all(counts[key] < most for key, most in limits.items()):
+            counts.update(limits.keys())
+            kept.append(text)
     return kept
 
 
@@ -404,7 +397,7 @@ def _load_hub(config: DataConfig) -> dict[str, Corpus]:
 
 
 def _load_air_travel(config: DataConfig) -> dict[str, Corpus]:
-    records = list(read_records(str(AIR_TRAVEL)))
+    records = list(read_records(str(Path(__file__).with_name("air_travel.jsonl.gz"))))
     rows = {split: [record for record in records if record["split"] == split] for split in SPLITS}
     most = [len(rows[split]) for split in SPLITS]
     if len(config.sizes) != len(SPLITS) or not all(0 <= size <= n for size, n in zip(config.sizes, most, strict=True)):

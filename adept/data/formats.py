@@ -336,7 +336,7 @@ def find_splits(
     for path in sorted(directory.iterdir()):
         named = _split_of(path.name, apart)
         if named and (path.is_dir() or given or tells_format(path.name)):
-            found.setdefault(named[0], {}).setdefault(named[1] + "/" * path.is_dir(), []).append(path)
+            found.setdefault(named[0], {}).setdefault(named[1] + ("/" if path.is_dir() else ""), []).append(path)
         elif not SIDECARS.fullmatch(path.name):
             unread.append(path.name)
     for split, (pattern, *others) in found.items():

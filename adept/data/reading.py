@@ -29,7 +29,7 @@ import re
 import zlib
 from collections.abc import Callable, Collection, Generator, Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -75,8 +75,6 @@ UNFIT_HEADS = {  # by the first bytes of a file
         (b"ORC", b"FEA1", b"Obj\x01", b"SQLite format 3\0", b"\x80\x04\x95", b"\x80\x05\x95"), TABLE_ADVICE
     ),
 }
-NOT_PACKED = "damaged, or not compressed as its name says: repair or rename it"
-PARQUET_HEADS = (b"PAR1", b"ARROW1", b"\xff\xff\xff\xff")
 JSON_HEAD = re.compile(rb'(\[\s*)?\{\s*"|\[\s*\Z')
 CARDS = {
     "README.md": r"\bclass_label:",
@@ -123,11 +121,18 @@ class ReadingOptions:
                 "columns must be different names, one for each cell of a csv's row: correct columns="
             )
 
+    def find_files(self, location: str | Sequence[str]) -> tuple[Sequence[str], "ReadingOptions"]:
+        """Return the files at a location (or the given files), and the options with their format, if it is known."""
+        if not isinstance(location, str):
+            return location, self
+        parts, kind = data_files(location, self.format)
+        return parts, ReadingOptions(format=kind, delimiter=self.delimiter, columns=self.columns)
+
     def check_used(self, locations: Iterable[str]) -> None:
         """Raise ConfigurationError if options for csv files are given and no csv file is read."""
         given = [name for name in ("delimiter", "columns") if getattr(self, name) is not None]
-        places = [data_files(location, self.format) for location in locations if given]
-        kinds = {file_format(part, kind) for parts, kind in places for part in parts}
+        places = [self.find_files(location) for location in locations if given]
+        kinds = {file_format(part, options.format) for parts, options in places for part in parts}
         if given and "csv" not in kinds:
             raise ConfigurationError(
                 f"{given[0]} must be left out for {' and '.join(sorted(kinds))}: it is for csv files"
@@ -177,9 +182,8 @@ def read_records(
         DataError: the file is missing, empty, not UTF-8, of an unknown format or damaged, or it
             becomes shorter while it is read.
     """
-    options = options or ReadingOptions()
-    parts, kind = data_files(location, options.format) if isinstance(location, str) else (location, options.format)
-    options, number = replace(options, format=kind), 0
+    options, number = options or ReadingOptions(), 0
+    parts, options = options.find_files(location)
     for part, least in zip(parts, sizes or [0] * len(parts), strict=True):
         number += yield from _file_records(part, options, least, tolerant, columns, required, len(parts) > 1)
     if number == 0 and not tolerant:
@@ -342,7 +346,8 @@ def _data_errors(location: str, records: Callable[[], int]) -> Iterator[None]:
             f"cannot read {location}, for it does not exist: correct its name{_near_name(location)}{advise_pattern(location)}"
         ) from None
     except (OSError, EOFError, zlib.error, lzma.LZMAError) as error:
-        raise DataError(f"cannot read {location}: {getattr(error, 'strerror', None) or NOT_PACKED}") from None
+        reason = getattr(error, "strerror", None) or "damaged, or not compressed as its name says: repair or rename it"
+        raise DataError(f"cannot read {location}: {reason}") from None
 
 
 def _near_name(location: str) -> str:
@@ -433,20 +438,14 @@ DECOMPRESSORS: dict[str, Callable[[Any], Any]] = {
 def _unfit(head: bytes, kind: str, *, given: bool) -> str | None:
     """Return what a file is, and advice, if its first bytes do not fit its format, else None."""
     if kind == "parquet":
-        return (
-            None
-            if not head or head.startswith(PARQUET_HEADS)
-            else "no valid parquet or Arrow file: correct its name, or add format="
-        )
+        known = not head or head.startswith((b"PAR1", b"ARROW1", b"\xff\xff\xff\xff"))
+        return None if known else "no valid parquet or Arrow file: correct its name, or add format="
     if found := next((advice for begin, advice in UNFIT_HEADS.items() if head.startswith(begin)), None):
         return found
     begin = _begin(head)
     if kind in ("json", "jsonl"):
-        return (
-            None
-            if not begin or begin[:1] in b'{["'
-            else "no JSON: add format=csv, tsv or txt, or repair its first line"
-        )
+        known = not begin or begin[:1] in b'{["'
+        return None if known else "no JSON: add format=csv, tsv or txt, or repair its first line"
     as_text = ", or format=txt if each line is a text" if kind == "txt" else ""
     if JSON_HEAD.match(begin) and (kind == "csv" or not given):
         return f"JSON: add format=jsonl{as_text}"

@@ -27,7 +27,7 @@ from pathlib import Path
 from typing import Any
 
 from adept.data.corpus import Corpus
-from adept.data.formats import PlacedRecord, Record, compression_of, data_files, file_format
+from adept.data.formats import PlacedRecord, Record, compression_of, file_format
 from adept.data.json_files import NOT_JSON
 from adept.data.reading import (
     ReadingOptions,
@@ -53,6 +53,7 @@ from adept.data.texts import (
 from adept.data.writing import check_value
 from adept.errors import ConfigurationError, DataError
 from adept.mechanisms import JointResponse, RandomizedResponse
+from adept.ranges import refuse
 from adept.release.options import FileOptions
 from adept.rewriting.expectation import FIRST_TEXTS
 from adept.synthesis.votes import person_name
@@ -149,8 +150,7 @@ class Inputs:
     @classmethod
     def of(cls, source: str, options: ReadingOptions) -> "Inputs":
         """Find the files that a source (a file, directory or pattern) names; sort them by name."""
-        found, given = data_files(source, options.format)
-        reading = ReadingOptions(format=given, delimiter=options.delimiter, columns=options.columns)
+        found, reading = options.find_files(source)
         reading.check_used(found)
         return cls(tuple(found), reading, _sizes(found))
 
@@ -429,16 +429,18 @@ def decide_kept(inputs: Inputs, options: ReleaseOptions, output_format: str, fir
     columns = tuple(options.keep_columns)
     # Elsewhere no types are needed
     formats = inputs.formats if columns and output_format == "parquet" else set()
-    if options.schema and (not formats or "parquet" in formats):
-        raise ConfigurationError(
-            "schema= is for kept columns of text files in a parquet output, and here types are known or not needed: leave it out"
-        )
+    refuse(
+        (
+            options.schema and (not formats or "parquet" in formats),
+            "schema= is for kept columns of text files in a parquet output, and here types are known or not needed: leave it out",
+        ),
+        (
+            "parquet" in formats and len(formats) > 1,
+            "input must not mix parquet with other formats if a parquet output has keep_columns: release the files one by one",
+        ),
+    )
     if not formats:
         return KeptColumns(columns, output_format)
-    if "parquet" in formats and len(formats) > 1:
-        raise ConfigurationError(
-            "input must not mix parquet with other formats if a parquet output has keep_columns: release the files one by one"
-        )
     from adept.data.arrow_files import can_hold, name_type  # slow to import
 
     copied = "parquet" in formats

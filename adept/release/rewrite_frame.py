@@ -16,7 +16,7 @@ from typing import Any, TypeVar, cast
 import numpy as np
 import pyarrow as pa
 
-from adept.data.arrow_files import copy_column, name_classes, plain_values
+from adept.data.arrow_files import copy_column, name_classes, plain_type, plain_values
 from adept.data.formats import STANDARD_STREAM, PlacedRecord, Record
 from adept.data.texts import (
     USUAL_LABEL_COLUMN,
@@ -378,8 +378,7 @@ class _Arrow(Table):
         return _copy_arrow(name, self._column(name), places)
 
     def integer_type(self, name: str) -> Any:
-        kind = self._column(name).type
-        kind = kind.value_type if pa.types.is_dictionary(kind) else kind
+        kind = plain_type(self._column(name).type)
         return kind if pa.types.is_integer(kind) else None
 
     def _make(self, name: str, values: list[Any], kind: Any, *, text: str) -> Any:

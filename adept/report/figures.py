@@ -9,7 +9,7 @@ from matplotlib import rcParams
 from matplotlib.lines import Line2D
 from scipy.optimize import isotonic_regression
 
-from adept.comparison.config import BY_LABEL, NO_RECORDS, is_foreign
+from adept.comparison.config import NO_RECORDS, is_foreign
 from adept.mechanisms import BY_NAME
 from adept.mechanisms.guarantee import words
 from adept.plotting import COLOURS, INK, NAMES, Figure, colour_of, drawing, group_rows, legend, log_axis
@@ -65,8 +65,8 @@ def draw_metric(axis: Any, table: ComparisonTable, metric: str) -> None:
             axis, curve, metric, bars=_count_seeds(table) > 1, factor=1.02 ** (place - (len(table.curves) - 1) / 2)
         )
     _draw_levels(axis, table, metric)
-    claim = "claimed epsilon" + " (false for the thick dashes)" * any(curve.false_claim for curve in table.curves)
-    log_axis(axis, table.budgets, f"{claim}\n{_describe_bars(table)}")
+    thick = " (false for the thick dashes)" if any(curve.false_claim for curve in table.curves) else ""
+    log_axis(axis, table.budgets, f"claimed epsilon{thick}\n{_describe_bars(table)}")
     axis.set_ylabel(METRICS[metric])
     _draw_true_axis(axis, table)
 
@@ -193,7 +193,7 @@ def draw_headline(table: ComparisonTable) -> Figure:
 def choose_curves(curves: Sequence[Curve]) -> list[Curve]:
     """Return the curves of ADePT's variants, of the user's own mechanisms, and of the best others whose claims hold."""
     variants = [curve for curve in curves if curve.mechanism in VARIANTS]
-    others = [curve for curve in curves if curve.holds and curve.mechanism in (*BY_NAME, BY_LABEL)]
+    others = [curve for curve in curves if curve.holds and curve.mechanism in (*BY_NAME, "by_label")]
     others = [curve for curve in others if curve not in variants]
     others.sort(key=lambda curve: -mean(line.accuracy.mean for line in curve.at.values()))
     own = [curve for curve in curves if is_foreign(curve.mechanism)]

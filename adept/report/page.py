@@ -11,7 +11,7 @@ from typing import Any
 
 from adept.attacks.attack_game import AttackRow, per_hundred
 from adept.comparison.comparison import ATTACK_CONFIDENCE, AUDIT_TRIALS
-from adept.comparison.config import ALTERNATIVES, PAPER, CompareConfig, is_foreign
+from adept.comparison.config import ALTERNATIVES, CompareConfig, is_foreign
 from adept.comparison.results import AttackedRelease, AuditVerdict, Example, ResultRow, Results, exceeds
 from adept.data.writing import write_table
 from adept.errors import flatten, typed_as
@@ -98,13 +98,12 @@ def describe_claim(audited: AuditVerdict, lines: ComparisonTable) -> dict[str, A
     """Return a mechanism's claimed and true epsilons, and the audit's verdict on the claim."""
     curves = [curve for curve in lines.curves if curve.mechanism == audited.mechanism]
     spent = dict(sorted((epsilon, line.row.epsilon) for curve in curves for epsilon, line in curve.at.items()))
+    true = spent.values() if any(curve.false_claim for curve in curves) else ()  # elsewhere the claim itself is true
     return {
         "audited": audited,
         "title": curves[0].title,
         "claimed": ", ".join(f"{epsilon:g}" for epsilon in spent),
-        "true": ", ".join(map(words, spent.values()))
-        if any(curve.false_claim for curve in curves)
-        else "not checked" * is_foreign(audited.mechanism),
+        "true": "not checked" if is_foreign(audited.mechanism) else ", ".join(map(words, true)),
         "verdict": verdict(audited),
         "command": audited.mechanism not in ALTERNATIVES,  # the command line can audit it again
     }
@@ -282,10 +281,11 @@ def warn_of_seen_records(config: CompareConfig) -> list[str]:
     learned = {"codec": {"description"}, "codebook": {"codebook", "learned_codebook"}}  # which these mechanisms use
     used = [word for word, names in learned.items() if names & set(config.mechanisms)]
     public = f", and its {' and '.join(used)} {'is' if len(used) == 1 else 'are'} not public" if used else ""
-    return (config.protocol == PAPER) * [
-        "No guarantee of this page holds for its records, because the rewriter was trained on them (protocol paper). With "
-        f"any mechanism, the text of one record may hold what the model learned from another{public}."
-    ]
+    warning = (
+        "No guarantee of this page holds for its records, because the rewriter was trained on them (protocol paper). With any "
+        f"mechanism, the text of one record may hold what the model learned from another{public}."
+    )
+    return [warning] if config.protocol == "paper" else []
 
 
 def warn_of_short_training(config: CompareConfig, table: ComparisonTable) -> list[str]:
@@ -303,10 +303,9 @@ def warn_of_short_training(config: CompareConfig, table: ComparisonTable) -> lis
         for line in decoded
         if line.row.claimed_epsilon and line.accuracy.mean - _error(line) > identity.get(line.model, math.inf)
     ]
-    return bool(low or above) * [
-        f"Training was too short to judge: {'; '.join([*low, *above[:1]])}. Train longer (trainer.max_epochs) before you "
-        "compare mechanisms."
-    ]
+    short = "; ".join([*low, *above[:1]])
+    advice = "Train longer (trainer.max_epochs) before you compare mechanisms."
+    return [f"Training was too short to judge: {short}. {advice}"] if short else []
 
 
 def _error(line: Line) -> float:
@@ -318,11 +317,12 @@ def warn_of_losses(table: ComparisonTable) -> list[str]:
     """Return a warning if rewriting reduces the accuracy a lot even without any noise."""
     [text] = _means(table, "none")
     identity = [line for line in table.texts if line.row.mechanism == "identity"]
-    lost = [f"{line.accuracy} ({line.model})" for line in identity if line.accuracy.mean < 0.8 * text]
-    return bool(lost) * [
-        f"The rewriter itself loses much of the text: without any noise (identity) the accuracy is {', '.join(lost)}, "
-        f"that of the text {text:.3f}. No budget gives it back; more dimensions, topics or longer training may."
-    ]
+    lost = ", ".join(f"{line.accuracy} ({line.model})" for line in identity if line.accuracy.mean < 0.8 * text)
+    warning = (
+        f"The rewriter itself loses much of the text: without any noise (identity) the accuracy is {lost}, that of the text "
+        f"{text:.3f}. No budget gives it back; more dimensions, topics or longer training may."
+    )
+    return [warning] if lost else []
 
 
 def name_idle_budgets(table: ComparisonTable) -> str:
@@ -335,10 +335,8 @@ def name_idle_budgets(table: ComparisonTable) -> str:
                 idle.setdefault((curve.title, free), []).append(f"{epsilon:g}")
     listed = "; ".join(f"{name} at {', '.join(budgets)} ({free})" for (name, free), budgets in idle.items())
     larger = " A larger free encoder may have more." if "name" in listed else ""
-    return (
-        bool(idle)
-        * f"These budgets add nothing that can be shown to what is free without any record: {listed}.{larger} "
-    )
+    said = f"These budgets add nothing that can be shown to what is free without any record: {listed}.{larger} "
+    return said if idle else ""
 
 
 def warn_of_small_files(table: ComparisonTable) -> list[str]:

@@ -139,7 +139,8 @@ def make_plan(
     notes += check_files_fit({"examples": examples}, test) if examples and test else note_spellings(labels)
     free = measure_free_rows(labels, public, said, has_examples=examples is not None) if public else []
     free.sort(key=lambda row: -row.accuracy)
-    notes += bool(free and free[0].texts < MIN_TEXTS) * [f"fewer than {MIN_TEXTS} public texts were judged: a guess"]
+    if free and free[0].texts < MIN_TEXTS:
+        notes.append(f"fewer than {MIN_TEXTS} public texts were judged: a guess")
     if not english:
         return Plan(count, rows, most, free, notes=notes, advice=[FOREIGN])
     names = _find_names(free, labels, said)
@@ -274,12 +275,14 @@ def _count_rows(floor: float, known: Known, most: int, *, released: set[str]) ->
     """Say from how many rows on each command would be worth it that is not recommended."""
     lines = []
     for command, epsilon in {REWRITE: 8.0, SYNTHESIZE: 2.0}.items():
+        if command in released:
+            continue
         one, _ = _divide(command, epsilon, most)
         needed = rows_needed(command, known, epsilon=one, floor=floor, most=MAX_ROWS) or 0
         guess = " (beyond what was measured)" if needed > MAX_MEASURED_ROWS * known.labels else ""
         never = f"no number of rows up to {MAX_ROWS:,} is expected to make {command} at epsilon {epsilon:g} worth it"
         found = f"{command} at epsilon {epsilon:g} is expected to be worth it from about {needed:,} rows on{guess}"
-        lines += [found if needed else never] * (command not in released)
+        lines.append(found if needed else never)
     return lines
 
 

@@ -9,18 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from statistics import mean
 
-from adept.comparison.config import (
-    ALTERNATIVES,
-    BY_LABEL,
-    COPY,
-    NO_RECORDS,
-    NONE,
-    PUBLIC,
-    REDACTED,
-    REFERENCES,
-    SYNTHESIZER,
-    is_foreign,
-)
+from adept.comparison.config import ALTERNATIVES, NO_RECORDS, REFERENCES, is_foreign
 from adept.comparison.results import ResultRow, SeedMean, exceeds, unpack_hits
 from adept.evaluation.metrics import OTHER, PAIRED, gain_in_hits
 from adept.mechanisms import BY_NAME
@@ -33,7 +22,7 @@ OTHERS = {name: f"{name}{OTHER}" for name in PAIRED}
 MEASURES = (*QUALITY, *OTHERS.values())
 MAJORITY = "always the majority label"
 FLOORS = ("random", *NO_RECORDS)
-LEVELS = (NONE, REDACTED, PUBLIC, *NO_RECORDS, *REFERENCES)  # that every curve is read against
+LEVELS = ("none", "redaction", "public_only", *NO_RECORDS, *REFERENCES)  # that every curve is read against
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -102,7 +91,7 @@ def table(rows: Sequence[ResultRow]) -> ComparisonTable:
     floors += [
         [replace(row, mechanism=MAJORITY, accuracy=row.majority_accuracy, hits=row.majority_hits) for row in own]
         for own in groups.values()
-        if own[0].mechanism == NONE
+        if own[0].mechanism == "none"
     ]
     lines = [_line(own, floors) for own in groups.values()]
     texts = [line for line in lines if line.row.classifier == classifiers[0]]
@@ -122,7 +111,7 @@ def _reader(row: ResultRow) -> tuple[str | None, ...]:
 
 def _line(own: list[ResultRow], floors: list[list[ResultRow]]) -> Line:
     row, claim = own[0], own[0].claimed_epsilon
-    floor = _find_floor(row, floors) if row.mechanism not in (*FLOORS, PUBLIC) else []
+    floor = _find_floor(row, floors) if row.mechanism not in (*FLOORS, "public_only") else []
     least = {under.seed: under for under in floor}
     pairs = [(row, least[row.seed]) for row in own if row.seed in least]
     return Line(
@@ -160,7 +149,7 @@ def _find_floor(row: ResultRow, floors: list[list[ResultRow]]) -> list[ResultRow
 
     A *floor* is a reference that reads no record. The commonest label is one if labels are copied.
     """
-    free = (*NO_RECORDS, MAJORITY) if row.labels == COPY else NO_RECORDS
+    free = (*NO_RECORDS, MAJORITY) if row.labels == "copy" else NO_RECORDS
     fit = [own for own in floors if _reader(own[0]) == _reader(row) or own[0].mechanism in free]
     fit = [own for own in fit if own[0].classifier == row.classifier]
     return max(fit, key=lambda own: mean(row.accuracy for row in own), default=[])
@@ -185,7 +174,7 @@ def _curves(lines: list[Line]) -> list[Curve]:
         false = any(line.false_claim for line in own)
         floor = random.get(_reader(own[0].row))
         found.append(Curve(own[0].row.mechanism, own[0].title, false, dict(sorted(at.items())), floor))
-    order = [*BY_NAME, BY_LABEL, SYNTHESIZER, *ALTERNATIVES]
+    order = [*BY_NAME, "by_label", "synthesizer", *ALTERNATIVES]
     return sorted(found, key=lambda curve: [*order, curve.mechanism].index(curve.mechanism))
 
 

@@ -17,12 +17,13 @@ from pathlib import Path
 from typing import Any, Literal
 
 from adept.data.csv_files import DELIMITERS
+from adept.data.formats import STATEMENT
 from adept.data.reading import ReadingOptions, read_records
 from adept.errors import AdeptError, ConfigurationError, DataError
 from adept.mechanisms.guarantee import words
 from adept.release.flow.local import choose_writer, open_release, prepare_file, release_file
 from adept.release.flow.plan import preview
-from adept.release.flow.publication import CARD, STATEMENT
+from adept.release.flow.publication import CARD
 from adept.release.ledger.default import NO_LEDGER, open_ledger
 from adept.release.ledger.identity import secret_key
 from adept.release.options import ReleaseRequest

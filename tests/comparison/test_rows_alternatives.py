@@ -12,7 +12,7 @@ from made_rows import made, make_rows
 
 from adept.comparison import comparison as evidence
 from adept.comparison.comparison import Trial, build_alternative
-from adept.comparison.config import ALTERNATIVES, PROMPTED, REDACTED, TOKEN_WISE, CompareConfig, plan_comparison
+from adept.comparison.config import ALTERNATIVES, TOKEN_WISE, CompareConfig, plan_comparison
 from adept.comparison.results import ResultRow, Store
 from adept.data.corpus import DataConfig, load
 from adept.errors import ConfigurationError
@@ -39,7 +39,7 @@ def test_every_alternative_has_a_row_at_every_budget_and_redaction_has_one(
 ) -> None:
     found = [(row.mechanism, row.claimed_epsilon) for row in rows if row.mechanism in ALTERNATIVES]
     word_wise = [(name, epsilon) for name in TOKEN_WISE for epsilon in (6.0, 20.0)]
-    assert found == [*word_wise, (REDACTED, None), (PROMPTED, 6.0), (PROMPTED, 20.0)]
+    assert found == [*word_wise, ("redaction", None), ("prompt_sampling", 6.0), ("prompt_sampling", 20.0)]
     assert len(plan_comparison(asked).recipes) == len(rows)
     without = plan_comparison(replace(asked, alternatives=False)).recipes
     assert not [cell for cell in without if cell.mechanism in ALTERNATIVES]
@@ -47,7 +47,7 @@ def test_every_alternative_has_a_row_at_every_budget_and_redaction_has_one(
 
 def test_budgets_are_those_of_a_whole_record_and_a_record_has_one_text(rows: list[ResultRow]) -> None:
     for row in (row for row in rows if row.mechanism in ALTERNATIVES):
-        assert row.epsilon == (math.inf if row.mechanism == REDACTED else row.claimed_epsilon)
+        assert row.epsilon == (math.inf if row.mechanism == "redaction" else row.claimed_epsilon)
         assert (row.delta, row.samples, row.train_records) == (0.0, 1, 90)
         assert row.words is not None
     codebook = next(row for row in rows if row.mechanism == "learned_codebook")
@@ -76,7 +76,7 @@ def test_the_page_holds_their_guarantees_and_verdicts(
     with only_questions("event"):
         found = compare(asked)
     assert found.rows == rows
-    assert [verdict.mechanism for verdict in found.audits] == ["learned_codebook", *TOKEN_WISE, PROMPTED]
+    assert [verdict.mechanism for verdict in found.audits] == ["learned_codebook", *TOKEN_WISE, "prompt_sampling"]
     assert not any(verdict.violated for verdict in found.audits)
     text = page.write(found).path.read_text("utf-8")
     for said in (

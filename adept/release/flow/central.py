@@ -40,7 +40,7 @@ from adept.data.texts import cell_text
 from adept.data.writing import written_format
 from adept.errors import ConfigurationError, DataError
 from adept.mechanisms.central_counts import Counts
-from adept.ranges import check_integer
+from adept.ranges import check_integer, refuse
 from adept.release.flow.cluster import draw_parts
 from adept.release.flow.journal import Entry, NoJournal
 from adept.release.flow.plan import Plan, Progress, Run, find_files, foretell, ignore, release
@@ -266,18 +266,19 @@ def plan_central(
     for location in inputs.locations:
         file_format(location, inputs.options.format)
     check_label_set(options, synthesizer.labels != (None,))
-    if written == "txt" and options.labels == "vote":
-        raise ConfigurationError("labels must be drop for a txt output, which holds text alone: write jsonl or csv")
-    if (options.max_records_per_person or 1) != synthesizer.votes.votes_per_person:
-        raise ConfigurationError(
-            f"max_records_per_person must be the synthesizer's {synthesizer.votes.votes_per_person}, "
-            f"got {options.max_records_per_person}"
-        )
+    most, given = synthesizer.votes.votes_per_person, options.max_records_per_person
+    refuse(
+        (
+            written == "txt" and options.labels == "vote",
+            "labels must be drop for a txt output, which holds text alone: write jsonl or csv",
+        ),
+        ((given or 1) != most, f"max_records_per_person must be the synthesizer's {most}, got {given}"),
+    )
     if options.rows is not None:
         check_integer(0, MAX_ROWS, rows=options.rows)
     inputs.check_columns(options.required)
-    given: dict[str, Any] = {"writer": synthesizer, "inputs": inputs, "publication": publication, "options": options}
-    return CentralPlan(**given, format=written, date=now()[:10])
+    files: dict[str, Any] = {"inputs": inputs, "publication": publication, "format": written}
+    return CentralPlan(writer=synthesizer, options=options, date=now()[:10], **files)
 
 
 def check_label_set(options: CentralOptions, given: bool) -> None:

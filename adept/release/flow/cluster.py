@@ -67,39 +67,40 @@ def draw_on_cluster(draw: Draw, parts: Iterator[Part], *, workers: int | None) -
     RAY_ADDRESS names or, without this variable, on this machine.
     """
     with _environment():  # before the import of Ray, which reads the environment then
-        yield from _draw_on_cluster(draw, parts, workers=workers)
-
-
-def _draw_on_cluster(draw: Draw, parts: Iterator[Part], *, workers: int | None) -> Iterator[tuple[Part, Entry]]:
-    try:
-        import ray
-        from ray.exceptions import RayError, RayTaskError
-    except ImportError:
-        raise ConfigurationError(
-            "engine=ray needs Ray, which is not installed: pip install 'adept-dp[cluster]'"
-        ) from None
-    own = _OwnOutput(sys.stderr)
-    try:
-        # Ray prints what becomes of its workers, and standard output may be the release.
-        with redirect_stdout(own), redirect_stderr(own):
-            shared = _connect(ray, draw, workers=workers)  # workers that start again read it again
-            actors = _start_workers(ray, shared, workers=workers)
-            waiting: deque[tuple[Part, Any]] = deque()
-            for number, part in enumerate(parts):
-                waiting.append((part, actors[number % len(actors)].draw.remote(part[0])))
-                if len(waiting) > MAX_WAITING * len(actors):
-                    part, result = waiting.popleft()
+        try:
+            import ray
+            from ray.exceptions import RayError, RayTaskError
+        except ImportError:
+            raise ConfigurationError(
+                "engine=ray needs Ray, which is not installed: pip install 'adept-dp[cluster]'"
+            ) from None
+        own = _OwnOutput(sys.stderr)
+        try:
+            # Ray prints what becomes of its workers, and standard output may be the release.
+            with redirect_stdout(own), redirect_stderr(own):
+                shared = _connect(ray, draw, workers=workers)  # workers that start again read it again
+                actors = _start_workers(ray, shared, workers=workers)
+                waiting: deque[tuple[Part, Any]] = deque()
+                for number, part in enumerate(parts):
+                    waiting.append((part, actors[number % len(actors)].draw.remote(part[0])))
+                    if len(waiting) > MAX_WAITING * len(actors):
+                        part, result = waiting.popleft()
+                        yield part, ray.get(result)
+                for part, result in waiting:
                     yield part, ray.get(result)
-            for part, result in waiting:
-                yield part, ray.get(result)
-    except RayTaskError as error:
-        raise error.cause from None
-    except (RayError, ConnectionError) as error:
-        reason = (str(error).splitlines() or [type(error).__name__])[0]
-        raise DataError(f"cannot draw on the cluster ({reason}): mend that, and continue with resume=true") from None
-    finally:
-        with redirect_stdout(io.StringIO()), redirect_stderr(io.StringIO()):  # repeats what was said meanwhile
-            ray.shutdown()
+        except RayTaskError as error:
+            raise error.cause from None
+        except (RayError, ConnectionError) as error:
+            raise DataError(
+                f"cannot draw on the cluster ({_reason(error)}): mend that, and continue with resume=true"
+            ) from None
+        finally:
+            with redirect_stdout(io.StringIO()), redirect_stderr(io.StringIO()):  # repeats what was said meanwhile
+                ray.shutdown()
+
+
+def _reason(error: Exception) -> str:
+    return next(iter(str(error).splitlines()), type(error).__name__)
 
 
 class _OwnOutput:
@@ -164,8 +165,7 @@ def _connect(ray: Any, draw: Draw, *, workers: int | None) -> Any:
         with _own_signals(), _silent():
             ray.init(address=address or "local", **options)
     except Exception as error:  # noqa: BLE001 - Ray raises bare Exception where a node does not start in time
-        reason = (str(error).splitlines() or [type(error).__name__])[0]
-        raise DataError(f"cannot reach or start the cluster ({reason}): mend that, and run again") from None
+        raise DataError(f"cannot reach or start the cluster ({_reason(error)}): mend that, and run again") from None
     return ray.put(draw)
 
 

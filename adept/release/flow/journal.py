@@ -54,10 +54,6 @@ SECONDS_BETWEEN_SYNCS = 1.0
 DIGEST_BYTES = 16
 SIDE_FILES = ("-wal", "-shm", "-journal")  # names that SQLite adds to the file's own
 TERMS, PROGRESS = 0, -1  # numbers of the rows that are no entries
-TABLE = "CREATE TABLE IF NOT EXISTS journal (number INTEGER PRIMARY KEY, content BLOB, digest BLOB)"
-SELECT_ROWS = "SELECT number, content, digest FROM journal WHERE number >= ? ORDER BY number"
-DAMAGED_JOURNAL = "is damaged or not a journal"
-RESTORE = "restore it, or continue with the adept that began it; under another name records would be released again"
 
 Entry = dict[str, Any]
 
@@ -171,25 +167,26 @@ class Journal:
 
     def _check_whole(self) -> None:
         if self._database.run("PRAGMA quick_check(1)") != [("ok",)]:
-            raise _damaged(self.path)
+            raise self._database.damage()
         rows = self._rows(first=PROGRESS)
         head = {number: json.loads(content) for number, content in islice(rows, 2)}
         if head.keys() != {PROGRESS, TERMS}:
-            raise _damaged(self.path)
+            raise self._database.damage()
         begun, progress = head[TERMS], head[PROGRESS]
         if begun["journal"] != JOURNAL_VERSION:
             began = "adept 0.2" if begun["journal"] == JOURNAL_VERSION_OF_0_2 else "the adept that began it"
             raise DataError(f"{self.path} is of another version, and is kept: continue with {began}")
         if [number for number, _ in rows] != list(range(1, progress["entries"] + 1)):
-            raise _damaged(self.path)
+            raise self._database.damage()
         self.run, self._terms = begun["run"], begun["terms"]
         self._entries, self.records, self.finished = progress["entries"], progress["records"], progress["finished"]
 
     def _rows(self, *, first: int) -> Iterator[tuple[int, bytes]]:
         with self._database.reported():
-            for number, content, digest in self._database.execute(SELECT_ROWS, (first,)):
+            stored = "SELECT number, content, digest FROM journal WHERE number >= ? ORDER BY number"
+            for number, content, digest in self._database.execute(stored, (first,)):
                 if type(number) is not int or type(content) is not bytes or digest != _digest(number, content):
-                    raise _damaged(self.path)
+                    raise self._database.damage()
                 yield number, content
 
     def _start(self) -> None:
@@ -206,8 +203,9 @@ class Journal:
     def _write(self, entries: Mapping[int, Entry], *, anew: bool = False) -> None:
         contents = [(n, json.dumps(entry, separators=(",", ":")).encode("ascii")) for n, entry in entries.items()]
         rows = [(number, content, _digest(number, content)) for number, content in contents]
+        columns = "number INTEGER PRIMARY KEY, content BLOB, digest BLOB"
         with self._database.transaction():
-            for statement in (TABLE, "DELETE FROM journal") if anew else ():
+            for statement in (f"CREATE TABLE IF NOT EXISTS journal ({columns})", "DELETE FROM journal") if anew else ():
                 self._database.execute(statement)
             self._database.executemany("INSERT OR REPLACE INTO journal VALUES (?, ?, ?)", rows)
 
@@ -245,7 +243,8 @@ def _connect(path: Path) -> Database:
         database = sqlite3.connect(address, uri=True, isolation_level=None, factory=Database)
     except sqlite3.Error as error:
         raise DataError(f"cannot write {path}: {error}") from None
-    database.name(str(path), f"{path} {DAMAGED_JOURNAL}", RESTORE)
+    advice = "restore it, or continue with the adept that began it; under another name records would be released again"
+    database.name(str(path), f"{path} is damaged or not a journal", advice)
     database.run("PRAGMA locking_mode = EXCLUSIVE")  # a log without shared memory
     return database
 
@@ -309,7 +308,3 @@ def _progress(entries: int, records: int, *, finished: bool = False) -> Entry:
 
 def _digest(number: int, content: bytes) -> bytes:
     return hashlib.blake2b(b"%d " % number + content, digest_size=DIGEST_BYTES).digest()
-
-
-def _damaged(path: Path) -> DataError:
-    return DataError(f"{path} {DAMAGED_JOURNAL}: {RESTORE}")

@@ -30,6 +30,7 @@ from adept.mechanisms import JointResponse, LocalRandomizer, RandomizedResponse
 from adept.mechanisms.base import MechanismChoice
 from adept.mechanisms.guarantee import share
 from adept.mechanisms.random_draws import shuffle
+from adept.ranges import refuse
 from adept.release.flow.cluster import draw_parts
 from adept.release.flow.journal import Entry, NoJournal
 from adept.release.flow.plan import Plan, Progress, Run, find_files, foretell, ignore, release
@@ -65,8 +66,6 @@ FREE_OPTIONS = (
     "shuffled_records", "central_delta", "public_texts",
 )  # fmt: skip
 
-OPTIONS_STATED = ("samples", "max_records_per_person", "excess", "over_limit", "text_column")
-
 
 def open_release(request: ReleaseRequest) -> tuple[Rewriter, ReleaseOptions]:
     """Load the model, and choose the mechanism and the budget; return the rewriter and the options.
@@ -84,17 +83,9 @@ def open_release(request: ReleaseRequest) -> tuple[Rewriter, ReleaseOptions]:
     text = replace(choice, epsilon=epsilon).build(clip_norm=model.config.clip_norm)
     labels = label_set_of(request.label_set or ())
     mechanism, response = _label_response(request, text, label_epsilon, labels or tokenizer.labels)
-    rewriter = Rewriter(
-        model,
-        tokenizer,
-        mechanism=mechanism,
-        decoding=request.decoding,
-        batch_size=request.batch_size,
-        accept_broken_claim=request.accept_broken_claim,
-        accept_inexact=request.accept_inexact,
-        accept_private_model=request.accept_private_model,
-        accept_unproved=request.accept_unproved,
-    )
+    accepted = ("accept_broken_claim", "accept_inexact", "accept_private_model", "accept_unproved")
+    chosen = {name: getattr(request, name) for name in ("decoding", "batch_size", *accepted)}
+    rewriter = Rewriter(model, tokenizer, mechanism=mechanism, **chosen)
     given = {option.name: getattr(request, option.name) for option in fields(FileOptions)}
     by_label = request.label_codewords if request.mechanism is None else "off"
     options = ReleaseOptions(**given, label_response=response, label_codewords=by_label)
@@ -121,19 +112,18 @@ def _label_response(
     """Return the mechanism of the text, or of text and label together, and the mechanism that randomises labels."""
     if request.labels not in RANDOMISED_TREATMENTS:
         return text, None
-    if request.labels == "joint_response" and epsilon is not None:
-        raise ConfigurationError(
+    refuse(
+        (
+            request.labels == "joint_response" and epsilon is not None,
             "label_epsilon must be left out for labels=joint_response, whose epsilon is that of text and label together, "
-            f"got {request.label_epsilon}"
-        )
-    if request.labels == "randomized_response" and epsilon is None:
-        raise ConfigurationError(
-            "label_epsilon must be chosen for labels=randomized_response, got none: add label_epsilon=2"
-        )
-    if not labels:
-        raise ConfigurationError(
-            "label_set must name the public labels, got none: a set taken from private data would leak"
-        )
+            f"got {request.label_epsilon}",
+        ),
+        (
+            request.labels == "randomized_response" and epsilon is None,
+            "label_epsilon must be chosen for labels=randomized_response, got none: add label_epsilon=2",
+        ),
+        (not labels, "label_set must name the public labels, got none: a set taken from private data would leak"),
+    )
     public = label_set_of(labels)
     if epsilon is None:
         joint = JointResponse.of(text, public)
@@ -256,12 +246,13 @@ class LocalPlan(Plan[PrivacyStatement]):
         dim, mechanism = rewriter.model.config.latent_dim, rewriter.mechanism
         response = options.response if self.label_column else None
         records, smallest = (checked.count, checked.smallest_group) if checked else (0, 0)
+        stated = ("samples", "max_records_per_person", "excess", "over_limit", "text_column")
         return PrivacyStatement(
             **self.model_facts,
             mechanism=mechanism,
             latent_dim=dim,
             records=records,
-            **{name: getattr(options, name) for name in OPTIONS_STATED},
+            **{name: getattr(options, name) for name in stated},
             labels=options.labels if options.labels == "drop" or self.label_column is not None else None,
             label_response=response,
             kept_columns=list(map(str, options.keep_columns)),  # a frame may name them by numbers
@@ -574,19 +565,24 @@ def choose_writer(rewriter: Rewriter, options: ReleaseOptions, *, has_labels: bo
 def _check_treatment(rewriter: Rewriter, options: ReleaseOptions, written: str) -> None:
     if rewriter.measurement:
         raise ReleaseRefused("a rewriter for measurement must not release a file: open one with open_release")
-    if rewriter.guarantee.holds is None and options.engine != "local":
-        raise ConfigurationError(f"engine must be local for mechanism={rewriter.mechanism.name}, got {options.engine}")
-    if written == "txt" and options.keep_columns:
-        raise ConfigurationError(
-            "keep_columns must be empty for a txt output, which holds text alone: write jsonl or csv"
-        )
-    if options.labels == "joint" and not rewriter.alphabet.labels:
-        raise ConfigurationError(
-            f"labels must not be joint for mechanism={rewriter.mechanism.name} with this model, which writes no labels then: train "
-            "one with labels=joint for a mechanism on latents, or use joint_response"
-        )
-    if (options.labels == "joint_response") != (rewriter.joint is not None):
-        raise ConfigurationError(
-            f"labels must be joint_response with a rewriter that releases text and label as one symbol, and only then, "
-            f"got {options.labels}: give open_release the public labels, or none"
-        )
+    name = rewriter.mechanism.name
+    refuse(
+        (
+            rewriter.guarantee.holds is None and options.engine != "local",
+            f"engine must be local for mechanism={name}, got {options.engine}",
+        ),
+        (
+            written == "txt" and options.keep_columns,
+            "keep_columns must be empty for a txt output, which holds text alone: write jsonl or csv",
+        ),
+        (
+            options.labels == "joint" and not rewriter.alphabet.labels,
+            f"labels must not be joint for mechanism={name} with this model, which writes no labels then: train one with "
+            "labels=joint for a mechanism on latents, or use joint_response",
+        ),
+        (
+            (options.labels == "joint_response") != (rewriter.joint is not None),
+            "labels must be joint_response with a rewriter that releases text and label as one symbol, and only then, got "
+            f"{options.labels}: give open_release the public labels, or none",
+        ),
+    )

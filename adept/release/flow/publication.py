@@ -46,13 +46,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from adept.data.formats import STANDARD_STREAM, Types, Write
+from adept.data.formats import STANDARD_STREAM, STATEMENT, Types, Write
 from adept.data.writing import WrittenFile, publish, record_writer, sync_directory
 from adept.errors import DataError
 from adept.models.untrusted_files import file_sha256
 from adept.release.flow.journal import journal_files
 
-STATEMENT, CARD, REPORT, PARTIAL, JOURNAL = ".privacy.json", ".card.md", ".report.html", ".partial", ".journal"
+CARD, REPORT, PARTIAL, JOURNAL = ".card.md", ".report.html", ".partial", ".journal"
 STDOUT = 1
 
 

@@ -15,11 +15,10 @@ from pathlib import Path
 import numpy as np
 
 from adept.audit.result import AuditResult, Check, Kind, MechanismFailure, Verdict, judge, judged
-from adept.data.formats import Record
+from adept.data.formats import STATEMENT, Record
 from adept.data.writing import record_writer
 from adept.mechanisms.central_counts import Counts, Votes
 from adept.release.flow.central import synthesize_file
-from adept.release.flow.publication import STATEMENT
 from adept.release.options import CentralOptions
 from adept.synthesis.synthesizer import NeighbouringFiles, Synthesizer
 
@@ -27,13 +26,12 @@ SEES = (
     "Sees statements, outputs and errors that depend on a record other than by the released counts. Blind to the noise, and to how "
     "long a run takes."
 )
-FIXED_NUMBER = 5
 
 
 @dataclass(frozen=True, kw_only=True)
 class _Frozen(Votes):
     def privatize_number(self, number: int) -> int:
-        return FIXED_NUMBER
+        return 5
 
     def privatize(self, counts: Counts) -> Counts:
         return (np.arange(counts.size, dtype=np.int64) % 5 * 7).reshape(counts.shape)

@@ -67,11 +67,11 @@ from adept.release.ledger.file import (
     ROWS,
     WAIT_SECONDS,
     Asked,
-    Budget,
     LedgerFile,
     Spending,
     add_up,
     claims_of,
+    count_totals,
     group_claims,
     round_up,
 )
@@ -88,7 +88,6 @@ from adept.release.ledger.identity import (
 )
 from adept.release.statement.statement import now
 
-COLLECT = "INSERT INTO asked VALUES (?, ?, 1, 0) ON CONFLICT DO UPDATE SET times = times + 1"
 DUE = "(SELECT * FROM asked WHERE times > claimed)"
 TREES = ("sqlite_autoindex_claims_1", "claims_again")  # the table of claims itself, and its index
 SELECT_FOUND = f"""
@@ -99,28 +98,17 @@ SELECT kind, claimed = 0, times, found, COUNT(*) FROM (
     GROUP BY due.digest
 ) GROUP BY 1, 2, 3, 4
 """
-SHOW = "UPDATE releases SET shown = MAX(shown, ?) WHERE run = ?"
 COUNT_OTHERS = "SELECT COUNT(*) FROM releases WHERE run != ?"
-WRITE = f"""
-INSERT INTO claims SELECT digest, ?, kind, times FROM {DUE} WHERE true
-ON CONFLICT DO UPDATE SET times = MAX(times, excluded.times)
-"""
 LEFT_OUT = "left_out"  # among the entries of a journal
-WAIT = "INSERT INTO waiting VALUES (?, ?, ?)"
 WAITING_PERSONS = """
 SELECT person, COUNT(*), (
     SELECT GROUP_CONCAT(release || ':' || times) FROM claims INDEXED BY {} WHERE digest = person AND release != ?
 ) FROM waiting GROUP BY person
 """
-WAITING = "SELECT number, person FROM waiting ORDER BY number"
-LEAVE_OUT = "DELETE FROM waiting WHERE number = ?"
 COLLECT_WAITING = """
 INSERT INTO asked SELECT {0}, {1}, COUNT(*), 0 FROM waiting WHERE true GROUP BY {0}
 ON CONFLICT DO UPDATE SET times = times + excluded.times
 """
-NOBODY_LEFT = (
-    "no person of the input has budget left in the ledger, so nothing is released: add records of other persons"
-)
 NO_LIMIT = "ledger must have a limit for over_limit=drop, got none: add ledger_limit=X, or store a limit with adept ledger limit=X"
 
 
@@ -301,7 +289,8 @@ class Ledger(LedgerFile):
     def collect(self, subjects: Iterable[tuple[bytes, int]]) -> None:
         """Collect digests of records and persons; the next call of ``claim`` lists them."""
         with self._database.transaction("BEGIN"):  # of this process alone: without a lock on the file
-            self._database.executemany(COLLECT, subjects)
+            again = "ON CONFLICT DO UPDATE SET times = times + 1"
+            self._database.executemany(f"INSERT INTO asked VALUES (?, ?, 1, 0) {again}", subjects)
 
     def collect_records(self, records: Iterable[Record], *, before: int = 0) -> None:
         """Collect digests of records and persons.
@@ -319,7 +308,7 @@ class Ledger(LedgerFile):
             raise ConfigurationError(NO_LIMIT)
         rows = ((number, *(digest for digest, _ in found)) for number, found in self._numbered(records, before))
         with self._database.transaction("BEGIN"):
-            self._database.executemany(WAIT, rows)
+            self._database.executemany("INSERT INTO waiting VALUES (?, ?, ?)", rows)
 
     def _numbered(self, records: Iterable[Record], before: int) -> Iterator[tuple[int, Iterator[tuple[bytes, int]]]]:
         for number, record in enumerate(records, start=before + 1):
@@ -363,10 +352,13 @@ class Ledger(LedgerFile):
         allowed, again = (self._allowed(tree) for tree in TREES)
         if allowed != again:
             raise self._damaged()
-        numbers = frozenset(choose(self._database.execute(WAITING), allowed))
-        if numbers and len(numbers) == self._database.execute("SELECT COUNT(*) FROM waiting").fetchone()[0]:
-            raise ReleaseRefused(NOBODY_LEFT)
-        self._database.executemany(LEAVE_OUT, ((number,) for number in numbers))
+        waiting = self._database.execute("SELECT number, person FROM waiting ORDER BY number")
+        numbers = frozenset(choose(waiting, allowed))
+        if numbers and len(numbers) == self._database.row("SELECT COUNT(*) FROM waiting")[0]:
+            raise ReleaseRefused(
+                "no person of the input has budget left in the ledger, so nothing is released: add records of other persons"
+            )
+        self._database.executemany("DELETE FROM waiting WHERE number = ?", ((number,) for number in numbers))
         for column, kind in (("record", ROW_KIND), ("person", PERSON_KIND)):
             self._database.execute(COLLECT_WAITING.format(column, kind))
         self._database.execute("DELETE FROM waiting")
@@ -434,9 +426,9 @@ class Ledger(LedgerFile):
         for kind, who in ((ROW_KIND, "record"), (PERSON_KIND, "person")):
             if kind == PERSON_KIND and not spending.persons:
                 continue
-            counts = self._after(found, kind)
-            most, above = max(counts), sum(count for amount, count in counts.items() if amount > limit)
-            if above:
+            totals = self._after(found, kind)
+            if (most := max(totals)) > limit:
+                above = sum(count for amount, count in totals.items() if amount > limit)
                 whom = f"every {who}" if spending.central else f"{above} {who}{'s' * (above > 1)}"
                 remedy = {
                     ROW_KIND: "leave out what was released before",
@@ -444,22 +436,16 @@ class Ledger(LedgerFile):
                 }[kind]
                 raise ReleaseRefused(
                     f"the ledger's limit is epsilon {words(limit)}, and this release would bring {whom} to as much as "
-                    f"{words(round_up(most))}: {'' if spending.central else f'{remedy}, or '}lower epsilon"
+                    f"{words(most)}: {'' if spending.central else f'{remedy}, or '}lower epsilon"
                 )
 
-    def _after(self, found: Counter[Asked], kind: int) -> Counter[Budget]:
+    def _after(self, found: Counter[Asked], kind: int) -> Counter[float]:
         """Count the records (or persons) by their total epsilon after this run."""
-        spending, spent, everywhere = self._spending, self._spent(), self._everywhere(kind)
-        counts: Counter[Budget] = Counter()
+        spending, everywhere = self._spending, self._everywhere(kind)
         if spending.central:
             everywhere += spending.added * (spending.per_row if kind == ROW_KIND else spending.per_person)
             found = self._every_claim()
-            counts[everywhere] = 1  # a record that the ledger has never seen
-        for (asked, _, times, claims), count in found.items():
-            if asked == kind:
-                now = 0 if spending.central else times
-                counts[everywhere + add_up(spent, claims) + (now and spending.added * now)] += count
-        return counts or Counter([everywhere])
+        return count_totals(found, kind, self._spent(), everywhere, added=spending.added)
 
     def _write(self) -> None:
         budget = asdict(self._spending)
@@ -480,13 +466,15 @@ class Ledger(LedgerFile):
             raise ConfigurationError(f"another run has meanwhile given {self.path} other record_columns: run again")
         (found,) = self._database.row("SELECT scope FROM releases WHERE run = ?", self._run)
         if found == ROWS:
-            self._database.execute(WRITE, (self._release_id(),))
+            due = f"SELECT digest, ?, kind, times FROM {DUE} WHERE true"
+            again = "ON CONFLICT DO UPDATE SET times = MAX(times, excluded.times)"
+            self._database.execute(f"INSERT INTO claims {due} {again}", (self._release_id(),))
         self._database.execute("UPDATE asked SET claimed = times WHERE times > claimed")
 
     def _note(self, found: Counter[Asked]) -> None:
         spent, spending = self._spent(), self._spending
         if spending.central and self._database.row(COUNT_OTHERS, self._run)[0]:
-            self.overlap.epsilon = round_up(max(self._after(found, ROW_KIND)))
+            self.overlap.epsilon = max(self._after(found, ROW_KIND))
         for (kind, first, _, claims), count in found.items():
             if kind == ROW_KIND and first and claims:
                 amount = self._everywhere(kind) + add_up(spent, claims) + spending.added
@@ -502,7 +490,8 @@ class Ledger(LedgerFile):
     def show(self, run: str, records: int) -> None:
         """Store how many of a release's records somebody may have read; raise DataError if it is not listed any more."""
         with self._database.transaction():
-            if not self._database.execute(SHOW, (records, run)).rowcount:
+            shown = "UPDATE releases SET shown = MAX(shown, ?) WHERE run = ?"
+            if not self._database.execute(shown, (records, run)).rowcount:
                 raise DataError(f"{self.path} was replaced by an older copy: restore it, and continue with resume=true")
 
     def count_shown(self, run: str) -> int:

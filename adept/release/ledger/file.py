@@ -43,14 +43,12 @@ PASSING = ("FULL", "IOERR", "BUSY", "LOCKED", "READONLY", "CANTOPEN", "PERM")
 CACHE_KILOBYTES = 32_768  # memory for the digests that a run collects
 WAIT_SECONDS = 60.0  # time to wait for another run's claim
 LEDGER_VERSION, OLDER_VERSIONS = 7, (4, 5, 6)
-LEDGER_TABLES = {"adept", "releases", "claims"}
 SMALL_TABLES = ("adept", "releases", "outputs", "approvals", "bounds", "unproved")
 # A release counts against the rows and persons that it claimed, or against all
 ROWS, EVERYWHERE = "rows", "everywhere"
-SETTING_COLUMNS = "version, key_check, record_columns, epsilon_limit"
 SCHEMA = f"""
 CREATE TABLE adept (version INTEGER, key_check BLOB, record_columns TEXT, epsilon_limit REAL);
-CREATE INDEX adept_again ON adept ({SETTING_COLUMNS});
+CREATE INDEX adept_again ON adept (version, key_check, record_columns, epsilon_limit);
 CREATE TABLE releases (
     id INTEGER PRIMARY KEY, run TEXT UNIQUE, started TEXT, finished TEXT, mechanism TEXT, epsilon REAL, delta REAL,
     model_sha256 TEXT, output TEXT, scope TEXT, unit TEXT, neighbours TEXT, persons INTEGER, per_row INTEGER,
@@ -97,10 +95,6 @@ FROM releases ORDER BY id
 STATED_FIELDS = (
     "mechanism", "epsilon", "delta", "model_sha256", "unit", "neighbours", "person_epsilon", "person_delta"
 )  # fmt: skip
-UNKNOWN_CONTENT = (
-    "; the ledger does not know the content of {} of its releases (an earlier version entered them, or they were no files), so "
-    "sign their statements instead"
-)
 Claims = tuple[tuple[int, int], ...]  # releases that claimed a digest, and how often each counts
 # A digest's kind, True if this run asks for it first, its count now, and its earlier claims.
 Asked = tuple[int, bool, int, Claims]
@@ -120,6 +114,10 @@ class Database(sqlite3.Connection):
         """Set the parts of error messages: the path, the words for damage, and the advice."""
         self.path, self.damaged, self.advice = path, damaged, advice
 
+    def damage(self, reason: str = "") -> DataError:
+        """Return the error for a damaged file."""
+        return DataError(f"{self.damaged}{reason}: {self.advice}")
+
     @contextmanager
     def reported(self) -> Iterator[None]:
         """Turn errors that SQLite raises inside the ``with`` block into OSError or DataError."""
@@ -129,9 +127,9 @@ class Database(sqlite3.Connection):
             kind = getattr(error, "sqlite_errorname", "").split("_")[1:2]
             if set(kind) & set(PASSING):
                 raise OSError(errno.ENOSPC if kind == ["FULL"] else errno.EIO, str(error), self.path) from None
-            raise DataError(f"{self.damaged} ({error}): {self.advice}") from None
+            raise self.damage(f" ({error})") from None
         except UnicodeDecodeError:  # SQLite quotes what it cannot read
-            raise DataError(f"{self.damaged}: {self.advice}") from None
+            raise self.damage() from None
 
     @contextmanager
     def transaction(self, begin: str = "BEGIN IMMEDIATE") -> Iterator[None]:
@@ -315,7 +313,7 @@ class LedgerFile:
 
     def _check_whole(self) -> None:
         there = {name for (name,) in self._database.execute("SELECT name FROM sqlite_master")}
-        if not there >= LEDGER_TABLES:
+        if not there >= {"adept", "releases", "claims"}:
             raise DataError(
                 f"{self.path} is damaged, not a ledger, or of a version before 0.2.0: restore it, or add what an older one "
                 "lists to the totals of the new ledger"
@@ -375,13 +373,15 @@ class LedgerFile:
         with self._database.transaction():
             (release,) = self._database.row("SELECT MAX(release) FROM outputs WHERE sha256 = ?", sha256)
             if release is None:
-                known = "SELECT release FROM outputs"
-                (unknown,) = self._database.row(
-                    f"SELECT COUNT(*) FROM releases WHERE finished NOT NULL AND id NOT IN ({known})"
+                others = "finished NOT NULL AND id NOT IN (SELECT release FROM outputs)"
+                (unknown,) = self._database.row(f"SELECT COUNT(*) FROM releases WHERE {others}")
+                more = (
+                    f"; the ledger does not know the content of {unknown} of its releases (an earlier version entered them, or "
+                    "they were no files), so sign their statements instead"
                 )
                 raise DataError(
                     f"{self.path} lists no complete release with the content of {output}: name a released file, as it was "
-                    f"written{UNKNOWN_CONTENT.format(unknown) if unknown else ''}"
+                    f"written{more if unknown else ''}"
                 )
             self._database.execute("INSERT INTO approvals VALUES (?, ?, ?)", (release, by, now()))
 
@@ -389,31 +389,28 @@ class LedgerFile:
         """Return the sums over all releases in the ledger; raise DataError for a damaged ledger."""
         self._check_tables()
         self._run = ""  # no current release: all count
-        found, spent = self._every_claim(), self._spent()
-        releases = self._database.run("SELECT id, scope, epsilon, delta, persons FROM releases")
+        found, kinds = self._every_claim(), (ROW_KIND, PERSON_KIND)
+        releases = self._database.run("SELECT id, scope, delta, persons FROM releases")
         (equal,) = self._database.row(f"SELECT MAX(times) FROM claims WHERE kind = {ROW_KIND}")
-        most = {kind: _largest(found, kind, spent, self._everywhere(kind)) for kind in (ROW_KIND, PERSON_KIND)}
-        deltas = {number: exact(delta) for number, _, _, delta, _ in releases}
-        everywhere_delta = sum((exact(delta) for _, scope, _, delta, _ in releases if scope == EVERYWHERE), Fraction())
+        rows, persons = (count_totals(found, kind, self._spent(), self._everywhere(kind)) for kind in kinds)
+        deltas = {number: exact(delta) for number, _, delta, _ in releases}
+        everywhere_delta = sum((deltas[number] for number, scope, *_ in releases if scope == EVERYWHERE), Fraction())
+        row_deltas, person_deltas = (count_totals(found, kind, deltas, everywhere_delta) for kind in kinds)
         named = [bool(persons) for *_, persons in releases]
         claimed = {release: exact(epsilon) for release, epsilon in self._database.run("SELECT * FROM unproved")}
-        totals, everybody = Counter[float](), self._everywhere(PERSON_KIND)
-        for (kind, _, _, claims), count in found.items():
-            if kind == PERSON_KIND:
-                totals[round_up(everybody + add_up(spent, claims))] += count
         return LedgerSum(
             releases=len(releases),
-            rows=sum(count for (kind, *_), count in found.items() if kind == ROW_KIND),
-            epsilon=most[ROW_KIND],
-            delta=_largest(found, ROW_KIND, deltas, everywhere_delta),
+            rows=rows.total(),
+            epsilon=max(rows),
+            delta=max(row_deltas),
             equal=equal or 1,
-            persons=sum(count for (kind, *_), count in found.items() if kind == PERSON_KIND),
-            person_epsilon=None if not any(named) else most[PERSON_KIND] if all(named) else math.inf,
-            person_delta=_largest(found, PERSON_KIND, deltas, everywhere_delta),
+            persons=persons.total(),
+            person_epsilon=None if not any(named) else max(persons) if all(named) else math.inf,
+            person_delta=max(person_deltas),
             nameless=named.count(False),
-            spent=tuple(sorted(totals.items())),
-            everywhere=round_up(everybody),
-            unproved=_largest(found, ROW_KIND, claimed, Fraction()) if claimed else None,
+            spent=tuple(sorted((+persons).items())),
+            everywhere=round_up(self._everywhere(PERSON_KIND)),
+            unproved=max(count_totals(found, ROW_KIND, claimed, Fraction())) if claimed else None,
         )
 
     def stated_total(self) -> StatedTotal:
@@ -509,6 +506,16 @@ def round_up(amount: Budget) -> float:
     return result if result >= amount else math.nextafter(result, math.inf)
 
 
-def _largest(found: Counter[Asked], kind: int, spent: Mapping[int, Budget], everywhere: Budget) -> float:
-    claimed = (add_up(spent, claims) for asked, _, _, claims in found if asked == kind)
-    return round_up(everywhere + max(claimed, default=Fraction()))
+def count_totals(
+    found: Counter[Asked], kind: int, spent: Mapping[int, Budget], everywhere: Budget, *, added: Budget = 0
+) -> Counter[float]:
+    """Count the records (or persons) by their totals, each rounded up: so it exceeds a float if and only if the total does.
+
+    A total is the sum of ``everywhere``, of a digest's claims and, as often as this run asks for it, of ``added``. The
+    total of a record that the ledger has never seen is among the totals, with the count 0.
+    """
+    totals = Counter({round_up(everywhere): 0})
+    for (asked, _, times, claims), count in found.items():
+        if asked == kind:
+            totals[round_up(everywhere + add_up(spent, claims) + (times and added * times))] += count
+    return totals

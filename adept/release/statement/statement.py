@@ -21,7 +21,7 @@ import torch
 from safetensors.torch import save
 
 from adept.data.formats import STANDARD_STREAM
-from adept.errors import AdeptError, ConfigurationError, plain_name
+from adept.errors import AdeptError, plain_name
 from adept.mechanisms import BY_NAME, Codebook, JointResponse, LocalRandomizer, RandomizedResponse
 from adept.mechanisms.central_counts import COUNTS_MOVED, Votes
 from adept.mechanisms.guarantee import ANY_TWO_RECORDS, Guarantee, Part, json_number, laplace_part, total
@@ -31,6 +31,7 @@ from adept.models.sentences.sentence_files import sentences_sha256
 from adept.models.sentences.sentence_list import SentenceList
 from adept.models.tokenizer import Tokenizer
 from adept.models.untrusted_files import WEIGHTS, is_packaged
+from adept.ranges import refuse
 from adept.release.records import ReleaseOptions, split_response
 from adept.release.statement import verify, wording
 from adept.release.statement.verify import Json
@@ -241,6 +242,11 @@ class PrivacyStatement(Statement):
         return total(self.guarantee.delta, times=people) if people else None
 
     @property
+    def copied(self) -> list[str]:
+        """Names of what the output copies: the kept columns and, if labels are copied, "label"."""
+        return [*(["label"] if self.labels == "copy" else []), *self.kept_columns]
+
+    @property
     def neighbours(self) -> str:
         """Description of the pairs of records that the guarantee compares.
 
@@ -250,9 +256,8 @@ class PrivacyStatement(Statement):
         other records of the two persons are left out. So with these options, only two records of the
         same person are compared.
         """
-        copied = [*(["label"] if self.labels == "copy" else []), *self.kept_columns]
         whose = f"{ANY_TWO_RECORDS} of the same person" if "drop" in (self.excess, self.over_limit) else ANY_TWO_RECORDS
-        return f"{whose} with the same {' and '.join(copied)}" if copied else whose
+        return f"{whose} with the same {' and '.join(self.copied)}" if self.copied else whose
 
     def values(self) -> dict[str, Any]:
         shuffled, radius = astuple(self.shuffled) if self.shuffled else (None,) * 5, self.mechanism.radius
@@ -416,24 +421,28 @@ def check_shuffling(rewriter: Rewriter, target: str, options: ReleaseOptions) ->
     if not options.shuffled:
         return
     draws_of(rewriter.mechanism, dim=rewriter.model.config.latent_dim, labels=options.response)
-    if options.shuffle and options.shuffled_records is not None:
-        raise ConfigurationError(
-            "shuffled_records must be left out for shuffle=true, which shuffles all records together: give one of the two"
-        )
-    if options.keep_columns:
-        raise ConfigurationError("keep_columns must be empty for shuffled records: a kept column can reveal the order")
-    if (options.max_records_per_person or 1) > 1:
-        raise ConfigurationError(
-            f"max_records_per_person must be 1 for shuffled records, got {options.max_records_per_person}: "
-            "set it to 1, with excess=drop, or do without shuffling"
-        )
-    if not options.shuffle and rewriter.decoding.candidates > 1:
-        raise ConfigurationError(
-            f"decoding.candidates must be 1 for shuffled_records, got {rewriter.decoding.candidates}: by rounding, the best one "
-            "may depend on the old order"
-        )
-    if options.shuffle and target == STANDARD_STREAM:
-        raise ConfigurationError("output must be a file for shuffle=true: a stream is read at once, in the old order")
+    here, most, candidates = options.shuffle, options.max_records_per_person or 1, rewriter.decoding.candidates
+    refuse(
+        (
+            here and options.shuffled_records is not None,
+            "shuffled_records must be left out for shuffle=true, which shuffles all records together: give one of the two",
+        ),
+        (options.keep_columns, "keep_columns must be empty for shuffled records: a kept column can reveal the order"),
+        (
+            most > 1,
+            f"max_records_per_person must be 1 for shuffled records, got {most}: set it to 1, with excess=drop, or do without "
+            "shuffling",
+        ),
+        (
+            not here and candidates > 1,
+            f"decoding.candidates must be 1 for shuffled_records, got {candidates}: by rounding, the best one may depend on the "
+            "old order",
+        ),
+        (
+            here and target == STANDARD_STREAM,
+            "output must be a file for shuffle=true: a stream is read at once, in the old order",
+        ),
+    )
 
 
 def find_shuffled(

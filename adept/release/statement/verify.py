@@ -424,7 +424,7 @@ def _model(said: Json, directory: str | None, same: Json) -> list[str]:
             raise Refused(f"{path_shown(str(found / name))} is not among the files that the statement describes")
         if name in files:
             _file("model", str(found / name), files[name], same.get(files[name]))
-    other = " It is another version of the packaged model." * bool(same.keys() & files.values())
+    other = " It is another version of the packaged model." if same.keys() & files.values() else ""
     return [shown, f"So are all {len(files)} files of its directory on which a release depends.{other}"]
 
 

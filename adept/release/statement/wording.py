@@ -42,14 +42,6 @@ NOT_HIDDEN = (
     "the fact that a record was released before, if a ledger refuses the run for this reason",
     "everything that the model learned from its training text",
 )
-EXCESS_NOT_HIDDEN = (
-    "which records were left out because they exceed their person's bound",
-    "how many records, up to {most}, a person has",
-)
-OVER_LIMIT_NOT_HIDDEN = (
-    "which records were left out because earlier releases have used the budget of their persons: the absence of a person tells "
-    "that their budget was used"
-)
 TIME_NOT_HIDDEN = (
     "how long a batch of records takes, if somebody sees when rows are written (the time depends on the lengths and "
     "words of the records, and on which of them are equal or similar)"
@@ -59,7 +51,6 @@ TELLS_LABEL = (
     "label column out later does not hide the labels. For two records with different labels, the text alone has no finite "
     "epsilon."
 )
-UNPROVED_NOT_HIDDEN = "whatever else the code of the mechanism does with the records, such as storing or sending them"
 FIRST_LABEL_NOT_HIDDEN = (
     "when a label occurs for the first time, or again after many others, if somebody sees when rows are written (the label's "
     "sentences are selected then)"
@@ -139,16 +130,14 @@ def _describe_bound(statement: "PrivacyStatement") -> str:
     kept = "record was" if people == 1 else f"{people} records were"
     first = f"Each person's first {kept} kept, and all later ones were left out"
     checked = f"The run checked that nobody contributed more than {people} record{'s' * (people != 1)}"
-    limited = (
-        "A ledger of earlier releases limits each person's budget, and records of persons without budget were left out"
-    )
-    same = "So the epsilon of a record compares records of the same person"
-    sentences = [
-        first if excess == "drop" else checked,
-        limited if over_limit == "drop" else "",
-        same if "drop" in (excess, over_limit) else "",
-    ]
-    return ". ".join(filter(None, sentences))
+    sentences = {
+        first if excess == "drop" else checked: True,
+        "A ledger of earlier releases limits each person's budget, and records of persons without budget were left out": (
+            over_limit == "drop"
+        ),
+        "So the epsilon of a record compares records of the same person": "drop" in (excess, over_limit),
+    }
+    return ". ".join(sentence for sentence, holds in sentences.items() if holds)
 
 
 DECLARES_SHUFFLING = "The user declares that a trusted party shuffles the records in groups of at least {}"
@@ -191,47 +180,46 @@ def origin(data: dict[str, Any]) -> str:
 
 def _labels(statement: "PrivacyStatement") -> str:
     pair = f"({words(statement.epsilon)}, {words(statement.guarantee.delta)})-LDP"
-    match statement.labels:
-        case "copy":
-            copied = (
-                "The labels are copied and not private, and the guarantee compares only records with the same label."
-            )
-            return f"{copied} {TELLS_LABEL}" if statement.by_label else copied
-        case "joint":
-            return (
-                "The label is written from the same released latent as the text, so the guarantee covers both together."
-            )
-        case "joint_response":
-            return (
-                "Label and text were drawn as one symbol: if the label is not the record's own, the text says nothing about the "
-                f"record either. The text alone is {words(statement.text_epsilon or 0.0)}-LDP, and the label alone is "
-                f"{words(statement.label_epsilon or 0.0)}-LDP. These two do not add up: the pair is {pair}."
-            )
-        case "randomized_response":
-            return (
-                "The label is randomised over its public label set, with an epsilon of "
-                f"{words(statement.label_budget)} of its own. The pair of text and label is {pair}."
-            )
-        case "drop":
-            return "The labels are left out."
-        case _:
-            return ""
+    sentences: dict[str | None, str] = {
+        "copy": "The labels are copied and not private, and the guarantee compares only records with the same label."
+        + (f" {TELLS_LABEL}" if statement.by_label else ""),
+        "joint": "The label is written from the same released latent as the text, so the guarantee covers both together.",
+        "joint_response": (
+            "Label and text were drawn as one symbol: if the label is not the record's own, the text says nothing about the "
+            f"record either. The text alone is {words(statement.text_epsilon or 0.0)}-LDP, and the label alone is "
+            f"{words(statement.label_epsilon or 0.0)}-LDP. These two do not add up: the pair is {pair}."
+        ),
+        "randomized_response": (
+            "The label is randomised over its public label set, with an epsilon of "
+            f"{words(statement.label_budget)} of its own. The pair of text and label is {pair}."
+        ),
+        "drop": "The labels are left out.",
+    }
+    return sentences.get(statement.labels, "")
 
 
 def facts_not_hidden(statement: "PrivacyStatement") -> list[str]:
-    copied = [*(["label"] if statement.labels == "copy" else []), *statement.kept_columns]
-    excess = EXCESS_NOT_HIDDEN if statement.excess == "drop" else ()
-    return [
-        *NOT_HIDDEN[:2],
-        *([] if statement.shuffled and statement.shuffled.here else ["their order"]),
-        *NOT_HIDDEN[2:],
-        *(fact.format(most=statement.max_records_per_person) for fact in excess),
-        *([OVER_LIMIT_NOT_HIDDEN] if statement.over_limit == "drop" else []),
-        *([UNPROVED_NOT_HIDDEN] if statement.guarantee.holds is None else []),
-        *(f"each record's {column}" for column in copied),
-        TIME_NOT_HIDDEN,
-        *([FIRST_LABEL_NOT_HIDDEN] if statement.by_label else []),
+    most, dropped = statement.max_records_per_person, statement.excess == "drop"
+    facts = [
+        *((True, fact) for fact in NOT_HIDDEN[:2]),
+        (not (statement.shuffled and statement.shuffled.here), "their order"),
+        *((True, fact) for fact in NOT_HIDDEN[2:]),
+        (dropped, "which records were left out because they exceed their person's bound"),
+        (dropped, f"how many records, up to {most}, a person has"),
+        (
+            statement.over_limit == "drop",
+            "which records were left out because earlier releases have used the budget of their persons: the absence of a person "
+            "tells that their budget was used",
+        ),
+        (
+            statement.guarantee.holds is None,
+            "whatever else the code of the mechanism does with the records, such as storing or sending them",
+        ),
+        *((True, f"each record's {column}") for column in statement.copied),
+        (True, TIME_NOT_HIDDEN),
+        (statement.by_label, FIRST_LABEL_NOT_HIDDEN),
     ]
+    return [fact for holds, fact in facts if holds]
 
 
 def central_text(statement: "CentralStatement") -> str:
@@ -300,7 +288,8 @@ def central_composition(statement: "CentralStatement") -> str:
 def card(statement: "Statement", title: str) -> str:
     """Return a data set card (Markdown) with the statement; ``title`` is the file's name."""
     described = statement.to_json()
-    kind = "randomised " * (described["epsilon"] != "inf") + ("description" if described["dim"] is None else "latent")
+    randomised = "" if described["epsilon"] == "inf" else "randomised "
+    kind = randomised + ("description" if described["dim"] is None else "latent")
     fields = {
         key: value
         for key, value in described.items()
