@@ -80,8 +80,7 @@ def read_parquet(
     Of ``columns``, those are read whose names differ only in case or in spaces around them, too.
     """
     try:
-        source = _searchable(stream)
-        schema, batches, _ = _open(source, tolerant=tolerant)
+        schema, batches, _ = _open(_searchable(stream), tolerant=tolerant)
         names, classes = schema.names, class_names(schema)
         check_columns(names)
         on_header(names)
