@@ -531,3 +531,16 @@ def test_an_interrupt_after_the_statement_has_its_name_takes_it_back(
         released(tmp_path, tiny_run, ledger=str(tmp_path / "l.db"))
     assert [path.name for path in tmp_path.iterdir()] == ["l.db"]
     assert run(LedgerConfig(ledger=str(tmp_path / "l.db")))[0] == []
+
+
+def test_the_home_directory_is_found_in_names_of_files(tmp_path: Path, tiny_run: Path, monkeypatch: Any) -> None:
+    """As on the command line, or one name would mean two ledgers; a directory called ~ is left alone."""
+    home, here = tmp_path / "home", tmp_path / "here"
+    (here / "~").mkdir(parents=True)
+    home.mkdir()
+    monkeypatch.setenv("HOME", str(home))
+    monkeypatch.chdir(here)
+    named = {"ledger": "~/a.db", "key": Path("~/key"), "statement": "~/s.json"}
+    adept.rewrite_frame(["a fare"], epsilon=8, model_dir=tiny_run, mechanism="sqrt_n", **named)
+    assert {"a.db", "key", "s.json"} <= {path.name for path in home.iterdir()}
+    assert not list((here / "~").iterdir())
