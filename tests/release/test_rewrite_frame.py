@@ -185,6 +185,7 @@ def test_records_of_the_ledger_are_refused_and_a_call_that_fails_leaves_it_as_it
         ({"labels": "randomized_response", "label_epsilon": 2, "label_set": "abc", "label": "category"}, "label_set must be"),
         ({"labels": "joint_response", "label_set": ["a", "b"]}, "label must name a column"),
         ({"person": "customer"}, "must be given together"),
+        ({"person": "", "max_records_per_person": 2}, "must be given together"),
         ({"person": "customer", "max_records_per_person": 1}, "record 2 exceeds"),
         ({"frame": pd.DataFrame({"utterance": [[1], [2]]})}, "'utterance' must hold strings, got list in record 1"),
         ({"seed": 3}, "no option 'seed'"),
