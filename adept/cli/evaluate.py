@@ -122,11 +122,15 @@ def _judge(
     def learn(*, without: str = "", beside: Sequence[Corpus] = ()) -> Evaluation:
         released, others = _separate([file for name, file in files.items() if name != without], config.classifier)
         known = join([*others, *beside]) if others or beside else None
-        released.sort(key=lambda file: -file.samples)  # so that the samples of a record stay together
-        budget: dict[str, Any] = {"epsilon": min(file.epsilon for file in released), "samples": released[0].samples}
+        samples = math.lcm(*(file.samples for file in released))  # rows are repeated: all records weigh the same
+        train = join(
+            [file.corpus.take(sorted([*range(len(file.corpus))] * (samples // file.samples))) for file in released]
+        )
+        budget: dict[str, Any] = {"epsilon": min(file.epsilon for file in released), "samples": samples}
         found_noisy = bool({file.stated.get("labels") for file in released} - {None, "copy", "vote"})
         noisy = found_noisy if config.noisy_labels is None else config.noisy_labels
-        return judge(join([file.corpus for file in released]), examples=known, noisy_labels=noisy, **budget)
+        one = judge(train, examples=known, noisy_labels=noisy, **budget)
+        return replace(one, train_records=one.train_records - len(train) + sum(len(file.corpus) for file in released))
 
     found = {name: judge(corpus) for name, corpus in named.items()}
     if public and config.classifier == TEXT:

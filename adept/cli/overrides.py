@@ -146,8 +146,7 @@ def _compose_own(chosen: list[str], command: str) -> Any:
     ours, own = config_directory(), OWN.directory
     first, second, name = (own, ours, OWN.first.stem) if OWN.first else (ours, own, command)
     try:
-        place = str(second).replace("'", r"\'")
-        more = [f"hydra.searchpath=['file://{place}']"]
+        more = ["hydra.searchpath=['file://{}']".format(str(second).replace("'", r"\'"))]
         composed = _compose(first or ours, name, [*chosen, *more], return_hydra_config=True)
         with open_dict(composed):
             choices = composed.pop("hydra").runtime.choices
@@ -277,6 +276,8 @@ def read_value(name: str, hint: Any, text: str, *, usual: Any = None) -> Any:
     if kind is Any:  # one value or a list
         kind = str if name in FILES else float
         kind = list[kind] if in_brackets else kind  # type: ignore[valid-type]
+    if kind is str and not trimmed:  # as of a shell's variable that is not set
+        raise ConfigurationError(f"{name} must be given, got nothing: add {name}=..., or leave it out")
     if get_origin(kind) is not list:
         return _read_one(name, kind, text, usual)
     [kind] = get_args(kind)

@@ -36,8 +36,7 @@ def main(config: RewriteConfig) -> None:
     config.check_dry_run()
     config.label_set = list(read_label_set(config.label_set))
     inputs = Inputs.of(config.input, config)
-    public = _public_texts(config, inputs)
-    statement = run(config, inputs, public)
+    statement = run(config, inputs, _public_texts(config, inputs))
     print_lines(config, summary(statement, output=config.output, place=statement_place(config)))
     for line in _warnings(config, statement):
         warn(f"warning: {line}")

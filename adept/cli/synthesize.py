@@ -23,8 +23,7 @@ def main(config: SynthesizeConfig) -> None:
     """Write synthetic records, and print which files were written and which guarantee holds."""
     config.check_dry_run()
     config.label_set = list(read_label_set(config.label_set))
-    inputs = Inputs.of(config.input, config)
-    statement = run(config, inputs)
+    statement = run(config, Inputs.of(config.input, config))
     lines = summary(statement, output=config.output, place=statement_place(config))
     if not statement.stands_out:
         lines.append("at this budget next to nothing can be said: no count stands out of the noise")

@@ -309,8 +309,7 @@ def _mechanism_key(name: str) -> str:
     """Return a name for files; of a mechanism that is not part of adept, the digest of its code is in it."""
     if not is_foreign(name):
         return name
-    facts = find_kind(name).origin  # type: ignore[attr-defined]
-    return f"{name}-{(facts['sha256'] or '')[:12]}"
+    return f"{name}-{(find_kind(name).origin['sha256'] or '')[:12]}"  # type: ignore[attr-defined]
 
 
 def _budget(epsilon: float | None) -> list[str]:

@@ -80,8 +80,7 @@ def read_parquet(
     """
     damaged = f"is damaged ({NO_PARQUET}, or a column of a type that has no plain value): repair it"
     with _refused(UnfitFile(damaged)):
-        source = _searchable(stream)
-        schema, batches, _ = _open(source, tolerant=tolerant)
+        schema, batches, _ = _open(_searchable(stream), tolerant=tolerant)
         names, classes = schema.names, class_names(schema)
         check_columns(names)
         on_header(names)

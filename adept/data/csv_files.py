@@ -241,9 +241,11 @@ def _refuse_delimiter(rows: Rows, *, sure: bool) -> None:
     row = rows.row or ""
     for name, other in DELIMITERS.items():
         separates = f'"{other}' in row or f'{other}"' in row or ('"' not in row and other in row)
-        if separates and other != rows.delimiter and not sure:
-            advice = f"add delimiter={name} for all csv files, or save it with others"
-            raise UnfitFile(f"begins with one cell that holds {other!r}: {advice}")
+        named = all(map(COLUMN_NAME.fullmatch, row.strip().split(other)))  # a name with a comma has a space behind it
+        if separates and other != rows.delimiter and (named or not sure):
+            raise UnfitFile(
+                f"begins with one cell that holds {other!r}: add delimiter={name} for all csv files, or save it with others"
+            )
 
 
 def _cells(rows: Rows, *, tolerant: bool) -> Iterator[list[str]]:

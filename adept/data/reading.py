@@ -167,9 +167,8 @@ def read_records(
 
     A location is a file, ``-`` (standard input), a directory or a pattern such as ``*.csv``.
 
-    Every line of a txt file, even an empty one, is a record ``{"text": line}``. Blank lines of
-    jsonl and csv files are skipped. If there are several files, a csv file among them may be empty
-    and have no header.
+    Every line of a txt file, even an empty one, is a record ``{"text": line}``. Blank lines of jsonl and csv files
+    are skipped. If there are several files, a csv file among them may be empty and have no header.
 
     Args:
         options: how to read the file; None to choose the format by the file's name alone.
@@ -427,10 +426,15 @@ def _open_zstd(stream: Any) -> Any:
     return pyarrow.CompressedInputStream(pyarrow.PythonFile(stream, "r"), "zstd")
 
 
+def _strict(file: Any) -> Any:
+    file._buffer.raw._trailing_error = ()  # else damaged data behind a whole stream would be left out in silence
+    return file
+
+
 DECOMPRESSORS: dict[str, Callable[[Any], Any]] = {
     "gz": lambda stream: gzip.GzipFile(fileobj=stream, mode="rb"),
-    "bz2": bz2.BZ2File,
-    "xz": lzma.LZMAFile,
+    "bz2": lambda stream: _strict(bz2.BZ2File(stream)),
+    "xz": lambda stream: _strict(lzma.LZMAFile(stream)),  # noqa: SIM115 - ``open_input`` closes it
     "zst": _open_zstd,
 }
 

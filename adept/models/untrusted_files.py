@@ -154,7 +154,7 @@ def read_json(path: Path) -> dict[str, Any]:
     """Return the object in a JSON file."""
     check_file(path, limit=TEXT_LIMIT)
     try:
-        content = json.loads(path.read_text("utf-8"))
+        content = json.loads(path.read_text("utf-8-sig"))
     except OSError as error:
         raise ModelError(f"cannot read {path} ({error.strerror}): give a complete model directory") from None
     except (ValueError, RecursionError):

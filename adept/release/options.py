@@ -52,7 +52,7 @@ class PersonOptions(Columns):
         self.check_counts("max_records_per_person", "workers")
         if self.about and not self.report:
             raise ConfigurationError(f"{self.about[0][0]} must be left out without report=true: add report=true")
-        if (self.person_column is None) != (self.max_records_per_person is None):
+        if self.person_column == "" or (self.person_column is None) != (self.max_records_per_person is None):
             raise ConfigurationError(
                 "person_column and max_records_per_person must be given together: add the other one"
             )

@@ -264,12 +264,11 @@ class CheckedRecords:
     If a person contributed more than ``max_records_per_person`` records, excess=drop leaves the
     later records out, and excess=refuse raises DataError.
 
-    *Claim*: with excess=drop, only the number of earlier records of the same person decides whether
-    a record is left out. *Proof*: ``_Persons`` counts the records of each person separately. To
-    decide if a record is left out, ``_Persons`` reads only the name of the record's person. QED. So
-    if the content of one person's records changes, the records of all other persons keep their
-    places in the output. A resumed run, which reads the same input again, leaves out the same
-    records as the first run.
+    *Claim*: with excess=drop, only the number of earlier records of the same person decides whether a record is left
+    out. *Proof*: ``_Persons`` counts the records of each person separately. To decide if a record is left out,
+    ``_Persons`` reads only the name of the record's person. QED. So if the content of one person's records changes,
+    the records of all other persons keep their places in the output. A resumed run, which reads the same input again,
+    leaves out the same records as the first run.
 
     Args:
         label_column: name of the output's label column.
@@ -292,7 +291,7 @@ class CheckedRecords:
         kept: "KeptColumns | None" = None,
         written: str = "jsonl",
     ) -> None:
-        self.count, self.first_texts, self.notes = 0, list[str](), list[str]()
+        self.count, self._unlisted, self.first_texts, self.notes = 0, 0, list[str](), list[str]()
         self._records = number_records(records, inputs.locations if inputs else (), inputs.options if inputs else None)
         self._options, self._label_column = options, label_column
         self._kept = kept or KeptColumns()
@@ -300,6 +299,7 @@ class CheckedRecords:
         self._allowed = None if labels is None else frozenset(labels)
         # A model that writes labels needs none in a record, unless their column was named.
         self._optional = options.labels == "joint" and options.label_column is None
+        self._public = frozenset(options.label_set)
         self._persons = _Persons(options, options.person_column) if options.person_column else None
         self._grouped = label_column if options.labels == "copy" else None
         self._groups: Counter[object] = Counter()
@@ -335,6 +335,7 @@ class CheckedRecords:
             raise ConfigurationError(
                 f"labels must be in the public label set, got another one in record {number}: add it to label_set=, if it is public"
             )
+        self._unlisted += bool(self._public) and label not in self._public
         return label
 
     def discount(self, kept: list[Record], left_out: list[Record]) -> list[Record]:
@@ -350,11 +351,13 @@ class CheckedRecords:
 
     @property
     def lines(self) -> list[str]:
-        """Lines of text, for the holder of the input alone, about records that were left out."""
+        """Lines of text, for the holder of the input alone, about labels, and records that were left out."""
+        unlisted = f"{self._unlisted} records have a label that label_set lacks, which is copied as it is"
+        lines = [unlisted, *self.notes] if self._unlisted else self.notes
         if not self._persons or not (left_out := self._persons.left_out):
-            return self.notes
+            return lines
         exceed = "were left out, as they are beyond max_records_per_person"
-        return [f"{left_out.total()} records of {len(left_out)} persons {exceed}", *self.notes]
+        return [f"{left_out.total()} records of {len(left_out)} persons {exceed}", *lines]
 
 
 class _Persons:

@@ -70,17 +70,17 @@ def rewrite_frame(
 ) -> Frame:
     """Rewrite texts or the records of a table, and write the privacy statement of the release.
 
-    *Claim*: a call that fails leaves no statement and nothing in the ledger, and after a call that
-    returns, the ledger lists its records. *Proof*. Before any record is added to the ledger (the list
-    of released records), all records and options are checked, and a file with the temporary name of
-    the statement is created. ``LocalRun.claim`` lists all records in one transaction before it
-    returns the first. The last step gives the statement its final name. If anything fails before this
-    step ends, nobody has read any of the rewrites, and the records are removed from the ledger. QED.
+    *Claim*: a call that fails leaves no statement and nothing in the ledger, and after a call that returns, the
+    ledger lists its records. *Proof*. Before any record is added to the ledger (the list of released records), all
+    records and options are checked, and a file with the temporary name of the statement is created.
+    ``LocalRun.claim`` lists all records in one transaction before it returns the first. The last step gives the
+    statement its final name. If anything fails before this step ends, nobody has read any of the rewrites, and the
+    records are removed from the ledger. QED.
 
-    *Claim*: the result holds no value of a record that was left out. *Proof*. Texts and labels are
-    new objects. Kept columns are copied row by row (``adept.data.arrow_files`` for Arrow), and the
-    new table gets neither index, attributes nor metadata of the old one. Only names of columns and
-    of fields, which are the type of a table, are kept. QED.
+    *Claim*: the result holds no value of a record that was left out. *Proof*. Texts and labels are new objects. Kept
+    columns are copied row by row (``adept.data.arrow_files`` for Arrow), and the new table gets neither index,
+    attributes nor metadata of the old one. Only names of columns and of fields, which are the type of a table, are
+    kept. QED.
 
     Args:
         frame: a ``DataFrame`` of pandas or polars, an Arrow table or batch, or a ``datasets.Dataset``; or only
@@ -97,12 +97,11 @@ def rewrite_frame(
             object.
 
     Returns:
-        For a table, a table of the same kind, with a new index and the columns for text, label,
-        ``keep_columns`` and ``sample`` (if ``samples > 1``). Labels are whole numbers if their
-        column and the label set have that type; otherwise they are text. Kept columns keep their
-        types, except that categories without a row are left out, and that a ``ClassLabel`` column
-        becomes text: the names of its classes. For texts, the rewrites in order, ``samples`` for
-        each text: in a NumPy array, a Series or an Arrow array if ``frame`` is one, else in a list.
+        For a table, a table of the same kind, with a new index and the columns for text, label, ``keep_columns`` and
+        ``sample`` (if ``samples > 1``). Labels are whole numbers if their column and the label set have that type;
+        otherwise they are text. Kept columns keep their types, except that categories without a row are left out, and
+        that a ``ClassLabel`` column becomes text: the names of its classes. For texts, the rewrites in order,
+        ``samples`` for each text: in a NumPy array, a Series or an Arrow array if ``frame`` is one, else in a list.
 
     Raises:
         AdeptError: for any reason for which ``adept rewrite`` would fail, or if ``frame`` or a
@@ -116,7 +115,10 @@ def rewrite_frame(
     if isinstance(table, _Texts) and request.labels == "joint":
         raise ConfigurationError("labels must not be joint for texts without columns: give a table of one column")
     used = _checked_columns(table, request)
-    place = _free(os.fspath(statement), request)
+    others = tuple(os.fspath(name) for name in (request.ledger, request.key) if name not in (None, NO_LEDGER))
+    place = Publication.of(STANDARD_STREAM, os.path.expanduser(statement), card=False, others=others)  # noqa: PTH111
+    place.check_names()
+    place.check_leftovers()
     rewriter, asked = open_release(request)
     types = {name: kind for name in used if (kind := table.integer_type(name)) is not None}
     inputs = _Held(("frame",), sizes=[], held=table.records(used), types=types)
@@ -189,6 +191,11 @@ def _request(columns: Mapping[str, Any], options: dict[str, Any]) -> ReleaseRequ
     for name in ("keep_columns", "record_columns"):
         if options.get(name) is not None:
             options[name] = value_list(options[name], None, name)
+    options |= {  # as the command reads names of files: else ~/a.db would name two ledgers
+        name: os.path.expanduser(options[name])  # noqa: PTH111 - Path raises without a home
+        for name in ("ledger", "key", "model_dir", "label_descriptions")
+        if isinstance(options.get(name), str | os.PathLike)
+    }
     columns, options = ({name: python_value(value) for name, value in given.items()} for given in (columns, options))
     budgets = {"epsilon": columns["epsilon"], "label_epsilon": options.get("label_epsilon")}
     check_positive(**{name: value for name, value in budgets.items() if value is not None})
@@ -235,20 +242,8 @@ def _checked_columns(table: "Table", request: ReleaseRequest) -> list[str]:
     read = list(dict.fromkeys(name for _, name in used))
     if request.ledger in (None, NO_LEDGER) and request.record_columns is None:
         return read
-    others = [
-        name
-        for name in table.names
-        if isinstance(name, str) and table.names.count(name) == 1 and name != USUAL_LABEL_COLUMN
-    ]
-    return list(dict.fromkeys([*read, *others]))
-
-
-def _free(statement: str, request: ReleaseRequest) -> Publication:
-    others = tuple(os.fspath(name) for name in (request.ledger, request.key) if name not in (None, NO_LEDGER))
-    place = Publication.of(STANDARD_STREAM, statement, card=False, others=others)
-    place.check_names()
-    place.check_leftovers()
-    return place
+    others = (name for name in table.names if isinstance(name, str) and name != USUAL_LABEL_COLUMN)
+    return list(dict.fromkeys([*read, *(name for name in others if table.names.count(name) == 1)]))
 
 
 # --- Tables
@@ -279,8 +274,7 @@ class Table:
 
     def records(self, names: Sequence[str]) -> list[PlacedRecord]:
         """Return the rows as records that contain only the given columns."""
-        columns = [self.values(name) for name in names]
-        rows = enumerate(zip(*columns, strict=True))
+        rows = enumerate(zip(*(self.values(name) for name in names), strict=True))
         return [PlacedRecord(dict(zip(names, row, strict=True)), None, place) for place, row in rows]
 
     def from_rows(

@@ -159,8 +159,7 @@ def draw(rows: Sequence[MechanismRow]) -> Figure:
     with drawing(3, len(dims), size=(1.5 + 3.6 * len(dims), 9.6), share_rows=True) as opened:
         axes = opened.axes
         for column, dim in enumerate(dims):
-            chosen = [row for row in rows if row.dim == dim]
-            _draw_keeping(axes[:, column], chosen)
+            _draw_keeping(axes[:, column], [row for row in rows if row.dim == dim])
             axes[0][column].set_title(f"n = {dim}")
         axes[0][0].set_ylabel("mean cosine with the latent")
         axes[1][0].set_ylabel("squared error / squared length")

@@ -62,8 +62,7 @@ def crowd_of(model: Autoencoder) -> list[str]:
         raise ModelError(
             f"the model must hold at least {PEOPLE - 1} public sentences, got {len(texts)}: leave model_dir out"
         )
-    step = len(texts) // (PEOPLE - 1)
-    return texts[::step][: PEOPLE - 1]
+    return texts[:: len(texts) // (PEOPLE - 1)][: PEOPLE - 1]
 
 
 class Reader:

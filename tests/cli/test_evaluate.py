@@ -2,6 +2,7 @@
 
 import json
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -337,3 +338,31 @@ def test_a_small_release_is_said_to_vary(tmp_path: Path, capsys: pytest.CaptureF
     assert "with 60 records, another release may have about 0.10 more or less" in capsys.readouterr().err
     run(EvaluateConfig(train=test, test=test))
     assert "another release" not in capsys.readouterr().err
+
+
+def test_records_weigh_the_same_whatever_number_of_rewrites_their_files_have(tmp_path: Path, monkeypatch: Any) -> None:
+    """Of two files, one with two and one with three rewrites of each record, each record counts once."""
+    for samples in (2, 3):
+        rows = [{"text": f"{samples} {row // samples}", "intent": samples} for row in range(4 * samples)]
+        (tmp_path / f"{samples}.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+        stated = {"epsilon": 8, "samples": samples, "records": 4}
+        (tmp_path / f"{samples}.jsonl.privacy.json").write_text(json.dumps(stated))
+    seen: list[Any] = []
+    judge = cli_evaluate.evaluate
+    monkeypatch.setattr(
+        cli_evaluate, "evaluate", lambda train, **more: seen.append((train, more)) or judge(train, **more)
+    )
+    files = [str(tmp_path / f"{samples}.jsonl") for samples in (2, 3)]
+    found = run(EvaluateConfig(train=files, test=files[0]))
+    train, more = seen[-1]
+    assert (more["samples"], found.train_records) == (6, 20)
+    blocks = [{*train.texts[start : start + 6]} for start in range(0, len(train), 6)]
+    assert [len(block) for block in blocks] == [1] * 8
+    assert len({text for block in blocks for text in block}) == 8
+
+
+def test_a_statement_that_an_editor_gave_a_byte_order_mark_is_read(tmp_path: Path) -> None:
+    train = columns_file(tmp_path / "out.jsonl", "utterance", "category")
+    stated = {"text_column": "utterance", "label_column": "category"}
+    Path(f"{train}.privacy.json").write_text(json.dumps(stated), "utf-8-sig")
+    assert run(EvaluateConfig(train=train, test=train)).accuracy.value == 1.0

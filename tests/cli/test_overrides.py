@@ -124,6 +124,10 @@ REWRITE = "rewrite model_dir={model} input={input} output={output}"
         (f"{REWRITE} epsilon=8,5", "epsilon must have a decimal point, got 8,5: write 8.5; a list is written [A,B]"),
         (f"{REWRITE} epsilon=much", "epsilon must be a number, got much: write epsilon=0.5, for example\n"),
         (f"{REWRITE} epsilon=", "epsilon must be a number, got nothing: write epsilon=0.5, for example\n"),
+        (f"{REWRITE} epsilon=8 key=", "key must be given, got nothing: add key=..., or leave it out\n"),
+        (f"{REWRITE} epsilon=8 label_column=", "label_column must be given, got nothing: add label_column=..."),
+        ("synthesize input=a.csv output=b.csv epsilon=1 person_column=", "person_column must be given, got nothing"),
+        ("evaluate train= test=a.csv", "train must be given, got nothing"),
         (f"{REWRITE} epsilon=8,9", "epsilon must have a decimal point, got 8,9: write 8.9; a list is written [A,B]\n"),
         (f"{REWRITE} epsilon=8,9,1", "epsilon must be one value, got 3 (8,9,1): give one of them\n"),
         (
@@ -140,7 +144,7 @@ REWRITE = "rewrite model_dir={model} input={input} output={output}"
         (f"{REWRITE} epsilon=8 labels=joint_response label_set=@{{nowhere}}.txt", "cannot read"),
         (f"{REWRITE} epsilon=abc", "epsilon must be a number, got abc: write epsilon=0.5, for example\n"),
         (f"{REWRITE} epsilon=8 samples=1001", "samples must be at most 1,000, got 1001\n"),
-        (f"{REWRITE} epsilon=8 statement={{output}}.partial", "statement must be a file of its own"),
+        (f"{REWRITE} epsilon=8 statement={{output}}.partial", "must be different files"),
         (f"{REWRITE} epsilon=8 samples=few", "samples must be a whole number, got few: write samples=1, for example\n"),
         (f"{REWRITE} epsilon=8 shuffle=perhaps", "shuffle must be true or false, got perhaps"),
         ("compare epsilons=8 output_dir={nowhere}", "epsilons must be a list: write epsilons=[...]"),
@@ -187,7 +191,7 @@ REWRITE = "rewrite model_dir={model} input={input} output={output}"
             "rewrite model_dir={model} input={input} output={output}.docx epsilon=8",
             "is a document, which cannot be read or written",
         ),
-        ("rewrite model_dir={model} input={input} output={input} epsilon=8", "a file of its own"),
+        ("rewrite model_dir={model} input={input} output={input} epsilon=8", "must be different files"),
         ("train data.most=0 output_dir={nowhere}", "data.most must be at least 1, got 0"),
         ("train data.sizes=[6001,1,1] output_dir={nowhere}", "at most [6000, 600, 1000], got [6001, 1, 1]"),
         (
@@ -391,7 +395,7 @@ def test_null_is_no_file_of_a_group_that_needs_none_and_an_empty_name_is_refused
 @example("'a'b'")
 @example('a"b')
 def test_any_text_reaches_its_option_and_any_list_of_texts_as_it_is_quoted(value: str) -> None:
-    assume(value.lower() != "null" and not QUOTED_STRING.fullmatch(value))
+    assume(value.strip() and value.lower() != "null" and not QUOTED_STRING.fullmatch(value))
     assert read_value("label", str | None, value) == value
     quoted = typed_as(f"{value},")
     assert read_value("label", str, quoted) == f"{value},"

@@ -148,6 +148,8 @@ def test_a_directory_of_directories_is_refused(tmp_path: Path) -> None:
             for ending in ("gz", "bz2", "xz", "zst")
         ),
         *((f"a.csv.{ending}", pack(CSV)[:-9], "cannot read .*: damaged") for ending, pack in PACKERS.items()),
+        *((f"a.csv.{ending}", pack(CSV) + b"secret", "cannot read .*: damaged") for ending, pack in PACKERS.items()),
+        *((f"a.csv.{ending}", pack(CSV) + pack(CSV)[:-9], "damaged") for ending, pack in PACKERS.items()),
         ("a.csv.xz", lzma.compress(b"PK\x03\x04secret"), "is a spreadsheet, .*save it as csv"),
         ("a.csv", b"%PDF-secret", "is a document, .*save its text as txt"),
         ("a.txt", b"ARROW1secret", "add format=arrow"),
@@ -199,6 +201,24 @@ def test_a_file_that_its_options_do_not_fit_is_refused_with_advice(
     with pytest.raises(DataError, match=message) as caught:
         list(read_records(placed(tmp_path, name, content)))
     assert "secret" not in str(caught.value)
+
+
+def test_a_delimiter_that_the_header_contradicts_is_answered_with_the_right_one(tmp_path: Path) -> None:
+    for name, character in (("comma", ","), ("tab", "\t"), ("semicolon", ";")):
+        location = placed(tmp_path, "a.csv", f"text{character}intent\nsecret{character}x\n".encode())
+        with pytest.raises(DataError, match=f"add delimiter={name} for all csv files"):
+            list(read_records(location, options=ReadingOptions(delimiter="pipe")))
+    location = placed(tmp_path, "a.csv", b'"text, of a call"\n"play, please"\n')
+    assert [*read_records(location, options=ReadingOptions(delimiter="pipe"))] == [{"text, of a call": "play, please"}]
+
+
+@pytest.mark.parametrize("ending", PACKERS)
+def test_streams_of_a_packed_file_follow_each_other(tmp_path: Path, ending: str) -> None:
+    lines = b"".join(b"text %d\n" % number for number in range(30_000))
+    half = len(lines) // 2
+    packed = PACKERS[ending](lines[:half]) + PACKERS[ending](lines[half:])
+    found = [record["text"] for record in read_records(placed(tmp_path, f"a.txt.{ending}", packed))]
+    assert found == lines.decode().splitlines()
 
 
 def test_texts_that_look_like_another_format_are_texts_if_an_option_says_so(tmp_path: Path) -> None:

@@ -185,6 +185,7 @@ def test_records_of_the_ledger_are_refused_and_a_call_that_fails_leaves_it_as_it
         ({"labels": "randomized_response", "label_epsilon": 2, "label_set": "abc", "label": "category"}, "label_set must be"),
         ({"labels": "joint_response", "label_set": ["a", "b"]}, "label must name a column"),
         ({"person": "customer"}, "must be given together"),
+        ({"person": "", "max_records_per_person": 2}, "must be given together"),
         ({"person": "customer", "max_records_per_person": 1}, "record 2 exceeds"),
         ({"frame": pd.DataFrame({"utterance": [[1], [2]]})}, "'utterance' must hold strings, got list in record 1"),
         ({"seed": 3}, "no option 'seed'"),
@@ -531,3 +532,16 @@ def test_an_interrupt_after_the_statement_has_its_name_takes_it_back(
         released(tmp_path, tiny_run, ledger=str(tmp_path / "l.db"))
     assert [path.name for path in tmp_path.iterdir()] == ["l.db"]
     assert run(LedgerConfig(ledger=str(tmp_path / "l.db")))[0] == []
+
+
+def test_the_home_directory_is_found_in_names_of_files(tmp_path: Path, tiny_run: Path, monkeypatch: Any) -> None:
+    """As on the command line, or one name would mean two ledgers; a directory called ~ is left alone."""
+    home, here = tmp_path / "home", tmp_path / "here"
+    (here / "~").mkdir(parents=True)
+    home.mkdir()
+    monkeypatch.setenv("HOME", str(home))
+    monkeypatch.chdir(here)
+    named = {"ledger": "~/a.db", "key": Path("~/key"), "statement": "~/s.json"}
+    adept.rewrite_frame(["a fare"], epsilon=8, model_dir=tiny_run, mechanism="sqrt_n", **named)
+    assert {"a.db", "key", "s.json"} <= {path.name for path in home.iterdir()}
+    assert not list((here / "~").iterdir())

@@ -82,8 +82,8 @@ class Publication:
         for name in (*places.names, *map(str, places._working_files), *others):
             if (real := os.path.realpath(name)) in taken:
                 raise DataError(
-                    f"statement must be a file of its own, and so must ledger, key and input, got {name} twice: choose "
-                    f"another name (a run also uses OUTPUT{PARTIAL} and OUTPUT{JOURNAL} beside it)"
+                    f"input, output, statement, ledger and key must be different files, got {name} twice: choose another name "
+                    f"(a run also uses OUTPUT{PARTIAL} and OUTPUT{JOURNAL})"
                 )
             taken.add(real)
         return places

@@ -724,6 +724,7 @@ def test_local_and_central_budgets_of_a_row_add_up(
         ({"max_records_per_person": 0, "person_column": "user"}, "max_records_per_person must be at least 1, got 0"),
         ({"max_records_per_person": 2}, "must be given together"),
         ({"person_column": "user"}, "must be given together"),
+        ({"person_column": "", "max_records_per_person": 2}, "must be given together"),
         ({"person_column": "text", "max_records_per_person": 2}, "must be different columns"),
         ({"engine": "spark"}, "engine must be one of local, ray"),
     ],

@@ -77,6 +77,17 @@ def test_copied_labels_choose_the_codewords_and_the_statement_says_what_that_cos
     assert lines[0] == "The numbers imply epsilon 4.0 and delta 0.0 for 'any two records with the same label'."
 
 
+def test_labels_that_the_label_set_lacks_are_copied_and_counted_for_the_curator(loaded: Any, given: Path) -> None:
+    for labels, lines in ((broad.NAMES[:2], ["20 records have a label that label_set lacks"]), (broad.NAMES, [])):
+        rewriter, asked = open_release(ReleaseRequest(epsilon=4.0, label_set=list(labels)))
+        told: list[str] = []
+        target = str(given.with_name(f"{len(labels)}.jsonl"))
+        release_file(
+            rewriter, str(given), target, options=asked, tell=lambda checked, told=told: told.extend(checked.lines)
+        )
+        assert [line.partition(",")[0] for line in told] == lines
+
+
 def test_a_page_for_approval_shows_public_sentences_with_given_labels_alone(
     loaded: Any, given: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

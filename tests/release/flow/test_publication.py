@@ -168,7 +168,7 @@ def test_names_that_cannot_be_given_are_refused_before_anything_is_drawn(
     with pytest.raises(DataError, match="too long"):
         released(rewriter, given, tmp_path / ("x" * 240 + ".jsonl"), progress=drawn.append)
     (tmp_path / "sub").mkdir()
-    with pytest.raises(DataError, match="statement must be a file of its own"):
+    with pytest.raises(DataError, match="must be different files"):
         released(rewriter, given, tmp_path / "a.jsonl", statement=str(tmp_path / "sub" / ".." / "a.jsonl"))
     assert not drawn
     assert sorted(path.name for path in tmp_path.iterdir()) == ["in.jsonl", "sub"]
@@ -340,7 +340,7 @@ def test_a_statement_in_another_files_place_is_refused_before_a_draw(
 ) -> None:
     with closing(Ledger(str(tmp_path / "ledger.db"), key=KEY)) as ledger:
         before = {path: path.read_bytes() for path in tmp_path.iterdir()}
-        with pytest.raises(DataError, match="statement must be a file of its own"):
+        with pytest.raises(DataError, match="must be different files"):
             released(
                 rewriter,
                 given,
