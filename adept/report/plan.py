@@ -266,7 +266,8 @@ def _recommend(worth: list[Offer], shared: Mapping[str, str], *, guessed: bool) 
             low, middle, high, _ = own.expected
             kind = "a guessed" if guessed else "an expected"
             lines += [
-                f"{need}, with {kind} accuracy of {middle:.2f} ({low:.2f} to {high:.2f}):",
+                f"{need}, with {kind} accuracy of {middle:.2f} ({low:.2f} to {high:.2f}), where an attacker picks the right "
+                f"one of {CANDIDATES:,} candidates in {own.risk}:",
                 f"adept {command} input=FILE output=NEWFILE epsilon={own.epsilon:g}{shared.get(command, '')}",
             ]
     return lines

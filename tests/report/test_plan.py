@@ -50,6 +50,7 @@ def test_rows_that_would_change_a_verdict_are_named(
     assert "No number of rows up to 1,000,000 is expected to make synthesize at epsilon 2 worth it." in found.advice
     worth = planned(100)
     assert worth.advice[0].startswith("If each row is needed on its own, with a guessed accuracy of ")
+    assert worth.advice[0].endswith("an attacker picks the right one of 1,000 candidates in at most 6 of 100 cases:")
     assert worth.advice[1] == "adept rewrite input=FILE output=NEWFILE epsilon=4"
     assert not any("Rewrite at epsilon" in line for line in worth.advice)
     assert any("guesses, and one in four such recommendations is wrong" in line for line in worth.advice)
