@@ -47,7 +47,7 @@ from adept.mechanisms.curves import (
     read_features,
     to_share,
 )
-from adept.mechanisms.policy import USUAL_RANGE, WORTH_MARGIN
+from adept.mechanisms.policy import RANGE_ERRORS, WORTH_MARGIN
 from adept.models.label_names import label_by_names
 from adept.models.saved_model import Autoencoder
 from adept.models.sentences.meanings import words_of
@@ -176,14 +176,13 @@ def first_of_labels(rows: Rows) -> Rows:
 
 
 def plan_for(releases: Releases, labels: list[str], given: dict[str, Corpus], rows: int) -> Point | None:
-    """Return what a plan knows, the best free row that it measured, and how uncertain that is."""
+    """Return what a plan knows, and the best free row that it measured."""
     public = PublicTexts.of(given.get("examples"), given.get("test"), labels=len(labels))
     if public is None or (known := rehearse((releases.model, releases.tokenizer), labels, public, {}, rows)) is None:
         return None
     best = max(measure_free_rows(labels, public, {}, has_examples="examples" in given), key=lambda row: row.accuracy)
-    doubt = 0.0 if "test" in given else best.doubt
     released = [known.released[epsilon] for epsilon in REHEARSED]
-    return asdict(known) | {"released": released, "floor": best.accuracy, "doubt": doubt}
+    return asdict(known) | {"released": released, "floor": best.accuracy}
 
 
 def measure(place: Path, cuts: int, seed: int, directories: list[Path]) -> None:
@@ -292,7 +291,7 @@ class Table:
             gain = self.means[row] - true
             truth = int(np.sign(gain)) * (abs(gain) >= WORTH_MARGIN)
             table[verdict + 1, truth + 1] += 1 / sizes[point["corpus"]] / len(sizes)
-            inside = np.mean([abs(share - middle) <= USUAL_RANGE for share in point["accuracies"]])
+            inside = np.mean([abs(share - middle) <= RANGE_ERRORS * error for share in point["accuracies"]])
             side = abs(gain) < WORTH_MARGIN if verdict == 0 else verdict == np.sign(gain)
             found.setdefault(point["corpus"], []).append(
                 (
@@ -319,7 +318,7 @@ def know(point: Point, *, rehearsed: bool) -> Known:
     if not rehearsed:
         return Known(point["labels"], point["names"])
     released = dict(zip(REHEARSED, point["released"], strict=True))
-    return Known(point["labels"], point["names"], Rehearsal(released, point["rows"], point["texts"]), point["doubt"])
+    return Known(point["labels"], point["names"], Rehearsal(released, point["rows"], point["texts"]))
 
 
 def fit(places: list[Path]) -> None:

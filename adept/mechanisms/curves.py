@@ -4,8 +4,8 @@ No private record is read. A curve knows the command, its epsilon, the numbers o
 measured on public texts: classifiers of their rewrites at each epsilon of REHEARSED, with as many rows as the file
 has if there are so many public texts (a *rehearsal*), or else how often the nearest label name is right. Its weights
 (``policy.PLAN_CURVES``) are a linear regression of the log odds of the classifier "text" over those, fitted to releases
-of cut corpora (``benchmarks/plan_curves.py``; ``docs/studies.md``, "Rows that teach more than names"). The range is
-meant to hold eight of ten single releases; the verdict is about the mean of many, and has the best expected score.
+of cut corpora (``benchmarks/plan_curves.py``; ``docs/studies.md``, "Rows that teach more than names"). One error gives
+both a range that is meant to hold eight of ten single releases, and the verdict on the mean of many, by expected score.
 """
 
 import math
@@ -17,13 +17,12 @@ from typing import NamedTuple
 
 from adept.mechanisms.policy import (
     CURVE_ERROR,
-    GUESSED_RANGE,
     MORE_ROWS_ERROR,
     NAMES_ALONE,
     PLAN_CURVES,
+    RANGE_ERRORS,
     TEXTS_ERROR,
     UNMEASURED_ERROR,
-    USUAL_RANGE,
     WORTH_MARGIN,
 )
 
@@ -31,13 +30,13 @@ REWRITE, SYNTHESIZE = "rewrite", "synthesize"
 WORTH, NOT_WORTH, TOO_CLOSE = "worth it", "not worth it", "too close to call"
 REHEARSED = (4.0, 8.0, 12.0, 16.0)  # in nats
 USUAL_EPSILON = 8.0  # to which other budgets are compared
-MIN_TEXTS = 18  # judged in a rehearsal, below which its range is that of a guess
+MIN_TEXTS = 18  # public texts, below which what was measured on them is a guess
 LEAST_SHARE = 0.01  # least accuracy, and least distance from 1, whose log odds are taken
 MAX_MEASURED_LABELS, MAX_MEASURED_ROWS = 66, 150  # of the cut corpora; rows for each label
 
 
 class Range(NamedTuple):
-    """An expected accuracy, the range that is meant to hold eight of ten single releases, and the error of the mean."""
+    """An expected accuracy, the range that is meant to hold eight of ten single releases, and the error of the gain."""
 
     low: float
     middle: float
@@ -79,13 +78,11 @@ class Known:
         labels: number L of labels, at least 2.
         names: accuracy of the nearest label name; None if it was not measured.
         rehearsal: None without public texts.
-        doubt: standard deviation of the accuracy of the best free row.
     """
 
     labels: int
     names: float | None = None
     rehearsal: Rehearsal | None = None
-    doubt: float = 0.0
 
     @property
     def start(self) -> float:
@@ -101,22 +98,22 @@ def expect_accuracy(command: str, known: Known, *, epsilon: float, rows: float) 
     """
     weights = PLAN_CURVES[command, known.rehearsal is not None]
     features = read_features(command, known, epsilon=epsilon, rows=rows)
-    middle, tried = to_share(known.start + sum(map(operator.mul, weights, features))), known.rehearsal
-    spread = USUAL_RANGE if tried and tried.texts >= MIN_TEXTS else GUESSED_RANGE
-    low, high = max(0.0, middle - spread), min(1.0, middle + spread)
-    return Range(low, middle, high, expect_error(command, middle, known, rows=rows))
+    middle = to_share(known.start + sum(map(operator.mul, weights, features)))
+    error = expect_error(command, middle, known, rows=rows)
+    return Range(max(0.0, middle - RANGE_ERRORS * error), middle, min(1.0, middle + RANGE_ERRORS * error), error)
 
 
 def expect_error(command: str, middle: float, known: Known, *, rows: float) -> float:
     """Return the standard deviation of the mean accuracy of many releases, less the best free row, about the expected.
 
     The variance over that of a text has a part for the command, for judged texts, and for more rows (logarithm, squared).
+    That of the free row has no part of its own: it is measured on the texts of the rehearsal, and lucky texts raise both.
     """
     if (tried := known.rehearsal) is None:
         return UNMEASURED_ERROR
     more = math.log(rows / known.labels / tried.rows)
     variance = CURVE_ERROR[command] + TEXTS_ERROR / tried.texts + MORE_ROWS_ERROR * more**2
-    return math.hypot(math.sqrt(middle * (1 - middle) * variance), known.doubt)
+    return math.sqrt(middle * (1 - middle) * variance)
 
 
 def read_features(command: str, known: Known, *, epsilon: float, rows: float) -> tuple[float, ...]:

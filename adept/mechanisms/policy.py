@@ -97,7 +97,7 @@ TEXTS_PER_CODEWORD = 4  # smallest mean number of public texts for a codeword, i
 ROWS_PER_RECORD, MANY_ROWS = 4, 16_000  # that are written by default: rows for each record, up to MANY_ROWS
 # Rows that teach more than names
 NAMES_ALONE = 0.96, -0.26  # log odds of the nearest name: start, and slope by the logarithm of the number of labels
-USUAL_RANGE, GUESSED_RANGE = 0.1, 0.25  # on either side of an expected accuracy: holds eight of ten releases
+RANGE_ERRORS = 1.28  # standard deviations on either side of an expected accuracy: between them are eight of ten
 UNMEASURED_ERROR = 0.2  # standard deviation of the mean accuracy of releases about a curve without a rehearsal
 CURVE_ERROR, TEXTS_ERROR, MORE_ROWS_ERROR = {"rewrite": 0.002, "synthesize": 0.04}, 1.1, 0.005  # curves.expect_error
 PLAN_CURVES = {  # by command, and True after a rehearsal: the weights of curves.read_features

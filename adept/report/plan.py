@@ -9,6 +9,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from statistics import fmean
 
+from scipy.optimize import isotonic_regression
+
 from adept.data.corpus import Corpus
 from adept.evaluation.classifiers import check_files_fit, note_spellings
 from adept.evaluation.record_free import (
@@ -85,7 +87,7 @@ class Offer:
         low, middle, high, _ = self.expected
         return [
             f"adept {self.command}", f"{self.epsilon:g}", f"{self.person_epsilon:g}", self.risk, f"{middle:.2f}",
-            f"{low:.2f} to {high:.2f}", f"{round(self.added, 2) + 0.0:+.2f}", self.verdict,
+            f"{low:.2f} to {high:.2f}", f"{round(middle, 2) - round(middle - self.added, 2):+.2f}", self.verdict,
         ]  # fmt: skip
 
 
@@ -146,7 +148,7 @@ def make_plan(
     names = _find_names(free, labels, said)
     free = sorted(dict.fromkeys([names, *free]), key=lambda row: -row.accuracy)
     best, rehearsal = free[0], rehearse(model, labels, public, said, rows) if public else None
-    known = Known(count, names.accuracy, rehearsal, 0.0 if test else best.doubt)
+    known = Known(count, names.accuracy, rehearsal)
     offers = [
         _offer(command, epsilon, known, best, rows, most) for command in BUDGETS for epsilon in BUDGETS[command] if rows
     ]
@@ -180,7 +182,7 @@ def rehearse(
         found = (find_hits(own, pool, judged, epsilon=epsilon, most=most, folds=folds) for own in trained)
         return fmean(fmean(hits or [0.0]) for hits in found)
 
-    released = sorted(map(release, REHEARSED))  # what a smaller budget reaches by chance, a larger one reaches, too
+    released = isotonic_regression([*map(release, REHEARSED)]).x.tolist()  # sorted noise would look like growth
     each = min(most, round(len(pool) * (folds - 1) / folds)) / len(labels)
     return Rehearsal(dict(zip(REHEARSED, released, strict=True)), each, len(judged))
 
@@ -265,7 +267,8 @@ def _recommend(worth: list[Offer], shared: Mapping[str, str], *, guessed: bool) 
             low, middle, high, _ = own.expected
             kind = "a guessed" if guessed else "an expected"
             lines += [
-                f"{need}, with {kind} accuracy of {middle:.2f} ({low:.2f} to {high:.2f}):",
+                f"{need}, with {kind} accuracy of {middle:.2f} ({low:.2f} to {high:.2f}), where an attacker picks the right "
+                f"one of {CANDIDATES:,} candidates in {own.risk}:",
                 f"adept {command} input=FILE output=NEWFILE epsilon={own.epsilon:g}{shared.get(command, '')}",
             ]
     return lines

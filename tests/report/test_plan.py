@@ -6,11 +6,11 @@ from typing import Any
 import pytest
 
 from adept.data.corpus import Corpus
-from adept.evaluation.record_free import PublicTexts
+from adept.evaluation.record_free import NEAREST_NAME, FreeRow, PublicTexts
 from adept.mechanisms import curves
 from adept.mechanisms.curves import REHEARSED, REWRITE, Known, Range, Rehearsal
 from adept.report import plan as plans
-from adept.report.plan import Plan, make_plan, rehearse
+from adept.report.plan import Offer, Plan, make_plan, rehearse
 from adept.rewriting.loading import load_model
 
 LABELS = ["late_fee", "opening_hours"]
@@ -27,7 +27,6 @@ def expected(monkeypatch: pytest.MonkeyPatch) -> dict[str, float]:
     settings = {"factor": 10.0}
 
     def expect(command: str, known: Known, *, epsilon: float, rows: float) -> Range:
-        settings["doubt"] = known.doubt
         share = max(0.0, 1 - settings["factor"] / rows) if command == REWRITE else 0.1
         return Range(share - 0.05, share, share + 0.05, 0.001)
 
@@ -51,6 +50,7 @@ def test_rows_that_would_change_a_verdict_are_named(
     assert "No number of rows up to 1,000,000 is expected to make synthesize at epsilon 2 worth it." in found.advice
     worth = planned(100)
     assert worth.advice[0].startswith("If each row is needed on its own, with a guessed accuracy of ")
+    assert worth.advice[0].endswith("an attacker picks the right one of 1,000 candidates in at most 6 of 100 cases:")
     assert worth.advice[1] == "adept rewrite input=FILE output=NEWFILE epsilon=4"
     assert not any("Rewrite at epsilon" in line for line in worth.advice)
     assert any("guesses, and one in four such recommendations is wrong" in line for line in worth.advice)
@@ -90,11 +90,30 @@ def test_public_examples_that_are_best_are_named_with_their_number(expected: dic
     assert found.advice[0] == "Do not release: what is free is worth more, your 6 public examples (1.00)."
 
 
-def test_what_is_free_is_uncertain_if_few_texts_were_measured_and_no_test_is_given(expected: dict[str, float]) -> None:
-    planned(11, examples=EXAMPLES)
-    assert expected["doubt"] == pytest.approx((6.5 / 7 * 0.5 / 7 / 6) ** 0.5)  # although all six are right
-    planned(11, examples=EXAMPLES, test=EXAMPLES)
-    assert expected["doubt"] == 0
+def test_the_same_texts_make_the_same_ranges_and_verdicts_as_examples_and_as_a_test(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Lucky texts raise the free row and the rehearsal alike, so the free row makes no gain less certain."""
+    monkeypatch.setattr(plans, "rehearse", lambda *_: Rehearsal(dict.fromkeys(REHEARSED, 0.7), 3, 24))
+    monkeypatch.setattr(plans, "measure_free_rows", lambda *_, **__: [FreeRow(NEAREST_NAME, 0.6, 24)])
+    one, other = planned(100, examples=EXAMPLES).offers, planned(100, test=EXAMPLES).offers
+    assert [(offer.expected, offer.verdict) for offer in one] == [(offer.expected, offer.verdict) for offer in other]
+
+
+def test_accuracies_that_fall_by_chance_are_pooled(topic_run: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    shares = dict(zip(REHEARSED, (0.75, 0.25, 0.75, 0.5), strict=True))
+    monkeypatch.setattr(plans, "find_hits", lambda *_, epsilon, **__: [row < 4 * shares[epsilon] for row in range(4)])
+    public = PublicTexts.of(EXAMPLES, None, labels=2)
+    assert public is not None
+    found = rehearse(load_model(topic_run), LABELS, public, {}, 6)
+    assert found is not None
+    assert [*found.released.values()] == pytest.approx([0.5, 0.5, 0.625, 0.625])  # sorted: .25, .5, .75 and .75
+
+
+def test_what_the_rows_add_is_the_difference_of_what_is_shown() -> None:
+    offer = Offer("rewrite", 8.0, 8.0, "", Range(0.5, 0.6249, 0.7, 0.05), 0.6249 - 0.6351, "")
+    assert offer.cells[4] == "0.62"
+    assert offer.cells[6] == "-0.02"  # beside 0.64
 
 
 def test_a_rehearsal_learns_from_as_many_texts_as_the_file_has_rows(
