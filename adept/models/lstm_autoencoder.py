@@ -137,9 +137,13 @@ class Adept(nn.Module):
         return latents
 
     def autocast(self) -> torch.autocast:
-        """Return a context manager: inside it, training on a CPU with AMX units, or a Trainer that asks, uses bfloat16."""
-        fast = self.training and bool(torch.cpu.get_capabilities().get("amx_bf16", False))
-        return torch.autocast("cpu", torch.bfloat16, enabled=fast or torch.is_autocast_enabled("cpu"))
+        """Return a context manager: inside it, training on a CPU with AMX units, or a Trainer that asks, uses bfloat16.
+
+        On a CPU that cannot multiply bfloat16, PyTorch's LSTMs fail under autocast, so it computes in float32.
+        """
+        fast = self.training and torch.cpu.get_capabilities().get("amx_bf16", False)
+        able = not torch._C._has_mkldnn or torch.ops.mkldnn._is_mkldnn_bf16_supported()
+        return torch.autocast("cpu", torch.bfloat16, enabled=able and (fast or torch.is_autocast_enabled("cpu")))
 
     def initial_state(self, latents: Tensor) -> State:
         hidden, cell = torch.tanh(multiply(self.to_state, self.scale(latents))).chunk(2, dim=1)

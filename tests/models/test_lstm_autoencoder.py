@@ -144,7 +144,9 @@ def test_bfloat16_is_for_training_alone_and_near_enough(monkeypatch: pytest.Monk
         exact, again = model.read(tokens), model.read(tokens)
         rough = model.train().read(tokens)
     assert torch.equal(exact, again)
-    assert 0 < (rough - exact).abs().max() < 0.05 * exact.abs().max()
+    multiplies = torch.ops.mkldnn._is_mkldnn_bf16_supported()  # on other CPUs, LSTMs in bfloat16 fail
+    assert torch.equal(rough, exact) != multiplies
+    assert (rough - exact).abs().max() < 0.05 * exact.abs().max()
     model.loss(tokens).backward()
     assert all(weight.grad is not None and weight.grad.isfinite().all() for weight in model.parameters())
 
