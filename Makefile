@@ -4,6 +4,9 @@ BIN := .venv/bin
 CORE := .venv/.core
 READY := .venv/.ready
 
+# Compiled modules and tests are kept for the next process, which would need seconds to compile them again.
+unexport PYTHONDONTWRITEBYTECODE
+
 .PHONY: test proofs slow hours network hub browser lint docs demo notebooks bench format clean
 
 $(CORE): pyproject.toml constraints.txt

@@ -12,6 +12,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import Iterator
+from itertools import count
 from pathlib import Path
 
 import forked
@@ -35,7 +36,11 @@ settings.load_profile("repeatable")
 
 
 def pytest_collection_finish() -> None:
-    """Freeze all imported objects: searching them for garbage would take some percent of the tests' time."""
+    """Freeze all imported objects: searching them for garbage would take some percent of the tests' time.
+
+    Nothing is compiled into a cache from here on: a test may write a module twice within a second.
+    """
+    sys.dont_write_bytecode, os.environ["PYTHONDONTWRITEBYTECODE"] = True, "1"
     gc.collect()
     gc.freeze()
 
@@ -48,10 +53,19 @@ def _own_key(tmp_path_factory: pytest.TempPathFactory) -> None:
     os.environ["XDG_STATE_HOME"] = str(tmp_path_factory.mktemp("state"))
 
 
+@pytest.fixture(scope="session")
+def _states(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """Names of state directories. Pytest would look through all of a session's directories for the next free name."""
+    parent = tmp_path_factory.mktemp("states")
+    return (parent / str(number) for number in count())
+
+
 @pytest.fixture(autouse=True)
-def _own_state(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> None:
+def _own_state(_states: Iterator[Path], monkeypatch: pytest.MonkeyPatch) -> None:
     """Give each test its own state directory, so that it neither writes to the user's ledger nor sees another test's."""
-    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path_factory.mktemp("state")))
+    state = next(_states)
+    state.mkdir()
+    monkeypatch.setenv("XDG_STATE_HOME", str(state))
 
 
 @pytest.fixture

@@ -8,6 +8,7 @@ import textwrap
 from collections.abc import Iterable, Iterator
 from dataclasses import MISSING, dataclass, fields, is_dataclass, replace
 from difflib import get_close_matches
+from functools import cache
 from pathlib import Path
 from types import NoneType
 from typing import Any, get_args, get_origin, get_type_hints
@@ -124,20 +125,15 @@ def _summary(schema: type[Any]) -> str:
 
 def groups(command: str) -> dict[str, str | None]:
     """Return the groups (folders of ``conf/``) that a command reads, with their default files."""
-    listed = _defaults(config_directory() / f"{command}.yaml")
-    known = {group: default for entry in listed if isinstance(entry, dict) for group, default in entry.items()}
-    own = _defaults(OWN.first) if OWN.first else []
-    named = {
-        re.sub(r"^(override +)?/?", "", group): default
-        for entry in own
-        if isinstance(entry, dict)
-        for group, default in entry.items()
-    }
-    return known | {group: default for group, default in named.items() if group in known}
+    known = _groups_of((config_directory() / f"{command}.yaml").read_text("utf-8"))
+    own = _groups_of(OWN.first.read_text("utf-8")) if OWN.first else {}
+    return known | {group: default for group, default in own.items() if group in known}
 
 
-def _defaults(path: Path) -> list[Any]:
-    return yaml.safe_load(path.read_text("utf-8"))["defaults"]  # type: ignore[no-any-return]
+@cache  # a command asks several times
+def _groups_of(text: str) -> dict[str, str | None]:
+    entries = (entry for entry in yaml.safe_load(text)["defaults"] if isinstance(entry, dict))
+    return {re.sub(r"^(override +)?/?", "", group): default for entry in entries for group, default in entry.items()}
 
 
 def names(group: str, command: str) -> list[str]:

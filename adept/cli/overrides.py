@@ -13,7 +13,7 @@ import re
 import sys
 import warnings
 from dataclasses import fields, is_dataclass
-from functools import reduce
+from functools import cache, reduce
 from pathlib import Path
 from typing import Any, get_args, get_origin, get_type_hints
 
@@ -100,8 +100,8 @@ def read_values(command: str, arguments: list[str]) -> tuple[dict[str, Any], Any
     """
     given = dict(argument.split("=", 1) for argument in arguments)
     register(command)
-    chosen = [f"{name}={given.pop(name)}" for name in groups(command) if name in given]
-    chosen = [re.sub("=null$", "=[]", choice) for choice in chosen]  # Hydra's word for no file of the group
+    # [] is Hydra's word for no file of the group
+    chosen = [re.sub("=null$", "=[]", f"{name}={given.pop(name)}") for name in groups(command) if name in given]
     foreign = next((choice.partition("=")[2] for choice in chosen if is_foreign(command, *choice.split("=", 1))), None)
     chosen = [choice for choice in chosen if foreign is None or choice != f"mechanism={foreign}"]
     composed = _compose_own(chosen, command) if OWN.directory else _compose(config_directory(), command, chosen)
@@ -112,8 +112,8 @@ def read_values(command: str, arguments: list[str]) -> tuple[dict[str, Any], Any
         from adept.rewriting.unproved import import_kind  # slow to import, and rarely needed
 
         kind, values["mechanism"] = import_kind(foreign), {}
-    own = {option.name: option.kind for option in options_of(kind, prefix="mechanism.")} if kind else {}
-    own = {name: hint for name, hint in own.items() if hint is not Any}
+    described = options_of(kind, prefix="mechanism.") if kind else ()
+    own = {option.name: option.kind for option in described if option.kind is not Any}
     hints = {option.name: option.kind for option in options_of(configuration(command))} | own
     for name, text in given.items():
         group, *inside = name.split(".")
@@ -241,8 +241,9 @@ def _move_trainer_options(values: dict[str, Any]) -> None:
         check_trainer(values["lightning"])
 
 
+@cache
 def register(command: str) -> None:
-    """Register with Hydra the dataclasses of a command and of all mechanisms.
+    """Register with Hydra, once, the dataclasses of a command and of all mechanisms.
 
     The fields ``epsilon`` and ``clip_norm`` of a mechanism stay unset.
     """

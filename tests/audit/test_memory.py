@@ -14,6 +14,7 @@ from scipy.stats import binom
 
 from adept import audit
 from adept.audit import Claim, JointReports, NotJudged
+from adept.audit.checks import declarations
 from adept.audit.distinguisher.input_pairs import adversarial_pairs
 from adept.errors import ConfigurationError
 from adept.mechanisms import L1Laplace
@@ -31,6 +32,12 @@ def _few_pairs(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("adept.audit.checks.metadata.SEARCH_SHARE", 0.0)
 
 
+@pytest.fixture
+def few_copies(few_calls: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Ask for few calls, and for a thousand copies to tell the noise from a Gaussian; the slow tests ask for all."""
+    monkeypatch.setattr(declarations, "REACH_NUMBERS", 2**11)
+
+
 def outcome(mechanism: Any, **options: Any) -> tuple[str, set[str]]:
     try:
         result = audit.run(mechanism, dim=2, **options)
@@ -40,7 +47,7 @@ def outcome(mechanism: Any, **options: Any) -> tuple[str, set[str]]:
 
 
 @pytest.mark.parametrize("kind", memory.DECLARED)
-def test_a_declared_memory_is_judged_and_no_violation_is_found(kind: type[Any], few_calls: None) -> None:
+def test_a_declared_memory_is_judged_and_no_violation_is_found(kind: type[Any], few_copies: None) -> None:
     assert outcome(Claim(kind(), memoised=True), trials=100, confidence=SURE) == ("not refuted", set())
 
 

@@ -142,8 +142,8 @@ def test_the_length_of_a_text_is_metadata() -> None:
 
 @pytest.mark.parametrize("mechanism", [Global(), Held()])
 def test_seeding_is_a_note_where_it_is_the_callers_business(mechanism: Any) -> None:
-    names = {"seed", "fork", "fresh copy", "event"}
-    result = judged(Claim(mechanism, randomness="caller"), *names, confidence=CONFIDENCE)
+    names = {"seed", "fork", "fresh copy"}
+    result = judged(Claim(mechanism, randomness="caller"), *names, "event", confidence=CONFIDENCE)
     assert not result.violated
     assert result.kinds["randomness"] == "noted"
     assert result.certified_epsilon < EPSILON

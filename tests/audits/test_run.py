@@ -2,12 +2,15 @@
 
 import json
 import re
+import runpy
 import shlex
 import subprocess
 import sys
 import tomllib
+from functools import partial
 from pathlib import Path
 
+import forked
 import run
 from proving import ROOT
 
@@ -34,8 +37,8 @@ def test_it_writes_a_table_a_figure_and_the_result(tmp_path: Path) -> None:
 
 
 def test_an_unknown_package_is_an_error_of_one_line(tmp_path: Path) -> None:
-    command = [sys.executable, "audits/run.py", "wild", "--only", "nonsense", "--output-dir", str(tmp_path / "out")]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    script = partial(runpy.run_path, str(ROOT / "audits" / "run.py"), run_name="__main__")
+    done = forked.run("wild", "--only", "nonsense", "--output-dir", tmp_path / "out", program=script)
     assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr.startswith("audits: only must be one of diff_priv_laplace_python")
     assert done.stderr.count("\n") == 1

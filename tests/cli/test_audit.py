@@ -6,7 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from audit.asking import make_cheap
+from audit.asking import make_cheap, only_questions
 from tiny import Run
 
 
@@ -17,12 +17,15 @@ def _few_calls(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_the_original_is_refuted_with_status_1(adept_here: Run, tmp_path: Path) -> None:
-    done = adept_here("audit", "mechanism=original", "epsilon=1", "dim=16", "trials=400", f"output_dir={tmp_path}/run")
+    with only_questions(*(asked := {"sensitivity", "event", "scale", "seed", "fork"})):
+        done = adept_here(
+            "audit", "mechanism=original", "epsilon=1", "dim=16", "trials=400", f"output_dir={tmp_path}/run"
+        )
     assert done.returncode == 1, done.stderr
     result = json.loads((tmp_path / "run" / "result.json").read_text())
     assert result["violated"] is True
     assert 0 < result["certified_epsilon"] <= 4
-    assert {check["name"] for check in result["checks"]} >= {"sensitivity", "event", "scale", "seed", "fork"}
+    assert {check["name"] for check in result["checks"]} == asked
     assert done.stdout.startswith(
         "Violation found (distribution): the claim of original, epsilon 1, is refuted by the check "
     )
@@ -50,9 +53,10 @@ def test_a_whole_rewriter_is_audited_by_guessing_and_by_replay(adept_here: Run, 
 
 
 def test_no_privacy_end_to_end_is_found(adept_here: Run, tiny_run: Path) -> None:
-    done = adept_here(
-        "audit", "target=rewriter", f"model_dir={tiny_run}", "mechanism=identity", "epsilon=1", "trials=400"
-    )
+    with only_questions("event"):  # of the mechanism alone; all those of a rewriter are asked
+        done = adept_here(
+            "audit", "target=rewriter", f"model_dir={tiny_run}", "mechanism=identity", "epsilon=1", "trials=400"
+        )
     assert done.returncode == 1, done.stdout + done.stderr
 
 
@@ -108,7 +112,8 @@ def mine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[str], Non
 def test_anyones_mechanism_is_audited_by_its_module_and_attribute(adept_here: Run, mine: Callable[[str], None]) -> None:
     mine("2 * x.shape[1] / self.epsilon")
     sure = "trials=500", "confidence=0.999999999"
-    done = adept_here("audit", "mechanism=mine:Mine", "epsilon=1", "dim=2", *sure, "verbose=true")
+    with only_questions("event", "batch neighbours", "fresh copy"):
+        done = adept_here("audit", "mechanism=mine:Mine", "epsilon=1", "dim=2", *sure, "verbose=true")
     assert done.returncode == 0, done.stdout + done.stderr
     assert "batch neighbours" in done.stdout
     assert "Not looked at: rare total failures" in done.stdout

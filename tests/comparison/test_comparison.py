@@ -270,7 +270,9 @@ def test_labelled_examples_of_an_adapted_model_train_a_row_without_a_record(
     rows = {row.mechanism: row for row in compared(config(tmp_path / "run", **changes))}
     assert (rows["examples"].epsilon, rows["examples"].train_records, rows["examples"].accuracy) == (0.0, 3, 0.0)
     assert [name for name in rows if name != "examples"] == plain
-    page = write(Comparison(config(tmp_path / "run", **changes)).collect()).path.read_text()
+    with unaudited():
+        results = Comparison(config(tmp_path / "run", **changes)).collect()
+    page = write(results).path.read_text()
     assert page.count("labelled public examples alone") == 3  # figure, table and glossary
 
 

@@ -173,12 +173,12 @@ def largest_loss(votes: Votes, pairs: list[tuple[np.ndarray, np.ndarray]], *, by
             sums = [np.array([h.sum()]) if (h.sum() if by_exact_number else number) % 2 else h for h in (first, second)]
             if len(sums[0]) != len(sums[1]):
                 return math.inf  # the number of released counts tells the two apart
-            for counts in product(range(-2, 6), repeat=len(sums[0])):
-                far = [np.abs(np.array(counts) - h).sum() / votes.scale for h in sums]
-                far = [
-                    a + abs(number - h.sum()) / votes.number_scale for a, h in zip(far, (first, second), strict=True)
-                ]
-                found = max(found, abs(float(far[0] - far[1])))
+            counts = np.array(list(product(range(-2, 6), repeat=len(sums[0]))))
+            far = [
+                np.abs(counts - h).sum(axis=1) / votes.scale + abs(number - votes_of.sum()) / votes.number_scale
+                for h, votes_of in zip(sums, (first, second), strict=True)
+            ]
+            found = max(found, float(np.abs(far[0] - far[1]).max()))
     return found
 
 

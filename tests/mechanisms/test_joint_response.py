@@ -30,14 +30,16 @@ class Uneven(JointResponse):
     """The planted defect: records with the first label have two heavy pairs, others one."""
 
     def privatize(self, pairs):
-        size = self.selection.size
-        draws = (
-            replace(self.selection, heavy_count=1 + (label == self.labels[0])).draw(
-                [[(self._heavy_first(number, label) + more) % size for more in range(1 + (label == self.labels[0]))]]
-            )
-            for number, label in pairs
-        )
-        return list(self._pairs(int(draw) for draw in draws))
+        selection, draws = self.selection, [0] * len(pairs)
+        for count in (1, 2):
+            asked = {place: pair for place, pair in enumerate(pairs) if count == 1 + (pair[1] == self.labels[0])}
+            if asked:
+                first = [self._heavy_first(*pair) for pair in asked.values()]
+                heavy = [[(index + more) % selection.size for more in range(count)] for index in first]
+                drawn = replace(selection, heavy_count=count).draw(heavy).tolist()
+                for place, draw in zip(asked, drawn, strict=True):
+                    draws[place] = draw
+        return list(self._pairs(draws))
 
     def _heavy_first(self, number, label):
         return min(self._heavy((number, label)))
