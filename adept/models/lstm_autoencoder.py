@@ -137,12 +137,9 @@ class Adept(nn.Module):
         return latents
 
     def autocast(self) -> torch.autocast:
-        """Return a context manager: inside it, training on a CPU with AMX units, or a Trainer that asks, uses bfloat16.
-
-        On a CPU that cannot multiply bfloat16, PyTorch's LSTMs fail under autocast, so it computes in float32.
-        """
+        """Return a context manager: inside it, training on a CPU with AMX units, or a Trainer that asks, uses bfloat16."""
         fast = self.training and torch.cpu.get_capabilities().get("amx_bf16", False)
-        able = not torch._C._has_mkldnn or torch.ops.mkldnn._is_mkldnn_bf16_supported()
+        able = not torch._C._has_mkldnn or torch.ops.mkldnn._is_mkldnn_bf16_supported()  # on other CPUs, LSTMs fail
         return torch.autocast("cpu", torch.bfloat16, enabled=able and (fast or torch.is_autocast_enabled("cpu")))
 
     def initial_state(self, latents: Tensor) -> State:
@@ -248,10 +245,8 @@ def run(
     """Return the outputs (B, T, H) and last state of one layer of an LSTM for inputs (B, T, I)."""
     names = (f"weight_ih_l{layer}", f"weight_hh_l{layer}", f"bias_ih_l{layer}", f"bias_hh_l{layer}")
     weights: list[Tensor] = [lstm.get_parameter(name + suffix) for name in names]
-    hidden, cell = state or (words.new_zeros(len(words), lstm.hidden_size),) * 2
-    outputs, hidden, cell = torch.lstm(
-        words, [hidden[None], cell[None]], weights, True, 1, 0.0, lstm.training, False, True
-    )
+    start = [part[None] for part in state or [words.new_zeros(len(words), lstm.hidden_size)] * 2]
+    outputs, hidden, cell = torch.lstm(words, start, weights, True, 1, 0.0, lstm.training, False, True)
     return outputs, (hidden[0], cell[0])
 
 
