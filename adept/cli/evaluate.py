@@ -53,9 +53,8 @@ class TrainingFile:
     @property
     def samples(self) -> int:
         """The number of rows per record that the statement names; 1 if rows were added or removed."""
-        samples = self.stated.get("samples")
-        fits = isinstance(samples, int) and samples > 0 and self.stated.get("records") == len(self.corpus) / samples
-        return int(samples or 1) if fits else 1
+        samples = _samples(self.stated)
+        return samples if self.stated.get("records") == len(self.corpus) / samples else 1
 
 
 def main(config: EvaluateConfig) -> None:
@@ -70,7 +69,9 @@ def main(config: EvaluateConfig) -> None:
     shown = {name: other for name, other in found.others.items() if name != COMMONEST_LABEL}
     rows += [(COMPARED.get(name, name), f"accuracy {_figure(other.accuracy)}") for name, other in shown.items()]
     if config.classifier == TEXT and NEAREST_NAME in found.others:
-        weight = weigh_name(min(_epsilon(_stated(name)) for name in _names(config.train)))
+        stated = [_stated(name) for name in _names(config.train)]
+        each = found.train_records / found.labels / max(map(_samples, stated))
+        weight = weigh_name(min(map(_epsilon, stated)), each)
         rows.append(("names of labels", f"each counts as {weight:.3g} records of its label"))
     added = _compare_all(found)
     rows += [(title, f"{_figure(gain.gain, sign='+')}, above {TITLES[gain.name]}") for title, gain in added.items()]
@@ -181,6 +182,11 @@ def _flat(found: Evaluation) -> dict[str, Any]:
     intervals = {name: getattr(found, name) for name in ("accuracy", "macro_f1")}
     fields |= {name: interval.value for name, interval in intervals.items()}
     return fields | {f"{name}_interval": (interval.low, interval.high) for name, interval in intervals.items()}
+
+
+def _samples(stated: Stated) -> int:
+    samples = stated.get("samples")
+    return samples if type(samples) is int and samples > 0 else 1
 
 
 def _epsilon(stated: Stated) -> float:

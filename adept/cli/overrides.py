@@ -40,6 +40,7 @@ from adept.cli.help import (
 )
 from adept.cli.process import interrupt_on_signals, show_lines
 from adept.data.corpus import FROM_FILE
+from adept.data.formats import ADDRESS
 from adept.errors import ConfigurationError, flatten, printable, typed_as
 from adept.mechanisms import BY_NAME
 from adept.mechanisms.base import MechanismChoice
@@ -299,6 +300,10 @@ def _read_one(name: str, kind: Any, text: str, usual: Any) -> Any:
         value = re.sub(rf"(\\+)({text[0]}|\Z)", lambda found: found[1][: len(found[1]) // 2] + found[2], text[1:-1])
     elif name in FILES:
         value = os.path.expanduser(text)  # noqa: PTH111 - Path raises without a home
+        if ADDRESS.match(value):  # a path of that name would be a directory "s3:" here
+            raise ConfigurationError(
+                f"{name} must be a path on this machine, got the address {printable(value)}: copy the file"
+            )
     try:
         return BOOLEANS[value.lower()] if kind is bool else kind(value)
     except (KeyError, ValueError):

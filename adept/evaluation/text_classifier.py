@@ -48,16 +48,23 @@ def weigh_rewrite(epsilon: float, *, rows: float, examples: float) -> float:
     return min(1.0, epsilon / policy.REWRITE_NATS, policy.REWRITES_PER_EXAMPLE * epsilon**2 * examples / rows)
 
 
-def weigh_name(epsilon: float) -> float:
-    """Return the number of records as which a label's name counts, if texts have this epsilon (infinite: original)."""
-    least, most = policy.NAME_WEIGHTS
+def weigh_name(epsilon: float, rows: float) -> float:
+    """Return the number of records as which a label's name counts.
+
+    Args:
+        epsilon: budget of the texts; infinite for original text.
+        rows: number of records for each label, on average.
+    """
+    least, few, most = policy.NAME_WEIGHTS
+    least = max(least, min(few, policy.NAMED_ROWS / rows))
     return min(most, max(least, policy.NAME_NATS / epsilon if epsilon else most))
 
 
-def choose_strength(rows: float, epsilon: float) -> float:
+def choose_strength(rows: float, epsilon: float, *, labels: int) -> float:
     """Return the strength of the regression (scikit-learn's C) for a mean number of records for each label."""
     (least, most), clear = policy.STRENGTH_FACTORS, epsilon / policy.STRENGTH_NATS
-    return min(policy.MAX_TEXT_STRENGTH, policy.TEXT_STRENGTH / math.sqrt(rows)) * min(most, max(least, clear))
+    few = 1.0 if epsilon == math.inf else min(1.0, max(0.5, rows * labels / policy.MANY_RECORDS))
+    return few * min(policy.MAX_TEXT_STRENGTH, policy.TEXT_STRENGTH / math.sqrt(rows)) * min(most, max(least, clear))
 
 
 def choose_length(rows: float, epsilon: float) -> float:
@@ -143,13 +150,13 @@ class EncoderClassifier(LinearClassifier):
         weight = weigh_rewrite(epsilon, rows=rows, examples=known) if known else 1.0
         clear = math.inf if known else epsilon  # examples are original text
         rows = weight * rows + known
-        length, strength = choose_length(rows, clear), choose_strength(rows, clear)
+        length, strength = choose_length(rows, clear), choose_strength(rows, clear, labels=len(names))
         if noisy_labels:  # which call for the simplest classifier
             length = policy.ENCODER_LENGTHS[1]
-            strength = policy.NOISY_FACTOR * choose_strength(rows, policy.STRENGTH_NATS)
+            strength = policy.NOISY_FACTOR * choose_strength(rows, policy.STRENGTH_NATS, labels=len(names))
         spelled = {label: name for label in names if (name := spell_name(label))}
         named = Corpus([*spelled.values()], [*spelled])
-        parts = [(train, weight / samples), (public, 1.0), (named, weigh_name(clear))]
+        parts = [(train, weight / samples), (public, 1.0), (named, weigh_name(clear, rows))]
         super().__init__(parts, noisy_labels=noisy_labels, length=length, drops_rare=True)
         strength *= 1 if self._encoder else policy.NGRAM_FACTOR
         self._weights = softmax_regression(self._features, self._counts, strength=strength)

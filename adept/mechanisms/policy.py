@@ -111,10 +111,12 @@ ENCODER_LENGTHS = 1.0, 2.0  # least and largest length of the encoder's vector; 
 FEW_ROWS, CLEAR_NATS = 15.0, 8.0  # rows for each label up to which it is the largest; times CLEAR_NATS / epsilon below
 TEXT_STRENGTH, MAX_TEXT_STRENGTH = 4.0, 0.3  # TEXT_STRENGTH / sqrt(rows a label), at most MAX_TEXT_STRENGTH, times
 STRENGTH_NATS, STRENGTH_FACTORS = 4.0, (1 / 3, 3.0)  # epsilon / STRENGTH_NATS, within STRENGTH_FACTORS
+MANY_RECORDS = 1000  # of fewer rewrites the strength is this part, at least half: little noisy text misleads
 NGRAM_FACTOR, NOISY_FACTOR = 5.0, 1 / 3  # times as strong: if n-grams are read alone, and if labels are randomised
 KNOWN_TEXTS, MIN_KNOWN_SHARE = 1000, 0.75  # texts whose words are looked up; share of words that the encoder must know
 MANY_NGRAM_TEXTS, MIN_NGRAM_HOLDERS = 2000, 2  # among so many texts, this many must hold an n-gram
-NAME_NATS, NAME_WEIGHTS = 40.0, (3.0, 20.0)  # a name counts as NAME_NATS / epsilon records, within NAME_WEIGHTS
+NAME_NATS, NAME_WEIGHTS = 40.0, (3.0, 10.0, 20.0)  # a name counts as NAME_NATS / epsilon records: at most the last,
+NAMED_ROWS = 120.0  # at least the first and, up to the second, NAMED_ROWS / rows a label
 REWRITE_NATS = 48.0  # beside examples, a rewrite counts as epsilon / REWRITE_NATS examples, at most 1
 REWRITES_PER_EXAMPLE = 0.25  # beside an example, rewrites count together as this times epsilon^2 examples at most
 # Strength

@@ -443,6 +443,15 @@ def test_the_home_directory_is_found_in_names_of_files_and_nowhere_else(
     assert read_value(name, str, "~nobody.txt") == "~nobody.txt"  # no user has this name
 
 
+@pytest.mark.parametrize("address", ["s3://bucket/a.txt", "file:///tmp/a.txt", "https://example.org/a.csv"])
+@pytest.mark.parametrize("name", sorted(FILES))
+def test_an_address_is_no_path_as_a_directory_of_its_name_would_be_made(name: str, address: str) -> None:
+    with pytest.raises(ConfigurationError, match=f"{name} must be a path on this machine, got the address {address}"):
+        read_value(name, str, address)
+    assert read_value(name, str, f"./{address}") == f"./{address}"
+    assert read_value("text_column", str, address) == address
+
+
 def test_every_option_that_is_described_as_a_file_finds_the_home_directory() -> None:
     begins = re.compile(
         r"(An? )?(new |New |existing )*([Ff]ile|[Dd]irectory)\b|The (released file|privacy statement|directory)"

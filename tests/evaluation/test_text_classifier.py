@@ -42,24 +42,31 @@ def test_the_name_of_a_label_is_an_example_of_it() -> None:
 
 
 def test_names_count_less_the_more_each_text_tells() -> None:
-    weights = [weigh_name(epsilon) for epsilon in (0.0, 1.0, 2.0, 4.0, 8.0, 12.0, 24.0, math.inf)]
+    weights = [weigh_name(epsilon, 40) for epsilon in (0.0, 1.0, 2.0, 4.0, 8.0, 12.0, 24.0, math.inf)]
     assert weights == [20.0, 20.0, 20.0, 10.0, 5.0, pytest.approx(10 / 3), 3.0, 3.0]
+    assert [weigh_name(16.0, rows) for rows in (1, 12, 20, 60, 1600)] == [10.0, 10.0, 6.0, 3.0, 3.0]
     texts, labels = ["a b", "c d"] * 3, ["play_music", "weather"] * 3
     for epsilon in (2.0, math.inf):
         counts = EncoderClassifier(Corpus(texts, labels), epsilon=epsilon)._counts
-        assert counts.sum(dim=0).tolist() == [3 + weigh_name(epsilon)] * 2
+        assert counts.sum(dim=0).tolist() == [3 + weigh_name(epsilon, 3)] * 2
 
 
 def test_many_rows_for_each_label_call_for_a_simpler_classifier() -> None:
-    assert [choose_strength(rows, 4.0) for rows in (1, 20, 160, 1600)] == [0.3, 0.3, 0.3, 0.1]
+    assert [choose_strength(rows, 4.0, labels=1000) for rows in (1, 20, 160, 1600)] == [0.3, 0.3, 0.3, 0.1]
     assert [choose_length(rows, math.inf) for rows in (1, 15, 60, 1600)] == [2.0, 2.0, 1.0, 1.0]
     assert [choose_length(60, epsilon) for epsilon in (0, 2, 4, 8)] == [2.0, 2.0, pytest.approx(2**0.5), 1.0]
 
 
 def test_texts_that_say_more_allow_a_less_simple_classifier() -> None:
-    assert [choose_strength(20, epsilon) for epsilon in (0, 2, 4, 8, 12, math.inf)] == pytest.approx(
+    assert [choose_strength(20, epsilon, labels=50) for epsilon in (0, 2, 4, 8, 12, math.inf)] == pytest.approx(
         [0.1, 0.15, 0.3, 0.6, 0.9, 0.9]
     )
+
+
+def test_few_rewrites_call_for_a_simpler_classifier_and_few_originals_do_not() -> None:
+    whole = choose_strength(20, 8.0, labels=50)
+    assert [choose_strength(20, 8.0, labels=labels) / whole for labels in (2, 25, 40, 60)] == [0.5, 0.5, 0.8, 1.0]
+    assert choose_strength(20, math.inf, labels=2) == choose_strength(20, math.inf, labels=50)
 
 
 def test_randomised_labels_call_for_a_simpler_classifier(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -131,4 +138,4 @@ def test_rewrites_count_little_beside_public_examples_at_a_small_epsilon() -> No
         Corpus(["c d"] * 16, ["play_music", "news"] * 8),
     )
     counts = EncoderClassifier(train, epsilon=2.0, examples=examples)._counts
-    assert counts.sum(dim=0).tolist() == pytest.approx([3 + 8, 3 + 20 / 24 + 8, 3 + 20 / 24], rel=0.2)
+    assert counts.sum(dim=0).tolist() == pytest.approx([10 + 8, 10 + 20 / 24 + 8, 10 + 20 / 24], rel=0.1)

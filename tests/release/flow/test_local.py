@@ -507,8 +507,8 @@ def test_text_files_hold_no_kept_columns_either(rewriter: Rewriter, labelled_fil
 
 def test_the_statement_is_a_file_of_its_own(rewriter: Rewriter, labelled_file: Path, tmp_path: Path) -> None:
     output = str(tmp_path / "out.jsonl")
-    for path in (output, "-"):
-        with pytest.raises(DataError, match="file of its own"):
+    for path, rule in ((output, "must be different files"), ("-", "must be a file of its own")):
+        with pytest.raises(DataError, match=rule):
             release_file(rewriter, str(labelled_file), output, options=ReleaseOptions(statement=path))
 
 
