@@ -239,8 +239,10 @@ def _answer(experiment: Experiment[Any], table: Sequence[Question], *, trials: i
         repeats = question.of_seeding and answer.verdict is Verdict.FAILED and answer.kind is Kind.RANDOMNESS
         checks[question] = replace(answer, verdict=Verdict.NOTED) if leave and repeats else answer
     decisive = {question: check for question, check in checks.items() if question.of_releases}
-    one_report = "one report was judged of a mechanism with a memory: to judge several reports together, add reports=3 \
-(in Python, audit.JointReports(mechanism, reports=3))"
+    one_report = (
+        "one report was judged of a mechanism with a memory: to judge several reports together, add reports=3 (in Python, "
+        "audit.JointReports(mechanism, reports=3))"
+    )
     event_alpha = max((question.share for question in decisive), default=1.0) * alpha
     result = AuditResult(
         mechanism=target.name,
@@ -266,9 +268,11 @@ def not_looked_at(checks: Iterable[Check], *, trials: int, claimed: float, alpha
     """
     needed = failure_trials(1e-3, claimed=claimed, alpha=alpha)
     rarest = 1e-3 * needed / trials / (1 + MORE_GAMES)
-    none_rarer = f"these {trials:,} show none rarer than one release in {1 / rarest:,.0f}"
-    rare = f"rare total failures, such as releases without noise, where they do not name their record by themselves: with \
-probability 0.001 one would take about {needed:,.0f} trials to certify; {none_rarer if rarest < 1 else 'so few show none'}"
+    shown = f"these show none rarer than one release in {1 / rarest:,.0f}" if rarest < 1 else "so few show none"
+    rare = (
+        "rare total failures, such as releases without noise, where they do not name their record by themselves: with "
+        f"probability 0.001 one would take about {needed:,.0f} trials to certify; {shown}"
+    )
     return (
         "rare failures: the claim is too large for any number of trials" if math.isinf(needed) else rare,
         "inputs other than those tried: a record that triggers something else must be given in `pairs`",
