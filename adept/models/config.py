@@ -133,10 +133,8 @@ class TokenizerConfig:
         check_choice(("word", "bpe"), **{"tokenizer.kind": self.kind})
         if self.min_frequency < 1:
             raise ConfigurationError(f"tokenizer.min_frequency must be at least 1, got {self.min_frequency}")
-        if not 5 <= self.vocabulary_size <= MAX_VOCABULARY:  # the special tokens and one word
-            raise ConfigurationError(
-                f"tokenizer.vocabulary_size must be between 5 and {MAX_VOCABULARY:,}, got {self.vocabulary_size}"
-            )
+        least = len(SPECIAL_TOKENS) + (256 if self.kind == "bpe" else 1)  # and all bytes, or one word
+        check_integer(least, MAX_VOCABULARY, **{"tokenizer.vocabulary_size": self.vocabulary_size})
 
 
 @dataclass

@@ -28,7 +28,7 @@ from adept.data.texts import (
     text_list,
     value_list,
 )
-from adept.errors import AdeptError, ConfigurationError, DataError
+from adept.errors import AdeptError, ConfigurationError, DataError, printable
 from adept.mechanisms import BY_NAME
 from adept.mechanisms.base import MechanismChoice
 from adept.ranges import check_positive
@@ -109,6 +109,8 @@ def rewrite_frame(
     """
     table = table_of(frame)
     text = table.text_column(text)
+    if not isinstance(statement, str | os.PathLike) or not os.fspath(statement):
+        raise ConfigurationError(f"statement must be the name of a file, got {printable(statement) or 'nothing'}")
     request = _request(
         {"epsilon": epsilon, "text_column": text, "label_column": label, "person_column": person}, options
     )

@@ -120,7 +120,9 @@ def test_a_missing_or_corrupt_file_is_a_model_error(tmp_path: Path) -> None:
         Tokenizer.from_pretrained(tmp_path)
 
 
-@pytest.mark.parametrize("options", [{"kind": "char"}, {"min_frequency": 0}, {"vocabulary_size": 4}])
+@pytest.mark.parametrize(
+    "options", [{"kind": "char"}, {"min_frequency": 0}, {"vocabulary_size": 4}, {"kind": "bpe", "vocabulary_size": 259}]
+)
 def test_impossible_settings_are_refused(options: dict[str, object]) -> None:
     with pytest.raises(ConfigurationError, match="tokenizer"):
         TokenizerConfig(**options)  # type: ignore[arg-type]

@@ -61,7 +61,7 @@ def test_what_a_word_is_read_as_depends_on_no_other_word(tokenizer: Tokenizer) -
 
 
 def test_subwords_are_never_unknown_so_that_none_has_a_synonym() -> None:
-    config = TokenizerConfig(kind="bpe", vocabulary_size=200)
+    config = TokenizerConfig(kind="bpe", vocabulary_size=300)
     assert not Tokenizer.train(TEXTS, config).with_synonyms().synonyms
 
 

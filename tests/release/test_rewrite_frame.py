@@ -33,8 +33,8 @@ def released(tmp_path: Path, tiny_run: Path, frame: Any = None, **options: Any) 
     """Rewrite a frame; return the result and its statement."""
     place = tmp_path / "s.privacy.json"
     place.unlink(missing_ok=True)
-    given = {"text": "utterance", "epsilon": 8, "model_dir": tiny_run, "mechanism": "sqrt_n", **options}
-    found = adept.rewrite_frame(pd.DataFrame(RECORDS) if frame is None else frame, statement=place, **given)
+    given = {"text": "utterance", "epsilon": 8, "model_dir": tiny_run, "mechanism": "sqrt_n", "statement": place}
+    found = adept.rewrite_frame(pd.DataFrame(RECORDS) if frame is None else frame, **given | options)
     return found, json.loads(place.read_text("utf-8"))
 
 
@@ -192,6 +192,8 @@ def test_records_of_the_ledger_are_refused_and_a_call_that_fails_leaves_it_as_it
         ({"engine": "ray"}, "no option 'engine'"),
         ({"mechanism": "none"}, "mechanism must be"),
         ({"mechanism": SqrtNLaplace(epsilon=4.0)}, "epsilon must be given once"),
+        ({"statement": None}, "statement must be the name of a file, got None"),
+        ({"statement": ""}, "statement must be the name of a file, got nothing"),
         ({"epsilon": None}, "epsilon must be given"),
         ({"epsilon": "8"}, "epsilon must be positive and finite, got '8'"),
         ({"epsilon": Fraction(8)}, r"got Fraction\(8, 1\): give an int or a float"),
