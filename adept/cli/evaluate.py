@@ -71,6 +71,7 @@ def main(config: EvaluateConfig) -> None:
     if config.classifier == TEXT and NEAREST_NAME in found.others:
         stated = [_stated(name) for name in _names(config.train)]
         each = found.train_records / found.labels / max(map(_samples, stated))
+        each = math.inf if _are_noisy(config, stated) else each
         weight = weigh_name(min(map(_epsilon, stated)), each)
         rows.append(("names of labels", f"each counts as {weight:.3g} records of its label"))
     added = _compare_all(found)
@@ -128,8 +129,7 @@ def _judge(
             [file.corpus.take(sorted([*range(len(file.corpus))] * (samples // file.samples))) for file in released]
         )
         budget: dict[str, Any] = {"epsilon": min(file.epsilon for file in released), "samples": samples}
-        found_noisy = bool({file.stated.get("labels") for file in released} - {None, "copy", "vote"})
-        noisy = found_noisy if config.noisy_labels is None else config.noisy_labels
+        noisy = _are_noisy(config, [file.stated for file in released])
         one = judge(train, examples=known, noisy_labels=noisy, **budget)
         return replace(one, train_records=one.train_records - len(train) + sum(len(file.corpus) for file in released))
 
@@ -182,6 +182,11 @@ def _flat(found: Evaluation) -> dict[str, Any]:
     intervals = {name: getattr(found, name) for name in ("accuracy", "macro_f1")}
     fields |= {name: interval.value for name, interval in intervals.items()}
     return fields | {f"{name}_interval": (interval.low, interval.high) for name, interval in intervals.items()}
+
+
+def _are_noisy(config: EvaluateConfig, stated: Sequence[Stated]) -> bool:
+    found = bool({fields.get("labels") for fields in stated} - {None, "copy", "vote"})
+    return found if config.noisy_labels is None else config.noisy_labels
 
 
 def _samples(stated: Stated) -> int:

@@ -60,11 +60,15 @@ def weigh_name(epsilon: float, rows: float) -> float:
     return min(most, max(least, policy.NAME_NATS / epsilon if epsilon else most))
 
 
-def choose_strength(rows: float, epsilon: float, *, labels: int) -> float:
+def choose_strength(rows: float, epsilon: float) -> float:
     """Return the strength of the regression (scikit-learn's C) for a mean number of records for each label."""
     (least, most), clear = policy.STRENGTH_FACTORS, epsilon / policy.STRENGTH_NATS
-    few = 1.0 if epsilon == math.inf else min(1.0, max(0.5, rows * labels / policy.MANY_RECORDS))
-    return few * min(policy.MAX_TEXT_STRENGTH, policy.TEXT_STRENGTH / math.sqrt(rows)) * min(most, max(least, clear))
+    return min(policy.MAX_TEXT_STRENGTH, policy.TEXT_STRENGTH / math.sqrt(rows)) * min(most, max(least, clear))
+
+
+def trust_few(records: float, epsilon: float) -> float:
+    """Return the factor of the strength for so many records in all: half for few rewrites, 1 for original text."""
+    return 1.0 if epsilon == math.inf else min(1.0, max(0.5, records / policy.MANY_RECORDS))
 
 
 def choose_length(rows: float, epsilon: float) -> float:
@@ -150,13 +154,14 @@ class EncoderClassifier(LinearClassifier):
         weight = weigh_rewrite(epsilon, rows=rows, examples=known) if known else 1.0
         clear = math.inf if known else epsilon  # examples are original text
         rows = weight * rows + known
-        length, strength = choose_length(rows, clear), choose_strength(rows, clear, labels=len(names))
-        if noisy_labels:  # which call for the simplest classifier
-            length = policy.ENCODER_LENGTHS[1]
-            strength = policy.NOISY_FACTOR * choose_strength(rows, policy.STRENGTH_NATS, labels=len(names))
+        length, named_rows = choose_length(rows, clear), rows
+        strength = choose_strength(rows, clear) * trust_few(rows * len(names), clear)
+        if noisy_labels:  # which call for the simplest classifier; few rows were measured with copied labels alone
+            length, named_rows = policy.ENCODER_LENGTHS[1], math.inf
+            strength = policy.NOISY_FACTOR * choose_strength(rows, policy.STRENGTH_NATS)
         spelled = {label: name for label in names if (name := spell_name(label))}
         named = Corpus([*spelled.values()], [*spelled])
-        parts = [(train, weight / samples), (public, 1.0), (named, weigh_name(clear, rows))]
+        parts = [(train, weight / samples), (public, 1.0), (named, weigh_name(clear, named_rows))]
         super().__init__(parts, noisy_labels=noisy_labels, length=length, drops_rare=True)
         strength *= 1 if self._encoder else policy.NGRAM_FACTOR
         self._weights = softmax_regression(self._features, self._counts, strength=strength)

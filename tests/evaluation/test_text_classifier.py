@@ -15,6 +15,7 @@ from adept.evaluation.text_classifier import (
     EncoderClassifier,
     choose_length,
     choose_strength,
+    trust_few,
     weigh_name,
     weigh_rewrite,
 )
@@ -52,21 +53,24 @@ def test_names_count_less_the_more_each_text_tells() -> None:
 
 
 def test_many_rows_for_each_label_call_for_a_simpler_classifier() -> None:
-    assert [choose_strength(rows, 4.0, labels=1000) for rows in (1, 20, 160, 1600)] == [0.3, 0.3, 0.3, 0.1]
+    assert [choose_strength(rows, 4.0) for rows in (1, 20, 160, 1600)] == [0.3, 0.3, 0.3, 0.1]
     assert [choose_length(rows, math.inf) for rows in (1, 15, 60, 1600)] == [2.0, 2.0, 1.0, 1.0]
     assert [choose_length(60, epsilon) for epsilon in (0, 2, 4, 8)] == [2.0, 2.0, pytest.approx(2**0.5), 1.0]
 
 
 def test_texts_that_say_more_allow_a_less_simple_classifier() -> None:
-    assert [choose_strength(20, epsilon, labels=50) for epsilon in (0, 2, 4, 8, 12, math.inf)] == pytest.approx(
+    assert [choose_strength(20, epsilon) for epsilon in (0, 2, 4, 8, 12, math.inf)] == pytest.approx(
         [0.1, 0.15, 0.3, 0.6, 0.9, 0.9]
     )
 
 
 def test_few_rewrites_call_for_a_simpler_classifier_and_few_originals_do_not() -> None:
-    whole = choose_strength(20, 8.0, labels=50)
-    assert [choose_strength(20, 8.0, labels=labels) / whole for labels in (2, 25, 40, 60)] == [0.5, 0.5, 0.8, 1.0]
-    assert choose_strength(20, math.inf, labels=2) == choose_strength(20, math.inf, labels=50)
+    assert [trust_few(records, 8.0) for records in (2, 500, 800, 1200)] == [0.5, 0.5, 0.8, 1.0]
+    assert trust_few(2, math.inf) == 1.0
+    texts, labels = ["a b", "c d"] * 6, ["play_music", "weather"] * 6
+    for noisy, counted in ((False, 10.0), (True, 5.0)):  # few rows say nothing of names beside randomised labels
+        counts = EncoderClassifier(Corpus(texts, labels), epsilon=8.0, noisy_labels=noisy)._counts
+        assert counts.sum(dim=0).tolist() == [6 + counted] * 2
 
 
 def test_randomised_labels_call_for_a_simpler_classifier(monkeypatch: pytest.MonkeyPatch) -> None:
