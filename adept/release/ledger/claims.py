@@ -105,8 +105,8 @@ SELECT person, COUNT(*), (
     SELECT GROUP_CONCAT(release || ':' || times) FROM claims INDEXED BY {} WHERE digest = person AND release != ?
 ) FROM waiting GROUP BY person
 """
-COLLECT_WAITING = """
-INSERT INTO asked SELECT {0}, {1}, COUNT(*), 0 FROM waiting WHERE true GROUP BY {0}
+ASK = """
+INSERT INTO asked SELECT {0}, {1}, COUNT(*), 0 FROM {2} WHERE true GROUP BY {0}
 ON CONFLICT DO UPDATE SET times = times + excluded.times
 """
 NO_LIMIT = "ledger must have a limit for over_limit=drop, got none: add ledger_limit=X, or store a limit with adept ledger limit=X"
@@ -283,14 +283,13 @@ class Ledger(LedgerFile):
         """Begin a release; the next call of ``claim`` stores the release in the ledger."""
         self._run, self._spending = run, spending
         self._output = os.fsencode(output).decode("utf-8", "backslashreplace")  # a file name need not be text
-        for table in ("asked", "waiting"):
+        for table in ("collected", "asked", "waiting"):
             self._database.run(f"DELETE FROM {table}")
 
     def collect(self, subjects: Iterable[tuple[bytes, int]]) -> None:
         """Collect digests of records and persons; the next call of ``claim`` lists them."""
         with self._database.transaction("BEGIN"):  # of this process alone: without a lock on the file
-            again = "ON CONFLICT DO UPDATE SET times = times + 1"
-            self._database.executemany(f"INSERT INTO asked VALUES (?, ?, 1, 0) {again}", subjects)
+            self._database.executemany("INSERT INTO collected VALUES (?, ?)", subjects)
 
     def collect_records(self, records: Iterable[Record], *, before: int = 0) -> None:
         """Collect digests of records and persons.
@@ -322,6 +321,7 @@ class Ledger(LedgerFile):
         Raises:
             ReleaseRefused: one of the records must not be released; then none of them is added.
         """
+        self._count_collected()
         (due,) = self._database.row(f"SELECT EXISTS {DUE} OR EXISTS (SELECT * FROM waiting)")
         if not due and self._release_id():
             return LeftOut()
@@ -335,6 +335,12 @@ class Ledger(LedgerFile):
             if not self.read_only:
                 self._write()
         return left_out
+
+    def _count_collected(self) -> None:
+        """Ask for the collected digests in their order: in another order, a large tree is slow to fill."""
+        with self._database.transaction("BEGIN"):
+            self._database.execute(ASK.format("digest", "kind", "collected"))
+            self._database.execute("DELETE FROM collected")
 
     def _check_proved(self) -> None:
         """Refuse a release with a limit if the claim of this release, or of a listed one, is unproved."""
@@ -360,7 +366,7 @@ class Ledger(LedgerFile):
             )
         self._database.executemany("DELETE FROM waiting WHERE number = ?", ((number,) for number in numbers))
         for column, kind in (("record", ROW_KIND), ("person", PERSON_KIND)):
-            self._database.execute(COLLECT_WAITING.format(column, kind))
+            self._database.execute(ASK.format(column, kind, "waiting"))
         self._database.execute("DELETE FROM waiting")
         return LeftOut(numbers, len(allowed))
 

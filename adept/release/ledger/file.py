@@ -40,7 +40,7 @@ from adept.release.statement.wording import StatedTotal
 
 # Errors of SQLite that concern the machine, not the file.
 PASSING = ("FULL", "IOERR", "BUSY", "LOCKED", "READONLY", "CANTOPEN", "PERM")
-CACHE_KILOBYTES = 32_768  # memory for the digests that a run collects
+CACHE_KILOBYTES = 32_768  # memory for pages of the file, and for the digests that a run collects
 WAIT_SECONDS = 60.0  # time to wait for another run's claim
 LEDGER_VERSION, OLDER_VERSIONS = 7, (4, 5, 6)
 SMALL_TABLES = ("adept", "releases", "outputs", "approvals", "bounds", "unproved")
@@ -72,8 +72,13 @@ CREATE INDEX IF NOT EXISTS bounds_again ON bounds (release, person_epsilon, pers
 CREATE TABLE IF NOT EXISTS unproved (release INTEGER PRIMARY KEY, claimed_epsilon REAL);
 CREATE INDEX IF NOT EXISTS unproved_again ON unproved (release, claimed_epsilon);
 """  # tables that a ledger of an older version may lack
+# What is deleted is overwritten, and memory does not grow with the file
+SETTINGS = """
+PRAGMA secure_delete = ON; PRAGMA temp.journal_mode = TRUNCATE; PRAGMA main.cache_size = -{0}; PRAGMA temp.cache_size = -{0}
+"""
 ASKED = """
 CREATE TEMP TABLE waiting (number INTEGER PRIMARY KEY, record BLOB, person BLOB);
+CREATE TEMP TABLE collected (digest BLOB, kind INTEGER);
 CREATE TEMP TABLE asked (digest BLOB PRIMARY KEY, kind INTEGER, times INTEGER, claimed INTEGER) WITHOUT ROWID;
 CREATE INDEX temp.asked_due ON asked (digest) WHERE times > claimed;
 """
@@ -302,9 +307,7 @@ class LedgerFile:
         return self._database.transaction("BEGIN" if self.read_only else "BEGIN IMMEDIATE")
 
     def _prepare(self) -> None:
-        self._database.run("PRAGMA secure_delete = ON")  # overwrite what is deleted
-        self._database.run("PRAGMA temp.journal_mode = MEMORY")
-        self._database.run(f"PRAGMA temp.cache_size = -{CACHE_KILOBYTES}")
+        self._execute_each(SETTINGS.format(CACHE_KILOBYTES))
         with self._transaction():
             self._check_whole()
             self._execute_each(ASKED)

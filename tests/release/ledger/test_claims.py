@@ -483,3 +483,23 @@ def test_what_a_run_without_a_ledger_drew_is_claimed_by_its_resumption(rewriter:
     with closing(Ledger(str(tmp_path / "ledger.db"), key=KEY)) as ledger:
         release(ledger=ledger, resume=True)
         assert ledger.sum().rows == 12
+
+
+def written_bytes() -> int:
+    """The bytes that this process has written so far, also into files without a name."""
+    return int(dict(line.split(": ") for line in Path("/proc/self/io").read_text().splitlines())["wchar"])
+
+
+@pytest.mark.skipif(not Path("/proc/self/io").exists(), reason="only Linux counts what a process writes")
+def test_digests_that_exceed_the_memory_are_written_a_few_times_not_once_for_each(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("adept.release.ledger.file.CACHE_KILOBYTES", 64)
+    digests = [(random.Random(i).randbytes(16), ROW_KIND) for i in range(20_000)]
+    with closing(Ledger(str(tmp_path / "ledger.db"), key=KEY)) as ledger:
+        ledger.begin("run", spending(epsilon=1.0, delta=0.0), "out")
+        before = written_bytes()
+        for start in range(0, len(digests), 1000):
+            ledger.collect(digests[start : start + 1000])
+        ledger.claim()
+    assert written_bytes() - before < 20_000_000  # 1,000 bytes for each; one page of each of two trees is 8,192
