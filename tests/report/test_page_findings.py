@@ -125,7 +125,7 @@ def test_budgets_that_buy_nothing_above_the_names_of_labels_are_listed() -> None
     ]
     said = page.name_idle_budgets(table(named))
     assert "what is free without any record: sqrt_n at 8 (names of labels alone (given the label set): 0.650)." in said
-    assert said.endswith(" A larger free encoder may have more. ")
+    assert said.endswith(" A larger public encoder may get more from names. ")
     assert "64" not in said
     assert headline(named).startswith(said)
     low = [replace(row, accuracy=0.1) if row.mechanism == "names" else row for row in named]
