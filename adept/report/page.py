@@ -214,7 +214,7 @@ def budget_grid(table: ComparisonTable, metric: str) -> Grid:
             gains = [line.above_floor if line else None for line in found]
             cells.append(["  added by the records", *(f"{gain.mean:+.3f}" if gain else "" for gain in gains)])
     for name, level in table.levels[metric].items():
-        cells.append([name, *[str(level)] * len(table.budgets)])
+        cells.append([title(name), *[str(level)] * len(table.budgets)])
     headings = ["claimed epsilon", *(f"{epsilon:g}" for epsilon in table.budgets)]
     return Grid(METRICS[metric], headings, {"": cells})
 
