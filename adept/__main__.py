@@ -22,7 +22,7 @@ COMMANDS = {
     "plan": "say what a release is expected to be worth at each budget, before any private record is read",
     "rewrite": "rewrite a file of utterances privately, and state what is guaranteed",
     "synthesize": "write synthetic text from a whole file, labels included, under a central guarantee",
-    "adapt": "adapt a model to your domain with a few hundred public examples, in seconds",
+    "adapt": "adapt a model to your domain with a few hundred public examples, in about a minute",
     "train": "train a model on public text of your own",
     "evaluate": "train an intent classifier on one file and test it on another",
     "compare": "compare mechanisms and budgets on one data set, on a page with tables and a figure",

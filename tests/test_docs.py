@@ -28,7 +28,9 @@ from adept.errors import AdeptError
 from adept.mechanisms import BY_NAME, LearnedCodebook
 from adept.mechanisms.base import MechanismChoice
 from adept.mechanisms.guarantee import good_enough
+from adept.models.sentences.meanings import words_of
 from adept.models.training import quiet_lightning
+from adept.rewriting.loading import load_model
 
 ROOT = Path(__file__).parent.parent
 PAGES = [
@@ -299,6 +301,31 @@ def test_the_second_month_goes_as_the_tutorial_says(adept_here: Run, workplace: 
     assert "2 releases" in adept_here("ledger", ledger).stdout
     anew = adept_here(*again, *small)
     assert "the default ledger of another key has a limit, which does not hold for this release" in anew.stderr
+
+
+def test_the_plan_of_the_tutorial_is_that_of_the_program(adept_here: Run) -> None:
+    """The page had the accuracies of an earlier classifier."""
+    page = ROOT / "docs" / "tutorials" / "vendor.md"
+    [line] = [line for line in lines(page) if line.startswith("adept plan")]
+    printed = " ".join(adept_here(*stages(line)[0][1:]).stdout.split())
+    rows = re.findall(
+        r"^\| `rewrite` \| (\d+) \| (.+) \| (\.\d+) \| (\.\d+ to .+) \|$", page.read_text("utf-8"), re.MULTILINE
+    )
+    assert len(rows) == 4
+    for epsilon, risk, accuracy, spread in rows:
+        assert f"rewrite {epsilon} {5 * int(epsilon)} {risk} 0{accuracy} 0{spread} " in printed
+    assert "the label with the nearest name 0.63 (usual" in printed
+
+
+def test_the_rewrites_in_readme_are_sentences_of_the_packaged_model() -> None:
+    """Two were written by a compiler that the package no longer has."""
+    listed = load_model(None)[0].sentences
+    assert listed is not None
+    text = (ROOT / "README.md").read_text("utf-8")
+    table = text[text.index("| epsilon 4 |") : text.index("\n\n", text.index("| epsilon 4 |"))]
+    rewrites = {tuple(words_of(cell.strip())) for row in table.splitlines() for cell in row.split("|")[2:4]}
+    assert len(rewrites) == 6
+    assert rewrites <= {tuple(listed[place]) for place in range(len(listed))}
 
 
 def test_the_first_pages_keep_examples_apart_and_the_readers_own_files_in_a_ledger() -> None:

@@ -36,8 +36,9 @@ class FileNames:
     """Names of the files that a release reads and writes.
 
     Files:
-        input: File of private records: txt, csv, tsv, jsonl, json or parquet, which may also be gzipped. To read
-            several files, give their directory or a pattern such as 'logs/*.jsonl'. To read standard input, give -.
+        input: File of private records: txt, csv, tsv, jsonl, json, parquet or arrow, also compressed (gz, bz2, xz,
+            zst). To read several files, give their directory or a pattern such as 'logs/*.jsonl'. To read standard
+            input, give -.
         output: New file for the released records, or - for standard output. The ending of the file's name determines
             its format. If the ending is unknown, the output has the format of the input.
 
@@ -86,8 +87,7 @@ class SynthesizeConfig(FileNames, LedgerOptions, CentralOptions):
     """Configuration of ``adept synthesize``.
 
     Budget:
-        epsilon: Privacy budget of each person or, without person_column, of each record. Epsilon has no default, so you
-            must choose its value.
+        epsilon: Privacy budget of each person or, without person_column, of each record. You must choose its value.
         neighbours: Difference between two input files that the guarantee hides: add_or_remove (one file has a person's
             records and the other does not) | replace (one person has different records in the two files; to hide this
             needs twice the noise).
@@ -174,8 +174,7 @@ class FineTuningConfig(TrainerConfig):
     """Options for training the adapted decoder on the examples and the model's own public texts.
 
     Attributes:
-        max_epochs: Number of passes of the training over all texts. With 0, no weights are trained, and the adaptation
-            takes only seconds.
+        max_epochs: Number of passes of the training over all texts. With 0, no weights are trained.
     """
 
     min_epochs: ClassVar[int] = 0
@@ -192,9 +191,8 @@ class AdaptConfig(ReadingOptions):
         kind: Kind of the lines of examples: examples (texts that people say) | names (of labels or things, about which
             the command finds sentences) | auto. With auto, lines are names if most of them are single words; those of a
             help page, or fewer than 8 lines, if most have at most 3 words.
-        label_set: Names of your labels: either [A,B] or @FILE, a file with one name on each line. The original model
-            contains public sentences. The command finds those about the names of your labels, and uses them as further
-            examples.
+        label_set: Names of your labels: either [A,B] or @FILE, a file with one name on each line. The command finds
+            public sentences of the original model about these names, and uses them as further examples.
         public: Set public to true to declare that anyone may read the examples. Without public=true, the command adapts
             no model.
         output_dir: A new directory for the adapted model.
@@ -247,13 +245,11 @@ class AttackConfig(Columns):
         records: Number of secret records. For attack=membership, the secret records form pairs, and one record of each
             pair is rewritten. For attack=file_membership, records is the number of times that each file is released.
         candidates: For attack=reconstruction: number of texts among which the attacker looks for the secret record.
-        attribute: For attack=attribute: the property that the attacker guesses. Give label for the label of the record,
-            or the name of a slot (a detail of the text, such as a city).
+        attribute: For attack=attribute: the property that the attacker guesses: label (of the record), or the name of a
+            slot (a detail of the text, such as a city).
         models: For attack=membership: number of classifiers that are trained on rewritten records and attacked.
-        confidence: Confidence level. With at least this probability, all confidence intervals in the result contain the
-            true values.
-        seed: Seed of the choice of secret records. The seed does not fix the noise of the releases, which differs from
-            run to run.
+        confidence: Probability with which all confidence intervals in the result contain the true values, at least.
+        seed: Seed of the choice of secret records, but not of the releases' noise, which differs from run to run.
         batch_size: Number of records that the model rewrites at the same time.
     """
 
@@ -406,16 +402,14 @@ class PlanConfig(ReadingOptions):
             round number known without the file.
         label_set: Public list of the labels: either [A,B] or @FILE, a file with one label on each line. With null, the
             labels are those of the public texts.
-        label_descriptions: File of public sentences about labels. Each line holds a label and one or more sentences,
-            separated by tabs.
+        label_descriptions: File of public sentences about labels: a label and its sentences on each line, with tabs.
         examples: File of public examples with labels, from which a classifier can learn without any private record.
             Without test, the examples also test what is free.
         test: File of public texts with labels, on which it is measured how often label names and examples alone are
             right.
         public: Set public to true to declare that anyone may read the examples and the test.
-        max_records_per_person: Largest number of rows of a person in the private file.
-        model_dir: Directory of the model that will make the release. With null, this is the model that comes with the
-            package, with which the curves were measured.
+        max_records_per_person: Largest number of rows of a person in the private file. With null, this number is 1.
+        model_dir: Directory of the model that will make the release. With null, it is the one of the package.
 
     Columns of the public files:
         text_column: Name of the column that holds the text.

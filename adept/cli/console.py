@@ -40,7 +40,6 @@ def show(title: str, rows: Iterable[Iterable[str]]) -> None:
     from rich.table import Table
 
     show_lines([title])
-    sys.stdout.flush()  # what follows has a writer of its own
     _print(Table(show_header=False, box=None, pad_edge=False), rows, width=1000)  # a pair with a path is one line
 
 
@@ -54,14 +53,17 @@ def show_table(title: str, headings: list[str], rows: Iterable[Iterable[str]]) -
 
 
 def _print(table: "Table", rows: Iterable[Iterable[str]], *, width: int) -> None:
-    """Print a table, whose lines have at most ``width`` characters in a file or pipe."""
+    """Print a table without spaces at the ends of lines, which have at most ``width`` characters in a file or pipe."""
     from rich.console import Console
 
     for row in rows:
         table.add_row(*map(_text, row))
     for column in table.columns:
         column.overflow = "fold"  # a long name is shown whole
-    Console(highlight=False, width=None if sys.stdout.isatty() else width).print(table)
+    console = Console(highlight=False, width=None if sys.stdout.isatty() else width)
+    with console.capture() as printed:
+        console.print(table)
+    sys.stdout.writelines(f"{line.rstrip()}\n" for line in printed.get().splitlines())
 
 
 def _text(content: str) -> "Text":

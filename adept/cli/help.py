@@ -44,7 +44,7 @@ NAME = "NAME"
 PLACEHOLDERS = {str: "TEXT", int: "N", float: "X", bool: "true|false", NAME: NAME}
 NOTE = """\
 Write an option as NAME=VALUE. The values below are yours or the defaults; the default is null if a word in
-capitals stands in its place. You must give every option that has a star.
+capitals or true|false stands in its place. You must give every option that has a star.
 The command adept {command} --cfg job prints all options with the values that they have."""
 
 

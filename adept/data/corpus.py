@@ -105,7 +105,7 @@ class DataConfig:
 
     Attributes:
         name: Name of the data set in reports and in the model's card.
-        path: Directory with files train.EXT, validation.EXT and test.EXT (jsonl, csv, txt or parquet).
+        path: Directory with files train.EXT, validation.EXT and test.EXT, in any format that adept reads.
         public: True if the texts are public, so that a model of these texts may be shared.
         hub: Name of a data set on the Hugging Face Hub, which is loaded if data.path is null.
         hub_label_column: Name of the column that holds the labels in the data set on the Hub.

@@ -244,7 +244,7 @@ def _refuse_delimiter(rows: Rows, *, sure: bool) -> None:
         named = all(map(COLUMN_NAME.fullmatch, row.strip().split(other)))  # a name with a comma has a space behind it
         if separates and other != rows.delimiter and (named or not sure):
             raise UnfitFile(
-                f"begins with one cell that holds {other!r}: add delimiter={name} for all csv files, or save it with others"
+                f"has a first cell that holds {other!r}: add delimiter={name} for all csv files, or save it with {rows.delimiter!r}"
             )
 
 

@@ -26,7 +26,7 @@ TITLES = {
     COMMONEST_LABEL: "always the commonest label",
     EXAMPLES: "public examples alone",
 }
-LARGER_ENCODER = "A larger free encoder may have more than ours has from the names of labels."
+LARGER_ENCODER = "A larger public encoder may get more from the names of labels than ours does."
 FOLDS = 10  # parts of the examples, of which each is a test once if they are few
 MAX_JUDGED = 600  # texts, about, that are judged without a test
 MAX_CELLS = 1 << 18  # examples times labels that are learned from: more take minutes

@@ -84,6 +84,7 @@ def context(results: Results, lines: ComparisonTable) -> dict[str, Any]:
         "claims": [describe_claim(audited, lines) for audited in results.audits],
         "fair": [fair_grid(lines, classifier) for classifier in lines.classifiers],
         "present": {line.row.mechanism for line in lines.lines},
+        "flat": any(map(_is_flat, lines.lines)),
         "quality": any(line.measures[name] is not None for line in lines.lines for name in QUALITY),
         "command_line": command_of(config),
         "audit_trials": AUDIT_TRIALS,
@@ -132,7 +133,12 @@ def describe_attacks(found: Sequence[AttackedRelease]) -> dict[str, Any]:
         for attacked, row in attacks
         if row.beyond_bound
     ]
-    return {"lines": groups, "findings": list(refuted.values()) or harmless[: len(attacks)], "defects": defects}
+    return {
+        "lines": groups,
+        "findings": list(refuted.values()) or harmless[: len(attacks)],
+        "defects": defects,
+        "slots": any(row.success != "exact" for _, row in attacks),
+    }
 
 
 def _attack_cells(attacked: AttackedRelease, row: AttackRow) -> list[str]:
@@ -208,7 +214,7 @@ def budget_grid(table: ComparisonTable, metric: str) -> Grid:
             gains = [line.above_floor if line else None for line in found]
             cells.append(["  added by the records", *(f"{gain.mean:+.3f}" if gain else "" for gain in gains)])
     for name, level in table.levels[metric].items():
-        cells.append([name, *[str(level)] * len(table.budgets)])
+        cells.append([title(name), *[str(level)] * len(table.budgets)])
     headings = ["claimed epsilon", *(f"{epsilon:g}" for epsilon in table.budgets)]
     return Grid(METRICS[metric], headings, {"": cells})
 
@@ -220,11 +226,10 @@ def fair_grid(table: ComparisonTable, classifier: str) -> Grid:
     found: dict[str, list[list[str]]] = {"without a model": []}
     for line in chosen:
         found.setdefault(line.model or "without a model", []).append(_fair_line(line, quality))
-    headings = ["text by", "claimed eps", "true eps", *METRICS.values(), "added by the records"]
-    headings += [QUALITY[name] for name in quality]
+    measures = [*METRICS.values(), "added by the records", *(QUALITY[name] for name in quality)]
     last = [MAJORITY, ABSENT, "0", table.levels["accuracy"][MAJORITY].spread, *[ABSENT] * (2 + len(quality))]
     found["without a model"].append(last)
-    return Grid(classifier, headings, found)
+    return Grid(classifier, ["text by", "claimed eps", "true eps", *measures], found)
 
 
 def _fair_line(line: Line, quality: list[str]) -> list[str]:
@@ -250,8 +255,7 @@ def _mean_cell(value: float | None) -> str:
 
 def state_point(table: ComparisonTable) -> str:
     """Return the main finding of the comparison, in two to four sentences."""
-    idle = name_idle_budgets(table)
-    best = find_best(table)
+    idle, best = name_idle_budgets(table), find_best(table)
     broken = next((curve for curve in table.curves if curve.mechanism == "original"), None)
     compared = [epsilon for epsilon in broken.at if epsilon in best.at] if broken and best else []
     if broken is None or best is None or not compared:
@@ -334,7 +338,7 @@ def name_idle_budgets(table: ComparisonTable) -> str:
                 free = f"{title(line.floor or '')}: {line.accuracy.mean - line.above_floor.mean:.3f}"
                 idle.setdefault((curve.title, free), []).append(f"{epsilon:g}")
     listed = "; ".join(f"{name} at {', '.join(budgets)} ({free})" for (name, free), budgets in idle.items())
-    larger = " A larger free encoder may have more." if "name" in listed else ""
+    larger = " A larger public encoder may get more from names." if "name" in listed else ""
     said = f"These budgets add nothing that can be shown to what is free without any record: {listed}.{larger} "
     return said if idle else ""
 

@@ -265,10 +265,10 @@ def _recommend(worth: list[Offer], shared: Mapping[str, str], *, guessed: bool) 
     for command, need in needs.items():
         if own := next((offer for offer in worth if offer.command == command), None):
             low, middle, high, _ = own.expected
-            kind = "a guessed" if guessed else "an expected"
+            kind = "guessed" if guessed else "expected"
             lines += [
-                f"{need}, with {kind} accuracy of {middle:.2f} ({low:.2f} to {high:.2f}), where an attacker picks the right "
-                f"one of {CANDIDATES:,} candidates in {own.risk}:",
+                f"{need}, use the next command. Its {kind} accuracy is {middle:.2f} ({low:.2f} to {high:.2f}), and an attacker "
+                f"picks the right one of {CANDIDATES:,} candidates in {own.risk}:",
                 f"adept {command} input=FILE output=NEWFILE epsilon={own.epsilon:g}{shared.get(command, '')}",
             ]
     return lines

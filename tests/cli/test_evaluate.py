@@ -284,7 +284,7 @@ def test_records_that_add_nothing_to_what_is_free_are_said_to_in_the_first_sente
     )
     [added] = [line for line in rest if line.startswith("added by the records")]
     assert "+0.000  (95 % interval -0.168 to +0.168), above the label with the nearest name" in added
-    assert rest[-1] == "A larger free encoder may have more than ours has from the names of labels."
+    assert rest[-1] == "A larger public encoder may get more from the names of labels than ours does."
     kept = json.loads((tmp_path / "out" / "result.json").read_text())
     assert (kept["nearest_name"]["accuracy"], kept["added_by_the_records"]["above"]) == (1.0, "nearest_name")
 

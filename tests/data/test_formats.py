@@ -122,7 +122,7 @@ def test_a_directory_of_directories_is_refused(tmp_path: Path) -> None:
         (
             "a.csv",
             b"text;intent\nsecret, secret;x\n",
-            "holds ';': add delimiter=semicolon for all csv files, or save it",
+            "holds ';': add delimiter=semicolon for all csv files, or save it with ','",
         ),
         ("a.tsv", b'text\tintent\n"secret" song\tx\n', "quote opens a cell and is not closed, or not doubled"),
         ("a.csv", b'text,intent\n"secret,x\n', "quote opens a cell and is not closed, or not doubled"),

@@ -128,6 +128,12 @@ def test_each_classifier_has_a_fair_table_and_the_figure_is_the_firsts(tmp_path:
     assert written(make_rows(), tmp_path).count("<h2>Fair table") == 1
 
 
+def test_a_budget_that_writes_no_new_sentences_is_explained_where_one_is_shown(tmp_path: Path) -> None:
+    assert "(as 16)" not in written(make_rows(), tmp_path)
+    rows = [*make_rows(), *(made("description", 0.8, epsilon, enough=16) for epsilon in (8.0, 64.0))]
+    assert "<b>24 (as 16)</b>" in written(rows, tmp_path)
+
+
 def test_originals_stand_beside_the_rewrites_of_public_data(tmp_path: Path) -> None:
     text = written(make_rows(), tmp_path, examples=(shown("rewritten"),))
     assert '<td data-label="original record"><p>original rewritten</p></td>' in text

@@ -34,6 +34,7 @@ def test_the_page_says_what_was_found_in_counts_of_a_hundred(tmp_path: Path) -> 
     assert "<td>8 (true 32)</td><td>1,200 private</td><td>80 (61 to 93)</td><td>3.0</td><td>97</td>" in text
     assert '<td class="bad">claim refuted</td>' in text
     assert "<td>within the claim</td>" in text
+    assert "Slot values" not in text
     minute = text[text.index("In a minute") : text.index("Claims and verdicts")]
     assert (
         "of 100 guesses 80 are right, where the claim allows 3.0, and 100 of 100 releases change the odds more"

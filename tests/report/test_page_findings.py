@@ -125,9 +125,12 @@ def test_budgets_that_buy_nothing_above_the_names_of_labels_are_listed() -> None
     ]
     said = page.name_idle_budgets(table(named))
     assert "what is free without any record: sqrt_n at 8 (names of labels alone (given the label set): 0.650)." in said
-    assert said.endswith(" A larger free encoder may have more. ")
+    assert said.endswith(" A larger public encoder may get more from names. ")
     assert "64" not in said
     assert headline(named).startswith(said)
+    shown = [cells[0] for cells in page.budget_grid(table(named), "accuracy").sections[""]]
+    assert "names of labels alone (given the label set)" in shown
+    assert "names" not in shown
     low = [replace(row, accuracy=0.1) if row.mechanism == "names" else row for row in named]
     assert page.name_idle_budgets(table(low)) == ""
     taught = [*low, made("examples", 0.7, clip=None, content=None, decoder=None)]

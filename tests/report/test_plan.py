@@ -49,7 +49,9 @@ def test_rows_that_would_change_a_verdict_are_named(
     assert "Rewrite at epsilon 8 is expected to be worth it from about 22 rows on." in found.advice
     assert "No number of rows up to 1,000,000 is expected to make synthesize at epsilon 2 worth it." in found.advice
     worth = planned(100)
-    assert worth.advice[0].startswith("If each row is needed on its own, with a guessed accuracy of ")
+    assert worth.advice[0].startswith(
+        "If each row is needed on its own, use the next command. Its guessed accuracy is "
+    )
     assert worth.advice[0].endswith("an attacker picks the right one of 1,000 candidates in at most 6 of 100 cases:")
     assert worth.advice[1] == "adept rewrite input=FILE output=NEWFILE epsilon=4"
     assert not any("Rewrite at epsilon" in line for line in worth.advice)

@@ -173,8 +173,8 @@ def test_the_page_adds_up_what_releases_state_and_never_what_a_person_spent(
         assert done.returncode == 0, done.stderr
         pages.append(said(Path(f"{out}.report.html").read_text("utf-8")))
     for html, releases, total in zip(pages, ("1 release,", "2 releases,"), ("16", "32"), strict=False):
-        assert f"The ledger lists {releases} with this one. For one person, whoever was in them" in html
-        assert f"the releases state at most epsilon {total} together." in html
+        assert f"The ledger lists {releases} with this one. For any one person" in html
+        assert f"the stated bounds add up to at most epsilon {total}." in html
     assert "The ledger lists 3 releases, with this one. There is no bound for a person" in pages[2]
     with closing(Ledger(f"{tmp_path}/ledger.db")) as ledger:
         assert ledger.stated_total() == StatedTotal(3)
@@ -219,7 +219,7 @@ def test_the_total_of_releases_names_the_pairs_of_records_that_each_of_them_comp
     html = said(approval_page(central(persons=True), [], total=total, **names))
     assert "records of one person at most 3 counted" in html
     assert f"the sum is for {same}; and {copied}." in html
-    assert "compare fewer pairs if" not in said(approval_page(central(), [], total=StatedTotal(5, 6.0, 0.0), **names))
+    assert "compare fewer pairs" not in said(approval_page(central(), [], total=StatedTotal(5, 6.0, 0.0), **names))
     assert "adept verify &#39;my file.privacy.json&#39;" in html
 
 
