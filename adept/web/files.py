@@ -34,7 +34,7 @@ MAX_UPLOAD_BYTES = 20 * 2**20
 MAX_FILES, HOUR_SECONDS = 8, 3600.0
 
 Choices = dict[str, Any]  # options of ``adept rewrite``, under their names
-REPORT_FILE = "report.html"
+PAGES = {"report.html": "comparison", "plan.html": "plan"}  # of a result, which then is shown alone
 MAX_RUNS = 50
 RESULT_TABLES = {
     "audit": ("checks", ("name", "kind", "verdict", "evidence")),
@@ -180,9 +180,11 @@ class EarlierResult:
 
 def earlier_results(directory: Path) -> list[EarlierResult]:
     """Return the newest results in a directory, at most ``MAX_RUNS``, with the newest one first."""
-    found = [path for name in (REPORT_FILE, "result.json") for path in directory.glob(f"*/{name}") if path.is_file()]
-    found.sort(key=lambda path: path.stat().st_mtime, reverse=True)
-    return [run for path in found[:MAX_RUNS] if (run := _earlier(path)) is not None]
+    found = {
+        path.parent: path for name in ("result.json", *PAGES) for path in directory.glob(f"*/{name}") if path.is_file()
+    }
+    newest = sorted(found.values(), key=lambda path: path.stat().st_mtime, reverse=True)
+    return [run for path in newest[:MAX_RUNS] if (run := _earlier(path)) is not None]
 
 
 def read_earlier(directory: Path, name: str, part: Literal["page", "picture"]) -> bytes:
@@ -196,8 +198,8 @@ def read_earlier(directory: Path, name: str, part: Literal["page", "picture"]) -
 
 def _earlier(path: Path) -> EarlierResult | None:
     name = path.parent.name
-    if path.name == REPORT_FILE:
-        return EarlierResult(name, "comparison", page=path)
+    if kind := PAGES.get(path.name):
+        return EarlierResult(name, kind, page=path)
     try:
         result = json.loads(path.read_text("utf-8"))
     except (OSError, ValueError, RecursionError):

@@ -258,6 +258,8 @@ def test_earlier_results_are_shown_as_they_are(client: TestClient, play: Play) -
         ("audited", "result.json", json.dumps(AUDIT)),
         ("attacked", "result.json", json.dumps(ATTACK)),
         ("attacked", "attack.svg", "<svg xmlns='http://www.w3.org/2000/svg'/>"),
+        ("planned", "result.json", '{"labels": 5, "most": 3}'),
+        ("planned", "plan.html", "<p>a plan</p>"),
         ("odd", "result.json", '{"certified_epsilon": [], "checks": {"name": 1}}'),
         ("broken", "result.json", "{"),
     ):
@@ -271,6 +273,8 @@ def test_earlier_results_are_shown_as_they_are(client: TestClient, play: Play) -
     assert page.index("<td>scale</td>") < page.index("<td>event</td>")
     assert '<p class="said">No violation found.</p>' in page
     assert "Of 100 guesses" in page
+    assert client.get("/runs/planned").text == "<p>a plan</p>"
+    assert '<th scope="row">most</th>' not in page
     picture = client.get("/runs/attacked/picture")
     assert (picture.headers["content-type"], picture.text[:4]) == ("image/svg+xml", "<svg")
     assert "sandbox" in picture.headers["content-security-policy"]
