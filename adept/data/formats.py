@@ -65,6 +65,10 @@ SIDECARS = re.compile(  # also what ``map`` of ``datasets`` writes into the dire
     re.IGNORECASE,
 )
 KNOWN_ENDINGS = re.compile(rf"(\.({'|'.join([*ENDINGS, *COMPRESSIONS])}))+\Z", re.IGNORECASE)
+COPY = re.compile(  # of what a copy's name has more, as desktops, browsers and editors write it
+    r"\A(copy|kopie) (of|von) |( - (copy|kopie)|[ _-]copy( \d+)?|[-_.](bak|backup|orig))?( \(\d+\))?\Z| \([\w ]*copy\)\Z",
+    re.IGNORECASE,
+)
 ADDRESS = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://")
 STATEMENT = ".privacy.json"  # follows the name of a release's output
 
@@ -277,9 +281,11 @@ def part_files(directory: str, given: str | None = None) -> list[str]:
 
 
 def _check_copies(paths: Sequence[Path]) -> None:
-    first: dict[str, str] = {}
+    bare = {path.name: KNOWN_ENDINGS.sub("", path.name) for path in paths}
+    first = dict(reversed([(stem, name) for name, stem in bare.items()]))
     for path in paths:
-        if (other := first.setdefault(KNOWN_ENDINGS.sub("", path.name), path.name)) != path.name:
+        stem = bare[path.name]
+        if (other := first.get(COPY.sub("", stem), first[stem])) != path.name:
             raise DataError(
                 f"{path.parent} holds {other} and {path.name}, which may be the same records: name one of them, or both by "
                 "a pattern"

@@ -203,6 +203,14 @@ def test_a_file_that_its_options_do_not_fit_is_refused_with_advice(
     assert "secret" not in str(caught.value)
 
 
+@pytest.mark.parametrize("header", ["TEXT,Label", "Utterance,Intent", "id,text", "Intent,\ufeffQuery,"])
+def test_a_header_of_other_names_than_columns_is_refused_and_no_record(tmp_path: Path, header: str) -> None:
+    location, options = placed(tmp_path, "a.csv", f"{header}\nsecret,x\n".encode()), {"columns": ["text", "intent"]}
+    with pytest.raises(DataError, match="begins like a header of other names than columns=: leave columns= out"):
+        list(read_records(location, options=ReadingOptions(**options)))  # type: ignore[arg-type]
+    assert len(list(read_records(location, options=ReadingOptions(**options), tolerant=True))) == 2  # type: ignore[arg-type]
+
+
 def test_a_delimiter_that_the_header_contradicts_is_answered_with_the_right_one(tmp_path: Path) -> None:
     for name, character in (("comma", ","), ("tab", "\t"), ("semicolon", ";")):
         location = placed(tmp_path, "a.csv", f"text{character}intent\nsecret{character}x\n".encode())
@@ -436,6 +444,7 @@ SHEETS: dict[str, tuple[bytes, dict[str, object]]] = {
         {"columns": ["text", "intent"]},
     ),
     "a header again, where files were joined": (b"text,intent\nplay a song,music\ntext, intent\nstop,alarm\n", {}),
+    "a record that holds one usual name": (b"play a song,music\nstop,alarm\n", {"columns": ["text", "intent"]}),
     "a header beside columns=": (b"text, intent,\nplay a song,music,\nstop,alarm,\n", {"columns": ["text", "intent"]}),
 }
 
@@ -499,6 +508,23 @@ def test_a_directory_holds_no_file_twice(tmp_path: Path) -> None:
     (tmp_path / "b.csv").symlink_to("a.csv")
     with pytest.raises(DataError, match=r"a\.csv and .*b\.csv are one file"):
         list(read_records(str(tmp_path)))
+
+
+COPIES = [
+    "a (1)", "a (12)", "a - Copy", "a - Copy (2)", "a copy", "a copy 2", "Copy of a", "Kopie von a", "a - Kopie", "a (copy)",
+    "a (another copy)", "a (3rd copy)", "a.bak", "a_backup", "a.orig", "a_copy",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("copy", COPIES)
+def test_a_file_called_like_the_copy_of_another_is_refused_in_a_directory(tmp_path: Path, copy: str) -> None:
+    for name in ("a.csv", f"{copy}.csv"):
+        placed(tmp_path, name, CSV)
+    with pytest.raises(DataError, match="which may be the same records: name one of them, or both by a pattern"):
+        list(read_records(str(tmp_path)))
+    assert list(read_records(f"{tmp_path}/*.csv")) == RECORDS * 2
+    (tmp_path / "a.csv").rename(tmp_path / "b.csv")
+    assert list(read_records(str(tmp_path))) == RECORDS * 2
 
 
 TABLE = Path(__file__).parents[2] / "docs" / "operation.md"
@@ -567,6 +593,9 @@ CASES: dict[str, Callable[[Path], str | Case]] = {
     "a directory with `a.csv` and `a.csv.gz`": lambda place: placed(
         place, "d/a.csv.gz", (placed(place, "d/a.csv", CSV) and gzip.compress(CSV))
     ).removesuffix("/a.csv.gz"),
+    "a directory with `a.csv` and `a (1).csv`, or `a - Copy.csv`": lambda place: placed(
+        place, "d/a (1).csv", (placed(place, "d/a.csv", CSV) and CSV)
+    ).rpartition("/")[0],
     "a directory of directories": lambda place: placed(place, "d/e/a.csv", CSV).removesuffix("/e/a.csv"),
     "parts `-of-00002` of which one is missing": lambda place: placed(place, "d/train-00000-of-00002.csv", CSV).rpartition("/")[0],
 }  # fmt: skip
