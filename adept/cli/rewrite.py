@@ -15,8 +15,9 @@ from adept.data.corpus import Corpus, read_corpus, read_label_set
 from adept.data.formats import STANDARD_STREAM, STATEMENT
 from adept.data.reading import read_records
 from adept.data.texts import USUAL_LABEL_COLUMN, find_label_column, list_names
-from adept.errors import ConfigurationError, DataError
+from adept.errors import DataError
 from adept.mechanisms.guarantee import MAX_STATED_EPSILON, odds_change, words
+from adept.ranges import refuse
 from adept.release.flow.local import LocalRun, choose_writer, open_release, prepare_file
 from adept.release.flow.plan import Plan, Run, Stated, Tell, preview, release
 from adept.release.flow.publication import Publication
@@ -94,15 +95,17 @@ def _column_lines(config: RewriteConfig, columns: Iterable[str], label: str | No
 def _public_texts(config: RewriteConfig, inputs: Inputs) -> Corpus | None:
     if config.expect is None:
         return None
-    if config.public is not True:
-        raise ConfigurationError(
+    refuse(
+        (
+            config.public is not True,
             "public must be true with expect, got false: the figures shown about these texts are not private; add public=true "
-            "if anyone may read them"
-        )
-    if config.expect == STANDARD_STREAM or any(_same(config.expect, name) for name in inputs.locations):
-        raise ConfigurationError(
-            "expect must be a file of public texts, got the input: figures about private records would be a release of their own"
-        )
+            "if anyone may read them",
+        ),
+        (
+            config.expect == STANDARD_STREAM or any(_same(config.expect, name) for name in inputs.locations),
+            "expect must be a file of public texts, got the input: figures about private records would be a release of their own",
+        ),
+    )
     label = config.label_column or USUAL_LABEL_COLUMN
     labelled = config.labels == "copy" and any(label in record for record in read_records(config.expect))
     public = read_corpus(config.expect, text_column=config.text_column, label_column=label, labelled=labelled)
@@ -205,8 +208,7 @@ def run_release(
     dry, resume = config.dry_run, config.resume
     key = find_key(config, needed=needs_key and not dry, read_only=dry)
     with open_ledger(config, key, tell=warn, read_only=dry) as ledger:
-        if dry and ledger is None and getattr(config, "over_limit", None) == "drop":
-            raise ConfigurationError(NO_LIMIT)
+        refuse((dry and ledger is None and getattr(config, "over_limit", None) == "drop", NO_LIMIT))
         prepared = prepare(ledger=ledger)
         if dry:
             return preview(*prepared, tell, resume=resume, ledger=ledger)
