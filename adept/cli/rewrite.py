@@ -12,7 +12,7 @@ from adept.cli.config import RewriteConfig, SynthesizeConfig
 from adept.cli.console import progress, warn
 from adept.cli.process import Interruptible, show_lines
 from adept.data.corpus import Corpus, read_corpus, read_label_set
-from adept.data.formats import STANDARD_STREAM, STATEMENT
+from adept.data.formats import STANDARD_STREAM, STATEMENT, ending_of
 from adept.data.reading import read_records
 from adept.data.texts import USUAL_LABEL_COLUMN, find_label_column, list_names
 from adept.errors import DataError
@@ -29,7 +29,6 @@ from adept.rewriting.expectation import FIRST_TEXTS, LABELLED, MIN_TEXTS, expect
 
 STATEMENT_WIDTH = 100  # characters of a line
 ReleaseConfig = RewriteConfig | SynthesizeConfig
-TEXT_ENDINGS = ".txt", ".txt.gz"  # of outputs that hold no labels
 
 
 def main(config: RewriteConfig) -> None:
@@ -51,7 +50,7 @@ def run(config: RewriteConfig, inputs: Inputs, public: Corpus | None) -> Privacy
     first = inputs.first_records(FIRST_TEXTS)
     columns = dict.fromkeys(name for record in first for name in record)
     label = find_label_column(columns, config.label_column)
-    labelled = label is not None and config.labels in LABELLED and not config.output.endswith(TEXT_ENDINGS)
+    labelled = label is not None and config.labels in LABELLED and ending_of(config.output) != "txt"
     dropped = _column_lines(config, columns, label)
     writer = choose_writer(rewriter, options, has_labels=labelled)
     lines = [*expected_lines(writer, public, labelled=labelled), *dropped]
@@ -77,7 +76,7 @@ def run(config: RewriteConfig, inputs: Inputs, public: Corpus | None) -> Privacy
 
 def _column_lines(config: RewriteConfig, columns: Iterable[str], label: str | None) -> list[str]:
     others = [name for name in columns if name not in (config.text_column, config.person_column, *config.keep_columns)]
-    asked = config.labels != "copy" or config.label_column or config.output.endswith(TEXT_ENDINGS)
+    asked = config.labels != "copy" or config.label_column or ending_of(config.output) == "txt"
     lines = []
     if others and not asked and not label:
         lines.append(

@@ -29,7 +29,8 @@ FORMATS = ("txt", "jsonl", "json", "csv", "parquet")
 STANDARD_STREAM = "-"
 ARROW = ("arrow", "feather", "ipc")  # read as parquet files are, and never written
 ENDINGS = {**{name: name for name in FORMATS}, "ndjson": "jsonl", "tsv": "csv", **dict.fromkeys(ARROW, "parquet")}
-COMPRESSIONS = ("gz", "bz2", "xz", "zst")  # endings of compressed files that are read; outputs are only gz
+# By the endings of compressed files that are read; outputs are only gz
+COMPRESSIONS = {"gz": "gz", "gzip": "gz", "bz2": "bz2", "bzip2": "bz2", "xz": "xz", "zst": "zst", "zstd": "zst"}
 COMPRESSED_ADVICE = "compressed in a way that is not read or written: unpack it, or compress it with gzip"
 SPREADSHEET_ADVICE = "a spreadsheet, which cannot be read or written: save it as csv (UTF-8)"
 DOCUMENT_ADVICE = "a document, which cannot be read or written: save its text as txt (UTF-8), one record on each line"
@@ -147,9 +148,8 @@ def check_columns(names: Sequence[str]) -> None:
 
 
 def compression_of(location: str) -> str | None:
-    """Return the ending of a compressed file's name, such as ``gz``; None for other names."""
-    ending = Path(location).suffix.removeprefix(".").lower()
-    return ending if ending in COMPRESSIONS else None
+    """Return the usual ending of a compressed file's name, such as ``gz``; None for other names."""
+    return COMPRESSIONS.get(Path(location).suffix.removeprefix(".").lower())
 
 
 def ending_of(location: str) -> str:

@@ -422,3 +422,12 @@ def test_odds_are_said_where_they_hold_and_can_be_read() -> None:
 def test_a_shuffled_file_says_what_the_order_hides(here: bool, how: str) -> None:
     shuffled = Shuffled(here=here, records=1000, smallest=900, epsilon=0.5, delta=1e-6)
     assert f"hidden among 900 records ({how}): 0.5, delta 1e-6" in summary_lines(shuffled=shuffled)[1]
+
+
+@pytest.mark.parametrize("name", ["o.txt", "o.TXT", "o.txt.GZ", "o.txt.gzip"])
+def test_an_output_of_texts_alone_is_not_said_to_have_labels(adept_here: Run, tmp_path: Path, name: str) -> None:
+    (tmp_path / "in.jsonl").write_text('{"text": "play a song", "intent": "music"}\n' * 2)
+    command = ["rewrite", f"input={tmp_path}/in.jsonl", "epsilon=8", "ledger=none", "dry_run=true"]
+    assert "its copied label" in adept_here(*command, f"output={tmp_path}/o.csv").stderr
+    done = adept_here(*command, f"output={tmp_path}/{name}")
+    assert (done.returncode, "label" in done.stderr) == (0, False), done.stderr

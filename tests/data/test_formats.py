@@ -39,6 +39,7 @@ PACKERS: dict[str, Callable[[bytes], bytes]] = {
     "xz": lzma.compress,
     "zst": lambda content: pyarrow.compress(content, codec="zstd", asbytes=True),
 }
+PACKERS |= {"gzip": PACKERS["gz"], "bzip2": PACKERS["bz2"], "zstd": PACKERS["zst"]}
 
 
 def placed(directory: Path, name: str, content: bytes) -> str:
@@ -306,6 +307,16 @@ def test_an_output_is_written_as_its_name_says_or_else_like_the_input(
     target: str, options: dict[str, str], expected: str
 ) -> None:
     assert written_format(target, ReadingOptions(**options), ["in.tsv"]) == expected  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("ending", ["gz", "GZ", "gzip"])
+def test_an_output_is_compressed_as_its_name_says(tmp_path: Path, ending: str) -> None:
+    with record_writer(f"{tmp_path}/a.txt.{ending}", format="txt", columns=["text"]) as write:
+        write([{"text": "a"}])
+    assert gzip.decompress((tmp_path / f"a.txt.{ending}").read_bytes()) == b"a\n"
+    for other in ("bz2", "bzip2", "zstd"):
+        with pytest.raises(DataError, match="is read and not written"):
+            written_format(f"a.txt.{other}", ReadingOptions(), [])
 
 
 def test_an_output_is_never_a_spreadsheet_or_a_document() -> None:
