@@ -12,8 +12,8 @@ from adept.cli.config import RewriteConfig, SynthesizeConfig
 from adept.cli.console import progress, warn
 from adept.cli.process import Interruptible, show_lines
 from adept.data.corpus import Corpus, read_corpus, read_label_set
-from adept.data.formats import STANDARD_STREAM, STATEMENT, ending_of
-from adept.data.reading import read_records
+from adept.data.formats import STANDARD_STREAM, STATEMENT, ending_of, format_of_name
+from adept.data.reading import ReadingOptions, read_records
 from adept.data.texts import USUAL_LABEL_COLUMN, find_label_column, list_names
 from adept.errors import DataError
 from adept.mechanisms.guarantee import MAX_STATED_EPSILON, odds_change, words
@@ -106,8 +106,13 @@ def _public_texts(config: RewriteConfig, inputs: Inputs) -> Corpus | None:
         ),
     )
     label = config.label_column or USUAL_LABEL_COLUMN
-    labelled = config.labels == "copy" and any(label in record for record in read_records(config.expect))
-    public = read_corpus(config.expect, text_column=config.text_column, label_column=label, labelled=labelled)
+    reading = ReadingOptions(
+        format=format_of_name(config.expect) or config.format, delimiter=config.delimiter, columns=config.columns
+    )
+    labelled = config.labels == "copy" and any(label in one for one in read_records(config.expect, options=reading))
+    public = read_corpus(
+        config.expect, text_column=config.text_column, label_column=label, labelled=labelled, options=reading
+    )
     if len(public) < MIN_TEXTS:
         raise DataError(f"expect must hold at least {MIN_TEXTS} texts, got {len(public)}: write down more")
     return public

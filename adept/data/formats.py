@@ -29,7 +29,6 @@ FORMATS = ("txt", "jsonl", "json", "csv", "parquet")
 STANDARD_STREAM = "-"
 ARROW = ("arrow", "feather", "ipc")  # read as parquet files are, and never written
 ENDINGS = {**{name: name for name in FORMATS}, "ndjson": "jsonl", "tsv": "csv", **dict.fromkeys(ARROW, "parquet")}
-# By the endings of compressed files that are read; outputs are only gz
 COMPRESSIONS = {"gz": "gz", "gzip": "gz", "bz2": "bz2", "bzip2": "bz2", "xz": "xz", "zst": "zst", "zstd": "zst"}
 COMPRESSED_ADVICE = "compressed in a way that is not read or written: unpack it, or compress it with gzip"
 SPREADSHEET_ADVICE = "a spreadsheet, which cannot be read or written: save it as csv (UTF-8)"
@@ -148,7 +147,7 @@ def check_columns(names: Sequence[str]) -> None:
 
 
 def compression_of(location: str) -> str | None:
-    """Return the usual ending of a compressed file's name, such as ``gz``; None for other names."""
+    """Return the usual ending of a compressed file's name, such as ``gz``, the only one of outputs; None for others."""
     return COMPRESSIONS.get(Path(location).suffix.removeprefix(".").lower())
 
 
@@ -245,6 +244,8 @@ def data_files(location: str, given: str | None) -> tuple[list[str], str | None]
         given = given or format_of_name(location.rstrip("/"))
         found = part_files(location, given)
     check_shards(found)
+    if parted := next((path.parent.name for path in map(Path, found) if "=" in path.parent.name), None):
+        say_once(f"folders such as {parted} hold a column's value, which is not read: write the column into the files")
     first: dict[tuple[int, int], str] = {}
     for name in found:
         with suppress(OSError):  # reading says why

@@ -215,9 +215,8 @@ def _request(columns: Mapping[str, Any], options: dict[str, Any]) -> ReleaseRequ
 def _index_lines(frame: Any) -> list[str]:
     """Return a line if pandas would put rows of the result beside other rows of the frame."""
     index = list(frame.index) if instance_of(frame, [("pandas", "DataFrame"), ("pandas", "Series")]) else []
-    if index == list(range(len(index))):
-        return []
-    return ["the result has a new index, from 0 on: put it beside the frame by position (to_numpy()), not by index"]
+    line = "the result has a new index, from 0 on: put it beside the frame by position (to_numpy()), not by index"
+    return [line] if index != list(range(len(index))) else []
 
 
 def _choice(mechanism: Any) -> MechanismChoice | None:

@@ -79,6 +79,16 @@ def test_what_survives_of_public_texts_of_ones_own_is_told_and_of_the_input_neve
     assert "survive" not in (tmp_path / "out.txt.privacy.json").read_text()
 
 
+def test_public_texts_are_read_as_the_options_say(adept_here: Run, topic_run: Path, tmp_path: Path) -> None:
+    rows = "".join(f"show me fares from {city} to boston;{city}\n" for city in ("denver", "dallas") * 5)
+    for name in ("in", "public"):
+        (tmp_path / name).write_text(rows)
+    place = [f"input={tmp_path}/in", f"expect={tmp_path}/public", f"output={tmp_path}/o.csv", f"model_dir={topic_run}"]
+    options = ["format=csv", "delimiter=semicolon", "columns=[text,intent]", "public=true", "dry_run=true"]
+    done = adept_here("rewrite", *place, *options, "epsilon=8", "ledger=none")
+    assert "estimated on 10 public texts" in done.stderr, done.stderr
+
+
 def test_labels_that_are_one_symbol_with_the_text_are_asked_for_by_name(
     adept_here: Run, tiny_run: Path, tmp_path: Path
 ) -> None:

@@ -108,6 +108,15 @@ def test_a_directory_of_parts_is_read_in_the_order_of_their_names(tmp_path: Path
     assert [record["text"] for record in read_records(str(tmp_path))] == ["one", "two", "three"]
 
 
+def test_folders_that_hold_a_column_are_answered_with_a_line(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    """As Spark and others write partitions: their files lack the column, and its labels would be lost in silence."""
+    for label in ("music", "alarm"):
+        placed(tmp_path, f"intent={label}/part-0.csv", b"text\nplay a song\n")
+    say_once.cache_clear()
+    assert len(list(read_records(f"{tmp_path}/*/*.csv"))) == 2
+    assert "folders such as intent=alarm hold a column's value, which is not read" in caplog.text
+
+
 def test_a_directory_of_directories_is_refused(tmp_path: Path) -> None:
     placed(tmp_path, "intent=music/part-0.csv", CSV)
     with pytest.raises(DataError, match="pattern"):
