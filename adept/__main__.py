@@ -4,6 +4,10 @@ import importlib
 import os
 import sys
 
+if __name__ == "__main__" and not sys.flags.safe_path:
+    # python -m looks first in the current directory, where a csv.py or torch.py of the user's may be
+    sys.path.append(sys.path.pop(0))
+
 from adept.cli import sweep
 from adept.cli.help import check_options, help_text, nearest, take_own_files, write_out
 from adept.cli.process import (

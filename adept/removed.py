@@ -7,7 +7,6 @@ words everywhere. The names of imports are answered here and in ``adept.__init__
 """
 
 from collections.abc import Sequence
-from importlib.abc import MetaPathFinder
 from types import ModuleType
 
 REWRITE_FRAME = "0.3.0: use adept.rewrite_frame, which takes a list of texts, a DataFrame, an Arrow table or a Dataset"
@@ -31,7 +30,7 @@ def removal(name: str) -> str | None:
     return f"{name} was removed in {REMOVED[name]}" if name in REMOVED else None
 
 
-class RemovedImports(MetaPathFinder):
+class RemovedImports:
     """The last finder of modules: it raises ImportError for a module that was removed."""
 
     def find_spec(self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None) -> None:

@@ -48,7 +48,9 @@ def main(config: AdaptConfig) -> None:
     place = directory / MODEL
     model.save_pretrained(place)
     tokenizer.save_pretrained(place)
-    (place / CARD).write_text(model_card(model, adapted_from=_card(config.model_dir)), "utf-8")
+    given = model_directory(config.model_dir) / CARD
+    adapted_from = given.read_text("utf-8", "replace") if given.is_file() else ""
+    (place / CARD).write_text(model_card(model, adapted_from=adapted_from), "utf-8")
     result = {
         "model_dir": place,
         "training_data": model.training_data.name,
@@ -86,11 +88,6 @@ def _check(config: AdaptConfig) -> None:
             "options of training and trainer have no effect here, because no weights are trained: give trainer.max_epochs=N, too",
         ),
     )
-
-
-def _card(model_dir: str | None) -> str:
-    card = model_directory(model_dir) / CARD
-    return card.read_text("utf-8", "replace") if card.is_file() else ""
 
 
 def _are_names(config: AdaptConfig, model: Autoencoder, lines: list[str]) -> bool:

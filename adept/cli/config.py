@@ -275,8 +275,7 @@ class AttackConfig(Columns):
         super().__post_init__()
         check_choice(("reconstruction", "attribute", "membership", "file_membership"), attack=self.attack)
         check_choice(SPLITS, private=self.private)
-        if not 0 < self.confidence < 1:
-            raise ConfigurationError(f"confidence must be between 0 and 1, got {self.confidence}")
+        refuse((not 0 < self.confidence < 1, f"confidence must be between 0 and 1, got {self.confidence}"))
         check_integer(1, 1_000_000, records=self.records, candidates=self.candidates)
         check_integer(4, 10_000, models=self.models)
 

@@ -69,10 +69,9 @@ def main(config: EvaluateConfig) -> None:
     shown = {name: other for name, other in found.others.items() if name != COMMONEST_LABEL}
     rows += [(COMPARED.get(name, name), f"accuracy {_figure(other.accuracy)}") for name, other in shown.items()]
     if config.classifier == TEXT and NEAREST_NAME in found.others:
-        stated = [_stated(name) for name in _names(config.train)]
-        each = found.train_records / found.labels / max(map(_samples, stated))
-        each = math.inf if _are_noisy(config, stated) else each
-        weight = weigh_name(min(map(_epsilon, stated)), each)
+        stated = [_stated(name) for name in _train_files(config)]
+        noisy, each = _are_noisy(config, stated), found.train_records / found.labels / max(map(_samples, stated))
+        weight = weigh_name(min(map(_epsilon, stated)), math.inf if noisy else each)
         rows.append(("names of labels", f"each counts as {weight:.3g} records of its label"))
     added = _compare_all(found)
     rows += [(title, f"{_figure(gain.gain, sign='+')}, above {TITLES[gain.name]}") for title, gain in added.items()]
@@ -92,7 +91,7 @@ def _compare_all(found: Evaluation) -> dict[str, AddedByRecords]:
 
 def run(config: EvaluateConfig) -> Evaluation:
     """Test the classifiers, and write ``result.json``; raise AdeptError for a user's mistake."""
-    names = _names(config.train)
+    names = _train_files(config)
     named = {name: path for name in ("reference", EXAMPLES) if (path := getattr(config, name)) is not None}
     config.check_used([*names, config.test, *named.values()])
     stated = {name: _stated(name) for name in names}
@@ -138,7 +137,7 @@ def _judge(
         found[TOGETHER] = learn(beside=public)
     elif unstated := _separate([*files.values()], config.classifier)[1]:
         found[EXAMPLES] = judge(join(unstated))
-    if len(files) > 1:
+    if len(_names(config.train)) > 1:
         found |= {LEFT_OUT + name: learn(without=name) for name in files}
     labels = [label for file in files.values() for label in file.corpus.labels or []]
     copied = all(file.stated.get("labels", "copy") == "copy" for file in files.values())
@@ -169,6 +168,12 @@ def _names(given: object) -> list[str]:
             f"train must be a file, or a list of different files, got {given}: write train=[a.csv,b.csv]"
         )
     return names
+
+
+def _train_files(config: EvaluateConfig) -> list[str]:
+    """Return the training files, with the parts of a directory or pattern if these are releases with statements."""
+    places = {name: list(config.find_files(name)[0]) for name in _names(config.train)}
+    return [file for name, parts in places.items() for file in (parts if all(map(_stated, parts)) else [name])]
 
 
 def _columns(config: EvaluateConfig, stated: Stated) -> dict[str, str]:

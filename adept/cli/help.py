@@ -176,10 +176,7 @@ def take_own_files(command: str, arguments: list[str]) -> list[str]:
     directory = Path(os.path.expanduser(named or "")).absolute()  # noqa: PTH111 - Path raises without a home
     is_plain = named and directory.is_dir() and not re.search(r"\\|\$\{", str(directory))
     refuse(
-        (
-            command not in SWEEPING,
-            f"{command} takes no {next(iter(flags))}: give its options on the command line",
-        ),
+        (command not in SWEEPING, f"{command} takes no {next(iter(flags))}: give its options on the command line"),
         (
             not is_plain,
             f"--config-dir must be a directory whose name holds neither \\ nor ${{, got {named or 'nothing'}",

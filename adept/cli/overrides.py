@@ -1,11 +1,10 @@
 """The conversion of a command's arguments NAME=VALUE into its configuration.
 
-*Claim*: a name of a file, a column or a label reaches its option exactly as it was typed, apart
-from four short forms: quotes around a value or an item are removed, ``~/`` and ``~user/`` at the
-beginning of a file's name are home directories, the spaces around an item are no part of it, and
-``null`` is no value where that is allowed. *Proof*: Hydra composes the files in ``conf/``, and gets
-nothing of a user but names of such files, which ``check_options`` has found there. ``read_value``
-alone reads all other values, and changes a text in these four cases only. QED.
+*Claim*: a name of a file, a column or a label reaches its option exactly as it was typed, apart from four short
+forms: quotes around a value or an item are removed, ``~/`` and ``~user/`` at the beginning of a file's name are home
+directories, the spaces around an item are no part of it, and ``null`` is no value where that is allowed. *Proof*:
+Hydra composes the files in ``conf/``, and gets nothing of a user but names of such files, which ``check_options`` has
+found there. ``read_value`` alone reads all other values, and changes a text in these four cases only. QED.
 """
 
 import os

@@ -131,7 +131,7 @@ def build(config: TrainConfig, directory: Path) -> Parts:
     if profiler := trainer.get("profiler"):
         trainer["profiler"] = pkgutil.resolve_name(PROFILERS[profiler])(directory, "profile")
     return Parts(
-        loggers=loggers, callbacks=(*callbacks, *([_telling(logged_values(config))] if loggers else [])),
+        loggers=loggers, callbacks=(*callbacks, *([_telling(config)] if loggers else [])),
         trainer=trainer, has_table=NONE not in config.logger, announce=_announce,
     )  # fmt: skip
 
@@ -152,12 +152,14 @@ def logger_options(name: str, options: dict[str, Any], directory: Path) -> dict[
     return own.get(name, {}) | options | forced
 
 
-def _telling(values: dict[str, Any]) -> Any:
+def _telling(config: TrainConfig) -> Any:
     """Return a callback that gives the loggers the options' values; a thread that begins before a fork is lost in it."""
+    values = asdict(replace(config, mechanism=None))
+    logged = {"mechanism": config.mechanism.kind.name} | flatten({name: values[name] for name in LOGGED})
 
     def tell(trainer: Any, _: Any) -> None:
         for logger in trainer.loggers:
-            logger.log_hyperparams(values)
+            logger.log_hyperparams(logged)
 
     return pkgutil.resolve_name(f"{LIGHTNING}.callbacks:LambdaCallback")(on_fit_start=tell)
 
@@ -179,8 +181,7 @@ def check_trainer(options: dict[str, Any], *, max_epochs: float = math.inf) -> d
         if name in ELSEWHERE:
             instead = f"set {ELSEWHERE[name]}" if ELSEWHERE[name] else "leave it out"
             raise ConfigurationError(f"trainer.{name} must be left out, because adept sets it: {instead}")
-        if name in UNUSED:
-            raise ConfigurationError(f"trainer.{name} has no effect here: leave it out")
+        refuse((name in UNUSED, f"trainer.{name} has no effect here: leave it out"))
         if name not in hints:
             names = {*hints, *(field.name for field in fields(TrainerConfig))}
             _refuse_unknown("trainer", name, names - ELSEWHERE.keys() - UNUSED - {"return"})
@@ -226,12 +227,6 @@ def _count_devices(devices: Any) -> int:
     text = ",".join(map(str, [*devices, ""])) if isinstance(devices, list) else str(devices).strip()
     several = torch.cuda.device_count() if text in ("auto", "-1") else len([*filter(str.strip, text.split(","))])
     return int(text) if text.isdecimal() else several
-
-
-def logged_values(config: TrainConfig) -> dict[str, Any]:
-    """Return the values of options that loggers get, by the names of the options."""
-    values = asdict(replace(config, mechanism=None))
-    return {"mechanism": config.mechanism.kind.name} | flatten({name: values[name] for name in LOGGED})
 
 
 def _refuse_sending(loggers: dict[str, dict[str, Any]]) -> None:

@@ -12,11 +12,12 @@ from adept.cli.config import RewriteConfig, SynthesizeConfig
 from adept.cli.console import progress, warn
 from adept.cli.process import Interruptible, show_lines
 from adept.data.corpus import Corpus, read_corpus, read_label_set
-from adept.data.formats import STANDARD_STREAM, STATEMENT
-from adept.data.reading import read_records
+from adept.data.formats import STANDARD_STREAM, STATEMENT, ending_of, format_of_name
+from adept.data.reading import ReadingOptions, read_records
 from adept.data.texts import USUAL_LABEL_COLUMN, find_label_column, list_names
-from adept.errors import ConfigurationError, DataError
+from adept.errors import DataError
 from adept.mechanisms.guarantee import MAX_STATED_EPSILON, odds_change, words
+from adept.ranges import refuse
 from adept.release.flow.local import LocalRun, choose_writer, open_release, prepare_file
 from adept.release.flow.plan import Plan, Run, Stated, Tell, preview, release
 from adept.release.flow.publication import Publication
@@ -28,7 +29,6 @@ from adept.rewriting.expectation import FIRST_TEXTS, LABELLED, MIN_TEXTS, expect
 
 STATEMENT_WIDTH = 100  # characters of a line
 ReleaseConfig = RewriteConfig | SynthesizeConfig
-TEXT_ENDINGS = ".txt", ".txt.gz"  # of outputs that hold no labels
 
 
 def main(config: RewriteConfig) -> None:
@@ -50,7 +50,7 @@ def run(config: RewriteConfig, inputs: Inputs, public: Corpus | None) -> Privacy
     first = inputs.first_records(FIRST_TEXTS)
     columns = dict.fromkeys(name for record in first for name in record)
     label = find_label_column(columns, config.label_column)
-    labelled = label is not None and config.labels in LABELLED and not config.output.endswith(TEXT_ENDINGS)
+    labelled = label is not None and config.labels in LABELLED and ending_of(config.output) != "txt"
     dropped = _column_lines(config, columns, label)
     writer = choose_writer(rewriter, options, has_labels=labelled)
     lines = [*expected_lines(writer, public, labelled=labelled), *dropped]
@@ -76,7 +76,7 @@ def run(config: RewriteConfig, inputs: Inputs, public: Corpus | None) -> Privacy
 
 def _column_lines(config: RewriteConfig, columns: Iterable[str], label: str | None) -> list[str]:
     others = [name for name in columns if name not in (config.text_column, config.person_column, *config.keep_columns)]
-    asked = config.labels != "copy" or config.label_column or config.output.endswith(TEXT_ENDINGS)
+    asked = config.labels != "copy" or config.label_column or ending_of(config.output) == "txt"
     lines = []
     if others and not asked and not label:
         lines.append(
@@ -94,18 +94,25 @@ def _column_lines(config: RewriteConfig, columns: Iterable[str], label: str | No
 def _public_texts(config: RewriteConfig, inputs: Inputs) -> Corpus | None:
     if config.expect is None:
         return None
-    if config.public is not True:
-        raise ConfigurationError(
+    refuse(
+        (
+            config.public is not True,
             "public must be true with expect, got false: the figures shown about these texts are not private; add public=true "
-            "if anyone may read them"
-        )
-    if config.expect == STANDARD_STREAM or any(_same(config.expect, name) for name in inputs.locations):
-        raise ConfigurationError(
-            "expect must be a file of public texts, got the input: figures about private records would be a release of their own"
-        )
+            "if anyone may read them",
+        ),
+        (
+            config.expect == STANDARD_STREAM or any(_same(config.expect, name) for name in inputs.locations),
+            "expect must be a file of public texts, got the input: figures about private records would be a release of their own",
+        ),
+    )
     label = config.label_column or USUAL_LABEL_COLUMN
-    labelled = config.labels == "copy" and any(label in record for record in read_records(config.expect))
-    public = read_corpus(config.expect, text_column=config.text_column, label_column=label, labelled=labelled)
+    reading = ReadingOptions(
+        format=format_of_name(config.expect) or config.format, delimiter=config.delimiter, columns=config.columns
+    )
+    labelled = config.labels == "copy" and any(label in one for one in read_records(config.expect, options=reading))
+    public = read_corpus(
+        config.expect, text_column=config.text_column, label_column=label, labelled=labelled, options=reading
+    )
     if len(public) < MIN_TEXTS:
         raise DataError(f"expect must hold at least {MIN_TEXTS} texts, got {len(public)}: write down more")
     return public
@@ -205,8 +212,7 @@ def run_release(
     dry, resume = config.dry_run, config.resume
     key = find_key(config, needed=needs_key and not dry, read_only=dry)
     with open_ledger(config, key, tell=warn, read_only=dry) as ledger:
-        if dry and ledger is None and getattr(config, "over_limit", None) == "drop":
-            raise ConfigurationError(NO_LIMIT)
+        refuse((dry and ledger is None and getattr(config, "over_limit", None) == "drop", NO_LIMIT))
         prepared = prepare(ledger=ledger)
         if dry:
             return preview(*prepared, tell, resume=resume, ledger=ledger)

@@ -255,8 +255,7 @@ def _choices(command: str, name: str, text: str) -> list[str]:
             patterns = [pattern.strip() for pattern in split(call[2].strip().removeprefix("[").removesuffix("]"))]
             known = names(name, command) if name in groups(command) else []
             found = [one for one in known if any(fnmatch.fnmatchcase(one, pattern) for pattern in patterns)]
-            if not found:
-                raise ConfigurationError(f"{name} must fit a file in conf/{name}, got {text}: adept {command} --help")
+            ranges.refuse((not found, f"{name} must fit a file in conf/{name}, got {text}: adept {command} --help"))
     return [item.strip() for item in found] if len(found) > 1 else found
 
 

@@ -1,28 +1,25 @@
 """Arrow columns: read from Parquet and Arrow files, written to Parquet files, copied, and their types.
 
-Each row is read as a ``PlacedRecord``, which remembers the Arrow batch that holds the row. A value
-that is written to another Parquet file is copied from this batch, so nanoseconds, decimals, maps
-and dates beyond Python's calendar stay unchanged. A dictionary (the list of a categorical column's
-values) may hold values that occur in no row. So dictionaries are not copied, but built again from
-the written values.
+Each row is read as a ``PlacedRecord``, which remembers the Arrow batch that holds the row. A value that is written to
+another Parquet file is copied from this batch, so nanoseconds, decimals, maps and dates beyond Python's calendar stay
+unchanged. A dictionary (the list of a categorical column's values) may hold values that occur in no row. So
+dictionaries are not copied, but built again from the written values.
 
-*Claim*: each value of a ``PlacedRecord`` depends only on the value at its place in the file, and
-not on other rows of the batch. *Proof*: if a whole column of a batch can be converted to Python,
-the same function converts every value. If the column cannot be converted, each value is converted
-separately. A value that Python cannot hold becomes an ``UnreadableValue``, or None for a tolerant
-reader. The number of a class becomes its name (``name_classes``) element by element, by a list in the
-schema. QED.
+*Claim*: each value of a ``PlacedRecord`` depends only on the value at its place in the file, and not on other rows of
+the batch. *Proof*: if a whole column of a batch can be converted to Python, the same function converts every value.
+If the column cannot be converted, each value is converted separately. A value that Python cannot hold becomes an
+``UnreadableValue``, or None for a tolerant reader. The number of a class becomes its name (``name_classes``) element
+by element, by a list in the schema. QED.
 
 An Arrow array may hold more than its rows: a slice shares the buffers of its parent, a dictionary
 lists values that no row has, and values may stand behind a null.
 
-*Claim*: each buffer of ``copy_rows(array, places)`` is a function of the values at these places, of
-the array's type, and of the order in which a dictionary lists these values. *Proof*, by induction
-over the type. A null is copied as NOWHERE, under which no place is read. Arrow's ``take`` makes new
-buffers for the values of an array that holds no other arrays, and writes zeros for NOWHERE. For all
-other types, ``copy_rows`` computes new offsets, indices and null bits from the given places, and
-copies the inner arrays at the places that belong to the given rows. Of a dictionary, these are the
-places that an index of a given row names. The new types hold no metadata of fields. QED.
+*Claim*: each buffer of ``copy_rows(array, places)`` is a function of the values at these places, of the array's type,
+and of the order in which a dictionary lists these values. *Proof*, by induction over the type. A null is copied as
+NOWHERE, under which no place is read. Arrow's ``take`` makes new buffers for the values of an array that holds no
+other arrays, and writes zeros for NOWHERE. For all other types, ``copy_rows`` computes new offsets, indices and null
+bits from the given places, and copies the inner arrays at the places that belong to the given rows. Of a dictionary,
+these are the places that an index of a given row names. The new types hold no metadata of fields. QED.
 
 A column without a declared type, such as one of a jsonl file, gets a type that depends on all its
 values, so that every value can be read back unchanged. JSON objects become structs that have the
@@ -199,7 +196,8 @@ def _microseconds(column: Any) -> Any:
     except pyarrow.ArrowInvalid:
         if len(column) > 1:
             raise
-        return column.cast(pyarrow.string())
+        text = column.cast(pyarrow.string())  # of a duration, the number alone
+        return compute.binary_join_element_wise(text, "ns", " ") if types.is_duration(kind) else text
 
 
 def file_types(stream: IO[bytes]) -> dict[str, Any]:

@@ -7,22 +7,20 @@ that stands alone ends the quoted part. The characters between this last quote a
 delimiter are not quoted. *A row ends at the first CR or LF outside quotes, or where the file ends*.
 An empty line is not a row. In a valid csv file, this rule gives the same rows as RFC 4180.
 
-*Claim*: the end of a row depends only on the place where the row begins and on the characters of
-the row. *Proof*: the reader goes through the row in order and remembers only in which of four
-states it is: at the beginning of a cell, in a cell that is not quoted, inside quotes, or after a
-quote inside quotes. The state is the same at the beginning of every row, so the reader remembers
-nothing of earlier rows. The reader stops at the last character of the row. QED.
+*Claim*: the end of a row depends only on the place where the row begins and on the characters of the row. *Proof*:
+the reader goes through the row in order and remembers only in which of four states it is: at the beginning of a cell,
+in a cell that is not quoted, inside quotes, or after a quote inside quotes. The state is the same at the beginning of
+every row, so the reader remembers nothing of earlier rows. The reader stops at the last character of the row. QED.
 
 Suppose that every quoted part of a row is closed. Then adding or removing the row changes no other
 row, because with or without this row, the reader is in the same state at the beginning of the next
 row. If a row does not close a quote, the next quote in a later row closes it, and both rows and all
 rows between them are read as one. Without a later quote, the row extends to the end of the file.
 
-Spreadsheets write empty cells to the right of a table, and rows of empty cells below it. So spaces
-around the names in the header are removed, columns without a name are left out, and so are empty
-cells to the right of the header's cells. A row of several cells that are all empty is not a record,
-nor is a row of several cells that repeats the header, as where files were joined.
-Each of these rules reads only the header and one row.
+Spreadsheets write empty cells to the right of a table, and rows of empty cells below it. So spaces around the names
+in the header are removed, columns without a name are left out, and so are empty cells to the right of the header's
+cells. A row of several cells that are all empty is not a record, nor is a row of several cells that repeats the
+header, as where files were joined. Each of these rules reads only the header and one row.
 """
 
 import csv
@@ -48,7 +46,8 @@ from adept.data.formats import (
     say_unread,
 )
 from adept.data.json_files import to_json
-from adept.data.texts import COLUMN_NAME, USUAL_NAMES, folded, trimmed
+from adept.data.texts import ALL_USUAL_NAMES, COLUMN_NAME, USUAL_NAMES, folded, trimmed
+from adept.errors import DataError
 
 DELIMITERS = {"comma": ",", "semicolon": ";", "tab": "\t", "pipe": "|"}
 PIECE_CHARACTERS = 2**20  # most that are read at once
@@ -218,6 +217,11 @@ def _header(
         spelled = {folded(name): name for name in named}
         header = [spelled.get(folded(cell), cell) for cell in first]
         is_header = any(header) and set(header) <= {*named, ""}
+        names = {*map(folded, named), *ALL_USUAL_NAMES}
+        if not is_header and sum(name in names for name in set(map(folded, first))) > 1:
+            raise UnfitFile(
+                "begins like a header of other names than columns=: leave columns= out, or move a record down"
+            )
         return (header, parsed) if is_header else (named, chain([first], parsed))
     if found := SEPARATOR.fullmatch(rows.delimiter.join(first)):
         if found[1] != rows.delimiter and (sure or tolerant or found[1] not in DELIMITERS.values()):
@@ -302,4 +306,6 @@ class _LineFeeds:  # Python's csv writer must end lines with CRLF: else it leave
 def to_cell(value: Any) -> Any:
     if isinstance(value, list | tuple | dict | bytes | UnreadableValue):
         value = to_json(value)
+    if isinstance(value, str) and "\0" in value:  # where readers in C end the cell
+        raise DataError("a kept column holds NUL: leave it out, or write jsonl")
     return f"'{value}" if isinstance(value, str) and is_formula(value) else value

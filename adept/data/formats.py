@@ -29,7 +29,7 @@ FORMATS = ("txt", "jsonl", "json", "csv", "parquet")
 STANDARD_STREAM = "-"
 ARROW = ("arrow", "feather", "ipc")  # read as parquet files are, and never written
 ENDINGS = {**{name: name for name in FORMATS}, "ndjson": "jsonl", "tsv": "csv", **dict.fromkeys(ARROW, "parquet")}
-COMPRESSIONS = ("gz", "bz2", "xz", "zst")  # endings of compressed files that are read; outputs are only gz
+COMPRESSIONS = {"gz": "gz", "gzip": "gz", "bz2": "bz2", "bzip2": "bz2", "xz": "xz", "zst": "zst", "zstd": "zst"}
 COMPRESSED_ADVICE = "compressed in a way that is not read or written: unpack it, or compress it with gzip"
 SPREADSHEET_ADVICE = "a spreadsheet, which cannot be read or written: save it as csv (UTF-8)"
 DOCUMENT_ADVICE = "a document, which cannot be read or written: save its text as txt (UTF-8), one record on each line"
@@ -65,6 +65,10 @@ SIDECARS = re.compile(  # also what ``map`` of ``datasets`` writes into the dire
     re.IGNORECASE,
 )
 KNOWN_ENDINGS = re.compile(rf"(\.({'|'.join([*ENDINGS, *COMPRESSIONS])}))+\Z", re.IGNORECASE)
+COPY = re.compile(  # of what a copy's name has more, as desktops, browsers and editors write it
+    r"\A(copy|kopie) (of|von) |( - (copy|kopie)|[ _-]copy( \d+)?|[-_.](bak|backup|orig))?( \(\d+\))?\Z| \([\w ]*copy\)\Z",
+    re.IGNORECASE,
+)
 ADDRESS = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://")
 STATEMENT = ".privacy.json"  # follows the name of a release's output
 
@@ -143,9 +147,8 @@ def check_columns(names: Sequence[str]) -> None:
 
 
 def compression_of(location: str) -> str | None:
-    """Return the ending of a compressed file's name, such as ``gz``; None for other names."""
-    ending = Path(location).suffix.removeprefix(".").lower()
-    return ending if ending in COMPRESSIONS else None
+    """Return the usual ending of a compressed file's name, such as ``gz``, the only one of outputs; None for others."""
+    return COMPRESSIONS.get(Path(location).suffix.removeprefix(".").lower())
 
 
 def ending_of(location: str) -> str:
@@ -241,6 +244,8 @@ def data_files(location: str, given: str | None) -> tuple[list[str], str | None]
         given = given or format_of_name(location.rstrip("/"))
         found = part_files(location, given)
     check_shards(found)
+    if parted := next((path.parent.name for path in map(Path, found) if "=" in path.parent.name), None):
+        say_once(f"folders such as {parted} hold a column's value, which is not read: write the column into the files")
     first: dict[tuple[int, int], str] = {}
     for name in found:
         with suppress(OSError):  # reading says why
@@ -277,9 +282,11 @@ def part_files(directory: str, given: str | None = None) -> list[str]:
 
 
 def _check_copies(paths: Sequence[Path]) -> None:
-    first: dict[str, str] = {}
+    bare = {path.name: KNOWN_ENDINGS.sub("", path.name) for path in paths}
+    first = dict(reversed([(stem, name) for name, stem in bare.items()]))
     for path in paths:
-        if (other := first.setdefault(KNOWN_ENDINGS.sub("", path.name), path.name)) != path.name:
+        stem = bare[path.name]
+        if (other := first.get(COPY.sub("", stem), first[stem])) != path.name:
             raise DataError(
                 f"{path.parent} holds {other} and {path.name}, which may be the same records: name one of them, or both by "
                 "a pattern"

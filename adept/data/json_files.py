@@ -3,13 +3,12 @@
 The reader of an array first finds the text of an element, and then parses the element. It reads the
 file in parts, so the file may be larger than the memory.
 
-*Claim*: suppose that an element closes all its strings and brackets. Then its end depends only on
-the place where the element begins and on the characters of the element. *Proof*: an element ends
-before the first comma that lies outside all strings, lists and objects that were opened since the
-element began. The reader remembers only the number of brackets that are open. The number is zero at
-the beginning of every element, so the reader remembers nothing of earlier elements. A tolerant
-reader treats a closing bracket that no bracket opened as an ordinary character of the element. A
-tolerant reader also treats the end of the file as the end of the array. QED.
+*Claim*: suppose that an element closes all its strings and brackets. Then its end depends only on the place where the
+element begins and on the characters of the element. *Proof*: an element ends before the first comma that lies outside
+all strings, lists and objects that were opened since the element began. The reader remembers only the number of
+brackets that are open. The number is zero at the beginning of every element, so the reader remembers nothing of
+earlier elements. A tolerant reader treats a closing bracket that no bracket opened as an ordinary character of the
+element. A tolerant reader also treats the end of the file as the end of the array. QED.
 
 If an element does not close a string, the next quote closes it, which belongs to a later element.
 From there on, the reader takes strings for what lies between strings. So the element ends at a
@@ -23,6 +22,7 @@ import decimal
 import json
 import math
 import re
+import uuid
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import IO, Any
@@ -44,7 +44,7 @@ MAX_DEPTH = 100  # lists and objects inside each other: what is deeper could not
 PART_CHARACTERS = 2**16  # read at once from an array
 TOKEN = re.compile(r'"(?:[^"\\]++|\\.)*+("?)|[\[\]{},]', re.DOTALL)
 SPACE = " \t\r\n"
-NOT_JSON = "bytes, infinity, a date beyond the calendar or too deep a list"
+NOT_JSON = "bytes, NUL, infinity, a date beyond the calendar or too deep a list"
 
 
 def read_jsonl(stream: IO[str], *, tolerant: bool = False) -> Iterator[Record]:
@@ -168,10 +168,8 @@ def _join_element(element: list[str] | None, *, last: bool) -> Iterator[str | No
 
 
 def _check_end(text: str, stream: IO[str]) -> None:
-    while text:
-        if text.strip(SPACE):
-            raise UnfitFile("goes on after its array: repair it")
-        text = stream.read(PART_CHARACTERS)
+    if text.strip(SPACE) or any(part.strip(SPACE) for part in iter(lambda: stream.read(PART_CHARACTERS), "")):
+        raise UnfitFile("goes on after its array: repair it")
 
 
 @contextmanager
@@ -201,7 +199,7 @@ def _spell(value: Any) -> str:
     match value:
         case datetime.date() | datetime.time():
             return value.isoformat()
-        case decimal.Decimal() | datetime.timedelta():
+        case decimal.Decimal() | datetime.timedelta() | uuid.UUID():
             return str(value)
     raise TypeError
 

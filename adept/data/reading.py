@@ -1,18 +1,16 @@
 """Read records from data files of each format in ``FORMATS``, compressed or not.
 
-Files of any size are read record by record. No error message shows content of a record. A
-*tolerant* reader refuses no file because of one record. Instead of a damaged record, it yields a
-record without columns.
+Files of any size are read record by record. No error message shows content of a record. A *tolerant* reader refuses
+no file because of one record. Instead of a damaged record, it yields a record without columns.
 
-*Claim*: adding or removing one row of a txt, jsonl or csv file adds or removes at most the record
-of this row, and changes no other record that a tolerant reader yields. *Proof*. (1) The bytes of
-one row do not change the characters of another row: no byte of a line end belongs to a longer UTF-8
-sequence, and a sequence that is cut short becomes U+FFFD before the next row begins. (2) The end of
-a row depends only on the place where the row begins and on the characters of the row. In txt and
-jsonl, a row ends at the first CR or LF. For csv, ``adept.data.csv_files`` proves (2). An empty line
-is not a row, so removing a row between CR and LF, which leaves CRLF, changes no other row. (3) A
-record is a function of its row, and of the column names in the header of a csv file or in the
-options. A byte order mark is dropped at the beginning of every row, not only of the first row. QED.
+*Claim*: adding or removing one row of a txt, jsonl or csv file adds or removes at most the record of this row, and
+changes no other record that a tolerant reader yields. *Proof*. (1) The bytes of one row do not change the characters
+of another row: no byte of a line end belongs to a longer UTF-8 sequence, and a sequence that is cut short becomes
+U+FFFD before the next row begins. (2) The end of a row depends only on the place where the row begins and on the
+characters of the row. In txt and jsonl, a row ends at the first CR or LF. For csv, ``adept.data.csv_files`` proves
+(2). An empty line is not a row, so removing a row between CR and LF, which leaves CRLF, changes no other row. (3) A
+record is a function of its row, and of the column names in the header of a csv file or in the options. A byte order
+mark is dropped at the beginning of every row, not only of the first row. QED.
 
 ``adept.data.json_files`` proves (2) for the elements of a JSON array. ``READING_EXCEPTIONS`` lists
 the exceptions to the claim. Statements, pages and docs take them from this list.

@@ -1,8 +1,7 @@
 """Texts and labels: of a caller's arguments, and of the columns of records.
 
-``text_list`` accepts the types of columns of common libraries, and refuses anything else. Files of
-different formats may hold the same value as "1", as 1 or as 1.0, and ``plain_text`` returns the
-same text for each of these.
+``text_list`` accepts the types of columns of common libraries, and refuses anything else. Files of different formats
+may hold the same value as "1", as 1 or as 1.0, and ``plain_text`` returns the same text for each of these.
 
 *Claim*: the text that ``plain_text`` returns for a value depends only on this value, and so does
 the label that a release reads or writes for a record. Neither depends on other rows, on the type of
@@ -271,10 +270,9 @@ def _kind(value: object) -> str:
 def plain_text(value: Any) -> str | None:
     """Return the text of a value; None if the value has no text.
 
-    Strings are normalised (NFC), and space around them is removed. A whole number becomes a text of
-    its digits, even if it is given as 1.0, "1.0" or Decimal("1.00"). Booleans become "true" and
-    "false", even if they are given as "True" or "FALSE". None, NaN, fractions such as 1.5, bytes,
-    dates, containers and blank strings have no text.
+    Strings are normalised (NFC), and space around them is removed. A whole number becomes a text of its digits, even if
+    it is given as 1.0, "1.0" or Decimal("1.00"). Booleans become "true" and "false", even if they are given as "True"
+    or "FALSE". None, NaN, fractions such as 1.5, bytes, dates, containers and blank strings have no text.
     """
     if isinstance(value, str):
         text = unicodedata.normalize("NFC", value).strip()
@@ -329,9 +327,9 @@ def text_of(record: Mapping[str, Any], column: str, *, number: int) -> str:
     return text
 
 
-def is_utf8(text: str) -> bool:
-    """Return False if a text holds a lone surrogate, so that no file can hold the text."""
-    return text.isascii() or not any("\ud800" <= character <= "\udfff" for character in text)
+def is_writable(text: str) -> bool:
+    """Return False if a text holds NUL or a lone surrogate, so that not every file can hold the text."""
+    return "\0" not in text and (text.isascii() or not any("\ud800" <= sign <= "\udfff" for sign in text))
 
 
 def find_label_column(record: Mapping[str, Any], label_column: str | None) -> str | None:
@@ -354,8 +352,8 @@ def label_of(record: Mapping[str, Any], column: str, *, number: int) -> str:
         raise missing_column(list(record), column, "label_column", place=f"record {number}")
     value = record.get(column)
     if (label := plain_text(value)) is not None:
-        if not is_utf8(label):
-            raise DataError(f"the label of record {number} is not UTF-8: correct it, or leave labels out")
+        if not is_writable(label):
+            raise DataError(f"the label of record {number} holds NUL or no UTF-8: correct it, or leave labels out")
         return label
     if is_missing(value):  # an empty label in the output would mark the record
         raise DataError(
@@ -371,10 +369,9 @@ def label_of(record: Mapping[str, Any], column: str, *, number: int) -> str:
 def refuse_late_label(record: Mapping[str, Any], *, number: int) -> None:
     """Raise DataError if a record has a label in the usual column, or one spelled alike, which record 1 lacks.
 
-    *Claim*: if no option names the label column, either each record's label is read, or no record
-    has one in a column "intent", however it is spelled, or an error is raised. *Proof*: if record 1
-    has the column, ``label_of`` is called for each record; otherwise, this function is called for
-    each record. QED.
+    *Claim*: if no option names the label column, either each record's label is read, or no record has one in a column
+    "intent", however it is spelled, or an error is raised. *Proof*: if record 1 has the column, ``label_of`` is called
+    for each record; otherwise, this function is called for each record. QED.
     """
     usual = (name for name in record if isinstance(name, str) and folded(name) == USUAL_LABEL_COLUMN)
     if column := next((name for name in usual if not is_missing(record[name])), None):
@@ -405,7 +402,7 @@ def label_set_of(labels: Iterable[Any], *, file: str | None = None) -> tuple[str
             raise ConfigurationError(
                 f"label_set must hold names, whole numbers or booleans, got {kind} in entry {number}: correct it or leave it out"
             )
-        if not is_utf8(text):
+        if not is_writable(text):
             raise ConfigurationError(f"label_set must hold names in UTF-8, got {text!r} in entry {number}: spell it so")
         if places.setdefault(text, number) != number:
             where = f"lines {places[text]} and {number} of {file}" if file else f"entries {places[text]} and {number}"

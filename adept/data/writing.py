@@ -14,7 +14,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from adept.data.csv_files import DELIMITERS, to_cell, write_csv
+from adept.data.csv_files import DELIMITERS, write_csv
 from adept.data.formats import (
     ARROW,
     STANDARD_STREAM,
@@ -27,7 +27,7 @@ from adept.data.formats import (
     format_of_name,
     write_txt,
 )
-from adept.data.json_files import to_json, write_json, write_jsonl
+from adept.data.json_files import write_json, write_jsonl
 from adept.data.reading import ReadingOptions
 from adept.errors import DataError
 
@@ -113,11 +113,6 @@ def record_writer(
             stream.flush()
 
         yield write_now if at_once else write
-
-
-def check_value(value: Any, format: str) -> None:
-    """Raise DataError if a jsonl or csv file cannot hold a value."""
-    (to_cell if format.startswith("csv") else to_json)(value)
 
 
 def write_table(rows: Sequence[Any], path: Path) -> None:

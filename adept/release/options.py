@@ -8,7 +8,7 @@ from adept.data.texts import RequiredColumns
 from adept.errors import ConfigurationError
 from adept.models.config import BATCH_SIZE
 from adept.models.decoding_options import DecodingConfig
-from adept.ranges import check_between, check_choice
+from adept.ranges import check_between, check_choice, refuse
 
 MAX_SAMPLES = 1000  # rewrites of one record: more of them tell nothing new, and would fill the memory
 
@@ -131,8 +131,7 @@ class FileOptions(PersonOptions):
         check_choice(("copy", "joint", "joint_response", "randomized_response", "drop"), labels=self.labels)
         check_choice(("refuse", "drop"), excess=self.excess, over_limit=self.over_limit)
         self.check_counts("samples", "flush_every", "shuffled_records")
-        if self.samples > MAX_SAMPLES:
-            raise ConfigurationError(f"samples must be at most {MAX_SAMPLES:,}, got {self.samples}")
+        refuse((self.samples > MAX_SAMPLES, f"samples must be at most {MAX_SAMPLES:,}, got {self.samples}"))
         if self.central_delta is not None:
             check_between(1e-100, 0.5, central_delta=self.central_delta)
         for name in ("excess", "over_limit"):
@@ -269,11 +268,17 @@ class ReleaseRequest(LedgerOptions, FileOptions):
     def __post_init__(self) -> None:
         super().__post_init__()
         check_choice(("auto", "off"), label_codewords=self.label_codewords)
-        if self.over_limit == "drop" and self.ledger == "none":
-            raise ConfigurationError(
-                "ledger must be a ledger with a limit for over_limit=drop, got none: leave the option out, or give ledger=FILE"
-            )
-        if self.epsilon_per not in ("record", "person"):
-            raise ConfigurationError(f"epsilon_per must be record or person, got {self.epsilon_per}")
-        if self.epsilon_per == "person" and self.max_records_per_person is None:
-            raise ConfigurationError("max_records_per_person must be given for epsilon_per=person, got none")
+        refuse(
+            (
+                self.over_limit == "drop" and self.ledger == "none",
+                "ledger must be a ledger with a limit for over_limit=drop, got none: leave the option out, or give ledger=FILE",
+            ),
+            (
+                self.epsilon_per not in ("record", "person"),
+                f"epsilon_per must be record or person, got {self.epsilon_per}",
+            ),
+            (
+                self.epsilon_per == "person" and self.max_records_per_person is None,
+                "max_records_per_person must be given for epsilon_per=person, got none",
+            ),
+        )

@@ -4,17 +4,15 @@ The column that names persons is read only to count each person's records, and i
 *Kept* columns are those that the user asks for with ``keep_columns``: they are copied unchanged, so
 they are not private. Apart from kept columns, only the text and the label are written.
 
-*Claim*: every kept value is unchanged in the output, except that some values become text, as
-``docs/operation.md`` says. If a value cannot be kept, the release is refused before anything is
-drawn at random for the record's batch and, if the input can be read twice, before anything is drawn
-for any record.
+*Claim*: every kept value is unchanged in the output, except that some values become text, as ``docs/operation.md``
+says. If a value cannot be kept, the release is refused before anything is drawn at random for the record's batch and,
+if the input can be read twice, before anything is drawn for any record.
 
-*Proof*. If input and output are Parquet, Arrow copies each value with the type of its column. A
-file is refused if its schema gives the column a different type than the other files do. If the
-input or the output is not Parquet, each value is converted to its written form as soon as it is
-read. For a Parquet output, the written form is also converted back to a value, which must be equal
-to the original value. A batch is read completely before anything is drawn for its records. An input
-that can be read twice is read and checked once before the first draw. QED.
+*Proof*. If input and output are Parquet, Arrow copies each value with the type of its column. A file is refused if
+its schema gives the column a different type than the other files do. If the input or the output is not Parquet, each
+value is converted to its written form as soon as it is read. For a Parquet output, the written form is also converted
+back to a value, which must be equal to the original value. A batch is read completely before anything is drawn for
+its records. An input that can be read twice is read and checked once before the first draw. QED.
 """
 
 import hashlib
@@ -27,8 +25,9 @@ from pathlib import Path
 from typing import Any
 
 from adept.data.corpus import Corpus
+from adept.data.csv_files import to_cell
 from adept.data.formats import PlacedRecord, Record, compression_of, file_format
-from adept.data.json_files import NOT_JSON
+from adept.data.json_files import NOT_JSON, to_json
 from adept.data.reading import (
     ReadingOptions,
     declared_columns,
@@ -50,7 +49,6 @@ from adept.data.texts import (
     refuse_late_label,
     text_of,
 )
-from adept.data.writing import check_value
 from adept.errors import ConfigurationError, DataError
 from adept.mechanisms import JointResponse, RandomizedResponse
 from adept.ranges import refuse
@@ -77,12 +75,17 @@ class ReleaseOptions(FileOptions):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if self.labels == "randomized_response" and self.label_response is None:
-            raise ConfigurationError("label_response must be given for labels=randomized_response, got none")
-        if self.label_response and label_set_of(self.label_response.labels) != self.label_response.labels:
-            raise ConfigurationError(
-                "label_response must have labels as they are written (NFC, no space around): pass them through label_set_of"
-            )
+        response = self.label_response
+        refuse(
+            (
+                self.labels == "randomized_response" and response is None,
+                "label_response must be given for labels=randomized_response, got none",
+            ),
+            (
+                response and label_set_of(response.labels) != response.labels,
+                "label_response must have labels as they are written (NFC, no space around): pass them through label_set_of",
+            ),
+        )
 
     @property
     def by_label(self) -> bool:
@@ -244,17 +247,21 @@ def find_label(first: Record, options: ReleaseOptions) -> str | None:
 
 def output_columns(label_column: str | None, options: ReleaseOptions) -> list[str]:
     """Return the names of the output's columns; raise ConfigurationError if two are equal."""
-    if options.person_column in options.keep_columns:
-        raise ConfigurationError("keep_columns must not hold the person column, which is never written: drop it there")
     labels = [label_column] if label_column else []
     samples = ["sample"] if options.samples > 1 else []
     columns = [options.text_column, *labels, *options.keep_columns, *samples]
-    if options.person_column in columns:
-        raise ConfigurationError("person_column must be a column of its own, which is never written: name another one")
-    if repeated := [column for column, count in Counter(columns).items() if count > 1]:
-        raise ConfigurationError(
-            f"output columns must all be different, got {repeated[0]!r} twice: correct keep_columns="
-        )
+    most_used, count = Counter(columns).most_common(1)[0]
+    refuse(
+        (
+            options.person_column in options.keep_columns,
+            "keep_columns must not hold the person column, which is never written: drop it there",
+        ),
+        (
+            options.person_column in columns,
+            "person_column must be a column of its own, which is never written: name another one",
+        ),
+        (count > 1, f"output columns must all be different, got {most_used!r} twice: correct keep_columns="),
+    )
     return columns
 
 
@@ -291,7 +298,7 @@ class CheckedRecords:
         kept: "KeptColumns | None" = None,
         written: str = "jsonl",
     ) -> None:
-        self.count, self._unlisted, self.first_texts, self.notes = 0, 0, list[str](), list[str]()
+        self.count, self._unlisted, self._blank, self.first_texts, self.notes = 0, 0, 0, list[str](), list[str]()
         self._records = number_records(records, inputs.locations if inputs else (), inputs.options if inputs else None)
         self._options, self._label_column = options, label_column
         self._kept = kept or KeptColumns()
@@ -314,6 +321,7 @@ class CheckedRecords:
 
     def _check(self, record: Record, number: int) -> Record:
         text = text_of(record, self._options.text_column, number=number)
+        self._blank += not text.strip()
         if len(self.first_texts) < FIRST_TEXTS:
             self.first_texts.append(text)
         if missing := [column for column in self._options.keep_columns if column not in record]:
@@ -352,8 +360,11 @@ class CheckedRecords:
     @property
     def lines(self) -> list[str]:
         """Lines of text, for the holder of the input alone, about labels, and records that were left out."""
-        unlisted = f"{self._unlisted} records have a label that label_set lacks, which is copied as it is"
-        lines = [unlisted, *self.notes] if self._unlisted else self.notes
+        counts = {
+            "have a label that label_set lacks, which is copied as it is": self._unlisted,
+            "have an empty text, as an empty line of a txt file is, and count like any other": self._blank,
+        }
+        lines = [*(f"{count} records {what}" for what, count in counts.items() if count), *self.notes]
         if not self._persons or not (left_out := self._persons.left_out):
             return lines
         exceed = "were left out, as they are beyond max_records_per_person"
@@ -406,7 +417,7 @@ class KeptColumns:
 
     def _check_value(self, record: Record, column: str, number: int) -> None:
         try:
-            check_value(record[column], self.format)
+            (to_cell if self.format.startswith("csv") else to_json)(record[column])
         except DataError:
             raise DataError(
                 f"column {column!r} holds {NOT_JSON} in record {number}, which {self.format} cannot hold: "
@@ -498,11 +509,10 @@ def _find_types(inputs: Inputs, options: ReleaseOptions) -> dict[str, Any]:
 def find_label_type(inputs: Inputs, column: str | None, drawn: Iterable[str], first: Record) -> Any:
     """Return the integer type of the output's labels; None if the labels are written as text.
 
-    *Claim*: the type chosen for the label column reveals nothing about a record, and every written
-    label has this type. *Proof*. The choice depends only on the schemas and on ``drawn``, the
-    public labels that may be written instead of a record's own label. A copied label comes from a
-    column whose values all fit the chosen type. Any other label is one of ``drawn``, and this
-    function checks that all labels of ``drawn`` fit the type. QED.
+    *Claim*: the type chosen for the label column reveals nothing about a record, and every written label has this type.
+    *Proof*. The choice depends only on the schemas and on ``drawn``, the public labels that may be written instead of a
+    record's own label. A copied label comes from a column whose values all fit the chosen type. Any other label is one
+    of ``drawn``, and this function checks that all labels of ``drawn`` fit the type. QED.
     """
     if column is None or not all(INTEGER.fullmatch(label) for label in drawn):
         return None

@@ -21,7 +21,7 @@ from adept.data.formats import STANDARD_STREAM, PlacedRecord, Record
 from adept.data.texts import (
     USUAL_LABEL_COLUMN,
     instance_of,
-    is_utf8,
+    is_writable,
     label_set_of,
     list_names,
     python_value,
@@ -31,7 +31,7 @@ from adept.data.texts import (
 from adept.errors import AdeptError, ConfigurationError, DataError, printable
 from adept.mechanisms import BY_NAME
 from adept.mechanisms.base import MechanismChoice
-from adept.ranges import check_positive
+from adept.ranges import check_positive, refuse
 from adept.release.flow.journal import NoJournal
 from adept.release.flow.local import LocalRun, open_release, plan_local
 from adept.release.flow.publication import Publication
@@ -139,7 +139,7 @@ def rewrite_frame(
             private: Frame = table.from_rows(rows, plan.columns, plan.types, kept, text=text)
             place.write_statement(replace(plan.statement(checked), date=now()).to_json())
             place.publish()
-        for line in [*checked.notes, *describe_overlap(ledger)]:
+        for line in [*_index_lines(frame), *checked.notes, *describe_overlap(ledger)]:
             LOG.warning(f"not part of the release: {line}")
     return private
 
@@ -212,6 +212,13 @@ def _request(columns: Mapping[str, Any], options: dict[str, Any]) -> ReleaseRequ
     return ReleaseRequest(**columns, **options)
 
 
+def _index_lines(frame: Any) -> list[str]:
+    """Return a line if pandas would put rows of the result beside other rows of the frame."""
+    index = list(frame.index) if instance_of(frame, [("pandas", "DataFrame"), ("pandas", "Series")]) else []
+    line = "the result has a new index, from 0 on: put it beside the frame by position (to_numpy()), not by index"
+    return [line] if index != list(range(len(index))) else []
+
+
 def _choice(mechanism: Any) -> MechanismChoice | None:
     if mechanism is None or isinstance(mechanism, MechanismChoice):
         return mechanism
@@ -237,7 +244,7 @@ def _checked_columns(table: "Table", request: ReleaseRequest) -> list[str]:
             raise DataError(
                 f"frame has {wrong} named {name!r}; the columns are {list_names(table.names)}: correct {option}="
             )
-        if isinstance(name, str) and not is_utf8(name):
+        if isinstance(name, str) and not is_writable(name):
             raise DataError(f"the name of a column must be UTF-8, got {name!r}: rename the column")
     if not len(table.frame):
         raise DataError("frame has no records: give at least one")
@@ -339,8 +346,7 @@ class _Texts(Table):
         return ["text"]
 
     def text_column(self, named: str | None) -> str:
-        if named is not None:
-            raise ConfigurationError(f"text must be left out for texts without columns, got {named!r}: leave it out")
+        refuse((named is not None, f"text must be left out for texts without columns, got {named!r}: leave it out"))
         return "text"
 
     def values(self, name: str) -> list[Any]:

@@ -176,6 +176,20 @@ def test_of_several_files_each_is_left_out_once(tmp_path: Path, capsys: pytest.C
     assert f"\n{songs} adds 0.500 to the accuracy\n" in shown
 
 
+def test_releases_in_a_directory_are_read_with_their_own_statements(tmp_path: Path) -> None:
+    (tmp_path / "parts").mkdir()
+    rows = [("play song", "1"), ("snow in oslo", "3")] * 10
+    parts = [labelled_file(tmp_path / "parts" / f"{n}.jsonl", rows, labels="copy", epsilon=n + 2.0) for n in range(2)]
+    test = labelled_file(tmp_path / "test.jsonl", rows)
+    for place in (f"{tmp_path}/parts", f"{tmp_path}/parts/*.jsonl"):
+        config = EvaluateConfig(train=place, test=test)
+        assert evaluate._train_files(config) == parts
+        found = run(config)
+        assert (found.train_records, [name for name in found.others if name.startswith("without")]) == (40, [])
+    Path(f"{parts[0]}.privacy.json").unlink()
+    assert evaluate._train_files(EvaluateConfig(train=f"{tmp_path}/parts", test=test)) == [f"{tmp_path}/parts"]
+
+
 @pytest.mark.parametrize(
     ("without", "said"),
     [

@@ -26,6 +26,18 @@ from adept.release.flow.publication import Publication
 from adept.release.ledger.claims import Ledger
 
 
+def test_files_of_the_user_do_not_stand_in_for_modules(tmp_path: Path) -> None:
+    """``python -m adept`` in a directory with a csv.py or torch.py, which Python would import instead of its own."""
+    for name in ("csv", "json", "random", "datasets", "numpy", "torch"):
+        (tmp_path / f"{name}.py").write_text("raise SystemExit('taken')\n")
+    command = [sys.executable, "-m", "adept", "rewrite", "input=none.txt", "output=o.txt", "epsilon=8"]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (
+        2,
+        "adept: cannot read none.txt, for it does not exist: correct its name\n",
+    )
+
+
 @pytest.mark.parametrize(
     ("error", "status", "words"),
     [

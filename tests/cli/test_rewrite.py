@@ -79,6 +79,16 @@ def test_what_survives_of_public_texts_of_ones_own_is_told_and_of_the_input_neve
     assert "survive" not in (tmp_path / "out.txt.privacy.json").read_text()
 
 
+def test_public_texts_are_read_as_the_options_say(adept_here: Run, topic_run: Path, tmp_path: Path) -> None:
+    rows = "".join(f"show me fares from {city} to boston;{city}\n" for city in ("denver", "dallas") * 5)
+    for name in ("in", "public"):
+        (tmp_path / name).write_text(rows)
+    place = [f"input={tmp_path}/in", f"expect={tmp_path}/public", f"output={tmp_path}/o.csv", f"model_dir={topic_run}"]
+    options = ["format=csv", "delimiter=semicolon", "columns=[text,intent]", "public=true", "dry_run=true"]
+    done = adept_here("rewrite", *place, *options, "epsilon=8", "ledger=none")
+    assert "estimated on 10 public texts" in done.stderr, done.stderr
+
+
 def test_labels_that_are_one_symbol_with_the_text_are_asked_for_by_name(
     adept_here: Run, tiny_run: Path, tmp_path: Path
 ) -> None:
@@ -422,3 +432,12 @@ def test_odds_are_said_where_they_hold_and_can_be_read() -> None:
 def test_a_shuffled_file_says_what_the_order_hides(here: bool, how: str) -> None:
     shuffled = Shuffled(here=here, records=1000, smallest=900, epsilon=0.5, delta=1e-6)
     assert f"hidden among 900 records ({how}): 0.5, delta 1e-6" in summary_lines(shuffled=shuffled)[1]
+
+
+@pytest.mark.parametrize("name", ["o.txt", "o.TXT", "o.txt.GZ", "o.txt.gzip"])
+def test_an_output_of_texts_alone_is_not_said_to_have_labels(adept_here: Run, tmp_path: Path, name: str) -> None:
+    (tmp_path / "in.jsonl").write_text('{"text": "play a song", "intent": "music"}\n' * 2)
+    command = ["rewrite", f"input={tmp_path}/in.jsonl", "epsilon=8", "ledger=none", "dry_run=true"]
+    assert "its copied label" in adept_here(*command, f"output={tmp_path}/o.csv").stderr
+    done = adept_here(*command, f"output={tmp_path}/{name}")
+    assert (done.returncode, "label" in done.stderr) == (0, False), done.stderr

@@ -39,6 +39,7 @@ PACKERS: dict[str, Callable[[bytes], bytes]] = {
     "xz": lzma.compress,
     "zst": lambda content: pyarrow.compress(content, codec="zstd", asbytes=True),
 }
+PACKERS |= {"gzip": PACKERS["gz"], "bzip2": PACKERS["bz2"], "zstd": PACKERS["zst"]}
 
 
 def placed(directory: Path, name: str, content: bytes) -> str:
@@ -105,6 +106,15 @@ def test_a_directory_of_parts_is_read_in_the_order_of_their_names(tmp_path: Path
         placed(tmp_path, other, b"\0")
     tmp_path = tmp_path.rename(tmp_path.with_suffix(f".{ending.upper()}"))
     assert [record["text"] for record in read_records(str(tmp_path))] == ["one", "two", "three"]
+
+
+def test_folders_that_hold_a_column_are_answered_with_a_line(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    """As Spark and others write partitions: their files lack the column, and its labels would be lost in silence."""
+    for label in ("music", "alarm"):
+        placed(tmp_path, f"intent={label}/part-0.csv", b"text\nplay a song\n")
+    say_once.cache_clear()
+    assert len(list(read_records(f"{tmp_path}/*/*.csv"))) == 2
+    assert "folders such as intent=alarm hold a column's value, which is not read" in caplog.text
 
 
 def test_a_directory_of_directories_is_refused(tmp_path: Path) -> None:
@@ -203,6 +213,14 @@ def test_a_file_that_its_options_do_not_fit_is_refused_with_advice(
     assert "secret" not in str(caught.value)
 
 
+@pytest.mark.parametrize("header", ["TEXT,Label", "Utterance,Intent", "id,text", "Intent,\ufeffQuery,"])
+def test_a_header_of_other_names_than_columns_is_refused_and_no_record(tmp_path: Path, header: str) -> None:
+    location, options = placed(tmp_path, "a.csv", f"{header}\nsecret,x\n".encode()), {"columns": ["text", "intent"]}
+    with pytest.raises(DataError, match="begins like a header of other names than columns=: leave columns= out"):
+        list(read_records(location, options=ReadingOptions(**options)))  # type: ignore[arg-type]
+    assert len(list(read_records(location, options=ReadingOptions(**options), tolerant=True))) == 2  # type: ignore[arg-type]
+
+
 def test_a_delimiter_that_the_header_contradicts_is_answered_with_the_right_one(tmp_path: Path) -> None:
     for name, character in (("comma", ","), ("tab", "\t"), ("semicolon", ";")):
         location = placed(tmp_path, "a.csv", f"text{character}intent\nsecret{character}x\n".encode())
@@ -298,6 +316,16 @@ def test_an_output_is_written_as_its_name_says_or_else_like_the_input(
     target: str, options: dict[str, str], expected: str
 ) -> None:
     assert written_format(target, ReadingOptions(**options), ["in.tsv"]) == expected  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("ending", ["gz", "GZ", "gzip"])
+def test_an_output_is_compressed_as_its_name_says(tmp_path: Path, ending: str) -> None:
+    with record_writer(f"{tmp_path}/a.txt.{ending}", format="txt", columns=["text"]) as write:
+        write([{"text": "a"}])
+    assert gzip.decompress((tmp_path / f"a.txt.{ending}").read_bytes()) == b"a\n"
+    for other in ("bz2", "bzip2", "zstd"):
+        with pytest.raises(DataError, match="is read and not written"):
+            written_format(f"a.txt.{other}", ReadingOptions(), [])
 
 
 def test_an_output_is_never_a_spreadsheet_or_a_document() -> None:
@@ -436,6 +464,7 @@ SHEETS: dict[str, tuple[bytes, dict[str, object]]] = {
         {"columns": ["text", "intent"]},
     ),
     "a header again, where files were joined": (b"text,intent\nplay a song,music\ntext, intent\nstop,alarm\n", {}),
+    "a record that holds one usual name": (b"play a song,music\nstop,alarm\n", {"columns": ["text", "intent"]}),
     "a header beside columns=": (b"text, intent,\nplay a song,music,\nstop,alarm,\n", {"columns": ["text", "intent"]}),
 }
 
@@ -499,6 +528,23 @@ def test_a_directory_holds_no_file_twice(tmp_path: Path) -> None:
     (tmp_path / "b.csv").symlink_to("a.csv")
     with pytest.raises(DataError, match=r"a\.csv and .*b\.csv are one file"):
         list(read_records(str(tmp_path)))
+
+
+COPIES = [
+    "a (1)", "a (12)", "a - Copy", "a - Copy (2)", "a copy", "a copy 2", "Copy of a", "Kopie von a", "a - Kopie", "a (copy)",
+    "a (another copy)", "a (3rd copy)", "a.bak", "a_backup", "a.orig", "a_copy",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("copy", COPIES)
+def test_a_file_called_like_the_copy_of_another_is_refused_in_a_directory(tmp_path: Path, copy: str) -> None:
+    for name in ("a.csv", f"{copy}.csv"):
+        placed(tmp_path, name, CSV)
+    with pytest.raises(DataError, match="which may be the same records: name one of them, or both by a pattern"):
+        list(read_records(str(tmp_path)))
+    assert list(read_records(f"{tmp_path}/*.csv")) == RECORDS * 2
+    (tmp_path / "a.csv").rename(tmp_path / "b.csv")
+    assert list(read_records(str(tmp_path))) == RECORDS * 2
 
 
 TABLE = Path(__file__).parents[2] / "docs" / "operation.md"
@@ -567,6 +613,9 @@ CASES: dict[str, Callable[[Path], str | Case]] = {
     "a directory with `a.csv` and `a.csv.gz`": lambda place: placed(
         place, "d/a.csv.gz", (placed(place, "d/a.csv", CSV) and gzip.compress(CSV))
     ).removesuffix("/a.csv.gz"),
+    "a directory with `a.csv` and `a (1).csv`, or `a - Copy.csv`": lambda place: placed(
+        place, "d/a (1).csv", (placed(place, "d/a.csv", CSV) and CSV)
+    ).rpartition("/")[0],
     "a directory of directories": lambda place: placed(place, "d/e/a.csv", CSV).removesuffix("/e/a.csv"),
     "parts `-of-00002` of which one is missing": lambda place: placed(place, "d/train-00000-of-00002.csv", CSV).rpartition("/")[0],
 }  # fmt: skip

@@ -15,7 +15,7 @@ from adept.data.texts import label_of, label_set_of, plain_text
 from adept.errors import AdeptError, ConfigurationError, DataError
 
 VALUES = st.one_of(
-    st.text(max_size=4),
+    st.text(st.characters(codec="utf-8", exclude_characters="\0"), max_size=4),
     st.integers(-3, 3),
     st.floats(),
     st.booleans(),

@@ -67,6 +67,18 @@ def test_texts_are_rewritten_labels_copied_and_all_else_is_dropped(kind: Any, tm
     assert [path.name for path in tmp_path.iterdir()] == ["s.privacy.json"]
 
 
+@pytest.mark.parametrize("text", [None, "utterance"])
+def test_a_frame_with_an_index_of_its_own_is_answered_with_a_line(
+    tmp_path: Path, tiny_run: Path, caplog: pytest.LogCaptureFixture, text: str | None
+) -> None:
+    """pandas would put the rewrites of a shuffled or filtered frame beside other rows of it."""
+    frame = pd.DataFrame(RECORDS)
+    for given, said in ((frame, 0), (frame[::-1], 1), (frame[2:], 1), (frame.set_index("time"), 1)):
+        caplog.clear()
+        released(tmp_path, tiny_run, given if text else given["utterance"], text=text, ledger="none")
+        assert caplog.text.count("put it beside the frame by position") == said
+
+
 TEXTS: list[Any] = [
     list, tuple, np.array, pd.Series, pd.Index, pyarrow.array, lambda texts: pyarrow.chunked_array([texts[:5], texts[5:]]),
     lambda texts: np.array(texts, object).reshape(-1, 1), lambda texts: datasets.Dataset.from_dict({"text": texts})["text"],
@@ -397,7 +409,8 @@ def test_a_kept_type_that_cannot_be_copied_is_refused_before_a_draw(
             {"keep_columns": ["time"]},
             "column 'time' cannot be copied",
         ),
-        ({"category": ["a", "b\ud800"] * 6}, {"label": "category"}, "the label of record 2 is not UTF-8"),
+        ({"category": ["a", "b\ud800"] * 6}, {"label": "category"}, "the label of record 2 holds NUL or no UTF-8"),
+        ({"category": ["a", "b\0"] * 6}, {"label": "category"}, "the label of record 2 holds NUL or no UTF-8"),
         ({"a\ud800": range(12)}, {"keep_columns": ["a\ud800"]}, "the name of a column must be UTF-8"),
     ],
 )

@@ -1,23 +1,20 @@
 """The release of a file as synthetic records, written from noisy counts.
 
-The *curator* is the person who holds the file and runs this program. Each row of the file *votes*
-for one *cell*, a public pair of codeword and label (``adept.synthesis.votes``). Synthetic
-records are written from the noisy numbers of votes for the cells. The guarantee is *central*: it
-requires trust in the curator.
+The *curator* is the person who holds the file and runs this program. Each row of the file *votes* for one *cell*, a
+public pair of codeword and label (``adept.synthesis.votes``). Synthetic records are written from the noisy numbers of
+votes for the cells. The guarantee is *central*: it requires trust in the curator.
 
-*Claim*: output, statement, standard output and exit status are epsilon-DP for adding, removing or
-replacing a person's rows (``adept.mechanisms.central_counts``), however often a run is killed and
-resumed. *Proof*. (1) A release depends on the rows only through their counted votes, and the proof
-of ``adept.synthesis.votes`` bounds the effect of a person on the counts. No content of a
-row raises an error: a damaged row has no vote, and a file may be empty. The ledger may refuse a
-release because of other releases, but never because of a row. (2) A release draws the noisy number
-of votes, by which the codewords are chosen, and then the noisy counts. If an option gives the
-number of codewords, a release draws only the counts. Each draw is stored in the journal before the
-run goes on, and no error removes a stored draw. A run that finds a draw in the journal does not
-repeat the draw. A draw that was lost before it was stored had no effect that anybody can see. (3)
-The codewords are a function of the noisy number and of options. The output's rows, the statement
-and standard output are functions of the two draws and of options. QED. Notes for the curator are
-passed to the function ``tell``, and are not part of the release.
+*Claim*: output, statement, standard output and exit status are epsilon-DP for adding, removing or replacing a
+person's rows (``adept.mechanisms.central_counts``), however often a run is killed and resumed. *Proof*. (1) A release
+depends on the rows only through their counted votes, and the proof of ``adept.synthesis.votes`` bounds the effect of
+a person on the counts. No content of a row raises an error: a damaged row has no vote, and a file may be empty. The
+ledger may refuse a release because of other releases, but never because of a row. (2) A release draws the noisy
+number of votes, by which the codewords are chosen, and then the noisy counts. If an option gives the number of
+codewords, a release draws only the counts. Each draw is stored in the journal before the run goes on, and no error
+removes a stored draw. A run that finds a draw in the journal does not repeat the draw. A draw that was lost before it
+was stored had no effect that anybody can see. (3) The codewords are a function of the noisy number and of options.
+The output's rows, the statement and standard output are functions of the two draws and of options. QED. Notes for the
+curator are passed to the function ``tell``, and are not part of the release.
 
 The file's format decides which bytes form a *row*. ``adept.data.reading`` proves that a row affects
 only the record that is read from this row, but for the exceptions in its ``READING_EXCEPTIONS``,

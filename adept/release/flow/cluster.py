@@ -2,13 +2,12 @@
 
 To draw means to make the random choices for a batch of records.
 
-*Claim*: all visible rows of a record are written from a single release of this record, no matter
-how often workers die and Ray repeats their work. *Proof*. A worker hands over its draws only as the
-result of a call. The process that made the call receives this result, and stores it in its journal.
-Ray returns exactly one result for each call, even if several workers attempted the call. The draws
-of an attempt whose result is lost never leave the memory of the cluster. So exactly one draw of a
-record enters the journal, before any row of the record is visible. Once the draw is in the journal,
-the proof of ``adept.release.flow.journal`` applies. QED.
+*Claim*: all visible rows of a record are written from a single release of this record, no matter how often workers
+die and Ray repeats their work. *Proof*. A worker hands over its draws only as the result of a call. The process that
+made the call receives this result, and stores it in its journal. Ray returns exactly one result for each call, even
+if several workers attempted the call. The draws of an attempt whose result is lost never leave the memory of the
+cluster. So exactly one draw of a record enters the journal, before any row of the record is visible. Once the draw is
+in the journal, the proof of ``adept.release.flow.journal`` applies. QED.
 
 In this program, the moment at which a worker dies does not depend on the values that it drew. So
 lost draws cost no budget, as ``adept.release.flow.journal`` explains.

@@ -1,22 +1,19 @@
 r"""The journal of a release: all draws in order, so an interrupted run never draws twice.
 
-To *draw* for a record means to make the random choices of its release. The journal stores the
-result of each batch of records as an *entry*. A row of the output is *visible* if it is in a file
-with the output's final name, or was written to standard output. Until a file has its final name,
-only its owner can read it (mode 0600). A *release* of a record is one randomised output of the
-mechanism, together with the randomised label if labels are randomised.
+To *draw* for a record means to make the random choices of its release. The journal stores the result of each batch of
+records as an *entry*. A row of the output is *visible* if it is in a file with the output's final name, or was
+written to standard output. Until a file has its final name, only its owner can read it (mode 0600). A *release* of a
+record is one randomised output of the mechanism, together with the randomised label if labels are randomised.
 
-*Claim*: all visible rows of a record are written from a single release of this record, no matter
-how often or when the run is killed and resumed. So each record spends the budget in
-the statement exactly once.
+*Claim*: all visible rows of a record are written from a single release of this record, no matter how often or when
+the run is killed and resumed. So each record spends the budget in the statement exactly once.
 
-*Reason* (the proof is in ``docs/proofs.md``): a row becomes visible only after ``sync`` has put its
-entry on the disk. Entries are numbered in the order of the input, added by the one process that
-holds the lock, and never changed. A run draws for a record only if no entry holds its draws, and an
-entry holds a keyed digest of the input up to its last record. A crash loses only entries whose rows
-were never visible; a journal with any other damage is refused, because each row of its SQLite table
-holds a digest, and one row the number of entries. The moment at which a run dies does not depend on
-the drawn values, so lost draws cost no budget.
+*Reason* (the proof is in ``docs/proofs.md``): a row becomes visible only after ``sync`` has put its entry on the
+disk. Entries are numbered in the order of the input, added by the one process that holds the lock, and never changed.
+A run draws for a record only if no entry holds its draws, and an entry holds a keyed digest of the input up to its
+last record. A crash loses only entries whose rows were never visible; a journal with any other damage is refused,
+because each row of its SQLite table holds a digest, and one row the number of entries. The moment at which a run dies
+does not depend on the drawn values, so lost draws cost no budget.
 
 An entry holds only drawn values: texts that were written, and labels that were randomised or
 written. If this run shuffles the records, an entry holds the releases instead of texts. Copied

@@ -1,11 +1,10 @@
 """The local release of a file: each record is randomised by itself and written as private text.
 
-A mechanism turns a record into a random value, the *release*, from which the record's texts are
-written. ``LocalPlan.draw`` makes all random choices for a batch of records. The result, an *entry*,
-is stored in the journal before anybody can see a row (``adept.release.flow.journal``).
-``LocalPlan.rows`` makes output rows from an entry. Of the records themselves, it reads only the
-columns that are copied. So if the journal holds all entries, a run can write all rows again from
-the entries and the copied columns.
+A mechanism turns a record into a random value, the *release*, from which the record's texts are written.
+``LocalPlan.draw`` makes all random choices for a batch of records. The result, an *entry*, is stored in the journal
+before anybody can see a row (``adept.release.flow.journal``). ``LocalPlan.rows`` makes output rows from an entry. Of
+the records themselves, it reads only the columns that are copied. So if the journal holds all entries, a run can
+write all rows again from the entries and the copied columns.
 """
 
 import base64
@@ -158,8 +157,7 @@ def release_file(
         ReleaseRefused: the rewriter may be used only for measurement, or the ledger forbids the
             release.
     """
-    if resume and key is None:
-        raise ConfigurationError("key must be given for resume=true, got none: use secret_key()")
+    refuse((resume and key is None, "key must be given for resume=true, got none: use secret_key()"))
     prepared = prepare_file(rewriter, source, target, options=options, ledger=ledger)
     return release(*prepared, LocalRun, resume=resume, key=key, ledger=ledger, progress=progress, tell=tell)
 

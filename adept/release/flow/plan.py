@@ -6,6 +6,7 @@ steps. The *curator* is the person who holds the file and runs the release.
 """
 
 import json
+import logging
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from contextlib import nullcontext, suppress
@@ -30,6 +31,7 @@ from adept.release.statement.wording import approval_page, card
 from adept.rewriting.rewriter import Rewriter
 from adept.synthesis.synthesizer import Synthesizer
 
+LOG = logging.getLogger("adept")
 FACTS = ("output_sha256", "date", "training_data", "versions", "model_files")
 """Fields of a complete release that its statement alone can tell: options do not decide them."""
 
@@ -160,6 +162,11 @@ def release(
         publication.check_free(resume=resume)
     planned = plan()
     stated = None if complete is None else planned.match_complete(complete)
+    if stated is not None and ledger and ledger.keeps and not ledger.lists(publication.target, stated.output_sha256):
+        LOG.warning(
+            f"adept: not part of the release: {publication.target} is complete, but {ledger.path} does not list it, so its sums "
+            "lack this budget: restore the newest ledger"
+        )
     if stated is not None and not publication.journal.exists():
         publication.clear()
         return stated

@@ -1,10 +1,9 @@
 """The files of a release (statement, card, report, data), published when all are complete.
 
-Each file is first written under a temporary name beside its final name. A hard link then gives the
-file its final name. If another file already has this name, DataError is raised. The data file gets
-its final name last. So beside a data file with a final name there is always a statement that holds
-the digest of the data file. The temporary names stay until the release is complete, so that a
-resumed run recognises its files.
+Each file is first written under a temporary name beside its final name. A hard link then gives the file its final
+name. If another file already has this name, DataError is raised. The data file gets its final name last. So beside a
+data file with a final name there is always a statement that holds the digest of the data file. The temporary names
+stay until the release is complete, so that a resumed run recognises its files.
 
 A run stores its draws (the results of all random choices) in the *journal*. To *claim* records
 means to add them to the *ledger*, the list of released records. The *terms* of a release are the

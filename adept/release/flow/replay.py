@@ -1,9 +1,8 @@
 """Replay a central release with fixed counts, to find what else depends on the records.
 
-Everything that a central release shows must follow from its noisy number of votes and its noisy
-counts. This audit releases several files, which differ in the rows of some persons, and replaces
-the noisy numbers by the same fixed numbers in each release. Then the statement, the output and the
-error must be the same for all files, byte by byte.
+Everything that a central release shows must follow from its noisy number of votes and its noisy counts. This audit
+releases several files, which differ in the rows of some persons, and replaces the noisy numbers by the same fixed
+numbers in each release. Then the statement, the output and the error must be the same for all files, byte by byte.
 """
 
 import tempfile

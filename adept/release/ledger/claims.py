@@ -6,13 +6,12 @@ itself, the ledger also holds a keyed digest of every record and of every person
 secret key of the digests is stored in a separate file. So nobody who has only the ledger can test
 whether it lists a guessed record.
 
-A record is *claimed*, that is, listed with its budget, before it is released. So an interrupted run
-has spent the budget of the records that it has claimed. A claim is checked and written in one
-transaction. So of two simultaneous runs, only one can be the first to claim a record, and both runs
-together stay within the ledger's limit. Before anybody can read records of a release, the ledger
-stores the number of these records. Once this number is stored, the claims of the release are never
-removed. A *journal* is the file in which a run stores its random draws, so that it can be resumed.
-A release is not resumed from a journal that holds draws for fewer records than the number in the
+A record is *claimed*, that is, listed with its budget, before it is released. So an interrupted run has spent the
+budget of the records that it has claimed. A claim is checked and written in one transaction. So of two simultaneous
+runs, only one can be the first to claim a record, and both runs together stay within the ledger's limit. Before
+anybody can read records of a release, the ledger stores the number of these records. Once this number is stored, the
+claims of the release are never removed. A *journal* is the file in which a run stores its random draws, so that it
+can be resumed. A release is not resumed from a journal that holds draws for fewer records than the number in the
 ledger.
 
 *Claim*: suppose that two ledgers list the same releases with the same outputs, but that the central
@@ -44,10 +43,9 @@ person is, and how many rows each person has in each release.
 *Unproved releases*, by a mechanism whose claim nobody checked (``adept.rewriting.unproved``), are in
 none of these totals. They have a sum of their own, of the epsilons that their authors claim.
 
-*Limit*. A claim is refused if it would raise the total of a record above the limit or, in a release
-with persons, the total of a person. In a ledger with a limit, either all releases are with persons
-or none is, and no release is unproved. Records that *wait* are left out instead if their persons have
-no budget left (``LeftOut``).
+*Limit*. A claim is refused if it would raise the total of a record above the limit or, in a release with persons, the
+total of a person. In a ledger with a limit, either all releases are with persons or none is, and no release is
+unproved. Records that *wait* are left out instead if their persons have no budget left (``LeftOut``).
 """
 
 import json
@@ -131,33 +129,28 @@ class Overlap:
 class LeftOut:
     """The records that a run leaves out.
 
-    ``over_limit=drop`` leaves out records whose persons have no budget left. Each record of such a
-    run *waits* until the ledger has chosen. For each person, the ledger computes how many records
-    the rest of the person's budget allows. The first records of the person, up to this number, are
-    claimed and released, and all others are left out.
+    ``over_limit=drop`` leaves out records whose persons have no budget left. Each record of such a run *waits* until
+    the ledger has chosen. For each person, the ledger computes how many records the rest of the person's budget allows.
+    The first records of the person, up to this number, are claimed and released, and all others are left out.
 
-    *Claim*: suppose that two files differ only in what their records say, and name the same persons
-    in the same order; and that two ledgers differ only in what earlier records of the same persons
-    said. Then the choice leaves out the records at the same places. *Proof*. Of the file, the
-    choice reads the place of each record and the digest of its person. Of the ledger, the choice
-    reads the limit, the budgets of all releases, and the claims of these persons. The digest of a
-    person is computed from the key and the person's name alone (``Identity.subjects``), and a
-    person's claims are numbers of records. No digest of a record is read, whatever columns identify
-    records. QED. So the two runs also have the same statement and the same number of rows, unless
-    one of them is refused. Numbers about earlier releases of the same records, which are told
-    otherwise, are not told.
+    *Claim*: suppose that two files differ only in what their records say, and name the same persons in the same order;
+    and that two ledgers differ only in what earlier records of the same persons said. Then the choice leaves out the
+    records at the same places. *Proof*. Of the file, the choice reads the place of each record and the digest of its
+    person. Of the ledger, the choice reads the limit, the budgets of all releases, and the claims of these persons. The
+    digest of a person is computed from the key and the person's name alone (``Identity.subjects``), and a person's
+    claims are numbers of records. No digest of a record is read, whatever columns identify records. QED. So the two
+    runs also have the same statement and the same number of rows, unless one of them is refused. Numbers about earlier
+    releases of the same records, which are told otherwise, are not told.
 
-    The ledger may refuse the run because of a record: it was released before, or its own total
-    would exceed the limit. Such a record is not left out. If it were, the number of rows would tell
-    whether its text was released before. The run ends with an error instead, as without
-    ``over_limit=drop``.
+    The ledger may refuse the run because of a record: it was released before, or its own total would exceed the limit.
+    Such a record is not left out. If it were, the number of rows would tell whether its text was released before. The
+    run ends with an error instead, as without ``over_limit=drop``.
 
-    *Claim*: a release uses one choice, even if it is interrupted, or reads its input again.
-    *Proof*. ``Ledger.claim`` chooses and claims in one transaction. The run then stores the choice
-    in its journal, before it draws anything, together with a keyed digest of all records. A resumed
-    run that finds draws in the journal also finds the choice, and takes it. If nothing was drawn,
-    nobody has read anything, and the resumed run removes the claims and begins anew. In each later
-    reading, the records must be the same as those for which the choice was made; otherwise the run
+    *Claim*: a release uses one choice, even if it is interrupted, or reads its input again. *Proof*. ``Ledger.claim``
+    chooses and claims in one transaction. The run then stores the choice in its journal, before it draws anything,
+    together with a keyed digest of all records. A resumed run that finds draws in the journal also finds the choice,
+    and takes it. If nothing was drawn, nobody has read anything, and the resumed run removes the claims and begins
+    anew. In each later reading, the records must be the same as those for which the choice was made; otherwise the run
     is refused. QED.
 
     Checked proof of the release: ``proofs/DrawProofs.v``, ``left_out_rows_tell_nothing``.

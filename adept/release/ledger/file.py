@@ -5,13 +5,12 @@ A *claim* is an entry of the ledger for one record or person in one release.
 *Claim*: suppose that one bit changes on the disk, or that the end of the file is lost. Then an
 error is raised, or else the ledger still lists every record and its limit has not grown.
 
-*Proof*. SQLite stores each claim twice: in the tree of the table of claims, and in the tree of the
-index ``claims_again``. The two trees of a claim share no page of the file. Each claim is looked up
-in both trees, and if the two answers differ, the ledger is refused. The tables ``adept``,
-``releases``, ``outputs``, ``approvals``, ``bounds`` and ``unproved`` are small; whenever the file
-is opened, each of them is compared with an index of all its columns. SQLite itself refuses a file
-that is shorter than its header says; this module refuses an empty file, and a file that lacks a
-table. QED.
+*Proof*. SQLite stores each claim twice: in the tree of the table of claims, and in the tree of the index
+``claims_again``. The two trees of a claim share no page of the file. Each claim is looked up in both trees, and if
+the two answers differ, the ledger is refused. The tables ``adept``, ``releases``, ``outputs``, ``approvals``,
+``bounds`` and ``unproved`` are small; whenever the file is opened, each of them is compared with an index of all its
+columns. SQLite itself refuses a file that is shorter than its header says; this module refuses an empty file, and a
+file that lacks a table. QED.
 """
 
 import errno
@@ -359,6 +358,11 @@ class LedgerFile:
     def entries(self) -> list[LedgerEntry]:
         """Return all releases in the ledger, the oldest first."""
         return [LedgerEntry(*row) for row in self._database.run(ENTRIES)]
+
+    def lists(self, output: str, sha256: str | None) -> bool:
+        """Return True if a released file is in the ledger, with its digest or, if it has none there, with its name."""
+        unknown = [Path(entry.output).name for entry in self.entries() if entry.output_sha256 is None]
+        return Path(output).name in unknown or any(entry.output_sha256 == sha256 for entry in self.entries())
 
     def approve(self, output: str, by: str) -> None:
         """Store who approved the newest complete release of the file ``output``.

@@ -9,11 +9,10 @@ columns as *roles*: the text, the person, or a column with a given name. So the 
 recognises records in files that use different names for the columns of text and person. Two records
 with equal values in the identifying columns are one record, even if their other columns differ.
 
-*Claim*: the digest of a record depends on its identifying values alone, not on the file's format.
-*Proof*: each value becomes text by ``identity_text``, a function of that value alone.
-``identity_text`` maps the spellings of a value in different formats ("1", 1, 1.0) to one text. The
-digest is a function of the key, of the roles in sorted order, and of the texts of all identifying
-values and the lengths of these texts. QED.
+*Claim*: the digest of a record depends on its identifying values alone, not on the file's format. *Proof*: each value
+becomes text by ``identity_text``, a function of that value alone. ``identity_text`` maps the spellings of a value in
+different formats ("1", 1, 1.0) to one text. The digest is a function of the key, of the roles in sorted order, and of
+the texts of all identifying values and the lengths of these texts. QED.
 """
 
 import hashlib

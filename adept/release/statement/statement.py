@@ -54,24 +54,21 @@ class Shuffled:
     guess. If labels are copied, the file is a function of the pairs (release, label), without their
     order, and of coins that nobody can guess.
 
-    *Reason* (the proof is in ``docs/proofs.md``): ``shuffle=true`` permutes the releases, each with
-    its label, before any text is written. With ``shuffled_records=N``, somebody else permutes the
-    rows, and each row is a function of its record's release, of coins used for no other row, and of
-    pools that are the same for all rows; releases with several candidates, the only exception, are
-    refused.
+    *Reason* (the proof is in ``docs/proofs.md``): ``shuffle=true`` permutes the releases, each with its label, before
+    any text is written. With ``shuffled_records=N``, somebody else permutes the rows, and each row is a function of its
+    record's release, of coins used for no other row, and of pools that are the same for all rows; releases with several
+    candidates, the only exception, are refused.
 
-    *Unit*: every number of shuffling counts records, and never rows. With ``samples=k``, the k rows
-    of a record are written from one release, so N records of k rows each are N unordered releases,
-    and the guarantee is that of N records. ``shuffled_records=N`` declares *groups* of at least N
-    records, each record with all its rows. A record is hidden in its own group, and more records
-    never weaken the guarantee. A shorter last group would break the declaration: its records must
-    join another group.
+    *Unit*: every number of shuffling counts records, and never rows. With ``samples=k``, the k rows of a record are
+    written from one release, so N records of k rows each are N unordered releases, and the guarantee is that of N
+    records. ``shuffled_records=N`` declares *groups* of at least N records, each record with all its rows. A record is
+    hidden in its own group, and more records never weaken the guarantee. A shorter last group would break the
+    declaration: its records must join another group.
 
-    Apart from its text and its label, a row must not hold anything about its record, so kept
-    columns are refused. The journal, with which an interrupted run can continue, holds the releases
-    in the order of the input. The journal is removed when the output is complete, but its blocks
-    may stay on the disk. Against somebody who reads the journal, each record has only its local
-    guarantee.
+    Apart from its text and its label, a row must not hold anything about its record, so kept columns are refused. The
+    journal, with which an interrupted run can continue, holds the releases in the order of the input. The journal is
+    removed when the output is complete, but its blocks may stay on the disk. Against somebody who reads the journal,
+    each record has only its local guarantee.
 
     If labels are copied, a record is hidden only among the records with the same label. So the
     label with the fewest records determines the guarantee. Suppose that labels are copied, and that
@@ -250,11 +247,10 @@ class PrivacyStatement(Statement):
     def neighbours(self) -> str:
         """Description of the pairs of records that the guarantee compares.
 
-        The two records of a pair agree in everything that is copied. With ``excess=drop`` or
-        ``over_limit=drop``, a person's records beyond the allowed number, or beyond the person's
-        budget, are left out. If a record came from another person instead, this could decide which
-        other records of the two persons are left out. So with these options, only two records of the
-        same person are compared.
+        The two records of a pair agree in everything that is copied. With ``excess=drop`` or ``over_limit=drop``, a
+        person's records beyond the allowed number, or beyond the person's budget, are left out. If a record came from
+        another person instead, this could decide which other records of the two persons are left out. So with these
+        options, only two records of the same person are compared.
         """
         whose = f"{ANY_TWO_RECORDS} of the same person" if "drop" in (self.excess, self.over_limit) else ANY_TWO_RECORDS
         return f"{whose} with the same {' and '.join(self.copied)}" if self.copied else whose

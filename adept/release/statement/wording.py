@@ -338,10 +338,9 @@ def approval_page(
 ) -> str:
     """Return the page for the person who approves a release: HTML without scripts, fit for printing.
 
-    *Claim*: the page reveals no more about the records than the statement does. *Proof*. The page is
-    a function of the statement's fields, of options, of the bounds that all releases in the ledger
-    state in advance, and of rewrites of public texts. No record of the input contributes to any of
-    these. QED.
+    *Claim*: the page reveals no more about the records than the statement does. *Proof*. The page is a function of the
+    statement's fields, of options, of the bounds that all releases in the ledger state in advance, and of rewrites of
+    public texts. No record of the input contributes to any of these. QED.
 
     Args:
         described: fields of the privacy statement, as read from the statement's file.

@@ -10,6 +10,7 @@ import resource
 import signal
 import time
 from collections.abc import Callable
+from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 
@@ -23,6 +24,7 @@ from adept.release.flow import journal as journals
 from adept.release.flow.journal import SIDE_FILES, Journal
 from adept.release.flow.local import plan_local, release_file
 from adept.release.flow.publication import STDOUT, Publication
+from adept.release.ledger.claims import Ledger
 from adept.release.ledger.identity import secret_key
 from adept.release.records import Inputs, ReleaseOptions
 from adept.release.statement import statement as statements
@@ -406,6 +408,21 @@ def test_resume_without_anything_to_resume_begins(sampler: Rewriter, tmp_path: P
     given, target = records_file(tmp_path / "in.jsonl", 3), tmp_path / "out.jsonl"
     statement = release_file(sampler, str(given), str(target), options=OPTIONS["plain"], resume=True, key=KEY)
     assert statement.records == 3
+
+
+@pytest.mark.parametrize("lost", [False, True])
+def test_a_complete_release_that_the_ledger_does_not_list_is_said_to_lack_there(
+    sampler: Rewriter, tmp_path: Path, caplog: pytest.LogCaptureFixture, *, lost: bool
+) -> None:
+    """As after a backup of the ledger was restored: its sums would lack what was spent."""
+    given, ledger = records_file(tmp_path / "in.jsonl", 3), tmp_path / "ledger.db"
+    arguments = {"options": OPTIONS["plain"], "resume": True, "key": KEY}
+    for _ in range(2):
+        with closing(Ledger(str(ledger), key=KEY)) as opened:
+            release_file(sampler, str(given), f"{tmp_path}/out.jsonl", **arguments, ledger=opened)  # type: ignore[arg-type]
+        if lost:
+            ledger.unlink()
+    assert ("does not list it, so its sums lack this budget" in caplog.text) == lost
 
 
 def test_an_interrupt_leaves_what_can_be_resumed_and_nothing_where_nothing_was_drawn(

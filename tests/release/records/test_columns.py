@@ -81,6 +81,16 @@ def test_the_first_records_of_each_person_are_written_in_their_order(
     assert notes[0].lines == ["3 records of 2 persons were left out, as they are beyond max_records_per_person"]
 
 
+def test_empty_texts_are_counted_for_the_curator(rewriter: Rewriter, tmp_path: Path) -> None:
+    """As of lines that end with CR CR LF, each of which is read as a text and an empty text."""
+    (tmp_path / "in.txt").write_bytes(b"a fare\r\r\nto boston\r\r\n")
+    notes = list[CheckedRecords]()
+    release_file(rewriter, f"{tmp_path}/in.txt", f"{tmp_path}/o.txt", options=ReleaseOptions(), tell=notes.append)
+    assert notes[0].lines == [
+        "2 records have an empty text, as an empty line of a txt file is, and count like any other"
+    ]
+
+
 def test_the_statement_compares_records_of_the_same_person(rewriter: Rewriter, tmp_path: Path) -> None:
     given_file = people_file(tmp_path / "in.jsonl")
     described = preview(*prepare_file(rewriter, given_file, f"{tmp_path}/out.jsonl", options=options())).to_json()
