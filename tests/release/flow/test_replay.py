@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from audit.asking import asked, make_cheap
+from audit.asking import asked, finds, make_cheap
 from tiny import Run
 
 from adept import audit
@@ -111,8 +111,8 @@ def test_codewords_chosen_by_the_exact_number_are_found(loaded: tuple[Any, Any])
 def test_a_first_round_that_costs_more_is_found(loaded: tuple[Any, Any], monkeypatch: pytest.MonkeyPatch) -> None:
     """The number alone spends four times the budget; the counts keep to their part of it."""
     monkeypatch.setattr(Votes, "number_scale", property(lambda self: self.sensitivity / (4 * self.epsilon)))
-    result = guessed(two_rounds(loaded, epsilon=1.0), trials=FEW)
-    assert result.violated, result.sentence
+    files = two_rounds(loaded, epsilon=1.0)
+    assert finds("event", files, pairs=files.pairs, trials=FEW, confidence=CONFIDENCE)
 
 
 # --- Planted in the noise: found by the game
