@@ -7,6 +7,9 @@ import os
 os.environ["OMP_NUM_THREADS"] = (
     "1"  # before anything counts the cores: two processes of two threads each wait for each other
 )
+os.environ["OMP_WAIT_POLICY"] = (
+    "PASSIVE"  # before torch is loaded: a thread that waits for another one must not compute
+)
 
 import signal
 import subprocess

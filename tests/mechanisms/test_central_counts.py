@@ -18,7 +18,7 @@ from adept.errors import ConfigurationError
 from adept.mechanisms import BY_NAME, Votes, central_counts
 from adept.synthesis.votes import Tally
 
-P_LIMIT, DRAWS, NUMBERS = 1e-10, 200_000, 8_000
+P_LIMIT, DRAWS, NUMBERS = 1e-10, 200_000, 2_000
 RELATIONS = ("add_or_remove", "replace")
 
 

@@ -6,9 +6,9 @@ Each audit of a sound mechanism errs with probability 1e-9; 6 of them.
 import random
 
 import pytest
+from audit.asking import finds
 
 from adept import audit
-from adept.audit import Verdict
 from adept.audit.checks import declarations
 from adept.audit.distinguisher.guessing_game import Experiment
 from adept.audit.subject.kinds import ValueTarget
@@ -70,26 +70,26 @@ class Loud(Description):
         return [-1 for _ in descriptions]
 
 
-def failed(mechanism: Description) -> set[str]:
-    result = audit.run(mechanism, trials=4_000, confidence=CERTAIN)
-    return {check.name for check in result.checks if check.verdict is Verdict.FAILED}
+OPTIONS = {"trials": 4_000, "confidence": CERTAIN}
 
 
 @pytest.mark.parametrize(("epsilon", "size"), [(1.0, 2), (2.0, 5), (4.0, None), (8.0, 2**60)])
-def test_no_violation_is_found_in_a_sound_mechanism(epsilon: float, size: int | None) -> None:
-    assert not failed(Description(epsilon=epsilon, size=size))
+def test_no_violation_is_found_in_a_sound_mechanism(epsilon: float, size: int | None, few_calls: None) -> None:
+    assert not audit.run(Description(epsilon=epsilon, size=size), **OPTIONS).violated
 
 
 @pytest.mark.parametrize(("epsilon", "size", "top"), [(2.0, 20, 3), (10.0, 300_000, 82)])
-def test_no_violation_is_found_where_a_record_has_several_numbers(epsilon: float, size: int, top: int) -> None:
-    assert not failed(Description(epsilon=epsilon, size=size, top=top))
+def test_no_violation_is_found_where_a_record_has_several_numbers(
+    epsilon: float, size: int, top: int, few_calls: None
+) -> None:
+    assert not audit.run(Description(epsilon=epsilon, size=size, top=top), **OPTIONS).violated
 
 
 @pytest.mark.parametrize(
     ("defect", "check"), [(Generous, "kept numbers"), (Favourite, "kept numbers"), (Loud, "range")]
 )
 def test_each_defect_of_several_numbers_is_found_by_its_check(defect: type[Description], check: str) -> None:
-    assert check in failed(defect(epsilon=2.0, size=40, top=5))
+    assert finds(check, defect(epsilon=2.0, size=40, top=5), **OPTIONS)
 
 
 @pytest.mark.parametrize(
@@ -97,7 +97,7 @@ def test_each_defect_of_several_numbers_is_found_by_its_check(defect: type[Descr
     [(Generous, "kept numbers"), (Overstated, "odds"), (Near, "replaced numbers"), (Seeded, "seed"), (Loud, "range")],
 )
 def test_each_defect_is_found_by_its_check(defect: type[Description], check: str) -> None:
-    assert check in failed(defect(epsilon=2.0, size=40))
+    assert finds(check, defect(epsilon=2.0, size=40), **OPTIONS)
 
 
 def test_a_large_leak_is_certified_by_counts_alone() -> None:

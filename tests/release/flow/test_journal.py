@@ -4,6 +4,7 @@ import json
 import os
 import random
 import sqlite3
+from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
 
@@ -138,15 +139,22 @@ def test_a_damaged_log_of_a_journal_loses_nothing_that_was_seen(
     check_logs(sampler, tmp_path, monkeypatch, count=40)
 
 
-@pytest.mark.slow
-def test_a_thousand_damaged_journals_are_noticed(
-    sampler: Rewriter, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+MANY = [pytest.param(250, marks=pytest.mark.slow), pytest.param(1000, marks=pytest.mark.hours)]
+
+
+@pytest.mark.parametrize("count", MANY)
+@pytest.mark.parametrize("check", [check_flips, check_cuts], ids=lambda check: check.__name__)
+def test_many_damaged_journals_are_noticed(
+    sampler: Rewriter, tmp_path: Path, check: Callable[..., None], count: int
 ) -> None:
-    for name, check in (("flips", check_flips), ("cuts", check_cuts)):
-        (tmp_path / name).mkdir()
-        check(sampler, tmp_path / name, count=1000)
-    (tmp_path / "logs").mkdir()
-    check_logs(sampler, tmp_path / "logs", monkeypatch, count=1000)
+    check(sampler, tmp_path, count=count)
+
+
+@pytest.mark.parametrize("count", MANY)
+def test_many_damaged_logs_lose_nothing_that_was_seen(
+    sampler: Rewriter, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, count: int
+) -> None:
+    check_logs(sampler, tmp_path, monkeypatch, count=count)
 
 
 def test_a_journal_that_is_put_back_from_an_older_copy_is_noticed_by_the_ledger(

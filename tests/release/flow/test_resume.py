@@ -141,7 +141,14 @@ def killed_often(
     )
 
 
-@pytest.mark.parametrize(("records", "kills"), [(60, 3), pytest.param(4000, 100, marks=pytest.mark.slow)])
+@pytest.mark.parametrize(
+    ("records", "kills"),
+    [
+        (60, 3),
+        pytest.param(2000, 30, marks=pytest.mark.slow),
+        pytest.param(4000, 100, marks=pytest.mark.hours),
+    ],
+)
 @pytest.mark.parametrize("streaming", [False, True])
 @pytest.mark.parametrize("kind", OPTIONS)
 def test_a_release_that_is_killed_again_and_again_is_continued(

@@ -315,9 +315,12 @@ def test_damage_to_a_ledger_makes_no_row_unknown_in_silence(tmp_path: Path) -> N
     check_damage(tmp_path, flips=150, cuts=30)
 
 
-@pytest.mark.slow
-def test_two_thousand_damaged_ledgers_make_no_row_unknown_in_silence(tmp_path: Path) -> None:
-    check_damage(tmp_path, flips=10_000, cuts=1_000)
+@pytest.mark.parametrize(
+    ("flips", "cuts"),
+    [pytest.param(2_000, 200, marks=pytest.mark.slow), pytest.param(10_000, 1_000, marks=pytest.mark.hours)],
+)
+def test_thousands_of_damaged_ledgers_make_no_row_unknown_in_silence(tmp_path: Path, flips: int, cuts: int) -> None:
+    check_damage(tmp_path, flips=flips, cuts=cuts)
 
 
 def test_statistics_of_sqlite_are_no_damage_and_another_definition_is(tmp_path: Path) -> None:
