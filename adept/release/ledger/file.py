@@ -306,7 +306,8 @@ class LedgerFile:
         return self._database.transaction("BEGIN" if self.read_only else "BEGIN IMMEDIATE")
 
     def _prepare(self) -> None:
-        self._execute_each(SETTINGS.format(CACHE_KILOBYTES))
+        with self._database.reported():
+            self._execute_each(SETTINGS.format(CACHE_KILOBYTES))
         with self._transaction():
             self._check_whole()
             self._execute_each(ASKED)
@@ -361,8 +362,8 @@ class LedgerFile:
 
     def lists(self, output: str, sha256: str | None) -> bool:
         """Return True if a released file is in the ledger, with its digest or, if it has none there, with its name."""
-        unknown = [Path(entry.output).name for entry in self.entries() if entry.output_sha256 is None]
-        return Path(output).name in unknown or any(entry.output_sha256 == sha256 for entry in self.entries())
+        name = Path(output).name
+        return any((one.output_sha256 or Path(one.output).name) in (sha256, name) for one in self.entries())
 
     def approve(self, output: str, by: str) -> None:
         """Store who approved the newest complete release of the file ``output``.
