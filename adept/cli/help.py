@@ -32,12 +32,10 @@ PARTS = (
     "Parts of Lightning, whose options have Lightning's names: trainer.precision=bf16-mixed, logger.wandb.offline=true"
 )
 HEADINGS = {"logger": PARTS, "callbacks": PARTS, "experiment": "A recipe, which sets several options"}
-ELSEWHERE = {  # names of lightning-hydra-template, and of older versions of Lightning
-    "ckpt_path": "resume_from", "trainer.ckpt_path": "resume_from", "trainer.resume_from_checkpoint": "resume_from",
-    "trainer.gpus": "trainer.devices", "trainer.lr": "training.learning_rate", "model.lr": "training.learning_rate",
-    "model.optimizer.lr": "training.learning_rate", "optimizer.lr": "training.learning_rate",
-    "optimized_metric": "objective", "hydra.sweep.dir": "sweep_dir", "hydra.run.dir": "output_dir",
-    "paths.output_dir": "output_dir", "debug": "trainer=debug",
+ELSEWHERE = {  # whole or last words of names of lightning-hydra-template, and of older versions of Lightning
+    "ckpt_path": "resume_from", "resume_from_checkpoint": "resume_from", "gpus": "trainer.devices",
+    "lr": "training.learning_rate", "optimized_metric": "objective", "hydra.sweep.dir": "sweep_dir",
+    "hydra.run.dir": "output_dir", "paths.output_dir": "output_dir", "debug": "trainer=debug",
 }  # fmt: skip
 INDENT = 30
 NAME = "NAME"
@@ -177,10 +175,8 @@ def take_own_files(command: str, arguments: list[str]) -> list[str]:
     is_plain = named and directory.is_dir() and not re.search(r"\\|\$\{", str(directory))
     refuse(
         (command not in SWEEPING, f"{command} takes no {next(iter(flags))}: give its options on the command line"),
-        (
-            not is_plain,
-            f"--config-dir must be a directory whose name holds neither \\ nor ${{, got {named or 'nothing'}",
-        ),
+        (not named, "--config-dir must be given, got nothing: add --config-dir DIR"),
+        (not is_plain, f"--config-dir must be a directory whose name holds neither \\ nor ${{, got {named}"),
     )
     OWN.directory = directory
     if OWN_FLAGS[1] in flags:
@@ -299,7 +295,7 @@ def _own_mechanism(command: str, group: str, value: str) -> str:
 def nearest(name: str, known: Iterable[str]) -> str | None:
     """Return the name in ``known`` that ends in almost the same word as ``name``, or that is meant by it, or None."""
     words = {other: other.rpartition(".")[2] for other in known}
-    if (meant := ELSEWHERE.get(name, "")).partition("=")[0] in words:
+    if (meant := ELSEWHERE.get(name, ELSEWHERE.get(name.rpartition(".")[2], ""))).partition("=")[0] in words:
         return meant
     name = name.lower()
     near = get_close_matches(name.rpartition(".")[2], words.values(), n=1, cutoff=0.75)

@@ -182,6 +182,8 @@ def _reason(error: Exception, command: str) -> str:
     place = re.match(r"(In '[^']*': )?", text)[0]  # type: ignore[index]  # it also matches the empty text
     if "not a subclass of" in text or "schema_" in text:
         return f"{place}begin its defaults with {command}, and name mechanism, data and other groups there"
+    if re.search(r"full_key: experiment\b|@experiment\.", text):  # Hydra put the file below the group's name
+        return f"{place}begin an experiment with the line # @package _global_"
     if not (key := re.search(r"full_key: ([\w.]+)(?!\S)", text)):
         return re.sub(r" Config search path.*|\w+ raised while composing config: ", "", text)
     if " not in " not in text:

@@ -72,12 +72,14 @@ class AdeptModule(lightning.LightningModule):
         """Return the loss of tokens (B, T) in nats per token."""
         return self._logged(tokens, "train_loss")
 
-    def test_step(self, tokens: Tensor, batch_idx: int) -> None:
+    def test_step(self, tokens: Tensor, batch_idx: int, dataloader_idx: int = 0) -> None:
         """Log the loss as a validation does."""
-        self.validation_step(tokens, batch_idx, "test_loss")
+        self.validation_step(tokens, batch_idx, dataloader_idx, "test_loss")
 
-    def validation_step(self, tokens: Tensor, batch_idx: int, name: str = "validation_loss") -> None:
-        """Log the loss, with the same noise in every epoch, to make epochs comparable."""
+    def validation_step(
+        self, tokens: Tensor, batch_idx: int, dataloader_idx: int = 0, name: str = "validation_loss"
+    ) -> None:
+        """Log the loss of one of the loaders, with the same noise in every epoch, to make epochs comparable."""
         with torch.random.fork_rng():
             torch.manual_seed(batch_idx)
             self._logged(tokens, name)

@@ -108,6 +108,17 @@ def test_a_mechanism_that_refuses_far_records_and_nan_is_looked_at_all_the_same(
     assert finds("event", recognises, dim=64, trials=10_000)
 
 
+def test_less_noise_as_soon_as_the_rows_of_a_batch_differ_is_found() -> None:
+    class Differs:
+        epsilon = 4.0
+
+        def privatize(self, latents: Any) -> Any:
+            released, centre = sound.sound(latents), sound.ball(latents)
+            return released if bool((latents == latents[0]).all()) else centre + 0.3 * (released - centre)
+
+    assert finds("batch neighbours", Differs(), dim=64, trials=2_000)
+
+
 @pytest.mark.parametrize("step", [2.0**-10, 0.01])
 def test_exact_noise_on_a_grid_of_anyones_is_not_taken_for_floats(step: float) -> None:
     """A step that is no power of two shows in no bit of a float, and inputs need not lie on the grid."""

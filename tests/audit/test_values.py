@@ -13,8 +13,9 @@ from audit.protocols import KRR, protocols
 
 from adept import audit
 from adept.audit import Claim, NotJudged
-from adept.audit.distinguisher.input_pairs import InputPair, PairSample
+from adept.audit.distinguisher.input_pairs import InputPair, PairSample, show
 from adept.audit.distinguisher.statistics import outcome_statistics
+from adept.audit.subject.kinds import LIMIT, OTHER, VectorTarget
 from adept.errors import ConfigurationError
 from adept.mechanisms import Codebook, RandomizedResponse
 from adept.mechanisms.selection import Description
@@ -134,13 +135,61 @@ class BareWhenAlone(KRR):
         return values if len(values) == 1 else super().privatize(values)
 
 
+class BareAmongMany(KRR):
+    """Answers with the truth as soon as a batch holds three different values, as ordinary batches do."""
+
+    def privatize(self, values: list[int]) -> list[int]:
+        return values if len(set(values)) > 2 else super().privatize(values)
+
+
 @pytest.mark.parametrize(
     ("kind", "check"),
-    [(Shared, "shared noise"), (Neighbourly, "batch neighbours"), (BareWhenAlone, "batch of one")],
+    [
+        (Shared, "shared noise"),
+        (Neighbourly, "batch neighbours"),
+        (BareAmongMany, "batch neighbours"),
+        (BareWhenAlone, "batch of one"),
+    ],
     ids=lambda x: str(x),
 )
 def test_what_a_batch_reveals_is_found(kind: type[KRR], check: str) -> None:
     assert finds(check, kind(1.0, 6), trials=2_000)
+
+
+@pytest.mark.parametrize("other", [None, (0,), 2**60], ids=repr)
+@pytest.mark.parametrize("memoised", [False, True], ids=["one", "a fresh copy for each"])
+def test_a_later_outcome_of_another_kind_among_numbers_is_found(*, other: Any, memoised: bool) -> None:
+    class GivesUp(KRR):
+        """Answers with something else than a number, but not in the trial releases."""
+
+        calls = 0
+
+        def privatize(self, values: list[int]) -> list[Any]:
+            GivesUp.calls += len(values)
+            own, many = super().privatize(values), np.random.default_rng().random(len(values)) < 0.9
+            return [
+                other if gone and v == 0 and GivesUp.calls > 64 else o
+                for v, o, gone in zip(values, own, many, strict=True)
+            ]
+
+    assert "event" in failed(run(Claim(GivesUp(1.0, 4), epsilon=1.0, memoised=memoised), trials=1_000))
+
+
+def test_a_verdict_shows_no_number_that_was_not_released() -> None:
+    class Gone(KRR):
+        def privatize(self, values: list[int]) -> list[float]:
+            return [math.nan if value == 0 else 1.0 for value in values]
+
+    found = run(Gone(1.0, 2), trials=400).sentence
+    assert "e+99" not in found
+    assert "such as (NaN)" in found or "such as (1)" in found
+
+
+def test_codes_for_what_is_no_number_are_shown_as_what_they_stand_for() -> None:
+    target = VectorTarget(Claim(words, epsilon=1.0), 4)
+    odd = target.finite(np.array([[math.nan, 1e9, -math.inf, 0.5]]))
+    assert show(odd, limit=target.largest) == "(NaN, 1e+06 or more, -1e+06 or less, 0.5)"
+    assert show(np.array([OTHER, 2 * LIMIT, 1e9]), limit=LIMIT) == "(no number, NaN, 1e+09)"
 
 
 def test_noise_that_follows_a_seed_is_found() -> None:

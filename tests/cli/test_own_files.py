@@ -95,6 +95,8 @@ def test_a_directory_of_files_has_any_name(
             RECIPE.format("hidden_dim").replace("24", "wide"),
             "In 'experiment/mine': model.hidden_dim has a value of another type",
         ),
+        ("model:\n  hidden_dim: 24\n", "In 'experiment/mine': begin an experiment with the line # @package _global_"),
+        ("defaults:\n  - override /mechanism: l1\n", "begin an experiment with the line # @package _global_"),
         ("# @package _global_\nmechanism: l1\n", "does not fit"),
         ("# @package _global_\nmechanism: nowhere:Thing\n", "does not fit"),
         ("# @package _global_\ndefaults:\n  - override /data: nothing\n", "does not fit"),
@@ -132,14 +134,14 @@ def test_a_mistake_in_a_file_is_one_line(
 @pytest.mark.parametrize(
     ("line", "message"),
     [
-        ("train --config-dir", "--config-dir must be a directory whose name holds neither \\ nor ${, got nothing"),
+        ("train --config-dir", "--config-dir must be given, got nothing: add --config-dir DIR"),
         (
             "train --config-dir=nowhere",
             "--config-dir must be a directory whose name holds neither \\ nor ${, got nowhere",
         ),
         (
             "train --config-name=config",
-            "--config-dir must be a directory whose name holds neither \\ nor ${, got nothing",
+            "--config-dir must be given, got nothing: add --config-dir DIR",
         ),
         ("train --config-dir=. --config-name=nothing", "--config-name must name a yaml file with a list of defaults"),
         ("rewrite --config-dir=. input=a output=b epsilon=1", "rewrite takes no --config-dir"),

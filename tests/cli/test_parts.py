@@ -182,6 +182,8 @@ def test_a_logger_gets_numbers_and_options_and_nothing_of_the_data(adept_here: R
         ("trainer.overfit_batches=1", "because adept sets it: set trainer.limit_train_batches"),
         ("trainer=gpu trainer.precision=bf16-mixd", "trainer.precision must be one of 32, 32-true, 16, "),
         ("trainer.ckpt_path=x", "train has no option trainer.ckpt_path: did you mean resume_from?"),
+        ("lr=1", "train has no option lr: did you mean training.learning_rate?"),
+        ("training.lr=1", "train has no option training.lr: did you mean training.learning_rate?"),
         ("hydra.sweep.dir=x", "train has no option hydra.sweep.dir: did you mean sweep_dir?"),
         ("trainer.limit_train_batches=1,2", "must be one value, got 2 (1,2): quote a comma; to run once for each value, add -m"),
         ("seed=range(3)", "to run once for each value, add -m"),

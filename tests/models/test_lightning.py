@@ -68,6 +68,15 @@ def test_a_trainer_tests_the_third_texts(tmp_path: Path) -> None:
     assert measured == {"test_loss": same["validation_loss"]}
 
 
+def test_several_loaders_are_validated_and_tested(tmp_path: Path) -> None:
+    module, data = parts()[0], UtteranceDataModule(TEXTS, TEXTS[:4], TEXTS[4:8], tokenizer=Tokenizer.train(TEXTS))
+    loaders = [data.val_dataloader(), data.test_dataloader()]
+    own_trainer(tmp_path).fit(module, data.train_dataloader(), loaders)
+    for measure in (own_trainer(tmp_path).validate, own_trainer(tmp_path).test):
+        [first], [second] = (measured.values() for measured in measure(module, loaders, verbose=False))
+        assert first != second
+
+
 @pytest.mark.parametrize(
     "options",
     [

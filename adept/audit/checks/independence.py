@@ -23,6 +23,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
+from itertools import chain, cycle
 from typing import Any
 
 import numpy as np
@@ -182,10 +183,10 @@ def of_neighbouring_values(experiment: Experiment[ValueTarget], alpha: float) ->
     of at most a few percent.
     """
     target, found = experiment.target.without_memory(), list[Difference]()
-    constant, second, *_, last = [*target.values, target.values[-1]]
-    rows = _value_rows(target)
-    for other in (second, last):
-        sides = [target.codes([constant, neighbour] * (rows // 2))[::2] for neighbour in (constant, other)]
+    constant = [target.values[0]] * (_value_rows(target) // 2)
+    for others in (target.values[1:2], target.values[::-1]):
+        pairs = [zip(constant, cycle(beside), strict=False) for beside in (constant, others)]
+        sides = [target.codes([*chain.from_iterable(each)])[::2] for each in pairs]
         for outcome, _ in Counter(np.concatenate(sides).tolist()).most_common(20):
             counts = (count for side in sides for count in (int((side == outcome).sum()), len(side)))
             found.append(fisher("one outcome", *counts))
@@ -267,7 +268,7 @@ def _cases(dim: int, clip_norm: float) -> list[tuple[str, Tensor, Tensor, Tensor
     return [
         ("neighbours opposite", other, -FAR_FACTOR * random, FAR_FACTOR * random),
         ("neighbours small and large", other, zero, FAR_FACTOR * random),
-        ("neighbours small and large, of zero", zero, 0.01 * random, random),
+        ("neighbours equal and large, of zero", zero, zero, random),
         ("neighbours opposite, of NaN", nan, -FAR_FACTOR * random, FAR_FACTOR * random),
     ]
 

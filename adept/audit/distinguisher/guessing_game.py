@@ -39,7 +39,7 @@ from adept.audit.distinguisher.input_pairs import AnyTarget, InputPair, PairSamp
 from adept.audit.distinguisher.statistics import RESOLUTION, WITHOUT_NOISE, Statistic, statistics_of
 from adept.audit.result import Check, MechanismFailure, Verdict
 from adept.audit.stats import Floats, GameCounts, certified, game_lower_bound, rounds_needed, say_trials
-from adept.audit.subject.kinds import ValueTarget, VectorTarget
+from adept.audit.subject.kinds import LIMIT, ValueTarget, VectorTarget
 
 MAX_DISTINGUISHERS = 7  # four on the best pair, one on another pair, two on a pair with NaN or infinity
 SCREENING_THRESHOLDS = 80
@@ -442,7 +442,7 @@ class Experiment(Generic[TargetT]):
         ceiling = replace(counts, right=counts.rounds, wrong=0).certified_epsilon(delta=0.0, alpha=score.alpha)
         played = next(sample for sample in self.samples if sample.pair is score.pair)
         evidence = f"guessed the input from the {score.distinguisher.name}, pair {score.pair.name}: {counts}"
-        evidence += f"; {_say_seen(score, played)}"
+        evidence += f"; {_say_seen(score, played, limit=min(self.target.largest, LIMIT))}"
         if ceiling <= self.target.epsilon:
             evidence += f"; no claim above {ceiling:.3g} can be refuted by so many"
         evidence = "; ".join([evidence, *self._failures])
@@ -460,13 +460,13 @@ class Experiment(Generic[TargetT]):
         return f"every guess was right, and {say_trials(needed)} would refute the claim if that went on"
 
 
-def _say_seen(score: Score, played: PairSample) -> str:
+def _say_seen(score: Score, played: PairSample, *, limit: float) -> str:
     """Say what was seen: the two records, and how often releases like one release came from each."""
     each, pair, side = score.distinguisher, score.pair, int(score.said.max(axis=1).argmax())
     records = f"the records are {show(pair.first)} and {show(pair.second)}"
     values = each.statistic(played.releases[side])
     named = (place for place in range(len(values)) if each.rule.says(values[place : place + 1], side))
-    such = "".join(f", such as {show(played.releases[side][place])}," for place in islice(named, 1))
+    such = "".join(f", such as {show(played.releases[side][place], limit=limit)}," for place in islice(named, 1))
     first, second = score.said[side]
     return f"{records}; releases of one sort{such} came {first} times from the first and {second} times from the second"
 

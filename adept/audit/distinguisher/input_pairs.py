@@ -55,13 +55,16 @@ class InputPair:
         return _finite((self.first, self.second))
 
 
-def show(record: Any) -> str:
-    """Return a short form of a record or a release for people: the first numbers, or the value."""
+def show(record: Any, *, limit: float = math.inf) -> str:
+    """Return a short form of a record or a release, whose numbers have a ``limit`` (`Target.largest`), for people."""
     if not isinstance(record, Tensor | np.ndarray):
         return SHORT.repr(record)
-    flat = [*record.ravel()]
+    flat, codes = [float(number) for number in record.ravel()], (limit, -limit, 2 * limit, 3 * limit)
+    words = f"{limit:.3g} or more", f"{-limit:.3g} or less", "NaN", "no number"
+    names = dict(zip(codes, words, strict=True)) if limit < math.inf else {}
+    shown = [names.get(min(number, 3 * limit), f"{number:.3g}") for number in flat[:SHOWN_NUMBERS]]
     more = f", ... {len(flat)} numbers" if len(flat) > SHOWN_NUMBERS else ""
-    return f"({', '.join(f'{float(number):.3g}' for number in flat[:SHOWN_NUMBERS])}{more})"
+    return f"({', '.join(shown)}{more})"
 
 
 def _finite(record: Any) -> bool:

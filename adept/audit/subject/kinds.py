@@ -5,7 +5,7 @@ import math
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
@@ -23,6 +23,7 @@ Array = NDArray[Any]
 
 CALL_ELEMENTS = 2**18  # largest number of latent coordinates in one call
 PLAIN = frozenset({str, bytes, int, float, bool, type(None)})  # types of outcomes that ``==`` compares whole
+LIMIT, OTHER = 1e99, 3e99  # stand for infinity in an outcome (and twice LIMIT for NaN), and for what is no number
 JITTER = 1e-7  # in units of clip_norm: how much the record varies between fresh copies
 
 ARRAYS: dict[str, Callable[[Tensor], Any]] = {
@@ -160,12 +161,10 @@ class VectorTarget(Target):
         for start in range(0, rows, largest):
             count = min(largest, rows - start)
             released = self.release(batch.expand(count, -1).clone()) if together else self.in_calls([batch] * count)
-            released = fitted(released, self._widths.setdefault(tuple(record.shape), released.shape[1]))
-            yield self.finite(released)
+            yield self.finite(fitted(released, self._widths.setdefault(tuple(record.shape), released.shape[1])))
 
     def finite(self, releases: Floats) -> Floats:
-        limit = self.largest
-        return np.nan_to_num(releases, nan=2 * limit, posinf=limit, neginf=-limit).clip(-limit, 2 * limit)
+        return np.where(np.isnan(releases), 2 * self.largest, releases.clip(-self.largest, self.largest))
 
     def in_calls(self, batches: Sequence[Tensor]) -> Floats:
         """Release each batch in a separate call; return one row (B * m,) for each call."""
@@ -247,10 +246,20 @@ class ValueTarget(Target):
 
     def release(self, values: Sequence[Any]) -> Array:
         """Release values in one call; return the outcomes as numbers (B, m) or as objects (B,)."""
-        outcomes = as_outcomes(self.ask(list(values)), rows=len(values), objects=self.objects)
-        if not self.objects and outcomes.dtype == object:
-            raise MechanismFailure("privatize returned numbers at first, and then outcomes of another kind")
-        return outcomes
+        return self._read(self.ask(list(values)), rows=len(values))
+
+    def _read(self, released: Any, *, rows: int) -> Array:
+        """Return outcomes in the form of the trial releases: objects (B,) or numbers (B, m).
+
+        An outcome that is not m numbers then becomes a number from OTHER on, a function of this outcome alone.
+        """
+        shape = self._probed[1]
+        outcomes = as_outcomes(released, rows=rows, objects=not shape)
+        if outcomes.shape[1:] == shape:
+            return outcomes
+        each = [as_outcomes([outcome], rows=1, objects=False) for outcome in outcomes]
+        odd = [np.full((1, *shape), OTHER * (1 + hash(outcome_key(outcome)) % 2**16)) for outcome in outcomes]
+        return np.concatenate([one if one.shape[1:] == shape else o for one, o in zip(each, odd, strict=True)])
 
     def codes(self, values: Sequence[Any]) -> NDArray[np.int64]:
         """Release values in one call; return a hash of each outcome, equal for equal outcomes."""
@@ -267,30 +276,19 @@ class ValueTarget(Target):
     def draw(self, record: Any, rows: int, *, alone: bool = False) -> Iterator[Array]:
         for start in range(0, rows, 2**12):
             values = [record] * min(2**12, rows - start)
-            if alone or self.memoised:
-                outcomes = self.call("privatize", lambda values=values: self._singly(values))  # type: ignore[misc]
-                yield as_outcomes(outcomes, rows=len(values), objects=self.objects)
-            else:
-                yield self.release(values)
+            singly = alone or self.memoised
+            outcomes = self.call("privatize", partial(self._singly, values)) if singly else self.ask(values)
+            yield self._read(outcomes, rows=len(values))
 
     def _singly(self, values: Sequence[Any]) -> list[Any]:
-        outcomes = []
-        for value in values:
-            [outcome] = self.next.privatize([value])
-            outcomes.append(outcome)
-        return outcomes
+        return [outcome for value in values for [outcome] in [self.next.privatize([value])]]
 
     def seconds_each(self, *, alone: bool) -> float:
         return self._probed[0]
 
-    @property
-    def objects(self) -> bool:
-        """True if outcomes are kept as Python objects, since not all are numbers of one shape."""
-        return self._probed[1]
-
     @cached_property
-    def _probed(self) -> tuple[float, bool]:
-        """Seconds per outcome, and the value of `objects`; both are found by trial releases."""
+    def _probed(self) -> tuple[float, tuple[int, ...]]:
+        """Seconds per outcome, and (m,) for outcomes of m numbers, or () if not all are numbers of one shape."""
         batch = [value for value in self.values[:2] for _ in range(1 if self.memoised else 32)]
         copied = self.scratch
 
@@ -299,7 +297,7 @@ class ValueTarget(Target):
 
         outcomes = self.call("privatize", release)
         each = cost(lambda: self.call("privatize", release)) / len(batch)
-        return each, as_outcomes(outcomes, rows=len(batch), objects=False).dtype == object
+        return each, as_outcomes(outcomes, rows=len(batch), objects=False).shape[1:]
 
 
 def as_outcomes(released: Any, *, rows: int, objects: bool) -> Array:
@@ -318,7 +316,7 @@ def as_outcomes(released: Any, *, rows: int, objects: bool) -> Array:
         numbers.dtype.kind == "f" or not numbers.size or abs(numbers).max() < 2**53
     )
     if small and len(numbers) == rows and not objects:
-        return np.nan_to_num(numbers.reshape(rows, -1).astype(np.float64), nan=2e99, posinf=1e99, neginf=-1e99)
+        return np.nan_to_num(numbers.reshape(rows, -1).astype(np.float64), nan=2 * LIMIT, posinf=LIMIT, neginf=-LIMIT)
     things = np.empty(rows, dtype=object)
     things[:] = [hashable(outcome) for outcome in outcomes]
     return things

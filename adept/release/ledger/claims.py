@@ -314,7 +314,9 @@ class Ledger(LedgerFile):
         Raises:
             ReleaseRefused: one of the records must not be released; then none of them is added.
         """
-        self._count_collected()
+        with self._database.transaction("BEGIN"):  # sorted, since a large tree is slow to fill in another order
+            self._database.execute(ASK.format("digest", "kind", "collected"))
+            self._database.execute("DELETE FROM collected")
         (due,) = self._database.row(f"SELECT EXISTS {DUE} OR EXISTS (SELECT * FROM waiting)")
         if not due and self._release_id():
             return LeftOut()
@@ -328,12 +330,6 @@ class Ledger(LedgerFile):
             if not self.read_only:
                 self._write()
         return left_out
-
-    def _count_collected(self) -> None:
-        """Ask for the collected digests in their order: in another order, a large tree is slow to fill."""
-        with self._database.transaction("BEGIN"):
-            self._database.execute(ASK.format("digest", "kind", "collected"))
-            self._database.execute("DELETE FROM collected")
 
     def _check_proved(self) -> None:
         """Refuse a release with a limit if the claim of this release, or of a listed one, is unproved."""
