@@ -38,11 +38,10 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from adept.errors import ConfigurationError
 from adept.mechanisms.discrete_laplace import exact_laplace, smallest_scale
 from adept.mechanisms.guarantee import Guarantee, total, words
 from adept.mechanisms.policy import NUMBER_SHARE
-from adept.ranges import BUDGETS, check_between, check_choice, check_integer
+from adept.ranges import BUDGETS, check_between, check_choice, check_integer, refuse
 
 ADD_OR_REMOVE, REPLACE = "add_or_remove", "replace"
 COUNTS_MOVED = {ADD_OR_REMOVE: 1, REPLACE: 2}  # number of counts that one vote can change by one
@@ -151,10 +150,11 @@ def _add_noise(counts: Counts, scale: float) -> Counts:
 
 
 def _check(counts: Counts) -> None:
-    if not np.issubdtype(counts.dtype, np.int64):
-        raise ConfigurationError(f"counts must be int64, got {counts.dtype}")
-    if counts.size and not 0 <= counts.min() <= counts.max() <= MAX_CELL_VOTES:
-        raise ConfigurationError("counts must be between 0 and 2^40, got another value")
+    in_range = not counts.size or 0 <= counts.min() <= counts.max() <= MAX_CELL_VOTES
+    refuse(
+        (not np.issubdtype(counts.dtype, np.int64), f"counts must be int64, got {counts.dtype}"),
+        (not in_range, "counts must be between 0 and 2^40, got another value"),
+    )
 
 
 def _factor(epsilon: float) -> str:

@@ -70,9 +70,8 @@ class WordVectors:
 def learn_word_vectors(texts: Iterable[str], *, size: int, dim: int) -> WordVectors:
     """Return the ``size`` commonest words of texts, with vectors of at most ``dim`` numbers.
 
-    The vectors come from the singular vectors of the matrix of positive pointwise mutual
-    information between words that stand at most WINDOW_WORDS places apart in a text (Levy and
-    Goldberg 2014).
+    The vectors come from the singular vectors of the matrix of positive pointwise mutual information between words that
+    stand at most WINDOW_WORDS places apart in a text (Levy and Goldberg 2014).
     """
     split = [text.lower().split() for text in texts]
     names = tuple(word for word, _ in Counter(word for row in split for word in row).most_common(size))

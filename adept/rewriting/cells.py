@@ -6,19 +6,17 @@ whose meanings (``adept.models.sentences.meanings``) have the largest inner prod
 ones, the first. The meaning of c is the average of the meanings of its name and of public sentences about
 it. If these have no token with a meaning, the cell holds the first k sentences of the list.
 
-A sentence of the cell is likely to be released if it is near to the record (``adept.mechanisms.selection``
-has claim and proof of privacy). The distance adds up the difference in words
-(``adept.models.sentences.nearest_text``) and CELL_HALVES halves of one minus the cosine of meanings, times
-the weight of the record's words. From each inner product with the record, that with the mean of the cell is
-subtracted: what all sentences of the cell have in common tells nothing. Beyond MAX_COMPARED sentences,
-the nearest of the whole list are looked for.
+A sentence of the cell is likely to be released if it is near to the record (``adept.mechanisms.selection`` has claim
+and proof of privacy). The distance adds up the difference in words (``adept.models.sentences.nearest_text``) and
+CELL_HALVES halves of one minus the cosine of meanings, times the weight of the record's words. From each inner product
+with the record, that with the mean of the cell is subtracted: what all sentences of the cell have in common tells
+nothing. Beyond MAX_COMPARED sentences, the nearest of the whole list are looked for.
 
-*Claim 1*: a cell is a function of its label, the sentences about the label, the list, k and n, and holds
-exactly k distinct places of the list. *Claim 2*: the sentences found for a record depend on the record,
-the cell and public facts alone. Reason: all weights, meanings and products are whole numbers that floats
-hold exactly, so neither other labels nor other records of a batch change them. ``docs/proofs.md``
-has both proofs. Somebody who times the program can tell when a cell is computed; the privacy statements
-mention this.
+*Claim 1*: a cell is a function of its label, the sentences about the label, the list, k and n, and holds exactly k
+distinct places of the list. *Claim 2*: the sentences found for a record depend on the record, the cell and public facts
+alone. Reason: all weights, meanings and products are whole numbers that floats hold exactly, so neither other labels
+nor other records of a batch change them. ``docs/proofs.md`` has both proofs. Somebody who times the program can tell
+when a cell is computed; the privacy statements mention this.
 """
 
 from collections import OrderedDict
@@ -240,8 +238,7 @@ class Cells(Sentences):
     def label_public(self, texts: Sequence[str]) -> Corpus:
         """Return the texts with public labels, those nearest to a label first.
 
-        A public sentence about a label gets this label, and any other text the nearest in meaning, or
-        NO_NAME.
+        A public sentence about a label gets this label, and any other text the nearest in meaning, or NO_NAME.
         """
         pairs = self.cells.pair_nearest(texts, self.public_labels or [NO_NAME])
         labels = [self._examples.get(words_of(text), label) for text, label in pairs]

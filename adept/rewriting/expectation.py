@@ -1,10 +1,9 @@
 """Estimates of how much a rewrite keeps of its record, their table by epsilon, and warnings before a release.
 
-Estimates use public texts only, by default texts that the model has not seen. Two texts have the
-same *topic* if the cosine of the sentence encoder's vectors is at least TOPIC_COSINE; in another language than English,
-if the same codeword of the model is nearest to both. Warnings about another language
-or overlong texts are computed from the records without any noise, so they go only to standard
-error.
+Estimates use public texts only, by default texts that the model has not seen. Two texts have the same *topic* if the
+cosine of the sentence encoder's vectors is at least TOPIC_COSINE; in another language than English, if the same
+codeword of the model is nearest to both. Warnings about another language or overlong texts are computed from the
+records without any noise, so they go only to standard error.
 """
 
 import json
@@ -193,8 +192,7 @@ def choose_probes(rewriter: Rewriter, public: Corpus | None = None) -> Corpus:
 def expectation(rewriter: Rewriter, public: Corpus | None = None) -> Expectation | None:
     """Estimate how much a rewriter keeps of a record; None if ``choose_probes`` finds no texts.
 
-    Each text is also compared with the rewrite of another text, in a release by label with its own
-    label.
+    Each text is also compared with the rewrite of another text, in a release by label with its own label.
     """
     probes = choose_probes(rewriter, public)
     if not probes.texts:
@@ -252,8 +250,7 @@ def unseen_figures() -> dict[str, dict[float, Survival]]:
 def unseen_line(rewriter: Rewriter) -> str | None:
     """Return a sentence on how much a rewrite keeps of records on subjects unknown to the model.
 
-    The result is None below every measured epsilon, for another mechanism than the default, and for
-    pairs.
+    The result is None below every measured epsilon, for another mechanism than the default, and for pairs.
     """
     epsilon, figures = rewriter.guarantee.epsilon, unseen_figures()
     own = rewriter.choice.mechanism == rewriter.mechanism.name

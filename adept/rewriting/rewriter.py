@@ -159,8 +159,7 @@ class Rewriter:
     def rewrite(self, texts: Any, *, samples: int = 1) -> list[str]:
         """Release every text once, and write ``samples`` texts from each release, in the order of releases.
 
-        The texts are a list, array or column of strings (``adept.data.texts``), all checked
-        first.
+        The texts are a list, array or column of strings (``adept.data.texts``), all checked first.
         """
         return [text for text, _ in self.rewrite_pairs(texts, samples=samples)]
 

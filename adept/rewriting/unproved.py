@@ -4,13 +4,12 @@ A user names such a mechanism on the command line, ``mechanism=MODULE:ATTRIBUTE`
 to `Rewriter`. It has ``epsilon`` and ``privatize``. It may also have ``clip`` (``"l1"``, ``"sphere"``,
 or the default ``"l2"``), ``clip_norm`` (default 1) and ``delta`` (default 0).
 
-*Claim*: (1) ``privatize`` of the other's code reads nothing of a record but its latent, clipped into
-the declared set. (2) Nothing that adept says of a release presents the claim as proved. *Proof*. (1)
-`Unproved.privatize` clips and rounds all latents, and calls the other's ``privatize`` once for each,
-with a fresh array of one row. (2) `Unproved.guarantee` ignores what the code says of itself: ``holds``
-is None, epsilon infinite (the smallest proven bound), ``exact`` false, and there is no certificate.
-``check_mechanism`` makes an `Unproved` of each mechanism whose class is not in ``BY_NAME``, and each
-`Rewriter` calls it. The name has a colon, as no name in ``BY_NAME`` has. QED.
+*Claim*: (1) ``privatize`` of the other's code reads nothing of a record but its latent, clipped into the declared set.
+(2) Nothing that adept says of a release presents the claim as proved. *Proof*. (1) `Unproved.privatize` clips and
+rounds all latents, and calls the other's ``privatize`` once for each, with a fresh array of one row. (2)
+`Unproved.guarantee` ignores what the code says of itself: ``holds`` is None, epsilon infinite (the smallest proven
+bound), ``exact`` false, and there is no certificate. ``check_mechanism`` makes an `Unproved` of each mechanism whose
+class is not in ``BY_NAME``, and each `Rewriter` calls it. The name has a colon, as no name in ``BY_NAME`` has. QED.
 
 Not covered: the code runs in adept's process. It can store what it reads, use it for the next record,
 or change adept itself.
@@ -48,9 +47,8 @@ MAX_NAME_LENGTH = 100
 def find_origin(found: Any, name: str) -> dict[str, str | None]:
     """Return the origin of a class, an object or a function that a user calls ``name``.
 
-    Its entries are ``module`` and ``attribute``, the ``version`` of the package (None if there is
-    none), and ``sha256``, the digest of the file that defines it (None if no file does, as in a
-    notebook).
+    Its entries are ``module`` and ``attribute``, the ``version`` of the package (None if there is none), and
+    ``sha256``, the digest of the file that defines it (None if no file does, as in a notebook).
     """
     kind = found if isinstance(found, type) or inspect.isroutine(found) else type(found)
     file = getattr(sys.modules.get(kind.__module__), "__file__", None)

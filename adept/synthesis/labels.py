@@ -16,11 +16,10 @@ record is read, and so are the density, the codewords for each number of codewor
 sends a record to a cell (``docs/proofs.md``, "Names of labels in synthetic text"). The claim does not
 cover a label set that was collected from private records.
 
-*Estimates*: one model of the public texts, fitted by expectation maximisation, explains the noisy counts
-of all cells, which are pairs of a codeword and a label. The *weight* of a text is the estimated number of
-records that resemble it (``docs/design/synthesis.md``, "From counts to labels"). With more than
-MAX_SCORES pairs of a text and a label, a text gets the label with the largest noisy count for its
-codeword.
+*Estimates*: one model of the public texts, fitted by expectation maximisation, explains the noisy counts of all cells,
+which are pairs of a codeword and a label. The *weight* of a text is the estimated number of records that resemble it
+(``docs/design/synthesis.md``, "From counts to labels"). With more than MAX_SCORES pairs of a text and a label, a text
+gets the label with the largest noisy count for its codeword.
 
 *Claim*: these estimates cost no privacy budget. *Proof*: they are computed from the released counts, from
 public texts and from public knowledge about these texts, without random numbers. QED.
@@ -210,8 +209,7 @@ def expected_counts(released: Numbers, means: Numbers, *, decay: float) -> Numbe
 
         a^y sum_{h <= y} u^h  +  r^y x / (1 - x),
 
-    and only the second one, from h = 0 on, for y < 0. The mean is the sum of h r^h a^|y - h| divided by
-    it.
+    and only the second one, from h = 0 on, for y < 0. The mean is the sum of h r^h a^|y - h| divided by it.
     """
     ratio = means / (1 + means)  # r
     step = ratio * decay  # x

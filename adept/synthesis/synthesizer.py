@@ -120,9 +120,8 @@ class Synthesizer:
     ) -> "Synthesizer":
         """Load a model and return a synthesizer; by default, load the model that comes with adept.
 
-        The budget ``epsilon``, in nats, covers all rows of a person or, if no persons are given,
-        one record. ``neighbours`` is "add_or_remove" or "replace". ``options`` are keyword
-        arguments of the constructor.
+        The budget ``epsilon``, in nats, covers all rows of a person or, if no persons are given, one record.
+        ``neighbours`` is "add_or_remove" or "replace". ``options`` are keyword arguments of the constructor.
         """
         votes = Votes(epsilon=epsilon, neighbours=neighbours, votes_per_person=max_records_per_person)
         return cls(*load_model(model), votes=votes, **options)
@@ -282,10 +281,9 @@ def _apportion(found: Estimate, places: NDArray[np.int64], rows: int) -> Iterato
 class NeighbouringFiles:
     """A wrapper with which the audit treats a synthesizer as a mechanism on a few small files.
 
-    The audit passes the name of a file to the wrapper, and the wrapper releases noisy counts of
-    this file's records. ``files`` maps the name of each file to its records. Each of ``pairs``
-    names two neighbouring files, which differ in the rows of one person. The synthesizer must have
-    at least two labels, and must choose at least two codewords.
+    The audit passes the name of a file to the wrapper, and the wrapper releases noisy counts of this file's records.
+    ``files`` maps the name of each file to its records. Each of ``pairs`` names two neighbouring files, which differ in
+    the rows of one person. The synthesizer must have at least two labels, and must choose at least two codewords.
     """
 
     name, delta = "synthesizer", 0.0

@@ -16,11 +16,10 @@ encoder's vector. Rounding errors of a matrix product could depend on its number
 and codewords are whole numbers of steps of 1 / GRID, held in floats. Every partial sum of their products
 stays below ``2 * GRID^2 < 2^53``, which floats hold exactly in any order.
 
-*Claim*: adding or removing all rows of one person changes the counts by at most m in l1 norm. *Proof*: the
-vote of a row is a function of that row. The first m votes of each person are counted; from one row to the
-next, the program remembers only how many of each person it has counted. So other people's votes are
-counted as before, and at most m of this person's each add one to one count. QED. If no persons are given,
-each row counts as the row of a different person.
+*Claim*: adding or removing all rows of one person changes the counts by at most m in l1 norm. *Proof*: the vote of a
+row is a function of that row. The first m votes of each person are counted; from one row to the next, the program
+remembers only how many of each person it has counted. So other people's votes are counted as before, and at most m of
+this person's each add one to one count. QED. If no persons are given, each row counts as the row of a different person.
 Checked proof: ``proofs/DrawProofs.v``, ``a_person_among_others_moves_m``.
 
 A *person* is a value in the column that names persons, read as text (``plain_text``), normalised (NFKC),

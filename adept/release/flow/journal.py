@@ -19,9 +19,8 @@ An entry holds only drawn values: texts that were written, and labels that were 
 written. If this run shuffles the records, an entry holds the releases instead of texts. Copied
 labels and kept columns are read from the input again.
 
-A journal cannot detect that it was replaced by an older copy. The ledger, the list of released
-records, can detect this, because it stores how many records may have been read
-(``adept.release.flow.publication``).
+A journal cannot detect that it was replaced by an older copy. The ledger, the list of released records, can detect
+this, because it stores how many records may have been read (``adept.release.flow.publication``).
 """
 
 import errno

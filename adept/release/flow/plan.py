@@ -85,8 +85,7 @@ class Plan(ABC, Generic[Stated]):
     def preview(self, ledger: Ledger | None = None) -> tuple[Stated, Any]:
         """Check and count all records; return a dry run's statement, and notes for the curator.
 
-        If a ledger is given, which was opened with ``read_only``, the notes say what it would
-        answer to this release.
+        If a ledger is given, which was opened with ``read_only``, the notes say what it would answer to this release.
         """
 
     def expected_statement(self) -> Stated:
@@ -101,9 +100,8 @@ class Plan(ABC, Generic[Stated]):
     def match_complete(self, described: dict[str, Any]) -> Stated:
         """Return the statement of a complete release; raise DataError if it has other options.
 
-        *Claim*: all fields but the sentences are those of the statement's file, ``described``.
-        *Proof*: fields that options do not decide are taken from the file, and all others are
-        compared with it. QED.
+        *Claim*: all fields but the sentences are those of the statement's file, ``described``. *Proof*: fields that
+        options do not decide are taken from the file, and all others are compared with it. QED.
         """
         stated = self.expected_statement()
         unknown = [name for name in self.drawn if getattr(stated, name) is None]

@@ -5,10 +5,9 @@ name. If another file already has this name, DataError is raised. The data file 
 data file with a final name there is always a statement that holds the digest of the data file. The temporary names
 stay until the release is complete, so that a resumed run recognises its files.
 
-A run stores its draws (the results of all random choices) in the *journal*. To *claim* records
-means to add them to the *ledger*, the list of released records. The *terms* of a release are the
-options and facts that all its runs share. A release into a file goes through the following states.
-Each state is on the disk before the next state begins.
+A run stores its draws (the results of all random choices) in the *journal*. To *claim* records means to add them to the
+*ledger*, the list of released records. The *terms* of a release are the options and facts that all its runs share. A
+release into a file goes through the following states. Each state is on the disk before the next state begins.
 
 | state     | journal          | ledger                   | temporary files | final names     |
 |-----------|------------------|--------------------------|-----------------|-----------------|
@@ -19,11 +18,10 @@ Each state is on the disk before the next state begins.
 | published | every draw       | claims, marked readable  | complete        | all             |
 | tidied    | gone             | finished                 | gone            | all             |
 
-*Claim*: after any crash, on a disk that keeps what was synchronised,
-(a) a release with claims in the ledger has a journal, or is published;
-(b) if a journal holds draws for a record, the ledger holds a claim of that record;
-(c) once all files have their final names, every resumed run finds that the release is complete;
-(d) no record has two visible releases.
+*Claim*: after any crash, on a disk that keeps what was synchronised, (a) a release with claims in the ledger has a
+journal, or is published; (b) if a journal holds draws for a record, the ledger holds a claim of that record; (c) once
+all files have their final names, every resumed run finds that the release is complete; (d) no record has two visible
+releases.
 
 *Reason* (the proof is in ``docs/proofs.md``): records are claimed after the terms are on the disk,
 and drawn after they are claimed. The data file gets its name last, beside a statement that holds its

@@ -1,25 +1,22 @@
 """The ledger, a list of released records that prevents a second release by mistake.
 
-The ledger holds a line for each release. For a local release, which randomises each record by
-itself, the ledger also holds a keyed digest of every record and of every person
-(``adept.release.ledger.identity``). A central release adds noise to counts over all records. The
-secret key of the digests is stored in a separate file. So nobody who has only the ledger can test
-whether it lists a guessed record.
+The ledger holds a line for each release. For a local release, which randomises each record by itself, the ledger also
+holds a keyed digest of every record and of every person (``adept.release.ledger.identity``). A central release adds
+noise to counts over all records. The secret key of the digests is stored in a separate file. So nobody who has only the
+ledger can test whether it lists a guessed record.
 
 A record is *claimed*, that is, listed with its budget, before it is released. So an interrupted run has spent the
 budget of the records that it has claimed. A claim is checked and written in one transaction. So of two simultaneous
-runs, only one can be the first to claim a record, and both runs together stay within the ledger's limit. Before
-anybody can read records of a release, the ledger stores the number of these records. Once this number is stored, the
-claims of the release are never removed. A *journal* is the file in which a run stores its random draws, so that it
-can be resumed. A release is not resumed from a journal that holds draws for fewer records than the number in the
-ledger.
+runs, only one can be the first to claim a record, and both runs together stay within the ledger's limit. Before anybody
+can read records of a release, the ledger stores the number of these records. Once this number is stored, the claims of
+the release are never removed. A *journal* is the file in which a run stores its random draws, so that it can be
+resumed. A release is not resumed from a journal that holds draws for fewer records than the number in the ledger.
 
-*Claim*: suppose that two ledgers list the same releases with the same outputs, but that the central
-releases had different records. Then every command gets the same answers from both ledgers, and the
-bytes of the ledgers do not depend on these records. *Reason*: of a central release, the ledger stores
-only options, the day, and the digest of its output, and its budget is added to the totals of all
-records and persons. A ledger that refuses a local run reveals that a record was in an earlier local
-release. A local release's statement says this in its field ``not_hidden``.
+*Claim*: suppose that two ledgers list the same releases with the same outputs, but that the central releases had
+different records. Then every command gets the same answers from both ledgers, and the bytes of the ledgers do not
+depend on these records. *Reason*: of a central release, the ledger stores only options, the day, and the digest of its
+output, and its budget is added to the totals of all records and persons. A ledger that refuses a local run reveals that
+a record was in an earlier local release. A local release's statement says this in its field ``not_hidden``.
 
 *What adds up*. A release is *with persons* if a column names the person who contributed each
 record. A release with epsilon e adds these amounts to the total of a record and of a person:

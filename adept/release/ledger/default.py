@@ -1,11 +1,10 @@
 """The ledger of a release: a file that the user names, no ledger, or the default ledger.
 
-A ledger is a file that lists released records with their budgets. The default ledger is a file in
-the user's directory ``~/.local/state/adept`` (or ``$XDG_STATE_HOME/adept``). It refuses a release
-only if the total epsilon of a record would exceed the ledger's limit. If the default ledger cannot
-be used, for example because the disk is full, a message tells the user, and the release goes on.
-But if the ledger has a limit, the release is refused, because the limit cannot be checked. An empty
-file beside a ledger shows, even after the ledger is lost, that the ledger has a limit.
+A ledger is a file that lists released records with their budgets. The default ledger is a file in the user's directory
+``~/.local/state/adept`` (or ``$XDG_STATE_HOME/adept``). It refuses a release only if the total epsilon of a record
+would exceed the ledger's limit. If the default ledger cannot be used, for example because the disk is full, a message
+tells the user, and the release goes on. But if the ledger has a limit, the release is refused, because the limit cannot
+be checked. An empty file beside a ledger shows, even after the ledger is lost, that the ledger has a limit.
 
 The name of the default ledger's file holds a fingerprint of the secret key, so there is one default
 ledger for each key.
@@ -78,8 +77,7 @@ class DefaultLedger(Ledger):
     def identity(self, *, text_column: str, person_column: str | None) -> Identity:
         """Return the columns that identify records.
 
-        If the ledger fails, and the release may continue without it, the text alone identifies a
-        record.
+        If the ledger fails, and the release may continue without it, the text alone identifies a record.
         """
         try:
             return super().identity(text_column=text_column, person_column=person_column)

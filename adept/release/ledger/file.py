@@ -464,8 +464,7 @@ def _check_file(path: str) -> None:
 def _definitions(database: sqlite3.Connection) -> dict[str, list[str]]:
     """Return the SQL text that defines each table and index, split into words.
 
-    SQLite does not notice damage in this text, so ``LedgerFile`` compares it with the text that
-    defines a new ledger.
+    SQLite does not notice damage in this text, so ``LedgerFile`` compares it with the text that defines a new ledger.
     """
     rows = database.execute("SELECT name, sql FROM sqlite_master WHERE name NOT LIKE 'sqlite_stat%'")
     return {name: (sql or "").split() for name, sql in rows}

@@ -270,11 +270,10 @@ def _who(statement: "CentralStatement") -> str:
 def central_composition(statement: "CentralStatement") -> str:
     """Return the protected unit, and the releases to whose epsilon this release adds which amount.
 
-    *Claim*: the sum holds for each pair of records that the local release compares. *Proof*: the
-    local guarantee, at epsilon e, and the central one, at ``times_counted`` times its epsilon, hold
-    for replacing one record by the other, and independent releases add up (basic composition). If
-    labels or columns are copied, or records are left out, the local release compares fewer pairs
-    (``PrivacyStatement.neighbours``), and has no finite epsilon for the others. QED.
+    *Claim*: the sum holds for each pair of records that the local release compares. *Proof*: the local guarantee, at
+    epsilon e, and the central one, at ``times_counted`` times its epsilon, hold for replacing one record by the other,
+    and independent releases add up (basic composition). If labels or columns are copied, or records are left out, the
+    local release compares fewer pairs (``PrivacyStatement.neighbours``), and has no finite epsilon for the others. QED.
     """
     return (
         f"{_who(statement)} The budgets of several central releases of the same records add up, for the same neighbours. Together "
