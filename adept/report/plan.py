@@ -194,11 +194,11 @@ def _notes(labels: Sequence[str], about: Mapping[str, Sequence[str]], rows: int,
     notes = {
         f"of {count} labels, {len(nameless)} with names without meaning, such as {next(iter(nameless), '')!r}, for which no "
         "public sentences are found: give better names, or a sentence about each label with label_descriptions=": nameless,
-        f"{count:,} labels: the curves were measured with 3 to {MAX_MEASURED_LABELS} labels: beyond, they are a guess": (
-            count > MAX_MEASURED_LABELS
+        f"{count:,} labels: the curves were measured with 3 to {MAX_MEASURED_LABELS} labels: elsewhere they are a guess": (
+            not 3 <= count <= MAX_MEASURED_LABELS
         ),
-        f"the curves were measured with 2 to {MAX_MEASURED_ROWS} rows for each label: beyond that they are a guess": (
-            rows > MAX_MEASURED_ROWS * count
+        f"the curves were measured with 2 to {MAX_MEASURED_ROWS} rows for each label: elsewhere they are a guess": (
+            rows and not 2 * count <= rows <= MAX_MEASURED_ROWS * count
         ),
         "without rows nothing can be added to what is free": rows == 0,
         "there are fewer rows than labels, so most labels have no row": 0 < rows < count,

@@ -150,7 +150,7 @@ def _find_floor(row: ResultRow, floors: list[list[ResultRow]]) -> list[ResultRow
     A *floor* is a reference that reads no record. The commonest label is one if labels are copied.
     """
     free = (*NO_RECORDS, MAJORITY) if row.labels == "copy" else NO_RECORDS
-    fit = [own for own in floors if _reader(own[0]) == _reader(row) or own[0].mechanism in free]
+    fit = [own for own in floors if name_model(own[0]) == name_model(row) or own[0].mechanism in free]
     fit = [own for own in fit if own[0].classifier == row.classifier]
     return max(fit, key=lambda own: mean(row.accuracy for row in own), default=[])
 

@@ -63,6 +63,13 @@ def test_the_best_floor_is_names_or_examples_where_these_are_above_random() -> N
     assert found.levels["accuracy"]["examples"].mean == 0.7
 
 
+def test_random_text_is_a_floor_whatever_decoder_writes_the_rewrites() -> None:
+    """Names of labels teach the classifier beside random text, too, so both rows gain by them."""
+    rows = [replace(BASE, majority_accuracy=0.5), made("random", 0.6), made("description", 0.8, 16.0, decoder="codec")]
+    [ours] = of(table(rows).lines, "description", 16.0)
+    assert (ours.floor, ours.above_floor and ours.above_floor.mean) == ("random", pytest.approx(0.2))
+
+
 def test_the_majority_is_a_floor_where_labels_are_copied() -> None:
     found = {}
     for labels in ("copy", "joint"):
