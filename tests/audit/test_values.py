@@ -13,6 +13,7 @@ from audit.protocols import KRR, protocols
 
 from adept import audit
 from adept.audit import Claim, NotJudged
+from adept.audit.checks import independence
 from adept.audit.distinguisher.input_pairs import InputPair, PairSample, show
 from adept.audit.distinguisher.statistics import outcome_statistics
 from adept.audit.subject.kinds import LIMIT, OTHER, VectorTarget
@@ -152,7 +153,8 @@ class BareAmongMany(KRR):
     ],
     ids=lambda x: str(x),
 )
-def test_what_a_batch_reveals_is_found(kind: type[KRR], check: str) -> None:
+def test_what_a_batch_reveals_is_found(kind: type[KRR], check: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(independence, "_value_rows", lambda target: 2048)  # on a busy machine, calls seem to cost more
     assert finds(check, kind(1.0, 6), trials=2_000)
 
 
