@@ -1,4 +1,4 @@
-"""What notebooks, pages, benchmarks and audits import from adept is there, though few of them run with the tests."""
+"""Looks up each name that notebooks, pages, scripts and audits import from adept: tests run few of these files."""
 
 import ast
 import importlib.util

@@ -45,7 +45,7 @@ def test_damaged_files_with_values_of_any_kind_are_used_or_refused_in_one_line(
     "count", [pytest.param(300, marks=pytest.mark.slow), pytest.param(10_000, marks=pytest.mark.hours)]
 )
 @pytest.mark.parametrize("name", mutations.NAMES)
-def test_thousands_of_damaged_files_come_to_an_end_and_stay_within_two_gibibytes(
+def test_hundreds_of_damaged_files_come_to_an_end_and_stay_within_two_gibibytes(
     labelling_model: Path, name: str, count: int
 ) -> None:
     program = [sys.executable, str(Path(mutations.__file__)), name, "0", str(count), str(labelling_model)]

@@ -24,13 +24,13 @@ def test_a_latent_is_the_same_bit_for_bit_alone_and_anywhere_in_any_batch(name: 
     rows = records(100, longest=min(14, model.config.max_length) + 1)[1:]
     rows += records(model.config.max_length + 1, longest=model.config.max_length + 1)[15:]
     rows = rows[:: 1 if threads == 1 else 8]  # threads that wait for one another are slow on a busy machine
-    alone = torch.cat([model.encode_records([row]) for row in rows[::7]])
+    alone = torch.cat([model.encode_records([row]) for row in rows[::3]])
     assert len(alone.unique(dim=0)) > 0.8 * len(alone), "the records are told apart"
     for seed, size in enumerate((len(rows), 33)):
         order = random.Random(seed).sample(range(len(rows)), len(rows))
         parts = [order[i : i + size] for i in range(0, len(order), size)]
         together = torch.cat([model.encode_records([rows[i] for i in part]) for part in parts])
-        assert torch.equal(together[torch.tensor(order).argsort()][::7], alone)
+        assert torch.equal(together[torch.tensor(order).argsort()][::3], alone)
 
 
 def test_a_latent_is_the_same_bit_for_bit_at_each_place_of_a_chunk(threads: int) -> None:
@@ -81,7 +81,7 @@ def test_a_step_rounds_a_row_the_same_at_each_place_beside_any_others(
 
     with torch.inference_mode():
         expected = torch.cat([moved(places) for places in torch.arange(count).split(ROWS)])
-        for seed in range(3 if threads == 1 else 1):
+        for seed in range(6 if threads == 1 else 2):
             order = torch.randperm(count, generator=torch.Generator().manual_seed(seed))
             found = torch.cat([moved(places) for places in order.split(ROWS)])
             assert torch.equal(found[order.argsort()], expected)
@@ -208,7 +208,7 @@ def test_a_text_is_the_same_wherever_its_latent_stands(
     expected = texts(latents)
     assert len(expected.unique(dim=0)) > 250
     for seed, size in enumerate((1, 5, 33, 70, 256) if threads == 1 else (33,)):  # two threads wait for one another
-        order = torch.randperm(300, generator=torch.Generator().manual_seed(seed))[: 8 * size if threads == 1 else 40]
+        order = torch.randperm(300, generator=torch.Generator().manual_seed(seed))[: 20 * size if threads == 1 else 40]
         found = torch.cat([texts(part) for part in torch.split(latents[order], size)])
         assert torch.equal(found, expected[order]), size
 

@@ -179,8 +179,9 @@ def of_neighbours(experiment: Experiment[VectorTarget], alpha: float) -> Check:
 
 
 def of_neighbouring_values(experiment: Experiment[ValueTarget], alpha: float) -> Check:
-    """Detect outcomes that depend on the other values of their batch. The check is blind to effects
-    of at most a few percent.
+    """Detect outcomes that depend on the other values of their batch: equal ones, another one, or all in turn.
+
+    The check is blind to effects of at most a few percent.
     """
     target, found = experiment.target.without_memory(), list[Difference]()
     constant = [target.values[0]] * (_value_rows(target) // 2)

@@ -6,7 +6,6 @@ steps. The *curator* is the person who holds the file and runs the release.
 """
 
 import json
-import logging
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from contextlib import nullcontext, suppress
@@ -20,6 +19,7 @@ from adept.errors import AdeptError, DataError, Interrupted, ReleaseRefused
 from adept.release.flow.journal import LEDGER, Journal
 from adept.release.flow.publication import PARTIAL, Publication
 from adept.release.ledger.claims import Ledger
+from adept.release.ledger.default import LOG
 from adept.release.ledger.file import Spending
 from adept.release.ledger.identity import throwaway_key
 from adept.release.options import PersonOptions
@@ -31,7 +31,6 @@ from adept.release.statement.wording import approval_page, card
 from adept.rewriting.rewriter import Rewriter
 from adept.synthesis.synthesizer import Synthesizer
 
-LOG = logging.getLogger("adept")
 FACTS = ("output_sha256", "date", "training_data", "versions", "model_files")
 """Fields of a complete release that its statement alone can tell: options do not decide them."""
 

@@ -115,6 +115,14 @@ def test_a_first_round_that_costs_more_is_found(loaded: tuple[Any, Any], monkeyp
     assert finds("event", files, pairs=files.pairs, trials=FEW, confidence=CONFIDENCE)
 
 
+def test_two_rounds_that_both_spend_the_whole_budget_are_found(
+    loaded: tuple[Any, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("number_scale", "scale"):
+        monkeypatch.setattr(Votes, name, property(lambda self: self.sensitivity / self.epsilon))
+    assert guessed(two_rounds(loaded, epsilon=1.0)).violated
+
+
 # --- Planted in the noise: found by the game
 
 
