@@ -104,7 +104,7 @@ def read_values(command: str, arguments: list[str]) -> tuple[dict[str, Any], Any
     chosen = [re.sub("=null$", "=[]", f"{name}={given.pop(name)}") for name in groups(command) if name in given]
     foreign = next((choice.partition("=")[2] for choice in chosen if is_foreign(command, *choice.split("=", 1))), None)
     chosen = [choice for choice in chosen if foreign is None or choice != f"mechanism={foreign}"]
-    composed = _compose_own(chosen, command) if OWN.directory else _compose(config_directory(), command, chosen)
+    composed = _compose_own(chosen, command) if OWN.directory else _compose_ours(command, *chosen)
     values: Any = OmegaConf.to_container(composed)
     _refuse_texts(values, configuration(command))
     kind = OmegaConf.get_type(composed, "mechanism") if isinstance(values.get("mechanism"), dict) else None
@@ -131,6 +131,12 @@ def read_values(command: str, arguments: list[str]) -> tuple[dict[str, Any], Any
         place[last] = read_value(name, hints[name], text, usual=place[last])
     _move_trainer_options(values)
     return values, kind
+
+
+@cache
+def _compose_ours(command: str, *chosen: str) -> Any:
+    """Compose the files in ``conf/``, which each run of a sweep asks for again; nothing changes what is returned."""
+    return _compose(config_directory(), command, [*chosen])
 
 
 def _compose(directory: Path, name: str, chosen: list[str], **options: bool) -> Any:
