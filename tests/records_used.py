@@ -13,7 +13,7 @@ from adept.data.corpus import read_corpus
 from adept.data.formats import FORMATS
 from adept.mechanisms import JointResponse, LearnedCodebook, RandomizedResponse, SqrtNLaplace
 from adept.release.flow.local import prepare_file, release_file
-from adept.release.flow.plan import preview
+from adept.release.flow.steps import preview
 from adept.release.ledger.claims import Ledger
 from adept.release.records import ReleaseOptions
 from adept.rewriting.rewriter import Rewriter

@@ -19,8 +19,8 @@ from adept.errors import DataError
 from adept.mechanisms.guarantee import MAX_STATED_EPSILON, odds_change, words
 from adept.ranges import refuse
 from adept.release.flow.local import LocalRun, choose_writer, open_release, prepare_file
-from adept.release.flow.plan import Plan, Run, Stated, Tell, preview, release
 from adept.release.flow.publication import Publication
+from adept.release.flow.steps import Plan, Run, Stated, Tell, preview, release
 from adept.release.ledger.claims import NO_LIMIT
 from adept.release.ledger.default import describe_overlap, find_key, open_ledger
 from adept.release.records import CheckedRecords, Inputs

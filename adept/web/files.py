@@ -22,8 +22,8 @@ from adept.data.reading import ReadingOptions, read_records
 from adept.errors import AdeptError, ConfigurationError, DataError
 from adept.mechanisms.guarantee import words
 from adept.release.flow.local import choose_writer, open_release, prepare_file, release_file
-from adept.release.flow.plan import preview
 from adept.release.flow.publication import CARD
+from adept.release.flow.steps import preview
 from adept.release.ledger.default import NO_LEDGER, open_ledger
 from adept.release.ledger.identity import secret_key
 from adept.release.options import ReleaseRequest

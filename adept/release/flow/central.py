@@ -40,8 +40,8 @@ from adept.mechanisms.central_counts import Counts
 from adept.ranges import check_integer, refuse
 from adept.release.flow.cluster import draw_parts
 from adept.release.flow.journal import Entry, NoJournal
-from adept.release.flow.plan import Plan, Progress, Run, find_files, foretell, ignore, release
 from adept.release.flow.publication import Publication, open_output
+from adept.release.flow.steps import Plan, Progress, Run, find_files, foretell, ignore, release
 from adept.release.ledger.claims import Ledger
 from adept.release.options import CentralOptions
 from adept.release.records import Inputs

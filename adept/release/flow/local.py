@@ -32,8 +32,8 @@ from adept.mechanisms.random_draws import shuffle
 from adept.ranges import refuse
 from adept.release.flow.cluster import draw_parts
 from adept.release.flow.journal import Entry, NoJournal
-from adept.release.flow.plan import Plan, Progress, Run, find_files, foretell, ignore, release
 from adept.release.flow.publication import Publication, open_output
+from adept.release.flow.steps import Plan, Progress, Run, find_files, foretell, ignore, release
 from adept.release.ledger.claims import LEFT_OUT, NO_LIMIT, Ledger, LeftOut, Overlap
 from adept.release.ledger.identity import prefix_digest, row_digest, throwaway_key
 from adept.release.options import FileOptions, ReleaseRequest

@@ -25,7 +25,7 @@ from adept.mechanisms import Votes
 from adept.mechanisms.central_counts import Counts
 from adept.release.flow.central import TallyNotes, prepare_synthesis, synthesize_file
 from adept.release.flow.journal import Journal
-from adept.release.flow.plan import preview
+from adept.release.flow.steps import preview
 from adept.release.ledger.claims import Ledger
 from adept.release.ledger.identity import secret_key
 from adept.release.options import CentralOptions

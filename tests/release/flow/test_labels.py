@@ -21,7 +21,7 @@ from adept.errors import ConfigurationError, DataError, ReleaseRefused
 from adept.mechanisms import JointResponse, LearnedCodebook, RandomizedResponse, SqrtNLaplace, Votes
 from adept.release.flow.central import TallyNotes, prepare_synthesis
 from adept.release.flow.local import open_release, prepare_file, release_file
-from adept.release.flow.plan import preview
+from adept.release.flow.steps import preview
 from adept.release.ledger.claims import Ledger
 from adept.release.options import CentralOptions, ReleaseRequest
 from adept.release.records import CheckedRecords, Inputs, ReleaseOptions, find_label

@@ -21,7 +21,7 @@ from adept.mechanisms import JointResponse, LearnedCodebook
 from adept.mechanisms.central_counts import Votes
 from adept.release.flow import local as local_release
 from adept.release.flow.local import open_release, release_file
-from adept.release.flow.plan import Run
+from adept.release.flow.steps import Run
 from adept.release.ledger.claims import Ledger
 from adept.release.ledger.default import open_ledger
 from adept.release.ledger.file import LedgerEntry, Spending

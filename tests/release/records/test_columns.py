@@ -15,7 +15,7 @@ from adept.errors import ConfigurationError, DataError, Interrupted
 from adept.mechanisms import LearnedCodebook, SqrtNLaplace
 from adept.release import records
 from adept.release.flow.local import prepare_file, release_file
-from adept.release.flow.plan import preview
+from adept.release.flow.steps import preview
 from adept.release.ledger.claims import Ledger
 from adept.release.records import CheckedRecords, ReleaseOptions
 from adept.rewriting.rewriter import Rewriter

@@ -19,7 +19,7 @@ from adept.data.writing import record_writer
 from adept.errors import AdeptError, ConfigurationError, DataError
 from adept.mechanisms import SqrtNLaplace
 from adept.release.flow.local import LocalPlan, prepare_file, release_file
-from adept.release.flow.plan import preview
+from adept.release.flow.steps import preview
 from adept.release.records import CheckedRecords, Inputs, ReleaseOptions, decide_kept, find_label_type
 from adept.release.statement.statement import PrivacyStatement
 from adept.rewriting.rewriter import Rewriter

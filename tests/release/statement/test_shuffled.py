@@ -23,7 +23,7 @@ from adept.models.decoding_options import DecodingConfig
 from adept.release.flow import local as local_release
 from adept.release.flow.journal import Entry
 from adept.release.flow.local import LocalPlan, prepare_file, release_file
-from adept.release.flow.plan import preview
+from adept.release.flow.steps import preview
 from adept.release.records import ReleaseOptions
 from adept.release.statement.statement import find_shuffled, restate
 from adept.release.statement.verify import SHUFFLED, check
