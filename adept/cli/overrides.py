@@ -133,18 +133,16 @@ def read_values(command: str, arguments: list[str]) -> tuple[dict[str, Any], Any
     return values, kind
 
 
-@cache
-def _compose_ours(command: str, *chosen: str) -> Any:
-    """Compose the files in ``conf/``, which each run of a sweep asks for again; nothing changes what is returned."""
-    return _compose(config_directory(), command, [*chosen])
-
-
 def _compose(directory: Path, name: str, chosen: list[str], **options: bool) -> Any:
     with (
         warnings.catch_warnings(action="ignore", category=UserWarning),
         hydra.initialize_config_dir(str(directory), version_base="1.3"),
     ):
         return hydra.compose(name, chosen, **options)
+
+
+# Each run of a sweep asks again, and nothing changes what is returned
+_compose_ours = cache(lambda command, *chosen: _compose(config_directory(), command, [*chosen]))
 
 
 def _compose_own(chosen: list[str], command: str) -> Any:
