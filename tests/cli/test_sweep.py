@@ -6,10 +6,11 @@ import shutil
 from pathlib import Path
 from typing import Any, NoReturn
 
+import hydra
 import pytest
 from tiny import TINY_MODEL, Run
 
-from adept.cli import audit, evaluate, process, sweep, train
+from adept.cli import audit, evaluate, overrides, process, sweep, train
 from adept.errors import ConfigurationError
 from adept.models import training
 
@@ -65,6 +66,19 @@ def files(tmp_path: Path) -> Path:
 def test_values_are_listed_as_in_hydra_and_quotes_keep_a_comma(text: str, values: list[str]) -> None:
     runs = list(sweep.expand("train", [f"text_column={text}"]))
     assert [run[0] for run in runs] == [[f"text_column={value}"] for value in values]
+
+
+def test_files_in_conf_are_composed_once_for_all_runs(monkeypatch: pytest.MonkeyPatch) -> None:
+    composed, compose = list[str](), hydra.compose
+
+    def counted(name: str, *given: Any, **options: Any) -> object:
+        composed.append(name)
+        return compose(name, *given, **options)
+
+    monkeypatch.setattr(hydra, "compose", counted)
+    overrides._compose_ours.cache_clear()
+    assert len(sweep.plan("train", ["-m", "seed=range(5)", "experiment=atis_l1"])[1]) == 5
+    assert composed == ["train"]
 
 
 def test_a_pattern_names_the_files_of_a_group() -> None:
