@@ -25,7 +25,7 @@ HEADINGS = ["attacker", "of what", "rate", "interval", "bound", "at the claim", 
 
 
 def main(config: AttackConfig) -> None:
-    """Run the attack, write ``result.json`` and ``attack.svg``, and print the success rates."""
+    """Run the attack, print the success rates, and write ``result.json`` and ``attack.svg``."""
     name, promise, dim, play = (_file_target if config.attack == "file_membership" else _record_target)(config)
     directory = new_directory(config.output_dir)
     rows, given_away = play()
@@ -46,14 +46,15 @@ def main(config: AttackConfig) -> None:
         "given_away": given_away,
         "options": {**plain, "data": config.data},
     }
+    show_lines([str(result["sentence"])])
+    title = f"{config.attack} of {name}, claimed epsilon {claimed}, true {true}"
+    show_table(title, HEADINGS, [_line(row) for row in rows])
+    show_lines(map(describe, given_away))
     write_json(result, directory / "result.json")
     with as_wide_as(config.figure.width):
         draw_rates(rows, promise).save(directory / "attack")
     write_table([row.to_dict() for row in rows], directory / "attack.csv")
-    show_lines([str(result["sentence"])])
-    title = f"{config.attack} of {name}, claimed epsilon {claimed}, true {true}"
-    show_table(title, HEADINGS, [_line(row) for row in rows])
-    show_lines([*map(describe, given_away), f"Figure: {directory / 'attack.svg'}"])
+    show_lines([f"Figure: {directory / 'attack.svg'}"])
 
 
 def _record_target(config: AttackConfig) -> Target:

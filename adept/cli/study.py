@@ -37,7 +37,7 @@ OPTIONS = ("trials", "records", "dims", "epsilons", "mechanisms", "clip_norm", "
 
 
 def main(config: StudyConfig) -> None:
-    """Run a study, write its table, its figure and ``result.json``, and print its tables."""
+    """Run a study, print its tables, and write its table, its figure and ``result.json``."""
     directory, module = new_directory(config.output_dir), STUDIES[config.study]
     statement = STATEMENTS.get(module, SIMULATED)
     write_results(config.study, module, list(study_rows(config)), directory, statement=statement, options=config)
@@ -46,15 +46,15 @@ def main(config: StudyConfig) -> None:
 def write_results(
     name: str, module: ModuleType, rows: list[Any], directory: Path, *, statement: str, options: Any
 ) -> None:
-    """Write a study's table, its figure and ``result.json``, and print its statement and tables."""
+    """Print a study's statement and tables, and write its table, its figure and ``result.json``."""
+    show_lines([statement])
+    for table in module.tables(rows):
+        show_table(*table)
     result = {"study": name, "simulated": statement == SIMULATED, "statement": statement}
     with as_wide_as(getattr(options, "figure", FigureConfig()).width):
         module.draw(rows).save(directory / name)
     write_table(rows, directory / f"{name}.csv")
     write_json({**result, "options": options, "rows": rows}, directory / "result.json")
-    show_lines([statement])
-    for table in module.tables(rows):
-        show_table(*table)
     show_lines([f"Figure: {directory / f'{name}.svg'}"])
 
 
