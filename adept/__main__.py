@@ -18,6 +18,7 @@ from adept.cli.process import (
     guard,
     keep_streams,
     resume_collection,
+    say_what_was_lost,
     show_lines,
 )
 from adept.errors import DataError
@@ -37,6 +38,7 @@ COMMANDS = {
     "verify": "check that a statement follows from its certificate, and that its output is unchanged",
     "study": "recompute published figures, and compare them with the published values",
 }
+FILING = {"rewrite", "synthesize", "adapt", "train", "compare", "attack", "study", "play"}  # files hold their results
 
 HELP = """\
 adept: rewrite utterances under local differential privacy
@@ -110,9 +112,11 @@ def main() -> int:
     """Run one command and return its exit status; handle signals and closed streams."""
     begin_imports()
     keep_streams()
-    status = dispatch(sys.argv[1:])
+    arguments = sys.argv[1:]
+    status = dispatch(arguments)
     end_process()
-    return status
+    alone = not {*arguments[:1]} & FILING and not any(argument.startswith("output_dir=") for argument in arguments)
+    return say_what_was_lost(status, printed_alone=alone)
 
 
 if __name__ == "__main__":
