@@ -99,8 +99,7 @@ class Rewriter:
         accept_private_model: bool = False,
         accept_unproved: bool = False,
     ) -> None:
-        if batch_size < 1:
-            raise ConfigurationError(f"batch_size must be at least 1, got {batch_size}")
+        check_integer(1, 10**6, batch_size=batch_size)
         model.check_tokenizer(tokenizer)
         self.model, self.tokenizer, self.batch_size = model.eval(), tokenizer, batch_size
         pairs = mechanism if isinstance(mechanism, JointResponse) else None

@@ -83,8 +83,9 @@ class Synthesizer:
         self.model, self.tokenizer = model.eval(), tokenizer
         self.votes = replace(votes, rounds=1 if cells else 2)
         check_release(self.guarantee, model.training_data, accept_private_model=accept_private_model)
-        self.labels: tuple[str | None, ...] = label_set_of(label_set) if label_set else (None,)
-        if label_set and len(self.labels) < 2:
+        named = label_set_of(label_set)
+        self.labels: tuple[str | None, ...] = named or (None,)
+        if len(named) == 1:
             raise ConfigurationError(
                 "label_set must hold at least two labels, got one: add the others, or leave labels out"
             )
