@@ -9,7 +9,7 @@ from adept.attacks.attack_game import AttackGame, AttackRow, GivenAway, draw_rat
 from adept.cli.config import AttackConfig
 from adept.cli.console import show_table, write_json
 from adept.cli.process import show_lines
-from adept.data.corpus import load
+from adept.data.corpus import DataConfig, load
 from adept.data.writing import new_directory, write_table
 from adept.errors import ConfigurationError, DataError
 from adept.mechanisms.base import MechanismChoice
@@ -30,7 +30,6 @@ def main(config: AttackConfig) -> None:
     directory = new_directory(config.output_dir)
     rows, given_away = play()
     given_away = given_away if config.data.public else []
-    plain = {name: value for name, value in vars(config).items() if isinstance(value, str | int | float)}
     claimed, true = json_number(promise.claimed_epsilon), json_number(promise.epsilon)
     result = {
         "attack": config.attack,
@@ -44,7 +43,7 @@ def main(config: AttackConfig) -> None:
         "refutes_claim": any(row.refutes_claim for row in rows),
         "beyond_bound": any(row.beyond_bound for row in rows),
         "given_away": given_away,
-        "options": {**plain, "data": config.data},
+        "options": {name: one for name, one in vars(config).items() if isinstance(one, str | int | float | DataConfig)},
     }
     show_lines([str(result["sentence"])])
     title = f"{config.attack} of {name}, claimed epsilon {claimed}, true {true}"

@@ -24,11 +24,7 @@ Advance = Callable[[int, int], None]
 
 
 def main(config: AuditConfig) -> int:
-    """Run the audit, and print and write the verdict; return 1 if the claim is violated, else 0.
-
-    Raises:
-        NotJudged: no audit could judge anything.
-    """
+    """Run the audits, print and write the verdict, and return 1 for a violation; raise NotJudged if none could judge."""
     directory = new_directory(config.output_dir) if config.output_dir else None
     named = config.target if config.target == "synthesizer" else config.foreign or config.mechanism.kind.name
     results, failures = list[AuditResult](), list[NotJudged]()

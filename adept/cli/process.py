@@ -182,16 +182,11 @@ class _Lossy(io.FileIO):
 
 
 def say_what_was_lost(status: int, *, printed_alone: bool) -> int:
-    """Say on stderr if stdout did not take all lines, as on a full disk; return the exit status.
-
-    The status is that of the command if files hold the result, too. It is USER_ERROR instead of DONE if the result was
-    ``printed_alone``.
-    """
+    """Say on stderr if stdout did not take all lines; return USER_ERROR for DONE if nothing else holds the result."""
     sys.stdout.flush()
-    if not _lost:
-        return status
-    show_lines([f"adept: standard output did not take the result{system_reason(_lost[0])}"], to_stderr=True)
-    return USER_ERROR if status == DONE and printed_alone else status
+    if _lost:
+        show_lines([f"adept: standard output did not take the result{system_reason(_lost[0])}"], to_stderr=True)
+    return USER_ERROR if _lost and printed_alone and status == DONE else status
 
 
 def keep_streams() -> None:

@@ -205,10 +205,9 @@ def plan(command: str, arguments: list[str]) -> tuple[SweepOptions, list[Run]]:
 def _own_options(command: str, given: list[str]) -> SweepOptions:
     own = dict[str, str]()
     for name, equals, value in (argument.partition("=") for argument in given):
-        if name in OF_EACH_RUN:
-            raise ConfigurationError(
-                f"{name} must be left out with -m: the runs have numbered directories in sweep_dir"
-            )
+        ranges.refuse(
+            (name in OF_EACH_RUN, f"{name} must be left out with -m: the runs have numbered directories in sweep_dir")
+        )
         if name in OWN:
             if name in own or not (equals and value):
                 raise ConfigurationError(f"{name} must have one value, got {own.get(name, value) or 'none'}")
@@ -281,12 +280,9 @@ def open_directory(command: str, options: SweepOptions, runs: list[Run]) -> Path
     planned = {"command": command, "place": str(Path.cwd()), "runs": [run.values for run in runs]}
     written = json.dumps(planned, indent=1, default=str) + "\n"
     if (directory / PLAN).is_file():
-        if (found := (directory / PLAN).read_text("utf-8", "replace")) == written:
+        if (directory / PLAN).read_text("utf-8", "replace") == written:
             return directory
-        place = re.search(r'"place": "(.*)"', found)
-        if place and found == written.replace(f'"place": {json.dumps(planned["place"])}', place[0], 1):
-            raise DataError(f"sweep_dir {directory} holds a sweep that began in {place[1]}: repeat its command there")
-        raise DataError(f"sweep_dir {directory} holds another sweep: choose another name, or repeat that sweep")
+        raise DataError(f"sweep_dir {directory} holds another sweep: choose another name, or repeat it where it began")
     write_whole(directory / PLAN, written)
     return directory
 

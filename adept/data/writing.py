@@ -239,24 +239,17 @@ def new_directory(path: str, option: str = "output_dir", *, marker: str | None =
 
 
 def hold_directory(directory: Path, option: str = "output_dir") -> None:
-    """Lock a directory until this process ends, or locks another one for the same option; write no file.
-
-    Raises:
-        DataError: another process has locked the directory.
-    """
+    """Lock a directory until this process ends or locks another one for the option; raise DataError if another has."""
     handle = os.open(directory, os.O_RDONLY)
-    if any(os.path.samestat(os.fstat(handle), os.fstat(held)) for held in _held.values()):
-        os.close(handle)  # a process does not wait for itself
-        return
     try:
         fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
+    except OSError as error:  # another kind is that of a file system without locks
+        own = any(os.path.samestat(os.fstat(handle), os.fstat(held)) for held in _held.values())
         os.close(handle)
-        raise DataError(
-            f"{option} must be a directory that no other run uses, got {directory}: wait for its end, or choose another name"
-        ) from None
-    except OSError:
-        pass  # a file system without locks
+        if isinstance(error, BlockingIOError) and not own:
+            advice = "wait for its end, or choose another name"
+            raise DataError(f"{option} must be a directory that no other run uses, got {directory}: {advice}") from None
+        return
     if option in _held:
         os.close(_held[option])
     _held[option] = handle

@@ -92,7 +92,10 @@ def interrupted(number: int, when: str, *arguments: str) -> "subprocess.Complete
     return subprocess.run([sys.executable, "-c", hook, *arguments], capture_output=True, text=True, check=False)
 
 
-@pytest.mark.parametrize(("number", "module"), [(signal.SIGINT, "torch.nn"), (signal.SIGTERM, "adept.cli.evaluate")])
+@pytest.mark.parametrize(
+    ("number", "module"),
+    [(signal.SIGINT, "torch.nn"), (signal.SIGTERM, "adept.cli.evaluate"), (signal.SIGINT, "adept.cli.help")],
+)
 def test_an_interrupt_during_imports_is_one_line_and_130(number: int, module: str) -> None:
     done = interrupted(number, module, "evaluate", "train=a.txt", "test=b.txt")
     assert (done.returncode, done.stderr) == (130, "adept: interrupted\n")
@@ -342,7 +345,7 @@ def test_records_that_standard_output_does_not_take_are_an_error(
         ("study study=limits output_dir=OUT", 0),
     ],
 )
-def test_a_result_that_a_full_disk_takes_away_is_told_and_is_an_error_if_no_file_holds_it(
+def test_a_result_that_a_full_disk_takes_is_told_and_an_error_if_no_file_holds_it(
     tmp_path: Path, line: str, status: int
 ) -> None:
     Ledger(str(tmp_path / "ledger")).close()

@@ -165,7 +165,7 @@ def test_an_existing_file_is_not_overwritten(tmp_path: Path) -> None:
     assert path.read_text() == "mine"
 
 
-def test_a_file_that_is_replaced_stays_as_it_was_if_its_new_content_cannot_be_written(
+def test_a_file_stays_as_it_was_if_its_new_content_cannot_be_written(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def full(number: int) -> None:
