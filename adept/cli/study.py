@@ -15,9 +15,9 @@ from adept.cli.process import show_lines
 from adept.comparison.config import FigureConfig
 from adept.data.corpus import load
 from adept.data.writing import new_directory, write_table
-from adept.errors import ConfigurationError
 from adept.mechanisms import Identity
 from adept.plotting import as_wide_as
+from adept.ranges import refuse
 from adept.rewriting.loading import load_model
 from adept.rewriting.rewriter import Rewriter
 from adept.studies import limits, mechanisms_on_latents, randomized_response, sanity_check, sensitivity
@@ -66,8 +66,7 @@ def study_rows(config: StudyConfig) -> Iterator[Any]:
         value = getattr(config, name)
         if value is None or (name == "model_dir" and module is sensitivity):
             continue
-        if name not in known:
-            raise ConfigurationError(f"{name} must be null for study={config.study}, got {value}: leave it out")
+        refuse((name not in known, f"{name} must be null for study={config.study}, got {value}: leave it out"))
         options[name] = tuple(value) if isinstance(value, list) else value
     cells = math.prod(len(value) for value in (known | options).values() if isinstance(value, tuple))
     with progress(config.study, lambda: cells) as advance:
