@@ -118,7 +118,9 @@ def main() -> int:
     arguments = sys.argv[1:]
     status = dispatch(arguments)
     end_process()
-    in_files = FILING.intersection(arguments[:1]) or any(argument.startswith("output_dir=") for argument in arguments)
+    in_files = FILING.intersection(arguments[:1]) or any(
+        a.startswith(("output_dir=", "-m", "--multirun")) for a in arguments
+    )
     return say_what_was_lost(status, printed_alone=not in_files)
 
 

@@ -342,6 +342,7 @@ def test_records_that_standard_output_does_not_take_are_an_error(
         ("ledger LEDGER", 2),
         ("evaluate train=TRAIN test=TEST", 2),
         ("evaluate train=TRAIN test=TEST output_dir=OUT", 0),
+        ("evaluate -m train=TRAIN test=TEST sweep_dir=OUT", 0),
         ("study study=limits output_dir=OUT", 0),
     ],
 )
