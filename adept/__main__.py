@@ -8,8 +8,6 @@ if __name__ == "__main__" and not sys.flags.safe_path:
     # python -m looks first in the current directory, where a csv.py or torch.py of the user's may be
     sys.path.append(sys.path.pop(0))
 
-from adept.cli import sweep
-from adept.cli.help import check_options, help_text, nearest, take_own_files, write_out
 from adept.cli.process import (
     DONE,
     USER_ERROR,
@@ -18,6 +16,7 @@ from adept.cli.process import (
     guard,
     keep_streams,
     resume_collection,
+    say_what_was_lost,
     show_lines,
 )
 from adept.errors import DataError
@@ -37,6 +36,7 @@ COMMANDS = {
     "verify": "check that a statement follows from its certificate, and that its output is unchanged",
     "study": "recompute published figures, and compare them with the published values",
 }
+FILING = {"rewrite", "synthesize", "adapt", "train", "compare", "attack", "study", "play"}  # files hold their results
 
 HELP = """\
 adept: rewrite utterances under local differential privacy
@@ -60,6 +60,8 @@ Exit status:
 
 def dispatch(arguments: list[str]) -> int:
     """Run the command that the first argument names, and return its exit status."""
+    from adept.cli.help import nearest, take_own_files  # here, where Ctrl-C is answered already
+
     if arguments[:1] == ["help"]:
         arguments = [*arguments[1:], "--help"]
     command = arguments[0] if arguments else "--help"
@@ -86,6 +88,9 @@ def dispatch(arguments: list[str]) -> int:
 
 def run(command: str, arguments: list[str]) -> int:
     """Run a command, or print its help if the arguments ask for help; return the exit status."""
+    from adept.cli import sweep
+    from adept.cli.help import check_options, help_text, take_own_files, write_out
+
     try:
         os.getcwd()  # noqa: PTH109 - the same
     except OSError:  # libraries of PyTorch would end the process
@@ -110,9 +115,13 @@ def main() -> int:
     """Run one command and return its exit status; handle signals and closed streams."""
     begin_imports()
     keep_streams()
-    status = dispatch(sys.argv[1:])
+    arguments = sys.argv[1:]
+    status = dispatch(arguments)
     end_process()
-    return status
+    in_files = FILING.intersection(arguments[:1]) or any(
+        a.startswith(("output_dir=", "-m", "--multirun")) for a in arguments
+    )
+    return say_what_was_lost(status, printed_alone=not in_files)
 
 
 if __name__ == "__main__":

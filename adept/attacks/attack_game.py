@@ -17,6 +17,7 @@ from adept.data.corpus import Corpus
 from adept.errors import ConfigurationError
 from adept.mechanisms.guarantee import Guarantee, good_enough, json_number, words
 from adept.plotting import INK, PALETTE, Figure, drawing, legend
+from adept.ranges import refuse
 from adept.rewriting.rewriter import Rewriter
 from adept.studies.limits import best_guess
 
@@ -34,8 +35,7 @@ class Rate:
     @classmethod
     def of(cls, successes: int, trials: int, *, confidence: float) -> "Rate":
         """Return the rate of ``successes`` right guesses in ``trials`` independent rounds."""
-        if not 0 < confidence < 1:
-            raise ConfigurationError(f"confidence must be between 0 and 1, got {confidence}")
+        refuse((not 0 < confidence < 1, f"confidence must be between 0 and 1, got {confidence}"))
         if not 0 <= successes <= trials or trials < 1:
             raise ConfigurationError(
                 f"successes must be from 0 to the trials, at least one, got {successes} of {trials}"

@@ -37,7 +37,7 @@ from adept.audit.stats import rounds_needed
 from adept.audit.subject.kinds import ValueTarget, VectorTarget, alphabet_of, response_of, some_of
 from adept.audit.subject.target import CALLER, Rewriting, try_copy
 from adept.errors import ConfigurationError
-from adept.ranges import check_positive
+from adept.ranges import check_positive, refuse
 from adept.torch_defaults import usual_torch
 
 TEST_SHARE = 0.015  # of alpha, for each test with a p-value in an audit of vectors
@@ -312,5 +312,4 @@ def _check_arguments(*, dim: Any, trials: Any, confidence: float, time_limit: fl
         if isinstance(value, bool) or not isinstance(value, Integral) or value < least:
             raise ConfigurationError(f"{name} must be at least {least}, and an integer, got {value!r}")
     check_positive(confidence=confidence, time_limit=time_limit)
-    if confidence >= 1:
-        raise ConfigurationError(f"confidence must be below 1, got {confidence!r}")
+    refuse((confidence >= 1, f"confidence must be below 1, got {confidence!r}"))

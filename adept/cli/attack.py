@@ -9,7 +9,7 @@ from adept.attacks.attack_game import AttackGame, AttackRow, GivenAway, draw_rat
 from adept.cli.config import AttackConfig
 from adept.cli.console import show_table, write_json
 from adept.cli.process import show_lines
-from adept.data.corpus import load
+from adept.data.corpus import DataConfig, load
 from adept.data.writing import new_directory, write_table
 from adept.errors import ConfigurationError, DataError
 from adept.mechanisms.base import MechanismChoice
@@ -25,12 +25,11 @@ HEADINGS = ["attacker", "of what", "rate", "interval", "bound", "at the claim", 
 
 
 def main(config: AttackConfig) -> None:
-    """Run the attack, write ``result.json`` and ``attack.svg``, and print the success rates."""
+    """Run the attack, print the success rates, and write ``result.json`` and ``attack.svg``."""
     name, promise, dim, play = (_file_target if config.attack == "file_membership" else _record_target)(config)
     directory = new_directory(config.output_dir)
     rows, given_away = play()
     given_away = given_away if config.data.public else []
-    plain = {name: value for name, value in vars(config).items() if isinstance(value, str | int | float)}
     claimed, true = json_number(promise.claimed_epsilon), json_number(promise.epsilon)
     result = {
         "attack": config.attack,
@@ -44,16 +43,17 @@ def main(config: AttackConfig) -> None:
         "refutes_claim": any(row.refutes_claim for row in rows),
         "beyond_bound": any(row.beyond_bound for row in rows),
         "given_away": given_away,
-        "options": {**plain, "data": config.data},
+        "options": {name: one for name, one in vars(config).items() if isinstance(one, str | int | float | DataConfig)},
     }
+    show_lines([str(result["sentence"])])
+    title = f"{config.attack} of {name}, claimed epsilon {claimed}, true {true}"
+    show_table(title, HEADINGS, [_line(row) for row in rows])
+    show_lines(map(describe, given_away))
     write_json(result, directory / "result.json")
     with as_wide_as(config.figure.width):
         draw_rates(rows, promise).save(directory / "attack")
     write_table([row.to_dict() for row in rows], directory / "attack.csv")
-    show_lines([str(result["sentence"])])
-    title = f"{config.attack} of {name}, claimed epsilon {claimed}, true {true}"
-    show_table(title, HEADINGS, [_line(row) for row in rows])
-    show_lines([*map(describe, given_away), f"Figure: {directory / 'attack.svg'}"])
+    show_lines([f"Figure: {directory / 'attack.svg'}"])
 
 
 def _record_target(config: AttackConfig) -> Target:

@@ -24,14 +24,7 @@ Advance = Callable[[int, int], None]
 
 
 def main(config: AuditConfig) -> int:
-    """Run the audit and print the verdict; return 1 if the claim is violated, else 0."""
-    results = run(config)
-    show(results, verbose=config.verbose)
-    return int(any(result.violated for result in results))
-
-
-def run(config: AuditConfig) -> list[AuditResult]:
-    """Run the audits and return their results; raise NotJudged if no audit could judge anything."""
+    """Run the audits, print and write the verdict, and return 1 for a violation; raise NotJudged if none could judge."""
     directory = new_directory(config.output_dir) if config.output_dir else None
     named = config.target if config.target == "synthesizer" else config.foreign or config.mechanism.kind.name
     results, failures = list[AuditResult](), list[NotJudged]()
@@ -42,11 +35,14 @@ def run(config: AuditConfig) -> list[AuditResult]:
             except NotJudged as failure:
                 failures.append(failure)
                 results.append(failure.result)
+    judged = not failures or any(result.judged for result in results)
+    if judged:  # first, as a disk may be full
+        show(results, verbose=config.verbose)
     if directory:
         write_json(_summary(results), directory / "result.json")
-    if failures and not any(result.judged for result in results):
+    if not judged:
         raise failures[0]
-    return results
+    return int(any(result.violated for result in results))
 
 
 def _audits(config: AuditConfig, advance: Advance) -> list[Audited]:

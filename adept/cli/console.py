@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from adept.cli.process import show_lines
+from adept.data.writing import write_whole
 from adept.errors import escape
 
 if TYPE_CHECKING:
@@ -28,7 +29,7 @@ def write_json(result: Any, path: Path) -> None:
         return asdict(value) if is_dataclass(value) else str(Path(value))  # type: ignore[arg-type]
 
     finite = json.loads(json.dumps(result, default=plain), parse_constant=lambda number: str(float(number)))
-    path.write_text(json.dumps(finite, indent=2) + "\n", "utf-8")
+    write_whole(path, json.dumps(finite, indent=2) + "\n", replace=True)
 
 
 def warn(line: str) -> None:

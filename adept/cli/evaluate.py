@@ -58,7 +58,7 @@ class TrainingFile:
 
 
 def main(config: EvaluateConfig) -> None:
-    """Train and test the classifiers, and print their accuracies."""
+    """Train and test the classifiers, and print and write their accuracies."""
     found = run(config)
     rows = [
         ("macro-F1", _figure(found.macro_f1)),
@@ -80,6 +80,8 @@ def main(config: EvaluateConfig) -> None:
     left = {name.removeprefix(LEFT_OUT): other for name, other in found.others.items() if name.startswith(LEFT_OUT)}
     show_lines(f"{name} {_gain(found.accuracy, other.accuracy.value)}" for name, other in left.items())
     show_lines([LARGER_ENCODER] if NEAREST_NAME in found.others else [])
+    if config.output_dir:  # last, as a disk may be full
+        _write(found, config.classifier, Path(config.output_dir) / "result.json")
 
 
 def _compare_all(found: Evaluation) -> dict[str, AddedByRecords]:
@@ -90,7 +92,7 @@ def _compare_all(found: Evaluation) -> dict[str, AddedByRecords]:
 
 
 def run(config: EvaluateConfig) -> Evaluation:
-    """Test the classifiers, and write ``result.json``; raise AdeptError for a user's mistake."""
+    """Test the classifiers, and make the output directory; raise AdeptError for a user's mistake."""
     names = _train_files(config)
     named = {name: path for name in ("reference", EXAMPLES) if (path := getattr(config, name)) is not None}
     config.check_used([*names, config.test, *named.values()])
@@ -103,14 +105,13 @@ def run(config: EvaluateConfig) -> Evaluation:
         for note in check_files_fit({path: corpora[path] for path in trained}, test, name=config.test):
             warn(f"note: {note}")
     files = {name: TrainingFile(corpora[name], stated[name]) for name in names}
-    directory = new_directory(config.output_dir) if config.output_dir else None
+    if config.output_dir:
+        new_directory(config.output_dir)
     found = _judge(config, files, test, {name: corpora[path] for name, path in named.items()})
     records = sum(len(file.corpus) // file.samples for file in files.values())
     local = all(file.epsilon < math.inf and file.stated.get("trust") != "central" for file in files.values())
     if local and (variation := describe_variation(records)):  # another release of so few records may differ
         warn(f"note: {variation}")
-    if directory:
-        _write(found, config.classifier, directory / "result.json")
     return found
 
 

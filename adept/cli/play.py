@@ -14,6 +14,7 @@ from adept.cli.config import PlayConfig
 from adept.cli.console import warn
 from adept.cli.process import DONE, show_lines
 from adept.errors import ConfigurationError
+from adept.ranges import refuse
 
 MAX_PORTS = 20  # ports to try, beginning with the one that was asked for
 
@@ -53,8 +54,7 @@ def main(config: PlayConfig) -> None:
 
 
 def _listen(config: PlayConfig) -> socket.socket:
-    if not 0 <= config.port < 2**16:
-        raise ConfigurationError(f"port must be between 1 and 65535, got {config.port}")
+    refuse((not 0 <= config.port < 2**16, f"port must be between 1 and 65535, got {config.port}"))
     family, reason = socket.AF_INET6 if ":" in config.host else socket.AF_INET, ""
     for port in range(config.port, min(config.port + MAX_PORTS, 2**16)):
         try:

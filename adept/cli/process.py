@@ -4,6 +4,7 @@ This module imports neither PyTorch nor rich.
 """
 
 import contextlib
+import errno
 import gc
 import io
 import os
@@ -29,6 +30,7 @@ SIGNALS = tuple(getattr(signal, name) for name in STOPS if hasattr(signal, name)
 TIDYING_SECONDS = 3.0  # after a signal, in which others do not interrupt what tidies up and says how to go on
 
 _arrived: list[float] = []  # times of signals: a library may turn the interrupt into an error or an exit of its own
+_lost: list[OSError] = []  # errors in writing stdout
 _late: list[float] | None = None  # of those that came in a command's last step or after it; None before
 
 
@@ -173,12 +175,22 @@ class _Lossy(io.FileIO):
     def write(self, data: Any) -> int:
         try:
             return super().write(data)
-        except OSError:
+        except OSError as error:
+            if self.fileno() == 1 and error.errno not in (errno.EPIPE, errno.EBADF):  # else nobody wants to read more
+                _lost.append(error)
             return len(memoryview(data).cast("B"))
 
 
+def say_what_was_lost(status: int, *, printed_alone: bool) -> int:
+    """Say on stderr if stdout did not take all lines; return USER_ERROR for DONE if nothing else holds the result."""
+    sys.stdout.flush()
+    if _lost:
+        show_lines([f"adept: standard output did not take the result{system_reason(_lost[0])}"], to_stderr=True)
+    return USER_ERROR if _lost and printed_alone and status == DONE else status
+
+
 def keep_streams() -> None:
-    """Ignore errors in writing stdout or stderr; such errors would change the exit status."""
+    """Ignore errors in writing stdout or stderr, which would interrupt a command; ``say_what_was_lost`` tells them."""
     for number, mode in enumerate((os.O_RDONLY, os.O_RDONLY, os.O_WRONLY)):
         try:
             os.fstat(number)

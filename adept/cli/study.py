@@ -15,9 +15,9 @@ from adept.cli.process import show_lines
 from adept.comparison.config import FigureConfig
 from adept.data.corpus import load
 from adept.data.writing import new_directory, write_table
-from adept.errors import ConfigurationError
 from adept.mechanisms import Identity
 from adept.plotting import as_wide_as
+from adept.ranges import refuse
 from adept.rewriting.loading import load_model
 from adept.rewriting.rewriter import Rewriter
 from adept.studies import limits, mechanisms_on_latents, randomized_response, sanity_check, sensitivity
@@ -37,7 +37,7 @@ OPTIONS = ("trials", "records", "dims", "epsilons", "mechanisms", "clip_norm", "
 
 
 def main(config: StudyConfig) -> None:
-    """Run a study, write its table, its figure and ``result.json``, and print its tables."""
+    """Run a study, print its tables, and write its table, its figure and ``result.json``."""
     directory, module = new_directory(config.output_dir), STUDIES[config.study]
     statement = STATEMENTS.get(module, SIMULATED)
     write_results(config.study, module, list(study_rows(config)), directory, statement=statement, options=config)
@@ -46,15 +46,15 @@ def main(config: StudyConfig) -> None:
 def write_results(
     name: str, module: ModuleType, rows: list[Any], directory: Path, *, statement: str, options: Any
 ) -> None:
-    """Write a study's table, its figure and ``result.json``, and print its statement and tables."""
+    """Print a study's statement and tables, and write its table, its figure and ``result.json``."""
+    show_lines([statement])
+    for table in module.tables(rows):
+        show_table(*table)
     result = {"study": name, "simulated": statement == SIMULATED, "statement": statement}
     with as_wide_as(getattr(options, "figure", FigureConfig()).width):
         module.draw(rows).save(directory / name)
     write_table(rows, directory / f"{name}.csv")
     write_json({**result, "options": options, "rows": rows}, directory / "result.json")
-    show_lines([statement])
-    for table in module.tables(rows):
-        show_table(*table)
     show_lines([f"Figure: {directory / f'{name}.svg'}"])
 
 
@@ -66,8 +66,7 @@ def study_rows(config: StudyConfig) -> Iterator[Any]:
         value = getattr(config, name)
         if value is None or (name == "model_dir" and module is sensitivity):
             continue
-        if name not in known:
-            raise ConfigurationError(f"{name} must be null for study={config.study}, got {value}: leave it out")
+        refuse((name not in known, f"{name} must be null for study={config.study}, got {value}: leave it out"))
         options[name] = tuple(value) if isinstance(value, list) else value
     cells = math.prod(len(value) for value in (known | options).values() if isinstance(value, tuple))
     with progress(config.study, lambda: cells) as advance:

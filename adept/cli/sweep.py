@@ -27,7 +27,7 @@ from adept.cli.help import OWN as OWN_FILES
 from adept.cli.help import PRINTING, SWEEPING, check_options, groups, names, refuse_interpolation, write_out
 from adept.cli.help import options as list_options
 from adept.cli.process import DONE, describe, is_interrupted, resume_collection, show_lines
-from adept.data.writing import read_table, write_table
+from adept.data.writing import new_directory, read_table, write_table, write_whole
 from adept.errors import ConfigurationError, DataError, Interrupted
 
 FLAGS = {"-m", "--multirun"}
@@ -205,10 +205,9 @@ def plan(command: str, arguments: list[str]) -> tuple[SweepOptions, list[Run]]:
 def _own_options(command: str, given: list[str]) -> SweepOptions:
     own = dict[str, str]()
     for name, equals, value in (argument.partition("=") for argument in given):
-        if name in OF_EACH_RUN:
-            raise ConfigurationError(
-                f"{name} must be left out with -m: the runs have numbered directories in sweep_dir"
-            )
+        ranges.refuse(
+            (name in OF_EACH_RUN, f"{name} must be left out with -m: the runs have numbered directories in sweep_dir")
+        )
         if name in OWN:
             if name in own or not (equals and value):
                 raise ConfigurationError(f"{name} must have one value, got {own.get(name, value) or 'none'}")
@@ -277,17 +276,14 @@ def open_directory(command: str, options: SweepOptions, runs: list[Run]) -> Path
     Raises:
         DataError: the directory holds another sweep, or something else.
     """
-    directory = Path(options.sweep_dir or "")
+    directory = new_directory(options.sweep_dir or "", "sweep_dir", marker=PLAN)
     planned = {"command": command, "place": str(Path.cwd()), "runs": [run.values for run in runs]}
     written = json.dumps(planned, indent=1, default=str) + "\n"
-    directory.mkdir(parents=True, exist_ok=True)
     if (directory / PLAN).is_file():
         if (directory / PLAN).read_text("utf-8", "replace") == written:
             return directory
-        raise DataError(f"sweep_dir {directory} holds another sweep: choose another name, or repeat that sweep")
-    if any(directory.iterdir()):
-        raise DataError(f"sweep_dir {directory} is not empty, and holds no sweep: choose another name")
-    (directory / PLAN).write_text(written, "utf-8")
+        raise DataError(f"sweep_dir {directory} holds another sweep: choose another name, or repeat it where it began")
+    write_whole(directory / PLAN, written)
     return directory
 
 

@@ -20,7 +20,7 @@ from adept.cli.parts import TARGET, is_public
 from adept.cli.parts import build as build_parts
 from adept.cli.process import is_interrupted, show_lines, system_reason
 from adept.data.corpus import Corpus, load
-from adept.data.writing import new_directory, read_table
+from adept.data.writing import hold_directory, new_directory, read_table
 from adept.errors import AdeptError, ConfigurationError, DataError, Interrupted, flatten, typed_as
 from adept.foreign import blame
 from adept.mechanisms import Description
@@ -269,6 +269,8 @@ def _prepare(config: TrainConfig) -> tuple[Path, Path | None]:
             f"output_dir must be left out with resume_from, got {config.output_dir}: a run continues in its own directory"
         )
     checkpoint = directory / CHECKPOINTS / LAST
+    if directory.is_dir():
+        hold_directory(directory, "resume_from")
     try:
         _ = [[int(row["epoch"]), *map(float, filter(None, row.values()))] for row in read_table(directory / METRICS)]
     except (ValueError, LookupError, TypeError):

@@ -31,7 +31,7 @@ from scipy.stats import t as student
 
 from adept.attacks.attack_game import AttackRow, Rate
 from adept.comparison.config import CompareConfig, ModelKind, Recipe, find_kind, is_foreign
-from adept.data.writing import write_once
+from adept.data.writing import new_directory, write_whole
 from adept.errors import DataError, flatten
 from adept.evaluation.metrics import ConfidenceInterval, Hits
 
@@ -237,9 +237,7 @@ class Store:
         Raise DataError if the result is already stored, but replace a stored ResultRow.
         """
         path = self._path(type(value), seed, recipe)
-        if isinstance(value, ResultRow):
-            path.unlink(missing_ok=True)
-        write_once(path, json.dumps(asdict(value)))
+        write_whole(path, json.dumps(asdict(value)), replace=isinstance(value, ResultRow))
         return value
 
     def _path(self, kind: type[Any], seed: int, recipe: Recipe) -> Path:
@@ -260,20 +258,13 @@ class Store:
 
 def open_directory(config: CompareConfig) -> Path:
     """Make the directory of a comparison, or check an existing one; write the settings into it."""
-    directory = Path(config.output_dir)
-    path = directory / SETTINGS
+    directory = new_directory(config.output_dir, marker=SETTINGS)
     settings = json.loads(json.dumps({"layout": LAYOUT, **asdict(config)}))
     for holder, name in ((settings["data"], "path"), (settings["data"], "broad"), (settings, "model_dir")):
         holder[name] = holder[name] and os.path.realpath(holder[name])  # the same from any directory
-    try:
-        if path.exists():
-            _check_same(directory, settings)
-        elif directory.exists() and any(directory.iterdir()):
-            raise DataError(f"output_dir {directory} is not empty and holds no comparison: choose another directory")
-        path.unlink(missing_ok=True)
-        write_once(path, json.dumps(settings, indent=2) + "\n")
-    except OSError as error:
-        raise DataError(f"cannot write output_dir {directory}: {error.strerror}") from None
+    if (directory / SETTINGS).exists():
+        _check_same(directory, settings)
+    write_whole(directory / SETTINGS, json.dumps(settings, indent=2) + "\n", replace=True)
     return directory
 
 

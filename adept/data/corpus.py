@@ -39,6 +39,7 @@ from adept.data.texts import (
     text_of,
 )
 from adept.errors import ConfigurationError, DataError
+from adept.ranges import refuse
 
 FROM_FILE = "@"  # before the name of a file with a label on each line
 HELD_OUT = 2_000  # texts of broad public text that nothing is learned from
@@ -128,8 +129,7 @@ class DataConfig:
     most: int | None = None
 
     def __post_init__(self) -> None:
-        if self.most is not None and self.most < 1:
-            raise ConfigurationError(f"data.most must be at least 1, got {self.most}")
+        refuse((self.most is not None and self.most < 1, f"data.most must be at least 1, got {self.most}"))
 
     def overridden(self) -> dict[str, str | bool]:
         """Return why options have no effect beside the others, by their names; False if they have one."""

@@ -2,6 +2,7 @@
 
 import csv
 import errno
+import fcntl
 import gzip
 import hashlib
 import io
@@ -33,6 +34,7 @@ from adept.errors import DataError
 
 # As FAT and some network disks say
 NO_LINKS = (errno.EPERM, errno.EOPNOTSUPP, errno.ENOSYS, errno.EXDEV, errno.EMLINK)
+_held: dict[str, int] = {}  # handles of the directories that this process has locked, by their options
 
 
 def _write_parquet(*arguments: Any) -> AbstractContextManager[Write]:
@@ -117,16 +119,11 @@ def record_writer(
 
 def write_table(rows: Sequence[Any], path: Path) -> None:
     """Write rows (dataclasses or dictionaries) into a csv file, also in a new directory; replace an existing file."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    temporary = path.with_name(f"{path.name}.partial")
-    lines = [row if isinstance(row, dict) else asdict(row) for row in rows]
-    with temporary.open("w", encoding="utf-8", newline="") as stream:
-        table = csv.DictWriter(
-            stream, fieldnames=list(dict.fromkeys(name for line in lines for name in line)), lineterminator="\n"
-        )
-        table.writeheader()
-        table.writerows(lines)
-    temporary.replace(path)
+    lines, content = [row if isinstance(row, dict) else asdict(row) for row in rows], io.StringIO()
+    table = csv.DictWriter(content, list(dict.fromkeys(name for line in lines for name in line)), lineterminator="\n")
+    table.writeheader()
+    table.writerows(lines)
+    write_whole(path, content.getvalue(), replace=True)
 
 
 def read_table(path: Path) -> list[dict[str, str]]:
@@ -152,18 +149,19 @@ def user_directory(variable: str, usual: str) -> Path:
     return directory / "adept"
 
 
-def publish(partial: Path, final: Path) -> None:
+def publish(partial: Path, final: Path, *, replace: bool = False) -> None:
     """Give a finished file its final name and the usual permissions, and wait until it is on disk.
 
     Raises:
-        FileExistsError: another file has this name; it is left unchanged.
+        FileExistsError: another file has this name, and ``replace`` is False; it is left unchanged.
     """
     os.umask(mask := os.umask(0o077))  # there is no other way to read it
     with suppress(PermissionError):  # of file systems that have no modes
         partial.chmod(0o666 & ~mask)
     with partial.open("rb") as complete:
         os.fsync(complete.fileno())
-    give_name(partial, final)
+    give = Path.replace if replace else give_name
+    give(partial, final)
     sync_directory(final.parent)
 
 
@@ -206,15 +204,15 @@ def new_private_file(path: Path) -> Iterator[Path]:
         partial.unlink(missing_ok=True)
 
 
-def write_once(path: Path, content: str) -> None:
-    """Write a small file completely or not at all; raise DataError if the file already exists."""
+def write_whole(path: Path, content: str, *, replace: bool = False) -> None:
+    """Write a small file completely or not at all; raise DataError if it exists and ``replace`` is False."""
     partial = Path(f"{path}.partial")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         partial.unlink(missing_ok=True)
         partial.touch(0o600)  # its owner's alone until it has its name
         partial.write_text(content, "utf-8")
-        publish(partial, path)
+        publish(partial, path, replace=replace)
     except FileExistsError as error:
         raise DataError(
             f"{error.filename2 or error.filename} exists and is not overwritten: remove it or choose another name"
@@ -226,13 +224,32 @@ def write_once(path: Path, content: str) -> None:
             partial.unlink(missing_ok=True)
 
 
-def new_directory(path: str) -> Path:
-    """Make the output directory of a run; raise DataError if the directory is not empty."""
+def new_directory(path: str, option: str = "output_dir", *, marker: str | None = None) -> Path:
+    """Make and lock the directory of a run; raise DataError if it holds anything, but not the file ``marker``."""
     directory = Path(path)
     try:
         directory.mkdir(parents=True, exist_ok=True)
-        if any(directory.iterdir()):
-            raise DataError(f"output_dir {path} is not empty: remove it or choose another name")
+        hold_directory(directory, option)
+        if any(directory.iterdir()) and not (marker and (directory / marker).is_file()):
+            lacking = f" and holds no {marker}" if marker else ""
+            raise DataError(f"{option} {path} is not empty{lacking}: remove it or choose another name")
     except OSError as error:
-        raise DataError(f"cannot make output_dir {path}: {error.strerror}") from None
+        raise DataError(f"cannot make {option} {path}: {error.strerror}") from None
     return directory
+
+
+def hold_directory(directory: Path, option: str = "output_dir") -> None:
+    """Lock a directory until this process ends or locks another one for the option; raise DataError if another has."""
+    handle = os.open(directory, os.O_RDONLY)
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError as error:  # another kind is that of a file system without locks
+        own = any(os.path.samestat(os.fstat(handle), os.fstat(held)) for held in _held.values())
+        os.close(handle)
+        if isinstance(error, BlockingIOError) and not own:
+            advice = "wait for its end, or choose another name"
+            raise DataError(f"{option} must be a directory that no other run uses, got {directory}: {advice}") from None
+        return
+    if option in _held:
+        os.close(_held[option])
+    _held[option] = handle

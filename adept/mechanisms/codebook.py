@@ -45,7 +45,7 @@ from adept.mechanisms.clip_to_grid import check_latents, clip_latents, grid_step
 from adept.mechanisms.guarantee import Guarantee, words
 from adept.mechanisms.privunit import SPHERE_DIMS, optimal_cap
 from adept.mechanisms.selection import Selection
-from adept.ranges import BUDGETS, check_between, check_integer
+from adept.ranges import BUDGETS, check_between, check_integer, refuse
 
 SIZES = (2, 2**20)
 DEFAULT_SIZES = (2**12, 2**14)
@@ -183,8 +183,7 @@ class LearnedCodebook(Codebook):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if self.blocks is not None:
-            raise ConfigurationError(f"blocks must be left out for a learned codebook, got {self.blocks}")
+        refuse((self.blocks is not None, f"blocks must be left out for a learned codebook, got {self.blocks}"))
         if self.codewords is not None:
             if self.size not in (None, len(self.codewords)):
                 raise ConfigurationError(
@@ -210,8 +209,7 @@ class LearnedCodebook(Codebook):
 
     def layout(self, dim: int) -> tuple[Block, ...]:
         words = random_codewords(dim, self.count, self.seed) if self.codewords is None else self.codewords
-        if dim != words.shape[1]:
-            raise ConfigurationError(f"dim must be {words.shape[1]}, that of the codewords, got {dim}")
+        refuse((dim != words.shape[1], f"dim must be {words.shape[1]}, that of the codewords, got {dim}"))
         return (Block(self.selection, words),)
 
     def heavy(self, latents: Tensor) -> Tensor:
@@ -268,8 +266,7 @@ def default_blocks(dim: int, *, epsilon: float, size: int | None) -> int:
 
 def cut(dim: int, *, epsilon: float, size: int | None, blocks: int) -> Layout:
     """Cut ``dim`` coordinates into nearly equal blocks, with budgets proportional to the sizes."""
-    if blocks > max(1, dim // 2):
-        raise ConfigurationError(f"blocks must be at most half of the {dim} coordinates, got {blocks}")
+    refuse((blocks > max(1, dim // 2), f"blocks must be at most half of the {dim} coordinates, got {blocks}"))
     dims = [dim // blocks + (index < dim % blocks) for index in range(blocks)]
     return tuple((part, block_draw(part, epsilon=Fraction(epsilon) * part / dim, size=size)) for part in dims)
 

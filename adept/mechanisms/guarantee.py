@@ -32,8 +32,8 @@ from decimal import ROUND_CEILING, Context, Decimal
 from fractions import Fraction
 from typing import Any
 
-from adept.errors import ConfigurationError
 from adept.mechanisms.random_draws import exponential_series
+from adept.ranges import refuse
 
 # What a part of a certificate is about; the second is a guarantee for records with the same label
 TEXT, TEXT_BY_LABEL = "text", "text by label"
@@ -224,8 +224,6 @@ def cases(probability: float) -> str:
 
 
 def check_bound(epsilon: float, **shares: float) -> None:
-    if not epsilon >= 0:
-        raise ConfigurationError(f"epsilon must be a number that is not negative, got {epsilon}")
+    refuse((not epsilon >= 0, f"epsilon must be a number that is not negative, got {epsilon}"))
     for name, value in shares.items():
-        if not 0 <= value <= 1:
-            raise ConfigurationError(f"{name} must be between 0 and 1, got {value}")
+        refuse((not 0 <= value <= 1, f"{name} must be between 0 and 1, got {value}"))

@@ -45,7 +45,7 @@ from adept.mechanisms.clip_to_grid import from_grid, grid_radius, grid_step, rou
 from adept.mechanisms.discrete_laplace import exact_laplace, smallest_scale
 from adept.mechanisms.guarantee import Guarantee, Part, laplace_part, words
 from adept.mechanisms.random_draws import fresh_directions, fresh_uniform, simulated_directions, simulated_laplace
-from adept.ranges import check_positive
+from adept.ranges import check_positive, refuse
 
 NAN_RULES = ("redraw", "zero")
 MAX_RANGE = 2**31
@@ -297,8 +297,7 @@ class DPText(Mechanism):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if self.nan not in NAN_RULES:
-            raise ConfigurationError(f"nan must be one of {', '.join(NAN_RULES)}, got {self.nan!r}")
+        refuse((self.nan not in NAN_RULES, f"nan must be one of {', '.join(NAN_RULES)}, got {self.nan!r}"))
 
     def _scale(self) -> float:
         return 2 * self.clip_norm / self.epsilon

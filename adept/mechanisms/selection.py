@@ -52,7 +52,7 @@ from adept.mechanisms import policy
 from adept.mechanisms.base import LocalRandomizer
 from adept.mechanisms.guarantee import ANY_TWO_RECORDS, TEXT, TEXT_BY_LABEL, Guarantee, Part, often, symbols_part, words
 from adept.mechanisms.random_draws import exact_odds, exact_ranks, fresh_index
-from adept.ranges import BUDGETS, check_between, check_integer
+from adept.ranges import BUDGETS, check_between, check_integer, refuse
 
 MAX_SIZE = 2**62  # indices are int64
 MAX_WEIGHTS = 2**22  # weights of choices that are in memory at once
@@ -221,8 +221,7 @@ class Description(LocalRandomizer):
 
     def __post_init__(self) -> None:
         check_between(*BUDGETS, epsilon=self.epsilon)
-        if self.by_label not in (False, True):
-            raise ConfigurationError(f"by_label must be true or false, got {printable(self.by_label)}")
+        refuse((self.by_label not in (False, True), f"by_label must be true or false, got {printable(self.by_label)}"))
         if self.size is not None:
             check_integer(2, MAX_SIZE, size=self.size)
         if self.top is not None:

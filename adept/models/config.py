@@ -6,7 +6,7 @@ from dataclasses import asdict, dataclass, field, replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from adept.errors import ConfigurationError, printable
-from adept.ranges import CLIP_NORMS, check_between, check_choice, check_integer, check_positive
+from adept.ranges import CLIP_NORMS, check_between, check_choice, check_integer, check_positive, refuse
 
 if TYPE_CHECKING:
     from adept.mechanisms import Mechanism
@@ -131,8 +131,7 @@ class TokenizerConfig:
 
     def __post_init__(self) -> None:
         check_choice(("word", "bpe"), **{"tokenizer.kind": self.kind})
-        if self.min_frequency < 1:
-            raise ConfigurationError(f"tokenizer.min_frequency must be at least 1, got {self.min_frequency}")
+        refuse((self.min_frequency < 1, f"tokenizer.min_frequency must be at least 1, got {self.min_frequency}"))
         least = len(SPECIAL_TOKENS) + (256 if self.kind == "bpe" else 1)  # and all bytes, or one word
         check_integer(least, MAX_VOCABULARY, **{"tokenizer.vocabulary_size": self.vocabulary_size})
 
@@ -155,8 +154,7 @@ class ContentConfig:
 
     def __post_init__(self) -> None:
         check_choice(("auto", "none", TOPICS), **{"training.content.kind": self.kind})
-        if self.topics < 2:
-            raise ConfigurationError(f"training.content.topics must be at least 2, got {self.topics}")
+        refuse((self.topics < 2, f"training.content.topics must be at least 2, got {self.topics}"))
 
 
 @dataclass

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from adept.errors import ConfigurationError
-from adept.ranges import check_choice, check_positive
+from adept.ranges import check_choice, check_positive, refuse
 
 
 @dataclass
@@ -33,8 +33,7 @@ class DecodingConfig:
     def __post_init__(self) -> None:
         check_choice(("auto", "greedy", "sample", "nearest"), **{"decoding.strategy": self.strategy})
         check_positive(**{"decoding.temperature": self.temperature})
-        if not 0 < self.top_p <= 1:
-            raise ConfigurationError(f"decoding.top_p must be in (0, 1], got {self.top_p}")
+        refuse((not 0 < self.top_p <= 1, f"decoding.top_p must be in (0, 1], got {self.top_p}"))
         for name, least in (("top_k", 0), ("candidates", 1), ("pool", 0)):
             if getattr(self, name) is not None and getattr(self, name) < least:
                 raise ConfigurationError(f"decoding.{name} must be at least {least}, got {getattr(self, name)}")

@@ -25,7 +25,7 @@ from adept.models.decoding_options import DecodingConfig
 from adept.models.saved_model import Autoencoder
 from adept.models.sentences.sentence_list import SentenceList
 from adept.models.tokenizer import Tokenizer
-from adept.ranges import check_integer
+from adept.ranges import check_integer, refuse
 from adept.rewriting.alphabets import Alphabet, Codewords, Latents, Noise, Pairs, Sentences
 from adept.rewriting.cells import Cells
 from adept.rewriting.loading import fetch, load_model, publish
@@ -99,8 +99,7 @@ class Rewriter:
         accept_private_model: bool = False,
         accept_unproved: bool = False,
     ) -> None:
-        if batch_size < 1:
-            raise ConfigurationError(f"batch_size must be at least 1, got {batch_size}")
+        check_integer(1, 10**6, batch_size=batch_size)
         model.check_tokenizer(tokenizer)
         self.model, self.tokenizer, self.batch_size = model.eval(), tokenizer, batch_size
         pairs = mechanism if isinstance(mechanism, JointResponse) else None
@@ -225,10 +224,9 @@ class Rewriter:
             case LearnedCodebook(codewords=None):
                 return self._with_codewords(mechanism, pairs)
             case Description(by_label=True):
-                if pairs:
-                    raise ConfigurationError(
-                        "mechanism must not be a description by label where labels are private: use labels=copy"
-                    )
+                refuse(
+                    (pairs, "mechanism must not be a description by label where labels are private: use labels=copy")
+                )
                 size = mechanism.count
                 return replace(mechanism, size=size, top=mechanism.top or policy.heavy_of_cell(mechanism.epsilon, size))
             case Description():
@@ -266,10 +264,9 @@ class Rewriter:
         if isinstance(mechanism, Description) and mechanism.by_label:
             cells = Cells(self.model, mechanism)
             return cells if label is None else cells.of(label)
-        if label is not None:
-            raise ConfigurationError(
-                "label must be left out: the texts that can be written do not depend on it, got one"
-            )
+        refuse(
+            (label is not None, "label must be left out: the texts that can be written do not depend on it, got one")
+        )
         match mechanism:
             case Description():
                 entries: Alphabet = Sentences(_public_sentences(self.model), mechanism.selection)

@@ -38,6 +38,7 @@ from adept.foreign import import_foreign
 from adept.mechanisms.base import Kind, Mechanism, MechanismChoice
 from adept.mechanisms.clip_to_grid import NORM_ORDER
 from adept.mechanisms.guarantee import Guarantee, words
+from adept.ranges import refuse
 
 NOT_CHECKED = "the author's claim, not checked"
 NAME = re.compile(r"[A-Za-z_][\w.]*:[A-Za-z_][\w.]*", re.ASCII)
@@ -88,10 +89,7 @@ class Unproved(Mechanism):
             ("clip_norm", self.clip_norm, getattr(author, "clip_norm", 1.0)),
             ("clip", self.clip, getattr(author, "clip", self.clip)),
         ):
-            if found != own:
-                raise ConfigurationError(
-                    f"{option} must be that of {self.name}, which is {printable(found)}, got {own}"
-                )
+            refuse((found != own, f"{option} must be that of {self.name}, which is {printable(found)}, got {own}"))
 
     @cached_property
     def author(self) -> Any:

@@ -15,12 +15,11 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from adept.errors import ConfigurationError
 from adept.mechanisms import BY_NAME, Codebook, Mechanism, PrivUnit, Selection
 from adept.mechanisms.clip_to_grid import clip_latents
 from adept.mechanisms.privunit import optimal_cap
 from adept.plotting import COLOURS, INK, NAMES, Figure, Table, columns, drawing, group_rows, legend, log_axis
-from adept.ranges import check_choice
+from adept.ranges import check_choice, refuse
 from adept.studies.limits import EPSILONS, capacity
 
 DIMS = (16, 32, 64, 128, 256)
@@ -65,8 +64,7 @@ def run(
     trials: int = RECORDS,
     seed: int = 0,
 ) -> Iterator[MechanismRow]:
-    if trials < 2:
-        raise ConfigurationError(f"trials must be at least 2, got {trials}")
+    refuse((trials < 2, f"trials must be at least 2, got {trials}"))
     for name, dim, epsilon in product(mechanisms, dims, epsilons):
         check_choice(STUDIED, mechanisms=name)
         yield measure(STUDIED[name](epsilon=epsilon), dim, records=trials, seed=seed)

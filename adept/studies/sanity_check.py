@@ -23,9 +23,8 @@ from scipy.stats import binom
 from torch import Tensor
 
 from adept.audit.stats import clopper_pearson
-from adept.errors import ConfigurationError
 from adept.plotting import INK, Figure, Table, colours, columns, drawing, group_rows, legend, number
-from adept.ranges import check_choice
+from adept.ranges import check_choice, refuse
 from adept.studies.limits import CONFIDENCE
 
 EPSILONS = (0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0)
@@ -76,8 +75,7 @@ def run(
     mechanisms: tuple[str, ...] = MECHANISMS,
     seed: int = 2022,
 ) -> Iterator[SanityRow]:
-    if trials < 100:
-        raise ConfigurationError(f"trials must be at least 100, got {trials}")
+    refuse((trials < 100, f"trials must be at least 100, got {trials}"))
     for mechanism in mechanisms:
         check_choice(MECHANISMS, mechanisms=mechanism)
     generator = torch.Generator().manual_seed(seed)

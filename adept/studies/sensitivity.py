@@ -23,6 +23,7 @@ from adept.audit.stats import clopper_pearson
 from adept.errors import ConfigurationError
 from adept.mechanisms.clip_to_grid import clip_latents
 from adept.plotting import INK, Figure, Table, colours, drawing, group_rows, legend, log_axis, number
+from adept.ranges import refuse
 from adept.studies.limits import CONFIDENCE
 
 DIMS = (2, 4, 8, 16, 32)
@@ -63,8 +64,7 @@ def run(
     seed: int = 2021,
 ) -> list[SensitivityRow]:
     """Recompute the figure's shares, for the l2 clip as published and also for the l1 clip."""
-    if trials < 1 or not clip_norm > 0:
-        raise ConfigurationError(f"trials and clip_norm must be positive, got {trials} and {clip_norm}")
+    refuse((trials < 1 or not clip_norm > 0, f"trials and clip_norm must be positive, got {trials} and {clip_norm}"))
     generator = torch.Generator().manual_seed(seed)
     rows: list[SensitivityRow] = []
     for latents, dim, clip in product(PUBLISHED, dims, CLIPS):

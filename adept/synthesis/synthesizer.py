@@ -20,14 +20,14 @@ from numpy.typing import NDArray
 
 from adept.data.formats import Record
 from adept.data.texts import label_set_of, plain_text, text_list, value_list
-from adept.errors import ConfigurationError, ModelError
+from adept.errors import ModelError
 from adept.mechanisms.central_counts import ADD_OR_REMOVE, REPLACE, Counts, Votes
 from adept.mechanisms.guarantee import Guarantee
 from adept.mechanisms.policy import MANY_ROWS, ROWS_PER_RECORD
 from adept.models.decoding import Pair
 from adept.models.saved_model import Autoencoder
 from adept.models.tokenizer import Tokenizer
-from adept.ranges import check_integer
+from adept.ranges import check_integer, refuse
 from adept.rewriting.loading import load_model
 from adept.rewriting.rewriter import check_release
 from adept.synthesis.labels import Estimate, Scores, choose_texts, estimate, score_labels, spell_label_set
@@ -83,11 +83,11 @@ class Synthesizer:
         self.model, self.tokenizer = model.eval(), tokenizer
         self.votes = replace(votes, rounds=1 if cells else 2)
         check_release(self.guarantee, model.training_data, accept_private_model=accept_private_model)
-        self.labels: tuple[str | None, ...] = label_set_of(label_set) if label_set else (None,)
-        if label_set and len(self.labels) < 2:
-            raise ConfigurationError(
-                "label_set must hold at least two labels, got one: add the others, or leave labels out"
-            )
+        named = label_set_of(label_set)
+        self.labels: tuple[str | None, ...] = named or (None,)
+        refuse(
+            (len(named) == 1, "label_set must hold at least two labels, got one: add the others, or leave labels out")
+        )
         self._spelled = spell_label_set(model.sentences if texts is None else None, self.labels)
         public = self._choose_texts(texts)
         largest = max(1, min(len(public.texts), MAX_CELLS // len(self.labels)))
@@ -179,8 +179,7 @@ class Synthesizer:
         For L labels, the index is ``L * codeword + label``, and 0 before codewords are chosen. NO_TEXT or OUTSIDE
         stands for a record without a readable text or with a label outside the label set.
         """
-        if (labels is None) != (self.labels == (None,)):
-            raise ConfigurationError("labels must be given with a label set, and only then")
+        refuse(((labels is None) != (self.labels == (None,)), "labels must be given with a label set, and only then"))
         beside = [None] * len(texts) if labels is None else [plain_text(label) for label in labels]
         votes = [
             NO_TEXT if not isinstance(text, str) else 0 if label in self._places else OUTSIDE
@@ -214,8 +213,7 @@ class Synthesizer:
 
     def release(self, tally: Tally) -> Counts:
         """Return noisy counts (K, L) of all cells; each call spends the budget of the counts."""
-        if not self.has_codewords:
-            raise ConfigurationError("codewords must be chosen before counts are released: call choose_codewords")
+        refuse((not self.has_codewords, "codewords must be chosen before counts are released: call choose_codewords"))
         return self.votes.privatize(tally.counts).reshape(self.cells.size, len(self.labels))
 
     def stands_out(self, released: Counts) -> bool:

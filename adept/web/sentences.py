@@ -35,6 +35,7 @@ from adept.mechanisms import BY_NAME, OriginalLaplace
 from adept.mechanisms.guarantee import Guarantee, good_enough, json_number, risk, words
 from adept.models.saved_model import Autoencoder
 from adept.models.tokenizer import Tokenizer, join_words
+from adept.ranges import refuse
 from adept.rewriting.expectation import QUESTION, SHARE_HEADINGS, preview_budgets
 from adept.rewriting.rewriter import Rewriter, best_exact
 
@@ -90,8 +91,7 @@ class Reader:
             return self._others
 
     def _encode(self, begin: int) -> Tensor:
-        if self._ended.is_set():
-            raise ConfigurationError("the page has ended: start adept play again")
+        refuse((self._ended.is_set(), "the page has ended: start adept play again"))
         return self._rewriter.encode(self._crowd[begin : begin + 50])
 
     def view(self, encoded: Tensor, released: Tensor) -> dict[str, Any]:

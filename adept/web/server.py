@@ -33,6 +33,7 @@ from starlette.staticfiles import StaticFiles
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from adept.errors import AdeptError, ConfigurationError
+from adept.ranges import refuse
 from adept.rewriting.expectation import ADVICE
 from adept.web.files import MAX_UPLOAD_BYTES, Choices, Dropped, Files, earlier_results, read_earlier
 from adept.web.sentences import DEFAULT, MAX_SENTENCE_CHARACTERS, OURS, PEOPLE, STOPS, Release, Sentences, worst_pair
@@ -268,10 +269,7 @@ async def _body(request: Request, most: int) -> bytes:
     parts, size = [], 0
     async for part in request.stream():
         size += len(part)
-        if size > most:
-            raise ConfigurationError(
-                f"at most {most / 2**20:.2g} MB can be dropped here: use adept rewrite for a larger file"
-            )
+        refuse((size > most, f"at most {most / 2**20:.2g} MB can be dropped here: use adept rewrite for a larger file"))
         parts.append(part)
     return b"".join(parts)
 

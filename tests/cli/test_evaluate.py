@@ -164,13 +164,13 @@ def test_of_several_files_each_is_left_out_once(tmp_path: Path, capsys: pytest.C
     Path(snow).write_text('{"text": "snow in oslo", "intent": 3}\n' * 40)
     test = tmp_path / "test.jsonl"
     test.write_text('{"text": "play song", "intent": 1}\n{"text": "snow in oslo", "intent": 3}\n' * 20)
-    found = run(EvaluateConfig(train=[songs, snow], test=str(test), output_dir=str(tmp_path / "out")))
+    found = run(EvaluateConfig(train=[songs, snow], test=str(test)))
     assert (found.accuracy.value, found.train_records) == (1.0, 80)
     without = {f"without {songs}": 0.5, f"without {snow}": 0.5}
     assert {name: found.others[name].accuracy.value for name in found.others if name.startswith("without")} == without
+    main(EvaluateConfig(train=[songs, snow], test=str(test), output_dir=str(tmp_path / "out")))
     kept = json.loads((tmp_path / "out" / "result.json").read_text())
     assert {name: kept[name]["accuracy"] for name in without} == without
-    main(EvaluateConfig(train=[songs, snow], test=str(test)))
     shown = capsys.readouterr().out
     assert f"without {songs}" in shown
     assert f"\n{songs} adds 0.500 to the accuracy\n" in shown

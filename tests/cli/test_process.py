@@ -3,6 +3,7 @@
 import gc
 import importlib
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -91,7 +92,10 @@ def interrupted(number: int, when: str, *arguments: str) -> "subprocess.Complete
     return subprocess.run([sys.executable, "-c", hook, *arguments], capture_output=True, text=True, check=False)
 
 
-@pytest.mark.parametrize(("number", "module"), [(signal.SIGINT, "torch.nn"), (signal.SIGTERM, "adept.cli.evaluate")])
+@pytest.mark.parametrize(
+    ("number", "module"),
+    [(signal.SIGINT, "torch.nn"), (signal.SIGTERM, "adept.cli.evaluate"), (signal.SIGINT, "adept.cli.help")],
+)
 def test_an_interrupt_during_imports_is_one_line_and_130(number: int, module: str) -> None:
     done = interrupted(number, module, "evaluate", "train=a.txt", "test=b.txt")
     assert (done.returncode, done.stderr) == (130, "adept: interrupted\n")
@@ -328,6 +332,34 @@ def test_records_that_standard_output_does_not_take_are_an_error(
     assert done.returncode == 2, done.stderr
     assert done.stderr.startswith(("adept: cannot write standard output", "adept: standard output was closed"))
     assert done.stderr.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    ("line", "status"),
+    [
+        ("--version", 2),
+        ("ledger --help", 2),
+        ("ledger LEDGER", 2),
+        ("evaluate train=TRAIN test=TEST", 2),
+        ("evaluate train=TRAIN test=TEST output_dir=OUT", 0),
+        ("evaluate -m train=TRAIN test=TEST sweep_dir=OUT", 0),
+        ("study study=limits output_dir=OUT", 0),
+    ],
+)
+def test_a_result_that_a_full_disk_takes_is_told_and_an_error_if_no_file_holds_it(
+    tmp_path: Path, line: str, status: int
+) -> None:
+    Ledger(str(tmp_path / "ledger")).close()
+    (tmp_path / "train").write_text("intent,text\nx,good day\ny,bad night\n" * 9)
+    (tmp_path / "test").write_text("intent,text\nx,a good day\ny,a bad night\n" * 9)
+    places = [re.sub("[A-Z]{3,}", lambda found: f"{tmp_path}/{found[0].lower()}", word) for word in line.split()]
+    places += ["format=csv"] if "evaluate" in places else []
+    full = os.open("/dev/full", os.O_WRONLY)
+    done = forked.run(*places, stdout=full)
+    os.close(full)
+    told = "adept: standard output did not take the result: No space left on device\n"
+    assert (done.returncode, done.stderr[-len(told) :]) == (status, told)
+    assert forked.run(*places[:1], "--help", stdout=unread()).stderr == ""
 
 
 def test_a_closed_pipe_does_not_make_the_help_fail() -> None:

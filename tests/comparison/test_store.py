@@ -1,7 +1,9 @@
 """A stored result is found under its own key and no other; a damaged one is named in one line."""
 
+import errno
 import json
 import math
+import os
 from dataclasses import replace
 from pathlib import Path
 
@@ -112,8 +114,26 @@ def test_a_directory_of_another_layout_or_a_damaged_one_is_refused_in_one_line(t
 
 def test_a_directory_that_cannot_be_made_is_an_error_of_one_line(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
-    with pytest.raises(DataError, match="cannot write output_dir"):
+    with pytest.raises(DataError, match="cannot make output_dir"):
         open_directory(CompareConfig(output_dir=str(tmp_path / "file" / "run")))
+
+
+def test_a_full_disk_leaves_the_settings_of_a_comparison_and_the_rows_that_it_holds(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Else the directory would hold no comparison any more, and all its results would be lost."""
+    row = store.keep(BASE, 0, RECIPE)
+
+    def full(number: int) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    with monkeypatch.context() as patched:
+        patched.setattr(os, "fsync", full)
+        for again in (lambda: open_directory(store.config), lambda: store.keep(replace(BASE, accuracy=0.1), 0, RECIPE)):
+            with pytest.raises(DataError, match="No space left on device"):
+                again()
+    open_directory(store.config)
+    assert store.find(ResultRow, 0, RECIPE) == row
 
 
 def test_the_settings_that_were_saved_are_those_of_the_last_run(tmp_path: Path) -> None:

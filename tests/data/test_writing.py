@@ -21,7 +21,7 @@ from pyarrow import parquet
 
 from adept.data.formats import file_format
 from adept.data.reading import ReadingOptions, read_records
-from adept.data.writing import new_directory, record_writer, write_once, write_table
+from adept.data.writing import new_directory, record_writer, write_table, write_whole
 from adept.errors import DataError
 
 ODD_TEXTS = [
@@ -151,9 +151,9 @@ def test_a_new_file_appears_only_when_all_went_well(tmp_path: Path, monkeypatch:
     with monkeypatch.context() as patched:
         patched.setattr(os, "fsync", fail)
         with pytest.raises(RuntimeError):
-            write_once(path, "half")
+            write_whole(path, "half")
     assert list(tmp_path.iterdir()) == []
-    write_once(path, "whole")
+    write_whole(path, "whole")
     assert [(p.name, p.read_text()) for p in tmp_path.iterdir()] == [("a.txt", "whole")]
 
 
@@ -161,8 +161,26 @@ def test_an_existing_file_is_not_overwritten(tmp_path: Path) -> None:
     path = tmp_path / "a.txt"
     path.write_text("mine")
     with pytest.raises(DataError, match="not overwritten"):
-        write_once(path, "ours")
+        write_whole(path, "ours")
     assert path.read_text() == "mine"
+
+
+def test_a_file_stays_as_it_was_if_its_new_content_cannot_be_written(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(number: int) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    path = tmp_path / "a.csv"
+    write_table([{"a": "old"}], path)
+    with monkeypatch.context() as patched:
+        patched.setattr(os, "fsync", full)
+        for replace_it in (lambda: write_whole(path, "new", replace=True), lambda: write_table([{"a": "new"}], path)):
+            with pytest.raises(DataError, match=r"cannot write .*a\.csv: No space left on device"):
+                replace_it()
+    assert [(p.name, p.read_text()) for p in tmp_path.iterdir()] == [("a.csv", "a\nold\n")]
+    write_whole(path, "new", replace=True)
+    assert path.read_text() == "new"
 
 
 def test_a_run_directory_must_be_new_or_empty(tmp_path: Path) -> None:
@@ -340,7 +358,7 @@ def test_a_name_that_is_taken_during_the_run_is_left_alone(tmp_path: Path, monke
     path = tmp_path / "a.txt"
     monkeypatch.setattr(os, "fsync", lambda number: path.write_text("theirs"))
     with pytest.raises(DataError, match="not overwritten"):
-        write_once(path, "ours")
+        write_whole(path, "ours")
     assert path.read_text() == "theirs"
     assert list(tmp_path.iterdir()) == [path]
 
@@ -357,9 +375,9 @@ def test_a_file_system_without_links_does_not_overwrite_either(
     if appears:
         path.write_text("theirs")
         with pytest.raises(DataError, match="not overwritten"):
-            write_once(path, "ours")
+            write_whole(path, "ours")
     else:
-        write_once(path, "ours")
+        write_whole(path, "ours")
     assert path.read_text() == ("theirs" if appears else "ours")
     assert list(tmp_path.iterdir()) == [path]
 
@@ -371,7 +389,7 @@ def test_a_file_and_its_name_are_on_the_disk_before_it_is_done(tmp_path: Path, m
         synced.append((stat.S_ISDIR(os.fstat(number).st_mode), (tmp_path / "a.txt").exists()))
 
     monkeypatch.setattr(os, "fsync", fsync)
-    write_once(tmp_path / "a.txt", "ours")
+    write_whole(tmp_path / "a.txt", "ours")
     assert synced == [(False, False), (True, True)]
 
 
@@ -380,13 +398,13 @@ def test_names_that_cannot_be_made_are_user_errors(tmp_path: Path) -> None:
     (tmp_path / "dangling").symlink_to(tmp_path / "nowhere")
     for name, message in [("a" * 300, "too long"), ("file/a", "file exists"), ("dangling", "exists")]:
         with pytest.raises(DataError, match=message):
-            write_once(tmp_path / name, "ours")
+            write_whole(tmp_path / name, "ours")
 
 
 FULL_DISK = """
 import os, random, resource
 from pathlib import Path
-from adept.data.writing import record_writer, write_once
+from adept.data.writing import record_writer, write_whole
 from adept.errors import DataError
 resource.setrlimit(resource.RLIMIT_FSIZE, (10_000, 10_000))
 """
@@ -416,7 +434,7 @@ except OSError as error:
 def test_a_full_disk_is_one_line_and_leaves_nothing(tmp_path: Path) -> None:
     program = """
 try:
-    write_once(Path("a.txt"), "ours" * 10_000)
+    write_whole(Path("a.txt"), "ours" * 10_000)
 except DataError as error:
     print(error, os.listdir())
 """

@@ -2,6 +2,7 @@
 
 import random
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -312,6 +313,12 @@ def test_if_latents_are_topics_the_kept_candidate_is_about_the_latents_subject(t
         return torch.nn.functional.cosine_similarity(rewriter.model.encode(tokens), released)
 
     assert float((nearness(chosen) > nearness(plain)).double().mean()) > 0.8
+
+
+@pytest.mark.parametrize("size", [0, 2.5, "8", None, True, np.int64(8)])
+def test_a_batch_size_is_a_number_of_records(tiny_run: Path, size: Any) -> None:
+    with pytest.raises(ConfigurationError, match="batch_size must be an integer between 1 and 1000000, got "):
+        Rewriter.from_pretrained(tiny_run, mechanism=SqrtNLaplace(epsilon=8.0), batch_size=size)
 
 
 @pytest.mark.parametrize("mechanism", ["l1", "mine:Mine", 3, None, L1Laplace])

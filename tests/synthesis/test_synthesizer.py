@@ -189,6 +189,12 @@ def test_more_cells_than_memory_holds_are_refused(loaded: Loaded) -> None:
         Synthesizer(*loaded, votes=Votes(epsilon=1.0), label_set=many, cells=17)
 
 
+@pytest.mark.parametrize("kind", [np.array, pd.Series, pd.Index, tuple, iter])
+def test_a_label_set_may_be_an_array_or_a_column(loaded: Loaded, kind: Any) -> None:
+    """As ``frame["intent"].unique()`` returns it, which is neither true nor false."""
+    assert Synthesizer(*loaded, votes=Votes(epsilon=1.0), label_set=kind(["a", "b"])).labels == ("a", "b")
+
+
 def test_labels_are_given_with_a_label_set_and_only_then(synthesizer: Synthesizer) -> None:
     with pytest.raises(ConfigurationError, match="labels must be given"):
         synthesizer.synthesize(["a text"])

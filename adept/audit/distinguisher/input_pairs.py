@@ -20,6 +20,7 @@ from adept.audit.result import Kind, MechanismFailure
 from adept.audit.stats import Floats
 from adept.audit.subject.kinds import JITTER, ValueTarget, VectorTarget
 from adept.errors import ConfigurationError
+from adept.ranges import refuse
 
 AnyTarget = VectorTarget | ValueTarget
 
@@ -239,8 +240,7 @@ def given_pairs(pairs: Sequence[tuple[Any, Any]] | None, *, dim: int) -> list[In
             raise ConfigurationError(wrong) from None
         for shape in (tuple(latent.shape) for latent in (first, second) if latent.shape != (dim,)):
             raise ConfigurationError(f"pairs must hold latents of shape ({dim},), got {shape} in pair {number}")
-        if not _finite((first, second)):
-            raise ConfigurationError(f"pairs must be finite, got NaN or Inf in pair {number}")
+        refuse((not _finite((first, second)), f"pairs must be finite, got NaN or Inf in pair {number}"))
         found.append(InputPair(name=f"given {number}", first=first, second=second))
     return found
 
@@ -253,8 +253,7 @@ def given_values(pairs: Sequence[tuple[Any, Any]] | None) -> list[InputPair] | N
             raise ConfigurationError(f"pairs must each hold two records, got {type(pair).__name__} as pair {number}")
         if isinstance(pair[0], Tensor | np.ndarray | list):
             return None
-        if pair[0] == pair[1]:
-            raise ConfigurationError(f"pairs must hold two different values, got the same twice in pair {number}")
+        refuse((pair[0] == pair[1], f"pairs must hold two different values, got the same twice in pair {number}"))
         found.append(InputPair(name=f"given {number}", first=pair[0], second=pair[1]))
     return found or None
 

@@ -57,6 +57,7 @@ from typing import Any
 from adept.data.formats import Record
 from adept.errors import ConfigurationError, DataError, ReleaseRefused
 from adept.mechanisms.guarantee import total, words
+from adept.ranges import refuse
 from adept.release.ledger.file import (
     EVERYWHERE,
     ROWS,
@@ -516,8 +517,7 @@ class Ledger(LedgerFile):
 
 def check_limit(limit: float, name: str) -> float:
     """Return a limit on epsilon; raise ConfigurationError unless it is positive and finite."""
-    if not 0 < limit < math.inf:
-        raise ConfigurationError(f"{name} must be a positive number, got {limit}: write {name}=16")
+    refuse((not 0 < limit < math.inf, f"{name} must be a positive number, got {limit}: write {name}=16"))
     return float(limit)
 
 

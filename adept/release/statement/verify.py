@@ -21,9 +21,7 @@ from typing import Any
 Json = dict[str, Any]
 Name = str | None
 
-STATEMENT_VERSION = 3
-"""Version of a statement's fields; it rises by one if a field is added, removed or redefined."""
-
+STATEMENT_VERSION = 3  # of the fields: it rises by one if a field is added, removed or redefined
 ENDING, WEIGHTS = ".privacy.json", "model.safetensors"
 MODEL_FILES = (
     "config.json", WEIGHTS, "codebooks.safetensors", "tokenizer.json", "synonyms.json", "codec.json", "codec.safetensors",
@@ -63,6 +61,7 @@ PART_FIELDS = {
     "discrete_laplace": ("sensitivity", "scale"),
     "discrete_gaussian": ("distance", "dim", "scale", "delta"),
 }
+REAL = re.compile(r"(\w+_)?(epsilon|delta)|sensitivity|scale|clip_norm|label_keep_probability")  # fields, never whole
 DAMAGED = (LookupError, TypeError, ValueError, ArithmeticError, AttributeError, RecursionError, MemoryError)
 LIMITS = (
     "This check cannot show that this program drew the release, that the text was written from the release alone, that model "
@@ -82,15 +81,14 @@ def check(
     The arithmetic of ``adept`` is repeated on purpose, and none of it is imported: so an error of the
     program that writes statements is no error of their check.
 
-    ``restate`` compares all fields with those that adept would write, and returns what it computed.
-    ``same`` maps digests of model files to digests of other files with the same content.
-
-    Raises:
-        Refused: the statement contradicts itself or a file. (OSError: a file cannot be read.)
+    ``restate`` compares all fields with those that adept would write, and returns what it computed. ``same`` maps
+    digests of model files to digests of others with the same content. Raise Refused if anything contradicts another.
     """
     try:
         said = _read(statement)
-        _same(statement_sha256(said), said["certificate"]["statement_sha256"], "the statement was changed")
+        if statement_sha256(said) != (digest := said["certificate"]["statement_sha256"]):
+            said = json.loads(json.dumps(said), object_pairs_hook=_with_points)
+        _same(statement_sha256(said), digest, "the statement was changed: get the file as it was written")
         shown, unchecked = _implied(said, said["certificate"]["parts"])
         unchecked += [] if is_ours(said) else ["statement_version", *map(quoted, _unknown(said))]
         again = (restate and restate(said)) or {}
@@ -157,6 +155,11 @@ def _once(pairs: list[tuple[str, Any]]) -> Json:
     return fields
 
 
+def _with_points(pairs: list[tuple[str, Any]]) -> Json:
+    """Return an object whose real numbers have a point again: many programs that save JSON write 8 for 8.0."""
+    return {name: float(value) if type(value) is int and REAL.fullmatch(name) else value for name, value in pairs}
+
+
 def statement_sha256(said: Json) -> str:
     """Return the digest of a statement, computed without the digest that the statement holds."""
     rest = {key: value for key, value in said.items() if key != "certificate"} | {"": said["certificate"]["parts"]}
@@ -172,8 +175,7 @@ def _implied(said: Json, parts: list[Json]) -> tuple[list[str], list[str]]:
     _budgets(said, _number(parts[-1]["epsilon"]), central, whole, by_label=parts[0]["of"] == BY_LABEL)
     drawn = [part for part in parts if part["of"] != "label"]
     symbols = all(part["kind"] == "symbols" for part in drawn)
-    large = symbols and whole["epsilon"] > 2 * MAX_BUDGET  # of text and label
-    _same(large, False, "epsilon is larger than that of any draw")
+    _same(symbols and whole["epsilon"] > 2 * MAX_BUDGET, False, "epsilon is larger than that of any draw")
     _draws(said, drawn, symbols, central)
     _relation(said, central)
     _shuffling(said, symbols)
@@ -252,8 +254,7 @@ def _relation(said: Json, central: bool) -> None:
         same = f"{whose} with the same {' and '.join(copied)}" if copied else whose
         answers = ("refuse", "drop") if said["max_records_per_person"] is not None else (None,)
         for name in DROPS:
-            known = said.get(name) in answers or not is_ours(said)
-            _same(known, True, f"{name} must be refuse or drop, and null without persons")
+            _same(said.get(name) in answers or not is_ours(said), True, f"{name} must be refuse or drop, or null")
         _same(said["neighbours"], same, f"neighbours must be {quoted(same)}, got {quoted(said['neighbours'])}")
     _is(said, "unit", "person" if central and said["max_records_per_person"] is not None else "record")
     _is(said, "private_model", said["training_data"].get("public") is not True)

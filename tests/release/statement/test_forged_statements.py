@@ -404,6 +404,23 @@ def test_an_epsilon_whose_tail_takes_too_long_to_compute_is_refused(tmp_path: Pa
     assert verified(signed(forged), tmp_path) is None
 
 
+@EACH
+def test_a_program_that_saves_json_again_changes_nothing_if_all_values_stay(
+    said: dict[str, Any], tmp_path: Path
+) -> None:
+    """``jq`` and JavaScript write 8 for 8.0; a whole number with a point, and another number, are changes."""
+
+    def saved(value: Any) -> Any:
+        if isinstance(value, dict):
+            return {name: saved(value[name]) for name in sorted(value)}
+        return int(value) if type(value) is float and value.is_integer() else value
+
+    assert json.dumps(saved(said), sort_keys=True) != json.dumps(said, sort_keys=True)
+    assert verified(saved(said), tmp_path) == verified(said, tmp_path) != None  # noqa: E711 - and neither is refused
+    assert verified(saved(said | {"epsilon": said["epsilon"] + 1}), tmp_path) is None
+    assert verified(said | {"statement_version": float(said["statement_version"])}, tmp_path) is None
+
+
 def test_a_byte_order_mark_changes_nothing(tmp_path: Path) -> None:
     name = Path(written(GENUINE["latent"], tmp_path))
     told = check(str(name))
