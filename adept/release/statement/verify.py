@@ -82,7 +82,8 @@ def check(
     program that writes statements is no error of their check.
 
     ``restate`` compares all fields with those that adept would write, and returns what it computed. ``same`` maps
-    digests of model files to digests of others with the same content. Raise Refused if anything contradicts another.
+    digests of model files to digests of others with the same content. Raise Refused if the statement contradicts
+    itself or a file.
     """
     try:
         said = _read(statement)
