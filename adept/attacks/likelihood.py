@@ -94,21 +94,18 @@ def _additive(mechanism: Mechanism, views: Tensor) -> Callable[[Tensor], Tensor]
         raise ConfigurationError(f"mechanism must have a known distribution to be attacked, got {mechanism.name}")
     if mechanism.noise == "gaussian":
         return lambda z: -(_distances(z, views, order=2.0) ** 2) / (2 * scale**2)
-    order = 1.0 if mechanism.noise == "laplace" else 2.0
-    return lambda z: -_distances(z, views, order=order) / scale
+    return lambda z: -_distances(z, views, order=1.0 if mechanism.noise == "laplace" else 2.0) / scale
 
 
 def _distances(released: Tensor, views: Tensor, *, order: float) -> Tensor:
     mode = "donot_use_mm_for_euclid_dist"
-    distances: Tensor = torch.cdist(released.float(), views.float(), p=order, compute_mode=mode)
-    return distances
+    return torch.as_tensor(torch.cdist(released.float(), views.float(), p=order, compute_mode=mode))
 
 
 def _cap_score(mechanism: PrivUnit, views: Tensor, released: Tensor) -> Tensor:
     units = released.double() / torch.linalg.vector_norm(released.double(), dim=1, keepdim=True)
     inside = units @ (views / mechanism.clip_norm).T >= optimal_cap(views.shape[1], epsilon=mechanism.epsilon).cosine
-    scores: Tensor = mechanism.epsilon * inside.float()
-    return scores
+    return torch.as_tensor(mechanism.epsilon * inside.float())
 
 
 def _one_sided_score(mechanism: DPText, views: Tensor, released: Tensor) -> Tensor:
@@ -153,8 +150,9 @@ def released_symbols(mechanism: LocalRandomizer, released: Tensor) -> Tensor:
     """
     if not isinstance(mechanism, Codebook) or not released.is_floating_point():
         return released
-    parts = mechanism.parts(released.double())
-    return torch.stack([(part @ block.codewords.double().T).argmax(dim=1) for block, part in parts], dim=1)
+    return torch.stack(
+        [(part @ block.codewords.double().T).argmax(dim=1) for block, part in mechanism.parts(released.double())], dim=1
+    )
 
 
 class Guesses(NamedTuple):

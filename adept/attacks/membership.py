@@ -108,8 +108,9 @@ def play(game: AttackGame, *, models: int) -> list[AttackRow]:
         )
         right.append(torch.from_numpy((first > second) == coins))
     detail = {"classifiers": models, "pairs": len(pairs)}
-    prior = torch.tensor([0.5, 0.5])
-    return [game.row("membership", "shadows", "which of the two", torch.cat(right), prior, detail=detail)]
+    return [
+        game.row("membership", "shadows", "which of the two", torch.cat(right), torch.tensor([0.5, 0.5]), detail=detail)
+    ]
 
 
 def _train_shadows(
@@ -142,10 +143,9 @@ def play_file(files: NeighbouringFiles, *, rounds: int, confidence: float = 0.99
     false = Rate.of(int((outside[half:] > threshold).sum()), rounds - half, confidence=confidence)
     power = Rate.of(int((inside > threshold).sum()), rounds, confidence=confidence)
     curve = Rate(area(inside, outside), 0.0, 1.0, rounds, confidence)  # without an interval
-    bounds = membership_auc(epsilon=files.epsilon), membership_power(false.high, epsilon=files.epsilon)
     found = [
-        ("area under the curve", curve, 0.5, bounds[0]),
-        ("true positives at 1 % false ones", power, false.value, bounds[1]),
+        ("area under the curve", curve, 0.5, membership_auc(epsilon=files.epsilon)),
+        ("true positives at 1 % false ones", power, false.value, membership_power(false.high, epsilon=files.epsilon)),
     ]
     return [
         AttackRow(
@@ -170,5 +170,4 @@ def area(inside: Floats, outside: Floats) -> float:
     """
     if not len(inside) or not len(outside):
         return 0.5
-    wins = mannwhitneyu(inside, outside, method="asymptotic").statistic
-    return float(wins) / (len(inside) * len(outside))
+    return float(mannwhitneyu(inside, outside, method="asymptotic").statistic) / (len(inside) * len(outside))

@@ -203,8 +203,7 @@ def name_from_text(rewriter: Rewriter, released: Tensor, texts: list[str], candi
     for place in range(count):
         chosen = points[shortlist[:, place]]
         scores.append(torch.cat([likelihood(model, chosen[rows], pad(tokens[rows])) for rows in batches]))
-    best = torch.stack(scores, dim=1).argmax(dim=1, keepdim=True)
-    return shortlist.gather(1, best)[:, 0]
+    return shortlist.gather(1, torch.stack(scores, dim=1).argmax(dim=1, keepdim=True))[:, 0]
 
 
 def _noiseless(rewriter: Rewriter, latents: Tensor) -> Tensor:
@@ -212,8 +211,7 @@ def _noiseless(rewriter: Rewriter, latents: Tensor) -> Tensor:
     if not isinstance(mechanism, Codebook):
         return latents
     parts = mechanism.parts(latents.float())
-    nearest = [(block, (part @ block.codewords.T).argmax(dim=1)) for block, part in parts]
-    return mechanism.join(nearest, like=latents)
+    return mechanism.join([(block, (part @ block.codewords.T).argmax(dim=1)) for block, part in parts], like=latents)
 
 
 def read_attribute(corpus: Corpus, name: str) -> list[str]:

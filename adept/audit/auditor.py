@@ -103,7 +103,7 @@ OF_VECTORS = [
 ]
 
 OF_VALUES = [
-    replace(EVENT, share=0.77),
+    replace(EVENT, share=0.75),
     Question("range", 0, declarations.in_range, of_responses=True),
     Question("odds", 0, declarations.odds, of_responses=True),
     Question("kept numbers", 0.01, declarations.kept, of_responses=True),
@@ -116,6 +116,7 @@ OF_VALUES = [
     Question("fresh copy", 0.015, independence.in_copies, kind=Kind.RANDOMNESS, of_seeding=True),
     Question("fork", 0.015, independence.in_forks, kind=Kind.RANDOMNESS, of_seeding=True),
     Question("shared noise", 0.02, independence.in_batch),
+    Question("repeated calls", 0.02, independence.in_calls_of_few_states, kind=Kind.RANDOMNESS),
     Question("batch neighbours", 0.02, independence.of_neighbouring_values, kind=Kind.STATE),
     Question("seed", 0.02, independence.after_one_seed, kind=Kind.RANDOMNESS, of_seeding=True),
 ]
@@ -185,9 +186,7 @@ def run(
     if callable(getattr(mechanism, "rewrite", None)) and not hasattr(mechanism, "privatize"):
         tried = given or []
         if not tried or not all(isinstance(text, str) for text in _values_of(tried)):
-            raise ConfigurationError(
-                "pairs must hold the texts that a rewriter is tried on: add pairs=[(text, another)]"
-            )
+            raise ConfigurationError("pairs must hold the texts to try a rewriter on: add pairs=[(text, another)]")
         target: ValueTarget | VectorTarget = ValueTarget(Rewriting(mechanism), _values_of(tried))
         experiment, table = Experiment(target, lambda _: tried, trials // 2), OF_TEXTS
     else:
@@ -267,7 +266,7 @@ def not_looked_at(checks: Iterable[Check], *, trials: int, claimed: float, alpha
     ``alpha`` bounds the probability that the main guessing game refutes a true claim.
     """
     needed = failure_trials(1e-3, claimed=claimed, alpha=alpha)
-    rarest = 1e-3 * needed / trials / (1 + MORE_GAMES)
+    rarest = 1e-3 * needed / trials / (1 + MORE_GAMES[-1])
     shown = f"these show none rarer than one release in {1 / rarest:,.0f}" if rarest < 1 else "so few show none"
     rare = (
         "rare total failures, such as releases without noise, where they do not name their record by themselves: with "

@@ -192,8 +192,7 @@ class AuditResult:
     def to_dict(self) -> dict[str, Any]:
         """Return all fields, outcomes and checks as a dictionary of JSON values."""
         named = ("violated", "kinds", "judged", "outcome", "certified_epsilon")
-        found: dict[str, Any] = _json({name: getattr(self, name) for name in named} | asdict(self))
-        return found
+        return dict(_json({name: getattr(self, name) for name in named} | asdict(self)))
 
 
 class NotJudged(AdeptError):
@@ -205,10 +204,9 @@ class NotJudged(AdeptError):
     def __init__(self, result: AuditResult) -> None:
         self.result = result
         reasons = [check.evidence for check in result.checks if check.name == "event"]
-        reasons += [check.evidence for check in result.checks if check.verdict is Verdict.UNJUDGED]
-        reason = next(iter(reasons), "no check")
+        reasons += [check.evidence for check in result.checks if check.verdict is Verdict.UNJUDGED] or ["no check"]
         super().__init__(
-            f"the claim of {result.mechanism} could not be judged ({reason}): mend the mechanism and audit again"
+            f"the claim of {result.mechanism} could not be judged ({reasons[0]}): mend the mechanism and audit again"
         )
 
 

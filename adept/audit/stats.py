@@ -62,8 +62,7 @@ class GameCounts:
         e^epsilon / (m - 1) * q + delta``. This is the inequality of `game_lower_bound` with ``e^epsilon / (m - 1)``
         in place of ``e^epsilon``, and the proof of that function applies. QED.
         """
-        half = delta * self.answers / 2
-        bound = game_lower_bound(self.right, self.wrong, self.rounds, delta=half, alpha=alpha)
+        bound = game_lower_bound(self.right, self.wrong, self.rounds, delta=delta * self.answers / 2, alpha=alpha)
         return math.log(self.records - 1) + float(bound)
 
     def p_value(self, *, epsilon: float, delta: float) -> float:
@@ -111,8 +110,7 @@ def game_lower_bound(right: ArrayLike, wrong: ArrayLike, rounds: int, *, delta: 
         alpha *= 0.9
     _, upper = clopper_pearson(wrong, earned + np.asarray(wrong, float), alpha=alpha)
     with np.errstate(divide="ignore"):
-        bound: Floats = np.log1p(-upper) - np.log(upper)
-    return bound
+        return np.asarray(np.log1p(-upper) - np.log(upper))
 
 
 def rounds_needed(epsilon: float, *, alpha: float) -> float:
@@ -142,10 +140,8 @@ def epsilon_lower_bound(
     """
     lower, _ = clopper_pearson(first, first_trials, alpha=alpha / 2)
     _, upper = clopper_pearson(second, second_trials, alpha=alpha / 2)
-    mass = np.maximum(lower - delta, 0.0)
     with np.errstate(divide="ignore"):
-        bound: Floats = np.log(mass) - np.log(upper)
-    return bound
+        return np.asarray(np.log(np.maximum(lower - delta, 0.0)) - np.log(upper))
 
 
 def gaussian_delta(distance: float, *, sigma: float, epsilon: float) -> float:
@@ -191,8 +187,7 @@ def fisher(what: str, ours: int, ours_of: int, theirs: int, theirs_of: int) -> D
     logs = -np.sum([gammaln(each + 1) for each in table], axis=0)  # up to a term that is the same for all counts
     chances = np.exp(logs - logs.max())
     lower, upper = chances[: ours - least + 1].sum(), chances[ours - least :].sum()
-    p_value = float(min(1.0, 2 * min(lower, upper) / chances.sum()))
-    return Difference(p_value, what, ours, ours_of, theirs, theirs_of)
+    return Difference(float(min(1.0, 2 * min(lower, upper) / chances.sum())), what, ours, ours_of, theirs, theirs_of)
 
 
 def differences(first: Floats, second: Floats, *, what: str) -> list[Difference]:
@@ -215,8 +210,7 @@ def binomial_p_value(count: ArrayLike, of: int, p: ArrayLike) -> Floats:
     """Return the two-sided p-values of counts under Binomial(of, p): twice the smaller tails."""
     seen, chance = np.broadcast_arrays(np.asarray(count, int), np.asarray(p, float))
     tails = np.minimum(bdtr(seen, of, chance), np.where(seen > 0, bdtrc(seen - 1, of, chance), 1.0))
-    certain = (chance <= 0) | (chance >= 1)
-    return np.asarray(np.where(certain, seen == of * chance, np.minimum(1.0, 2 * tails)))
+    return np.asarray(np.where((chance <= 0) | (chance >= 1), seen == of * chance, np.minimum(1.0, 2 * tails)))
 
 
 def certified(
@@ -323,8 +317,7 @@ NOISES = {
 
 
 def cap_p_value(releases: Floats, centre: Floats, *, epsilon: float, clip_norm: float) -> float:
-    """Return the p-value of a test that releases (m, n) of one latent follow PrivUnit's
-    distribution.
+    """Return the p-value of a test that releases (m, n) of one latent follow PrivUnit's distribution.
 
     The test is the Kolmogorov-Smirnov test of the cosine T between a release and its input. Claim: under PrivUnit
     (Bhowmick et al. 2018, Algorithm 1), P(T >= t) is ``p * u(t) / q`` for t above a threshold g, and ``1 - (1 - p) *

@@ -124,8 +124,9 @@ def published_parameter(survey: Survey, *, epsilon: float) -> float:
 
 
 def response(survey: Survey, *, epsilon: float) -> RandomizedResponse:
-    labels = tuple(str(answer) for answer in range(len(survey.population)))
-    return RandomizedResponse(epsilon=epsilon, labels=labels, theta=survey.theta or "tight")
+    return RandomizedResponse(
+        epsilon=epsilon, labels=tuple(map(str, range(len(survey.population)))), theta=survey.theta or "tight"
+    )
 
 
 def survey_distribution(name: str, *, epsilon: float) -> Answered:
@@ -215,13 +216,8 @@ def _ask(
 def tables(rows: Sequence[ResponseRow]) -> list[Table]:
     most = max(row.records for row in rows)
     lines = [
-        [
-            SURVEYS[row.survey].title,
-            f"{row.epsilon:g}",
-            f"{row.spent:.3g}",
-            f"{row.parameter:.4g}",
-            f"{row.published:.4g}",
-        ]
+        [SURVEYS[row.survey].title, f"{row.epsilon:g}", f"{row.spent:.3g}"]
+        + [f"{value:.4g}" for value in (row.parameter, row.published)]
         + [f"{value:.3f}" for value in (row.truth, row.released, row.estimate, row.half_width)]
         for row in rows
         if row.records == most

@@ -86,9 +86,8 @@ def first_release(experiment: Experiment[VectorTarget], alpha: float) -> Check:
 
 
 def one_cell(experiment: Experiment[VectorTarget], alpha: float) -> Check:
-    """Detect that a mechanism with a memory adds the same noise to two different records, because
-    it rounds both records to the same point of a grid. The check is blind to grids with a step
-    below 1e-5 times the clip norm.
+    """Detect that a mechanism with a memory adds the same noise to two different records, because it rounds both
+    records to the same point of a grid. The check is blind to grids with a step below 1e-5 times the clip norm.
 
     In one call, a fresh copy of the mechanism releases a fixed record and one of two records that lie near the fixed
     record. From the difference of the two releases, a rule guesses which of the near records was released.
@@ -165,8 +164,7 @@ def _places(size: int) -> dict[str, int]:
 def _spreads(target: VectorTarget, size: int, *, times: int) -> dict[str, float]:
     """Return how much the first, middle and last row of a batch vary between ``times`` calls."""
     latents, places = torch.full((size, target.dim), target.clip_norm / target.dim, dtype=torch.float64), _places(size)
-    rows = [*places.values()]
-    releases = np.stack([np.nan_to_num(target.release(latents))[rows] for _ in range(times)])
+    releases = np.stack([np.nan_to_num(target.release(latents))[[*places.values()]] for _ in range(times)])
     apart = np.abs(np.diff(releases, axis=0)).sum(axis=2).mean(axis=0)
     return dict(zip(places, apart.tolist(), strict=True))
 

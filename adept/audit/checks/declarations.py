@@ -85,9 +85,7 @@ def norm(experiment: Experiment[VectorTarget], alpha: float) -> Check:
     norms = [sum((abs(Fraction(value)) ** order for value in row), Fraction(0)) for row in rows.tolist()]
     largest = float(max(norms) ** (1 / order)) if max(norms) else 0.0
     outside = sum(norm > limit for norm in norms)
-    evidence = (
-        f"{outside} of {len(norms)} projected latents above clip_norm {target.clip_norm:g}, the largest {largest:.17g}"
-    )
+    evidence = f"{outside} of {len(norms)} projected latents above {target.clip_norm:g}, the largest {largest:.17g}"
     return Check.of(failed=outside > 0, evidence=evidence, statistic=largest)
 
 
@@ -184,8 +182,8 @@ def undeclared_gaussian(experiment: Experiment[Any], alpha: float) -> Check:
     if target.delta > 0 or getattr(target.mechanism, "noise", None) is not None:
         return Check.of(failed=False, evidence="the claim has a delta, or the mechanism names its noise")
     pair, dim = experiment.samples[0].pair, experiment.samples[0].releases[0].shape[-1]
-    rows = min(max(4_000, 40 * dim), REACH_NUMBERS // dim)  # 4,000 tell a Laplace distribution from a Gaussian
-    releases = target.sample(pair.first, target.affordable(rows))
+    # 4,000 tell a Laplace distribution from a Gaussian
+    releases = target.sample(pair.first, target.affordable(min(max(4_000, 40 * dim), REACH_NUMBERS // dim)))
     if releases.dtype == object or not looks_gaussian(releases):
         return Check.of(failed=False, evidence=f"{len(releases)} releases of one record do not look Gaussian")
     looks = "repeated releases of one record have the shape of a Gaussian, which has no finite pure epsilon"
@@ -236,8 +234,7 @@ def extreme_latents(dim: int, *, order: int = 2, clip_norm: float = 1.0) -> Tens
 
     Ten of these latents lie outside the lp ball of radius ``clip_norm``, where p is ``order``.
     """
-    generator = torch.Generator().manual_seed(7)
-    random = torch.randn(26, dim, dtype=torch.float64, generator=generator)
+    random = torch.randn(26, dim, dtype=torch.float64, generator=torch.Generator().manual_seed(7))
     random[:16] *= torch.logspace(-3, 3, 16, dtype=torch.float64)[:, None]
     outside = clip_norm * (1 + torch.logspace(-4, 0.3, 10, dtype=torch.float64))[:, None]
     random[16:] *= outside / torch.linalg.vector_norm(random[16:], ord=order, dim=1, keepdim=True)
@@ -291,7 +288,7 @@ def stated(experiment: Experiment[ValueTarget], alpha: float) -> Check:
     failed = worst > target.epsilon * (1 + 1e-9) if target.delta == 0 else mass > target.delta * (1 + 1e-9) + 1e-15
     needed = f", and delta {mass:.4g} at the claimed epsilon" if target.delta else ""
     evidence = f"over {len(distributions)} values the largest log ratio is {worst:.6g}{needed}"
-    exact = worst if target.delta == 0 else None
+    exact = None if target.delta else worst
     return Check.of(failed=failed, evidence=evidence, statistic=worst, certified_epsilon=exact)
 
 
@@ -394,8 +391,8 @@ def replaced(experiment: Experiment[ValueTarget], alpha: float) -> Check:
         raise MechanismFailure(f"only {len(others)} numbers were replaced: too few to test")
     shares = np.diff([-(-place * size // bins) for place in range(bins + 1)]) / size
     counts = np.bincount([(other - top) * bins // size for other in others], minlength=bins)
-    p_values = binomial_p_value(counts, len(others), shares)
-    return combined(p_values.tolist(), f"{len(others)} replaced numbers in {bins} bins", alpha=alpha)
+    values = binomial_p_value(counts, len(others), shares).tolist()
+    return combined(values, f"{len(others)} replaced numbers in {bins} bins", alpha=alpha)
 
 
 def _ranks(experiment: Experiment[ValueTarget]) -> tuple[list[int | None], int, int]:

@@ -86,9 +86,7 @@ def representability(experiment: Experiment[VectorTarget], alpha: float) -> Chec
     if not tests:
         raise MechanismFailure("no input lies on the grid of the releases")
     least = min(tests, key=lambda each: each.p_value)
-    evidence = (
-        f"{least.ours} of {least.ours_of} releases of x and {least.theirs} of x' can be reached from the same input"
-    )
+    evidence = f"{least.ours} of {least.ours_of} releases of x and {least.theirs} of x' can be reached from one input"
     apart = abs(least.ours - least.theirs) / least.ours_of
     return combined([each.p_value for each in tests], evidence, alpha=alpha, statistic=apart)
 
@@ -148,13 +146,9 @@ def lowest_bit(experiment: Experiment[VectorTarget], alpha: float) -> Check:
     learn, count = np.array_split(values, 2)
     step = grid_step(learn)
     if experiment.target.noise()[1] < MIN_SCALE_STEPS * step:
-        raise MechanismFailure(
-            f"the declared noise is not wider than {MIN_SCALE_STEPS:g} steps of the grid that it shows"
-        )
+        raise MechanismFailure(f"the declared noise is not wider than {MIN_SCALE_STEPS:g} steps of the grid it shows")
     odd = int((np.fmod(np.round(count / step), 2) != 0).sum())
-    evidence = (
-        f"{odd} of {len(count)} numbers are odd multiples of the finest step seen, {step:.3g}; exact noise has half"
-    )
+    evidence = f"{odd} of {len(count)} numbers are odd multiples of the finest step, {step:.3g}; exact noise has half"
     return combined([float(bdtr(odd, len(count), 0.4))], evidence, alpha=alpha, statistic=odd / len(count))
 
 

@@ -20,7 +20,7 @@ of those from which the rules were learned, and the proof at `GameCounts` applie
 import math
 import random
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 from itertools import chain, cycle
@@ -33,7 +33,7 @@ from torch import Tensor
 
 from adept.audit.distinguisher.guessing_game import Experiment
 from adept.audit.distinguisher.input_pairs import FAR_FACTOR
-from adept.audit.distinguisher.statistics import release_keys
+from adept.audit.distinguisher.statistics import in_places, release_keys
 from adept.audit.result import Check, Kind, MechanismFailure
 from adept.audit.stats import (
     Difference,
@@ -53,11 +53,12 @@ ReleasePairs = tuple[Floats, Floats]
 CALL_ROWS = 3 * 128  # 128 pairs of releases are compared after a seed and after a fork
 MAX_BATCH_ROWS = 2**13
 MAX_BATCHES, SMALL_BATCHES = 16, 1000
+MOST_MEMBERS = 60  # of outcomes, whose frequencies are compared
+MAX_CALL_OUTCOMES = 2**20  # in calls whose outcomes are compared as a whole
 
 
 def in_batch(experiment: Experiment[Any], alpha: float) -> Check:
-    """Detect noise that the records of one batch share. The check is blind to correlations below a
-    few percent.
+    """Detect noise that the records of one batch share. The check is blind to correlations below a few percent.
 
     The check compares pairs of rows from one call with pairs of rows from two different calls. It
     repeats the comparison for several distances between the two rows from one call.
@@ -130,9 +131,29 @@ def in_copies(experiment: Experiment[Any], alpha: float) -> Check:
     return least_probable(found, f"{rows} pairs of two fresh copies, {len(within[0])} within one", alpha=alpha)
 
 
+def in_calls_of_few_states(experiment: Experiment[ValueTarget], alpha: float) -> Check:
+    """Detect random numbers that start from one of few states in each call, so that the outcomes of a whole call come
+    back. The check is blind to more than about ten thousand states.
+
+    Claim: if all outcomes of a value are independent, then two calls with equal first halves have equal second halves
+    as often as any two other calls. The halves are so long that two calls seldom agree in them by chance.
+    """
+    target = experiment.target.without_memory()
+    half = int(min(max(64.0, math.exp(min(target.epsilon, 9.0))), 2048.0))  # at a large claim, outcomes hardly vary
+    calls = min(1024, target.affordable(MAX_CALL_OUTCOMES, share=0.3) // (2 * half))
+    halves = (np.split(target.codes([target.values[0]] * (2 * half)), 2) for _ in range(calls))
+    keys: NDArray[Any] = np.array([[hash(codes.tobytes()) for codes in both] for both in halves], int).reshape(-1, 2)
+    (ours, theirs), rest = np.split(keys[: calls // 4 * 2], 2), keys[calls // 4 * 2 :]
+    rest = rest[rest[:, 0].argsort()]
+    later = np.flatnonzero((np.arange(len(rest)) - np.searchsorted(rest[:, 0], rest[:, 0])) % 2)  # of two neighbours
+    found = _compared(
+        (rest[later - 1, 1], rest[later, 1]), (ours[:, 1], theirs[:, 1]), "second halves of calls with equal first ones"
+    )
+    return least_probable(found, f"{calls} calls of {2 * half} outcomes", alpha=alpha)
+
+
 def of_rest(experiment: Experiment[VectorTarget], alpha: float) -> Check:
-    """Detect noise that a row shares with the rest of its batch of 2 or 8 rows. The check is blind
-    to larger batches.
+    """Detect noise that a row shares with the rest of its batch of 2 or 8 rows. The check is blind to larger batches.
 
     The check pairs the first row of a batch with the mean of the other rows of the same batch. For
     comparison, the check pairs the first row with the mean of the other rows of a different batch.
@@ -187,19 +208,24 @@ def of_neighbouring_values(experiment: Experiment[ValueTarget], alpha: float) ->
     constant = [target.values[0]] * (_value_rows(target) // 2)
     for others in (target.values[1:2], target.values[::-1]):
         pairs = [zip(constant, cycle(beside), strict=False) for beside in (constant, others)]
-        sides = [target.codes([*chain.from_iterable(each)])[::2] for each in pairs]
-        for outcome, _ in Counter(np.concatenate(sides).tolist()).most_common(20):
-            counts = (count for side in sides for count in (int((side == outcome).sum()), len(side)))
-            found.append(fisher("one outcome", *counts))
+        sides = [_count_members(target.release([*chain.from_iterable(each)])[::2]) for each in pairs]
+        for member, _ in (sides[0] + sides[1]).most_common(MOST_MEMBERS):
+            counts = (count for side in sides for count in (side[member], len(constant)))
+            found.append(fisher("one outcome, or a member of it in its place", *counts))
     return least_probable(found, "releases of one value among others", alpha=alpha)
+
+
+def _count_members(released: Any) -> Counter[Hashable]:
+    """Count whole outcomes, and members in their places: whole texts are too rare to be compared."""
+    outcomes = [tuple(each.tolist()) if isinstance(each, np.ndarray) else each for each in released]
+    return Counter(part for outcome in outcomes for part in (("whole", outcome), *in_places(outcome)))
 
 
 def _repeat(experiment: Experiment[Any], rows: int) -> Floats:
     """Release the first record ``rows`` times in one call; return hashes of outcomes of values."""
     target, record = experiment.target, experiment.pairs[0].first
     vectors = isinstance(target, VectorTarget)
-    released: Floats = target.release(record.expand(rows, -1).clone()) if vectors else target.codes([record] * rows)
-    return released
+    return np.asarray(target.release(record.expand(rows, -1).clone()) if vectors else target.codes([record] * rows))
 
 
 def _value_rows(target: ValueTarget) -> int:
@@ -294,7 +320,7 @@ def _compared_beside(first: Floats, second: Floats, direction: Floats, own: Floa
 
 Integers = NDArray[np.int64]
 
-RECORDS = 96
+RECORDS, MAX_RECORDS = 96, 768  # the more records, the more a right name certifies, and the less often releases repeat
 SEEN, NEAR = "came back as", "lay nearest by far to"  # names of the two rules, as evidence reports them
 NOBODY = -1
 MAX_CALLS, MAX_ROWS = 30_000, 120_000  # most releases in separate calls, and in calls of many rows
@@ -316,27 +342,27 @@ def come_back_or_lie_near(experiment: Experiment[VectorTarget], alpha: float) ->
     found, claim = list[Check](), {"epsilon": target.epsilon, "delta": target.delta}
     for how, counts in rules:
         of_right, of_wrong = f"{counts.right} {how} their own record's", f"{counts.wrong} another's"
-        evidence = f"of {counts.rounds} releases of {RECORDS} records {of_right} and {of_wrong}"
+        evidence = f"of {counts.rounds} releases of {counts.records} records {of_right} and {of_wrong}"
         check = certified(counts, evidence, **claim, alpha=alpha, tests=len(rules))
         found.append(replace(check, kind=Kind.RANDOMNESS if how == SEEN else Kind.DISTRIBUTION))
     return max(found, key=lambda check: check.certified_epsilon or 0.0)
 
 
 def _records(target: VectorTarget) -> Tensor:
-    generator = torch.Generator().manual_seed(2023)
-    directions = torch.randn(RECORDS, target.dim, dtype=torch.float64, generator=generator)
-    sizes = torch.linspace(0.1, 1.0, RECORDS, dtype=torch.float64)[:, None] * target.clip_norm
-    records: Tensor = directions * (sizes / torch.linalg.vector_norm(directions, dim=1, keepdim=True))
-    return records
+    generator, enough = torch.Generator().manual_seed(2023), math.exp(min(target.epsilon, 700)) / 8
+    count = max(RECORDS, int(min(enough, MAX_RECORDS)))
+    directions = torch.randn(count, target.dim, dtype=torch.float64, generator=generator)
+    sizes = torch.linspace(0.1, 1.0, count, dtype=torch.float64)[:, None] * target.clip_norm
+    return sizes * torch.nn.functional.normalize(directions, dim=1)
 
 
 def _learn_and_score(
     target: VectorTarget, records: Tensor, most: int, share: float, *, alone: bool
 ) -> dict[str, GameCounts]:
     """Learn the rules *seen* and *near* from half of the releases; score them on the other half."""
-    rows = target.affordable(most, share=share, alone=alone) // (2 * RECORDS)
+    rows = target.affordable(most, share=share, alone=alone) // (2 * len(records))
     if rows < 2:
-        return dict.fromkeys((SEEN, NEAR), GameCounts(right=0, wrong=0, rounds=1, records=RECORDS))
+        return dict.fromkeys((SEEN, NEAR), GameCounts(right=0, wrong=0, rounds=1, records=len(records)))
     owners: dict[bytes, int] = {}
     for owner, record in enumerate(records):
         _remember(owners, release_keys(target.sample(record, -(-rows // 2), alone=alone), target.clip_norm), [owner])
@@ -353,17 +379,18 @@ def _learn_and_score(
 
     learned = [*look_at(rows // 2)]
     sides, seen, nearest, lead = map(np.concatenate, [*zip(*learned, strict=True)][1:])
-    far = _far_enough(sides, nearest, lead, epsilon=target.epsilon)
+    far = _far_enough(sides, nearest, lead, records=len(records), epsilon=target.epsilon)
     if (seen == sides).any() or far < math.inf:
         for keys, of_keys, *_ in learned:
             _remember(owners, keys, of_keys.tolist())
         sides, seen, nearest, lead = map(np.concatenate, [*zip(*look_at(rows), strict=True)][1:])
-    return {SEEN: _count(seen, sides), NEAR: _count(np.where((lead >= far) & (far < math.inf), nearest, NOBODY), sides)}
+    near = np.where((lead >= far) & (far < math.inf), nearest, NOBODY)
+    return {SEEN: _count(seen, sides, len(records)), NEAR: _count(near, sides, len(records))}
 
 
-def _count(named: Integers, sides: Integers) -> GameCounts:
+def _count(named: Integers, sides: Integers, records: int) -> GameCounts:
     right = int((named == sides).sum())
-    return GameCounts(right=right, wrong=int((named != NOBODY).sum()) - right, rounds=len(sides), records=RECORDS)
+    return GameCounts(right=right, wrong=int((named != NOBODY).sum()) - right, rounds=len(sides), records=records)
 
 
 def _remember(owners: dict[bytes, int], keys: list[bytes], sides: list[int]) -> None:
@@ -393,14 +420,14 @@ def _nearest(z: Floats, places: Floats) -> tuple[Integers, Floats]:
     return order[:, 0], np.log(second / first) / 2
 
 
-def _far_enough(sides: Integers, owner: Integers, lead: Floats, *, epsilon: float) -> float:
+def _far_enough(sides: Integers, owner: Integers, lead: Floats, *, records: int, epsilon: float) -> float:
     """Choose the smallest lead (`_nearest`) with which the rule *near* names a record; the result
-    is infinity if no choice is likely to refute the claim.
+    is infinity if no choice is likely to refute the claim about ``records`` records.
     """
     order = np.argsort(-lead)
     right = np.cumsum((owner == sides)[order])
     wrong = np.arange(1, len(order) + 1) - right
-    promise = np.where(right >= 3, np.log((RECORDS - 1) * np.maximum(right, 1) / (wrong + 1)), -math.inf)
+    promise = np.where(right >= 3, np.log((records - 1) * np.maximum(right, 1) / (wrong + 1)), -math.inf)
     lower = clopper_pearson(right, right + wrong, alpha=1e-6)[0]
     with np.errstate(divide="ignore"):
         sure = np.where(promise > epsilon, np.log(lower / (1 - lower)), -math.inf)

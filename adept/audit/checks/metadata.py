@@ -35,10 +35,9 @@ Asked = Callable[[], Metadata]  # releases a record anew at each call
 
 
 def of_vectors(experiment: Experiment[VectorTarget], alpha: float) -> Check:
-    """Detect records whose releases differ in type, dtype, shape or memory layout, in attached
-    attributes, or in the memory of a larger array that a release is a view of. Also detect records
-    that the mechanism refuses although they lie inside the declared set. The check is blind to
-    records whose dtype is not float64.
+    """Detect records whose releases differ in type, dtype, shape or memory layout, in attached attributes, or in the
+    memory of a larger array that a release is a view of. Also detect records that the mechanism refuses although they
+    lie inside the declared set. The check is blind to records whose dtype is not float64.
     """
     target = experiment.target
     every = (record for pair in experiment.pairs for record in (pair.first, pair.second) if record.ndim == 1)
@@ -185,10 +184,9 @@ FROZEN_LATENTS = 8  # number of fixed latents, replayed one after the other
 
 
 def replay(experiment: Experiment[ValueTarget], alpha: float) -> Check:
-    """Detect rewrites that depend on more than the released latent, for example on the length of
-    the record's text, on padding, on other records of the batch, or on words that are forced into
-    the rewrite. The check is blind to leaks through the latent, and to rewriters that draw words at
-    random.
+    """Detect rewrites that depend on more than the released latent, for example on the length of the record's text,
+    on padding, on other records of the batch, or on words that are forced into the rewrite. The check is blind to
+    leaks through the latent, and to rewriters that draw words at random.
 
     Claim: if a mechanism releases the same latent for every record, then all records must be
     rewritten to the same text, whether they are rewritten in one batch, in another order or alone.

@@ -8,7 +8,7 @@ makes the certified bound on epsilon smaller but not less reliable, because gues
 Distinguishers are chosen on some releases (`choose`) and scored on fresh ones, the *certifying* releases. The counts
 of right and wrong guesses on the certifying releases certify a lower bound on epsilon. A game that only has to refute
 a claim is scored up to four times. Such a game ends early if the claim is refuted at one of these scorings, or if
-further rounds are unlikely to refute the claim. The main game is scored once, and again if it goes on.
+further rounds are unlikely to refute the claim. The main game is scored once, and up to twice more if it goes on.
 
 Claim: with probability at most alpha, the largest bound that any distinguisher certifies exceeds the true epsilon.
 Proof: fix all releases from which distinguishers are chosen, and with them all distinguishers. The certifying
@@ -339,8 +339,11 @@ FINALISTS = 6  # pairs that are compared again on more releases
 ONE_SIDED_SHARE = 0.1  # of a rule's alpha, for its guesses of one input alone
 # Each scoring: share of the certifying releases, share of alpha
 LOOKS = ((0.05, 0.05), (0.25, 0.1), (0.5, 0.1), (1.0, 0.75))
-MORE_GAMES, LONG_SHARE = 3, 0.1  # length, and share of alpha, of the rounds for a claim that stays suspicious
-SUSPICIOUS_SDS = 3.0  # by which wrong guesses are increased before a claim counts as suspicious
+MORE_GAMES, LONG_SHARE = (
+    (3, 15),
+    0.05,
+)  # further rounds while a claim stays suspicious, and share of alpha of each scoring
+SUSPICIOUS_SDS = 0.7  # by which wrong guesses are increased before a claim counts as suspicious
 
 TargetT = TypeVar("TargetT", VectorTarget, ValueTarget)
 Progress = Callable[[int, int], None]
@@ -421,9 +424,12 @@ class Experiment(Generic[TargetT]):
         game, *others = choose(target, samples, finalists=finalists, rows=rows, certifying=certifying, alpha=alpha)
         tests = sum(len(each.distinguishers) for each in (game, *others))
         options: dict[str, Any] = {"trials": certifying, "alpha": alpha / tests}
-        longer = target.affordable(2 * MORE_GAMES * certifying, share=8 / 3, alone=self._alone)
+        most = 0 if claim > -math.inf else 2 * MORE_GAMES[-1] * certifying
+        longer = target.affordable(most, share=8 / 3, alone=self._alone)
         score = certify(target, game, **options, claim=claim, longer=longer, progress=self.progress)
         if score.bound <= target.epsilon:
+            enough = 2 * rounds_needed(target.epsilon, alpha=options["alpha"])  # a large claim needs many right guesses
+            options["trials"] = max(certifying, int(min(enough, longer // 2)))
             further: list[Score] = [certify(target, other, **options, claim=target.epsilon) for other in others]
             score = max([score, *further], key=lambda each: each.bound)
         return self._check(score, tests)
@@ -446,8 +452,9 @@ class Experiment(Generic[TargetT]):
         if ceiling <= self.target.epsilon:
             evidence += f"; no claim above {ceiling:.3g} can be refuted by so many"
         evidence = "; ".join([evidence, *self._failures])
-        claim = {"epsilon": self.target.epsilon, "delta": self.target.delta}
-        found = certified(counts, evidence, **claim, alpha=alpha, tests=tests)
+        found = certified(
+            counts, evidence, epsilon=self.target.epsilon, delta=self.target.delta, alpha=alpha, tests=tests
+        )
         kind = played.kind(unit=self.target.clip_norm)
         return replace(found, kind=kind, caveat=self._caveat(score) if found.verdict is Verdict.PASSED else "")
 
@@ -461,14 +468,18 @@ class Experiment(Generic[TargetT]):
 
 
 def _say_seen(score: Score, played: PairSample, *, limit: float) -> str:
-    """Say what was seen: the two records, and how often releases like one release came from each."""
+    """Say what was seen: the two records, and how many releases on one side of a threshold came from each."""
     each, pair, side = score.distinguisher, score.pair, int(score.said.max(axis=1).argmax())
-    records = f"the records are {show(pair.first)} and {show(pair.second)}"
-    values = each.statistic(played.releases[side])
+    rows = (pair.first != pair.second).any(dim=1) if getattr(pair.first, "ndim", 1) > 1 else None  # of a batch
+    records = " and ".join(show(record if rows is None else record[rows]) for record in (pair.first, pair.second))
+    values, high = each.statistic(played.releases[side]), (side == 0) != each.rule.flipped
     named = (place for place in range(len(values)) if each.rule.says(values[place : place + 1], side))
     such = "".join(f", such as {show(played.releases[side][place], limit=limit)}," for place in islice(named, 1))
+    event = f"that score {f'at least {each.rule.high:.4g}' if high else f'below {each.rule.low:.4g}'}{such}"
     first, second = score.said[side]
-    return f"{records}; releases of one sort{such} came {first} times from the first and {second} times from the second"
+    return (
+        f"the records are {records}; of the releases {event} {first} came from the first and {second} from the second"
+    )
 
 
 def event(experiment: Experiment[Any], alpha: float) -> Check:
@@ -502,11 +513,12 @@ def certify(
 
     In each of the ``2 * trials`` rounds, all distinguishers guess from the same release. The bound
     of each is wrong with probability at most ``alpha``. If the epsilon to refute, ``claim``, is
-    minus infinity, the game is scored at its end. If the mechanism's own claim is then suspicious but not
-    refuted, ``longer`` more rounds follow, and the game is scored once more.
+    minus infinity, the game is scored at its end. While the mechanism's own claim is suspicious but not
+    refuted, up to ``longer`` more rounds follow (`MORE_GAMES`), and the game is scored again.
     """
     rounds, done, scores, goal = 2 * trials, 0, list[Score](), target.epsilon if claim == -math.inf else claim
-    once = ((1.0, 1 - LONG_SHARE), (1 + longer / rounds, LONG_SHARE)) if longer else ((1.0, 1.0),)
+    further = tuple((1 + min(longer / rounds, more), LONG_SHARE) for more in MORE_GAMES if longer)
+    once = ((1.0, 1 - LONG_SHARE * len(further)), *further)
     said = np.zeros((len(game.distinguishers), 2, 2), np.int64)
     for share, part in LOOKS if claim > -math.inf else once:
         more = max(1, round(rounds * share)) - done
@@ -547,7 +559,7 @@ def _hoped(counts: GameCounts, rounds: int, *, delta: float, alpha: float) -> fl
 
 
 def _suspected(counts: GameCounts, *, delta: float) -> float:
-    """Estimate an epsilon that a true claim hardly ever falls short of: wrong guesses count three deviations more."""
+    """Estimate an epsilon that a true claim seldom falls short of: wrong guesses count `SUSPICIOUS_SDS` more."""
     earned = max(counts.right - delta * counts.answers / 2 * counts.rounds, 1e-300)
     return math.log(earned) - math.log(counts.wrong + SUSPICIOUS_SDS * math.sqrt(counts.wrong + 1))
 

@@ -26,6 +26,9 @@ AnyTarget = VectorTarget | ValueTarget
 
 FAR_FACTOR = 1000.0  # how far outside the ball the far pair lies, in units of clip_norm
 NORMS = 24  # different norms inside the ball, as many outside it, and as many that low precision may round to zero
+SEARCH_OUTCOMES = (
+    2**16
+)  # of all values of a long alphabet together: at a large claim, many repeat in nearly all of them
 SHOWN_NUMBERS = 4  # of a vector, in sentences for people
 SHORT = reprlib.Repr()
 SHORT.maxstring = SHORT.maxother = 80
@@ -272,7 +275,7 @@ def found_values(target: ValueTarget, alphabet: Sequence[Any]) -> list[InputPair
     The list is empty if the alphabet is short, or if the mechanism is slow or has a memory.
     """
     values = alphabet[:: max(1, -(-len(alphabet) // 4096))]
-    times = 0 if target.memoised else target.affordable(12 * len(values), share=0.5) // max(1, len(values))
+    times = 0 if target.memoised else target.affordable(SEARCH_OUTCOMES, share=0.5) // max(1, len(values))
     if len(values) <= len(target.values) or times < 4:
         return []
     try:

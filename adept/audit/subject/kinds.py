@@ -213,9 +213,7 @@ def as_rows(value: Any, *, rows: int, what: str) -> Floats:
     except (TypeError, ValueError, RuntimeError):
         raise MechanismFailure(f"{what} returned {type(value).__name__} instead of a tensor or an array") from None
     if array.ndim == 0 or len(array) != rows:
-        raise MechanismFailure(
-            f"{what} returned shape {array.shape} for {rows} latents: there must be one row for each"
-        )
+        raise MechanismFailure(f"{what} returned shape {array.shape} for {rows} latents: there must be one row each")
     if not array.size:
         raise MechanismFailure(f"{what} returned empty rows")
     return array.reshape(rows, -1)

@@ -260,8 +260,7 @@ class Target:
 
     def ask(self, records: Any, mechanism: Any = None) -> Any:
         """Return what the given mechanism, or else this target's own, releases for the records."""
-        asked = self.mechanism if mechanism is None else mechanism
-        return self.call("privatize", lambda: asked.privatize(records))
+        return self.call("privatize", lambda: (self.mechanism if mechanism is None else mechanism).privatize(records))
 
     @property
     def next(self) -> Any:
@@ -381,5 +380,4 @@ def _received(receiver: Connection, seconds: float) -> Floats:
         raise MechanismFailure("a forked worker died without an answer") from None
     if isinstance(answer, str):
         raise MechanismFailure(f"in a forked worker, {answer}")
-    result: Floats = answer
-    return result
+    return np.asarray(answer)
