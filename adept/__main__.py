@@ -115,8 +115,7 @@ def main() -> int:
     """Run one command and return its exit status; handle signals and closed streams."""
     begin_imports()
     keep_streams()
-    arguments = sys.argv[1:]
-    status = dispatch(arguments)
+    status = dispatch(arguments := sys.argv[1:])
     end_process()
     in_files = FILING.intersection(arguments[:1]) or any(
         a.startswith(("output_dir=", "-m", "--multirun")) for a in arguments

@@ -287,9 +287,8 @@ def not_looked_at(checks: Iterable[Check], *, trials: int, claimed: float, alpha
 def failure_trials(probability: float, *, claimed: float, alpha: float) -> float:
     """Return the number of trials that an audit needs to detect a rare total failure.
 
-    Every release reveals its record with certainty with the given ``probability``. With the
-    returned number of trials, the guessing game makes on average as many right guesses as refute
-    the claimed epsilon.
+    Every release reveals its record with certainty with the given ``probability``. With the returned number of trials,
+    the guessing game makes on average as many right guesses as refute the claimed epsilon.
     """
     # About .85 of the trials certify a bound
     return rounds_needed(claimed, alpha=alpha / MAX_DISTINGUISHERS) / (2 * 0.85 * probability)

@@ -132,11 +132,10 @@ def epsilon_lower_bound(
     releases of the other input. The event must be fixed before these releases are drawn. The bound is wrong with
     probability at most ``alpha``; it is -inf if the counts certify nothing.
 
-    Claim: let P and Q be the probabilities of the event under the two inputs. An (epsilon,
-    delta)-LDP mechanism has ``P <= exp(epsilon) * Q + delta`` for every event, so ``epsilon >=
-    ln((P - delta) / Q)``. Each of the Clopper-Pearson bounds P >= p_lo and Q <= q_hi is wrong with
-    probability at most alpha / 2. So the bound ``ln((p_lo - delta) / q_hi)`` holds with probability
-    at least 1 - alpha (union bound; Ding et al. 2018, Jagielski et al. 2020).
+    Claim: let P and Q be the probabilities of the event under the two inputs. An (epsilon, delta)-LDP mechanism has ``P
+    <= exp(epsilon) * Q + delta`` for every event, so ``epsilon >= ln((P - delta) / Q)``. Each of the Clopper-Pearson
+    bounds P >= p_lo and Q <= q_hi is wrong with probability at most alpha / 2. So the bound ``ln((p_lo - delta) /
+    q_hi)`` holds with probability at least 1 - alpha (union bound; Ding et al. 2018, Jagielski et al. 2020).
     """
     lower, _ = clopper_pearson(first, first_trials, alpha=alpha / 2)
     _, upper = clopper_pearson(second, second_trials, alpha=alpha / 2)

@@ -26,9 +26,7 @@ AnyTarget = VectorTarget | ValueTarget
 
 FAR_FACTOR = 1000.0  # how far outside the ball the far pair lies, in units of clip_norm
 NORMS = 24  # different norms inside the ball, as many outside it, and as many that low precision may round to zero
-SEARCH_OUTCOMES = (
-    2**16
-)  # of all values of a long alphabet together: at a large claim, many repeat in nearly all of them
+SEARCH_OUTCOMES = 2**16  # of all values of a long alphabet: at a large claim, nearly all values repeat
 SHOWN_NUMBERS = 4  # of a vector, in sentences for people
 SHORT = reprlib.Repr()
 SHORT.maxstring = SHORT.maxother = 80
