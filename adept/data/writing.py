@@ -96,8 +96,7 @@ def record_writer(
 ) -> Iterator[Write]:
     """Yield a function that writes the ``columns`` of records to a file; standard output gets each call's rows at once.
 
-    A txt file gets only the first column. In a parquet file, a column that is not in ``types``
-    holds text.
+    A txt file gets only the first column. In a parquet file, a column that is not in ``types`` holds text.
     """
     file = WrittenFile(place) if isinstance(place, str) else place
     name, at_once = str(file.name).removesuffix(".partial"), isinstance(file.name, int)
@@ -224,15 +223,17 @@ def write_whole(path: Path, content: str, *, replace: bool = False) -> None:
             partial.unlink(missing_ok=True)
 
 
-def new_directory(path: str, option: str = "output_dir", *, marker: str | None = None) -> Path:
+def new_directory(path: str, option: str = "output_dir", *, marker: str = "") -> Path:
     """Make and lock the directory of a run; raise DataError if it holds anything, but not the file ``marker``."""
     directory = Path(path)
     try:
         directory.mkdir(parents=True, exist_ok=True)
         hold_directory(directory, option)
-        if any(directory.iterdir()) and not (marker and (directory / marker).is_file()):
-            lacking = f" and holds no {marker}" if marker else ""
-            raise DataError(f"{option} {path} is not empty{lacking}: remove it or choose another name")
+        files = [one for one in directory.iterdir() if one.suffix != ".partial"]  # which a killed run began
+        if files and not (marker and (directory / marker).is_file()):
+            raise DataError(
+                f"{option} {path} is not empty{marker and f' and holds no {marker}'}: remove it or choose another name"
+            )
     except OSError as error:
         raise DataError(f"cannot make {option} {path}: {error.strerror}") from None
     return directory

@@ -185,9 +185,13 @@ def test_a_file_stays_as_it_was_if_its_new_content_cannot_be_written(
 
 def test_a_run_directory_must_be_new_or_empty(tmp_path: Path) -> None:
     assert new_directory(str(tmp_path / "run")).is_dir()
+    (tmp_path / "run" / "result.json.partial").touch()  # as a run that was killed leaves it
+    assert new_directory(str(tmp_path / "run"))
     (tmp_path / "run" / "result.json").write_text(json.dumps({}))
-    with pytest.raises(DataError, match="not empty"):
+    with pytest.raises(DataError, match="run is not empty: remove"):
         new_directory(str(tmp_path / "run"))
+    with pytest.raises(DataError, match=r"run is not empty and holds no sweep\.json: remove"):
+        new_directory(str(tmp_path / "run"), marker="sweep.json")
 
 
 @pytest.mark.parametrize("end", ["\n", "\r\n", "\r"])
