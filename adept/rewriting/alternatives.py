@@ -9,6 +9,7 @@ from functools import cached_property
 from typing import ClassVar
 
 import numpy as np
+import scipy
 import torch
 from numpy.typing import NDArray
 
@@ -63,8 +64,7 @@ class WordVectors:
         return np.asarray(total / max(float(np.linalg.norm(total)), 1e-12))
 
     def distances(self) -> Floats:
-        squares = np.square(self.vectors).sum(axis=1)
-        return np.asarray(np.sqrt(np.maximum(squares[:, None] + squares - 2 * self.vectors @ self.vectors.T, 0.0)))
+        return np.asarray(scipy.spatial.distance.cdist(self.vectors, self.vectors))
 
 
 def learn_word_vectors(texts: Iterable[str], *, size: int, dim: int) -> WordVectors:
