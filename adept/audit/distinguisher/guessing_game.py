@@ -339,10 +339,7 @@ FINALISTS = 6  # pairs that are compared again on more releases
 ONE_SIDED_SHARE = 0.1  # of a rule's alpha, for its guesses of one input alone
 # Each scoring: share of the certifying releases, share of alpha
 LOOKS = ((0.05, 0.05), (0.25, 0.1), (0.5, 0.1), (1.0, 0.75))
-MORE_GAMES, LONG_SHARE = (
-    (3, 15),
-    0.05,
-)  # further rounds while a claim stays suspicious, and share of alpha of each scoring
+MORE_GAMES, LONG_SHARE = (3, 15), 0.05  # further rounds of a suspicious claim, and each scoring's share of alpha
 SUSPICIOUS_SDS = 0.7  # by which wrong guesses are increased before a claim counts as suspicious
 
 TargetT = TypeVar("TargetT", VectorTarget, ValueTarget)
@@ -559,7 +556,7 @@ def _hoped(counts: GameCounts, rounds: int, *, delta: float, alpha: float) -> fl
 
 
 def _suspected(counts: GameCounts, *, delta: float) -> float:
-    """Estimate an epsilon that a true claim seldom falls short of: wrong guesses count `SUSPICIOUS_SDS` more."""
+    """Estimate an epsilon that a true claim seldom falls short of: wrong guesses are increased by `SUSPICIOUS_SDS`."""
     earned = max(counts.right - delta * counts.answers / 2 * counts.rounds, 1e-300)
     return math.log(earned) - math.log(counts.wrong + SUSPICIOUS_SDS * math.sqrt(counts.wrong + 1))
 
