@@ -159,8 +159,7 @@ def publish(partial: Path, final: Path, *, replace: bool = False) -> None:
         partial.chmod(0o666 & ~mask)
     with partial.open("rb") as complete:
         os.fsync(complete.fileno())
-    give = Path.replace if replace else give_name
-    give(partial, final)
+    (Path.replace if replace else give_name)(partial, final)
     sync_directory(final.parent)
 
 

@@ -82,8 +82,7 @@ def check(
     program that writes statements is no error of their check.
 
     ``restate`` compares all fields with those that adept would write, and returns what it computed. ``same`` maps
-    digests of model files to digests of others with the same content. Raise Refused if the statement contradicts
-    itself or a file.
+    digests of model files to digests of others with the same content. A contradiction raises Refused.
     """
     try:
         said = _read(statement)
