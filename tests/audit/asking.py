@@ -41,7 +41,7 @@ def make_cheap(patched: pytest.MonkeyPatch) -> None:
     patched.setattr(independence, "SMALL_BATCHES", FEW_CALLS)
     patched.setattr(independence, "RECORDS", FEW_RECORDS)
     patched.setattr(independence, "MAX_CALLS", 4 * FEW_RECORDS)
-    patched.setattr(independence, "MAX_CALL_OUTCOMES", 2**12)
+    patched.setattr(independence, "MAX_CALL_OUTCOMES", 2**13)
     patched.setattr(independence, "MAX_ROWS", 8 * FEW_RECORDS)
     patched.setattr(independence, "_value_rows", lambda target: FEW_VALUES)
 

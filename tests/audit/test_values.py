@@ -8,12 +8,12 @@ from typing import Any
 
 import numpy as np
 import pytest
-from audit.asking import asked, failed, failed_of, finds
+from audit.asking import asked, failed, failed_of, finds, judged
 from audit.broken.values import OneOfAThousandIsBare
 from audit.protocols import KRR, protocols
 
 from adept import audit
-from adept.audit import Claim, NotJudged
+from adept.audit import Claim, NotJudged, Verdict
 from adept.audit.checks import independence
 from adept.audit.distinguisher.input_pairs import InputPair, PairSample, show
 from adept.audit.distinguisher.statistics import outcome_statistics
@@ -187,6 +187,12 @@ def test_texts_in_another_order_than_their_records_are_found(monkeypatch: pytest
 def test_calls_that_are_equal_by_chance_are_no_repeated_calls(epsilon: float) -> None:
     """At epsilon 8, nearly all outcomes are equal."""
     assert failed_of({"repeated calls"}, KRR(epsilon, 6), trials=2_000, confidence=1 - 1e-9) == set()
+
+
+def test_too_few_calls_to_tell_are_not_judged(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(independence, "MAX_CALL_OUTCOMES", 39 * 128)
+    [check] = [each for each in judged({"repeated calls"}, KRR(1.0, 6)).checks if each.name == "repeated calls"]
+    assert (check.verdict, "39 calls" in check.evidence) == (Verdict.UNJUDGED, True)
 
 
 @pytest.mark.parametrize("other", [None, (0,), 2**60], ids=repr)

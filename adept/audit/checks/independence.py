@@ -133,7 +133,7 @@ def in_copies(experiment: Experiment[Any], alpha: float) -> Check:
 
 def in_calls_of_few_states(experiment: Experiment[ValueTarget], alpha: float) -> Check:
     """Detect random numbers that start from one of few states in each call, so that the outcomes of a whole call come
-    back. The check is blind to more than about ten thousand states.
+    back. The check is blind to more than about ten thousand states; at a claim of 8, to more than a few hundred.
 
     Claim: if all outcomes of a value are independent, then two calls with equal first halves have equal second halves
     as often as any two other calls. The halves are so long that two calls seldom agree in them by chance.
@@ -141,14 +141,18 @@ def in_calls_of_few_states(experiment: Experiment[ValueTarget], alpha: float) ->
     target = experiment.target.without_memory()
     half = int(min(max(64.0, math.exp(min(target.epsilon, 9.0))), 2048.0))  # at a large claim, outcomes hardly vary
     calls = min(1024, target.affordable(MAX_CALL_OUTCOMES, share=0.3) // (2 * half))
-    halves = (np.split(target.codes([target.values[0]] * (2 * half)), 2) for _ in range(calls))
-    keys: NDArray[Any] = np.array([[hash(codes.tobytes()) for codes in both] for both in halves], int).reshape(-1, 2)
-    (ours, theirs), rest = np.split(keys[: calls // 4 * 2], 2), keys[calls // 4 * 2 :]
+    if calls < 40:  # ten pairs that agree, beside ten that do not, are the fewest that tell
+        raise MechanismFailure(f"there is time for {calls} calls of {2 * half} outcomes: too few to test")
+    keys: NDArray[Any] = np.array(
+        [
+            [hash(part.tobytes()) for part in np.split(target.codes([target.values[0]] * (2 * half)), 2)]
+            for _ in range(calls)
+        ]
+    )
+    ours, theirs, rest = np.split(keys, [calls // 4, calls // 4 * 2])
     rest = rest[rest[:, 0].argsort()]
     later = np.flatnonzero((np.arange(len(rest)) - np.searchsorted(rest[:, 0], rest[:, 0])) % 2)  # of two neighbours
-    found = _compared(
-        (rest[later - 1, 1], rest[later, 1]), (ours[:, 1], theirs[:, 1]), "second halves of calls with equal first ones"
-    )
+    found = _compared((rest[later - 1, 1], rest[later, 1]), (ours[:, 1], theirs[:, 1]), "halves after equal halves")
     return least_probable(found, f"{calls} calls of {2 * half} outcomes", alpha=alpha)
 
 
@@ -200,18 +204,14 @@ def of_neighbours(experiment: Experiment[VectorTarget], alpha: float) -> Check:
 
 
 def of_neighbouring_values(experiment: Experiment[ValueTarget], alpha: float) -> Check:
-    """Detect outcomes that depend on the other values of their batch: equal ones, another one, or all in turn.
-
-    The check is blind to effects of at most a few percent.
-    """
+    """Detect outcomes that depend on other values of their batch. The check is blind to effects of a few percent."""
     target, found = experiment.target.without_memory(), list[Difference]()
     constant = [target.values[0]] * (_value_rows(target) // 2)
     for others in (target.values[1:2], target.values[::-1]):
         pairs = [zip(constant, cycle(beside), strict=False) for beside in (constant, others)]
-        sides = [_count_members(target.release([*chain.from_iterable(each)])[::2]) for each in pairs]
-        for member, _ in (sides[0] + sides[1]).most_common(MOST_MEMBERS):
-            counts = (count for side in sides for count in (side[member], len(constant)))
-            found.append(fisher("one outcome, or a member of it in its place", *counts))
+        first, second = (_count_members(target.release([*chain.from_iterable(each)])[::2]) for each in pairs)
+        for member, _ in (first + second).most_common(MOST_MEMBERS):
+            found.append(fisher("one outcome or member", first[member], len(constant), second[member], len(constant)))
     return least_probable(found, "releases of one value among others", alpha=alpha)
 
 
