@@ -153,11 +153,12 @@ def crowd_texts(pool: Pool, public: Corpus, candidates: int, draw: random.Random
 
 
 def _given_away(played: Round) -> list[GivenAway]:
-    guesses, claimed = played.guesses, played.game.rewriter.guarantee.claimed_epsilon
+    guesses, promise = played.guesses, played.game.rewriter.guarantee
     right = (guesses.best == played.places).nonzero()[:, 0]
     surest = right[guesses.posterior[right].argsort(descending=True, stable=True)].tolist()
     certainty = {played.secrets[i]: float(guesses.posterior[i]) for i in reversed(surest)}
     prior = dict(zip(played.pool.texts, played.pool.prior.tolist(), strict=True))
+    claimed = float("inf") if promise.delta else promise.claimed_epsilon  # with a delta, a release may tell everything
     named = [GivenAway(text, sure, good_enough(prior[text], epsilon=claimed)) for text, sure in certainty.items()]
     return sorted(named, key=lambda away: -away.certainty)[:3]
 
