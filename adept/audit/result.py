@@ -7,7 +7,7 @@ from enum import StrEnum
 from typing import Any
 
 from adept.errors import AdeptError
-from adept.mechanisms.guarantee import json_number
+from adept.mechanisms.guarantee import json_number, words
 
 
 class Verdict(StrEnum):
@@ -137,7 +137,8 @@ class AuditResult:
         claim = f"the claim of {self.mechanism}, epsilon {self.claimed_epsilon:g}"
         if not self.judged or self.strongest is None:
             return f"Not judged: nothing could be looked at to judge {claim}."
-        certified = f"certified epsilon at least {self.certified_epsilon:.3g} at confidence {self.confidence:g}"
+        bound = words(self.certified_epsilon, lower=True)
+        certified = f"certified epsilon at least {bound} at confidence {self.confidence:g}"
         check = self.strongest
         if self.violated:
             kinds = ", ".join(kind for kind, outcome in self.kinds.items() if outcome == "violated")
@@ -183,7 +184,9 @@ class AuditResult:
                 "verdict": check.verdict.value,
                 "statistic": _short(check.statistic),
                 "p-value": _short(check.p_value),
-                "certified epsilon": _short(check.certified_epsilon),
+                "certified epsilon": ""
+                if check.certified_epsilon is None
+                else words(check.certified_epsilon, lower=True),
                 "evidence": check.evidence,
             }
             for check in self.checks

@@ -28,7 +28,7 @@ Checked proof: ``proofs/Checker.v``, ``accepted_symbols_are_private``,
 
 import math
 from dataclasses import dataclass
-from decimal import ROUND_CEILING, Context, Decimal
+from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 from fractions import Fraction
 from typing import Any
 
@@ -40,7 +40,8 @@ TEXT, TEXT_BY_LABEL = "text", "text by label"
 ANY_TWO_RECORDS = "any two records"  # the neighbours of local DP
 MILLION = 1_000_000
 MAX_STATED_EPSILON = 50.0  # above it the odds have more digits than anyone reads
-CANDIDATES = 1_000  # records, or persons, among which an attacker looks for the right one
+CANDIDATES = 1_000  # equally likely records, or persons, among which an attacker looks for the right one
+QUESTION = f"an attacker picks the right one of {CANDIDATES:,} equally likely candidates in"  # answered by ``risk``
 CASES = (100, 1_000, 10_000, MILLION)  # numbers of cases in which a bound is counted
 ALL_CASES = "all cases"
 # Largest epsilon of each judgement, in the words of docs/guarantees.md
@@ -88,11 +89,11 @@ def json_number(value: float | None) -> float | str | None:
     return "inf" if value is not None and math.isinf(value) else value
 
 
-def words(number: float) -> str:
-    """Format an epsilon or delta for a sentence, with four significant digits, rounded up."""
+def words(number: float, *, lower: bool = False) -> str:
+    """Format an epsilon or delta for a sentence, with four digits, rounded up; or down, if it is a lower bound."""
     if math.isinf(number):
         return "infinite"
-    context = Context(prec=4, rounding=ROUND_CEILING)  # not the caller's own, which may round down
+    context = Context(prec=4, rounding=ROUND_FLOOR if lower else ROUND_CEILING)  # not the caller's own rounding
     rounded = context.create_decimal(repr(float(number))).normalize(context)
     return f"{rounded:f}" if not rounded or rounded >= Decimal("1e-4") else f"{rounded:e}"
 
@@ -186,9 +187,10 @@ def odds_change(epsilon: float) -> str:
     return f"change at most 10^{(most.adjusted() + 1)}-fold"
 
 
-def judge(epsilon: float) -> str:
-    """Say in plain words how well an epsilon protects a record or a person."""
-    return next(words for most, words in JUDGEMENTS if epsilon <= most)
+def judge(epsilon: float, delta: float = 0.0) -> str:
+    """Say in plain words how well an epsilon for replacing a record, or the records of a person, protects them."""
+    said = next(said for most, said in JUDGEMENTS if epsilon <= most)
+    return f"{said}; and delta allows everything to be revealed with a probability of {words(delta)}" if delta else said
 
 
 def good_enough(kappa: float, *, epsilon: float, delta: float = 0.0) -> float:

@@ -112,7 +112,7 @@ def describe_claim(audited: AuditVerdict, lines: ComparisonTable) -> dict[str, A
 
 def verdict(audited: AuditVerdict) -> str:
     found = f"violation found: {audited.evidence}" if audited.violated else "no violation found, which is no proof"
-    return f"{found}; certified epsilon at least {audited.certified_epsilon:.3g}"
+    return f"{found}; certified epsilon at least {words(audited.certified_epsilon, lower=True)}"
 
 
 def describe_attacks(found: Sequence[AttackedRelease]) -> dict[str, Any]:

@@ -42,7 +42,7 @@ from adept.mechanisms.curves import (
     expected_names,
     rows_needed,
 )
-from adept.mechanisms.guarantee import CANDIDATES, risk
+from adept.mechanisms.guarantee import QUESTION, risk, words
 from adept.models.label_names import spell_name, spell_out
 from adept.models.saved_model import Autoencoder
 from adept.models.sentence_encoder import SentenceEncoder, reads_as_english
@@ -58,8 +58,7 @@ UNMEASURED = (
 )
 PUBLIC_ROWS = "what you type here counts as public: give a round number known without the file"
 HEADINGS = [
-    "command", "epsilon", "for a person", f"an attacker picks the right one of {CANDIDATES:,} candidates in",
-    "accuracy", "range of one release", "the rows add", "verdict",
+    "command", "epsilon", "for a person", QUESTION, "accuracy", "range of one release", "the rows add", "verdict",
 ]  # fmt: skip
 GUESS = "any label at random, as no name has a meaning"
 FOREIGN = (
@@ -86,7 +85,7 @@ class Offer:
     def cells(self) -> list[str]:
         low, middle, high, _ = self.expected
         return [
-            f"adept {self.command}", f"{self.epsilon:g}", f"{self.person_epsilon:g}", self.risk, f"{middle:.2f}",
+            f"adept {self.command}", f"{self.epsilon:g}", words(self.person_epsilon), self.risk, f"{middle:.2f}",
             f"{low:.2f} to {high:.2f}", f"{round(middle, 2) - round(middle - self.added, 2):+.2f}", self.verdict,
         ]  # fmt: skip
 
@@ -267,8 +266,8 @@ def _recommend(worth: list[Offer], shared: Mapping[str, str], *, guessed: bool) 
             low, middle, high, _ = own.expected
             kind = "guessed" if guessed else "expected"
             lines += [
-                f"{need}, use the next command. Its {kind} accuracy is {middle:.2f} ({low:.2f} to {high:.2f}), and an attacker "
-                f"picks the right one of {CANDIDATES:,} candidates in {own.risk}:",
+                f"{need}, use the next command. Its {kind} accuracy is {middle:.2f} ({low:.2f} to {high:.2f}), and {QUESTION} "
+                f"{own.risk}:",
                 f"adept {command} input=FILE output=NEWFILE epsilon={own.epsilon:g}{shared.get(command, '')}",
             ]
     return lines

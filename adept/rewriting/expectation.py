@@ -22,7 +22,7 @@ from adept.data.corpus import Corpus
 from adept.data.formats import Record
 from adept.data.texts import text_list
 from adept.mechanisms import Description, policy
-from adept.mechanisms.guarantee import CANDIDATES, Guarantee, words
+from adept.mechanisms.guarantee import Guarantee, words
 from adept.models.codebooks import encode_public
 from adept.models.saved_model import mean_word_f1
 from adept.models.sentence_encoder import reads_as_english, share_alike
@@ -63,7 +63,6 @@ ADVICE = (
     "if nobody needs rows one by one, use synthesize at 1 to 2"
 )
 
-QUESTION = f"an attacker picks the right one of {CANDIDATES:,} candidates in"  # answered by ``guarantee.risk``
 SHARE_HEADINGS = ("topic kept (by chance)", "words kept (by chance)", "word for word")
 
 

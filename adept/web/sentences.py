@@ -32,11 +32,11 @@ from torch import Tensor
 from adept.attacks.likelihood import Candidates, read_candidates
 from adept.errors import ConfigurationError, ModelError
 from adept.mechanisms import BY_NAME, OriginalLaplace
-from adept.mechanisms.guarantee import Guarantee, good_enough, json_number, risk, words
+from adept.mechanisms.guarantee import QUESTION, Guarantee, good_enough, json_number, risk, words
 from adept.models.saved_model import Autoencoder
 from adept.models.tokenizer import Tokenizer, join_words
 from adept.ranges import refuse
-from adept.rewriting.expectation import QUESTION, SHARE_HEADINGS, preview_budgets
+from adept.rewriting.expectation import SHARE_HEADINGS, preview_budgets
 from adept.rewriting.rewriter import Rewriter, best_exact
 
 PEOPLE = 1_000
@@ -234,7 +234,7 @@ def _sentence(guarantee: Guarantee) -> str:
     if most > 0.999:  # which is called certainty
         said = f"Nothing hides you among {PEOPLE:,} people at this budget: a reader may be certain that it was you."
     else:
-        said = f"Of {PEOPLE:,} people who might have written this, a reader names you with at most {guesses(most)}."
+        said = f"Of {PEOPLE:,} people, equally likely to have written this, a reader names you with at most {guesses(most)}."
     if claimed < guarantee.epsilon:
         spent = f"this mechanism spends epsilon {words(guarantee.epsilon)}, not {words(claimed)}"
         said += f" The published claim is {guesses(bound(claimed))}. It is false: {spent}."

@@ -15,8 +15,10 @@ from adept import __main__ as command_line
 from adept.audit.result import AuditResult, Check, Verdict
 from adept.cli import audit, console
 from adept.cli.process import USER_ERROR, guard
+from adept.comparison.results import AuditVerdict
 from adept.errors import DataError
 from adept.release.ledger.claims import Ledger
+from adept.report.page import verdict
 
 FOREIGN = {
     "q[final].txt": "q[final].txt",
@@ -126,3 +128,14 @@ def test_the_results_of_foreign_code_are_printed_as_text(capsys: pytest.CaptureF
         printed = capsys.readouterr().out
         assert all(line.isprintable() for line in printed.split("\n"))
         assert printed.count("\\x1b[31mred[/b]\\u202e") >= (4 if verbose else 1), printed
+
+
+def test_a_certified_epsilon_is_never_printed_larger_than_it_is(capsys: pytest.CaptureFixture[str]) -> None:
+    """7.9996 was printed as "at least 8", the whole claim."""
+    check = Check(name="event", verdict=Verdict.PASSED, evidence="seen", certified_epsilon=7.99996)
+    numbers = {"claimed_epsilon": 8.0, "delta": 0.0, "dim": 2, "trials": 9, "confidence": 0.9, "seconds": 1.0}
+    result = AuditResult(mechanism="m", source="m", **numbers, releases_judged=True, checks=(check,))  # type: ignore[arg-type]
+    audit.show([result], verbose=True)
+    assert capsys.readouterr().out.count("7.999") == 2
+    assert "certified epsilon at least 7.999 at confidence 0.9" in result.sentence
+    assert "at least 7.999" in verdict(AuditVerdict("m", 8.0, False, 7.99996, "seen", "none"))

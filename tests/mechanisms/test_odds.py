@@ -4,7 +4,7 @@ from fractions import Fraction
 
 import pytest
 
-from adept.mechanisms.guarantee import ALL_CASES, cases, good_enough, often
+from adept.mechanisms.guarantee import ALL_CASES, cases, good_enough, judge, often, words
 
 
 @pytest.mark.parametrize(
@@ -37,3 +37,13 @@ def test_a_bound_is_a_count_of_cases_and_never_below_itself(epsilon: float, said
 )
 def test_how_often_the_own_is_released_is_never_said_to_be_never_or_always(probability: Fraction, said: str) -> None:
     assert often(probability) == said
+
+
+@pytest.mark.parametrize("number", [7.9996, 7.99996, 0.1, 1 / 3, 2.00001e-7, 123456.0])
+def test_a_number_is_rounded_away_from_what_it_bounds(number: float) -> None:
+    """Were 7.9996 certified, "at least 8" would be too much."""
+    assert Fraction(words(number, lower=True)) <= Fraction(repr(number)) <= Fraction(words(number))
+
+
+def test_a_judgement_names_a_delta_because_it_may_be_all_that_an_attacker_needs() -> None:
+    assert judge(1.0, 0.5) == f"{judge(1.0)}; and delta allows everything to be revealed with a probability of 0.5"

@@ -52,7 +52,9 @@ def test_rows_that_would_change_a_verdict_are_named(
     assert worth.advice[0].startswith(
         "If each row is needed on its own, use the next command. Its guessed accuracy is "
     )
-    assert worth.advice[0].endswith("an attacker picks the right one of 1,000 candidates in at most 6 of 100 cases:")
+    assert worth.advice[0].endswith(
+        "an attacker picks the right one of 1,000 equally likely candidates in at most 6 of 100 cases:"
+    )
     assert worth.advice[1] == "adept rewrite input=FILE output=NEWFILE epsilon=4"
     assert not any("Rewrite at epsilon" in line for line in worth.advice)
     assert any("guesses, and one in four such recommendations is wrong" in line for line in worth.advice)

@@ -61,8 +61,8 @@ CENTRAL_NOT_HIDDEN = (
     "the time that a run takes, if somebody watches it",
     f"a value that damages the whole file ({'; '.join(READING_EXCEPTIONS)})",
 )
+# Those facts, among the facts that are not hidden, of which an attacker can hardly make use
 FINE_PRINT = (*NOT_HIDDEN[2:], TIME_NOT_HIDDEN, FIRST_LABEL_NOT_HIDDEN, *CENTRAL_NOT_HIDDEN[1:])
-"""Those facts, among the facts that are not hidden, of which an attacker can hardly make use."""
 OTHER_SPELLING = (
     "For a ledger, another spelling of a text is another record, even if the mechanism reads both alike: it does not add up their "
     "budgets."
@@ -287,8 +287,8 @@ def central_composition(statement: "CentralStatement") -> str:
 def card(statement: "Statement", title: str) -> str:
     """Return a data set card (Markdown) with the statement; ``title`` is the file's name."""
     described = statement.to_json()
-    randomised = "" if described["epsilon"] == "inf" else "randomised "
-    kind = randomised + ("description" if described["dim"] is None else "latent")
+    read = "description" if described["dim"] is None else "latent"
+    own = f"a {read}" if described["epsilon"] == "inf" else f"a randomised {read}"
     fields = {
         key: value
         for key, value in described.items()
@@ -298,8 +298,8 @@ def card(statement: "Statement", title: str) -> str:
     return (
         f"---\ntags: [{'differential-privacy, ' if described['holds'] else ''}synthetic]\n---\n"
         f"# {plain_name(title)}\n\n## Privacy statement\n\n{_markdown(statement.text)}\n\n| | |\n|---|---|\n{rows}\n\n"
-        f"Every text here was written from a {kind}, not copied from its record. It may be wrong, "
-        "and it may also be, word for word, what its record, or somebody else, said.\n"
+        f"Every text here was written from {'noisy counts' if described['trust'] == 'central' else own}, not copied from a "
+        "record. It may be wrong, and it may also be, word for word, what somebody said.\n"
     )
 
 

@@ -233,6 +233,45 @@ def test_the_page_judges_an_epsilon_in_the_words_of_the_guarantees(epsilon: floa
     assert f"What this means for one record: {judge(epsilon)}. Nothing is said of a person" in words
 
 
+@pytest.mark.parametrize(("neighbours", "times"), [(ADD_OR_REMOVE, 2), (REPLACE, 1)])
+def test_counts_are_judged_by_the_epsilon_for_replacing_what_was_said(neighbours: str, times: int) -> None:
+    """Two candidates for a record differ by a replacement, which is one removal and one addition."""
+    for persons, who in ((False, "one record, replacing which"), (True, "whose epsilon is 4, and replacing whom")):
+        stated = central(persons=persons, votes=Votes(epsilon=4.0, neighbours=neighbours))
+        words = unescape(said(page(stated)))
+        assert f": {judge(4.0 * times)}." in words
+        assert (f"{who} costs epsilon 8: {judge(8.0)}." in words) == (times == 2)
+
+
+def test_the_card_says_from_what_the_texts_were_written() -> None:
+    """A text of a central release was written from no latent or description of a record."""
+    kinds = {
+        "noisy counts": central_statement(Votes(epsilon=1.0), persons=False),
+        "a randomised latent": statement(mechanism=L1Laplace(epsilon=1.0)),
+    }
+    for kind, stated in kinds.items():
+        assert f"Every text here was written from {kind}, not copied from a record." in card(stated, "out")
+
+
+@pytest.mark.parametrize(
+    ("changes", "who"),
+    [
+        ({}, "what a record said. They"),
+        ({"labels": "copy", "kept_columns": ["day"]}, "what a record said, all with the same label and day. They"),
+    ],
+)
+def test_candidates_are_equally_likely_and_neighbours(changes: dict[str, Any], who: str) -> None:
+    """An attacker who is sure beforehand, or who reads a copied label, is right more often than the page says."""
+    assert f"Suppose a reader has 1,000 equally likely candidates for {who}" in said(page(statement(**changes)))
+
+
+def test_the_page_judges_no_delta_away() -> None:
+    for people in (None, 2):
+        words = said(page(statement(mechanism=Gaussian(epsilon=1.0, delta=0.25), max_records_per_person=people)))
+        revealed = f"and delta allows everything to be revealed with a probability of {0.25 * (people or 1)}."
+        assert f"{judge(people or 1.0)}; {revealed}" in words
+
+
 def test_what_an_attacker_can_use_stands_apart_from_the_fine_print() -> None:
     html = page(statement(labels="copy", max_records_per_person=2, excess="drop", over_limit="drop"))
     usable, fine = unescape(said(html)).partition("What is not covered")[2].split("The fine print:")
