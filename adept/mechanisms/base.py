@@ -1,14 +1,13 @@
 """Base classes of mechanisms, and a class that holds the choice of a mechanism.
 
-A mechanism replaces each record by a random output, which is called the *release* of the record.
-Most mechanisms read a *latent*: the vector of numbers into which an encoder turns a text. The other
-mechanisms read a *description*: the place of a sentence in a public list.
+A mechanism replaces each record by a random output, which is called the *release* of the record. Most mechanisms read a
+*latent*: the vector of numbers into which an encoder turns a text. The other mechanisms read a *description*: the place
+of a sentence in a public list.
 
-Any two records are neighbours. A guarantee for latents covers a bounded set of latents: an l1 ball,
-an l2 ball or a sphere of radius C. ``project`` clips each latent into the bounded set and rounds it
-to a public grid of points (``adept.mechanisms.clip_to_grid``). Every proof starts from the
-projected latents. The *sensitivity* is the largest distance between two latents of the bounded set,
-that is, the diameter of this set.
+Any two records are neighbours. A guarantee for latents covers a bounded set of latents: an l1 ball, an l2 ball or a
+sphere of radius C. ``project`` clips each latent into the bounded set and rounds it to a public grid of points
+(``adept.mechanisms.clip_to_grid``). Every proof starts from the projected latents. The *sensitivity* is the largest
+distance between two latents of the bounded set, that is, the diameter of this set.
 """
 
 from abc import ABC, abstractmethod

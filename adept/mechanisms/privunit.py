@@ -1,19 +1,17 @@
 r"""PrivUnit draws a unit vector from a cap around the record, or else from outside this cap.
 
-Let x be the record's latent, scaled to a point of the unit sphere of R^n. For a threshold g, the
-cap is {v : <x, v> >= g}, the part of the sphere whose cosine with x is at least g. Let q be the
-probability of the cap under the uniform distribution on the sphere. Then q = I_s(a, 1/2) / 2 with a
-= (n - 1) / 2 and s = 1 - g^2, where I is the regularised incomplete beta function. PrivUnit draws a
-unit vector V. With probability p = q e^eps / (1 + (e^eps - 1) q), V is uniform on the cap.
-Otherwise V is uniform on the complement of the cap (Bhowmick et al. 2018, Algorithm 1).
+Let x be the record's latent, scaled to a point of the unit sphere of R^n. For a threshold g, the cap is {v : <x, v> >=
+g}, the part of the sphere whose cosine with x is at least g. Let q be the probability of the cap under the uniform
+distribution on the sphere. Then q = I_s(a, 1/2) / 2 with a = (n - 1) / 2 and s = 1 - g^2, where I is the regularised
+incomplete beta function. PrivUnit draws a unit vector V. With probability p = q e^eps / (1 + (e^eps - 1) q), V is
+uniform on the cap. Otherwise V is uniform on the complement of the cap (Bhowmick et al. 2018, Algorithm 1).
 
-Mean: E V = m(g) x with m(g) = M(g) (e^eps - 1) / (1 + (e^eps - 1) q). Here M(g) = E[T; T >= g] =
-s^a / ((n - 1) B(1/2, a)), and T is the first coordinate of a uniformly random unit vector. So V /
-m(g) is an unbiased estimate of x with the squared error 1/m(g)^2 - 1, and the best g maximises m.
-The derivative of m vanishes where m(g) = g, which is true for exactly one g, because dM/dg = -g
-f(g) and dq/dg = -f(g), where f is the density of T. For this g the release is V / g, and g is the
-expected cosine between V and x. With these parameters PrivUnit has the least variance in a large
-family of unbiased eps-LDP releases of a unit vector (Asi, Feldman, Talwar 2022).
+Mean: E V = m(g) x with m(g) = M(g) (e^eps - 1) / (1 + (e^eps - 1) q). Here M(g) = E[T; T >= g] = s^a / ((n - 1) B(1/2,
+a)), and T is the first coordinate of a uniformly random unit vector. So V / m(g) is an unbiased estimate of x with the
+squared error 1/m(g)^2 - 1, and the best g maximises m. The derivative of m vanishes where m(g) = g, which is true for
+exactly one g, because dM/dg = -g f(g) and dq/dg = -f(g), where f is the density of T. For this g the release is V / g,
+and g is the expected cosine between V and x. With these parameters PrivUnit has the least variance in a large family of
+unbiased eps-LDP releases of a unit vector (Asi, Feldman, Talwar 2022).
 """
 
 import math

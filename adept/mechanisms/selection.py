@@ -115,9 +115,8 @@ class Selection:
     def draw(self, heavy: Any) -> Tensor:
         """Release one index (B,) for each record, drawn exactly from the operating system's entropy.
 
-        ``heavy`` (B, t) holds the t different heavy indices of each record, in any order, as an int64
-        tensor, an array or a list. Raise ConfigurationError if it holds anything else; the message
-        tells the number of the record, never its indices.
+        ``heavy`` (B, t) holds the t different heavy indices of each record, in any order, as an int64 tensor or a list.
+        Raise ConfigurationError if it holds anything else; the message tells the number of the record, not its indices.
         """
         near = self.check(heavy)
         ranks = exact_ranks(len(near), near=self.heavy_count, far=self.size - self.heavy_count, odds=self.odds)

@@ -1,20 +1,20 @@
 r"""Votes of records for cells: the cells, the vote of each record, and the count of the votes.
 
-A *cell* is a pair of a codeword and a label. The *features* of a text are two vectors of norm 1 side by
-side: its latent, and its vector from the sentence encoder (``adept.models.sentence_encoder``). *Codewords*
-are centres that k-means finds for the features of public texts, each weighted by how common it is expected
-to be in the file. For many codewords, k-means first divides the texts into groups. A record votes for its
-label and the codeword nearest to its text.
+A *cell* is a pair of a codeword and a label. The *features* of a text are two vectors of norm 1 side by side: its
+latent, and its vector from the sentence encoder (``adept.models.sentence_encoder``). *Codewords* are centres that
+k-means finds for the features of public texts, each weighted by how common it is expected to be in the file. For many
+codewords, k-means first divides the texts into groups. A record votes for its label and the codeword nearest to its
+text.
 
-*Cells depend on records only through the noisy number of all votes*. Public texts and weights depend only
-on the model and on options, and k-means has a fixed seed. The number of codewords is an option, or
-computed from the noisy number (``adept.mechanisms.central_counts``, two rounds).
+*Cells depend on records only through the noisy number of all votes*. Public texts and weights depend only on the model
+and on options, and k-means has a fixed seed. The number of codewords is an option, or computed from the noisy number
+(``adept.mechanisms.central_counts``, two rounds).
 
-*The vote of a record depends on this record alone*, as ``adept.mechanisms.central_counts`` requires. Each
-bit of a latent depends on its text alone (``adept.models.lstm_autoencoder``), and so does each bit of the
-encoder's vector. Rounding errors of a matrix product could depend on its number of rows. So features
-and codewords are whole numbers of steps of 1 / GRID, held in floats. Every partial sum of their products
-stays below ``2 * GRID^2 < 2^53``, which floats hold exactly in any order.
+*The vote of a record depends on this record alone*, as ``adept.mechanisms.central_counts`` requires. Each bit of a
+latent depends on its text alone (``adept.models.lstm_autoencoder``), and so does each bit of the encoder's vector.
+Rounding errors of a matrix product could depend on its number of rows. So features and codewords are whole numbers of
+steps of 1 / GRID, held in floats. Every partial sum of their products stays below ``2 * GRID^2 < 2^53``, which floats
+hold exactly in any order.
 
 *Claim*: adding or removing all rows of one person changes the counts by at most m in l1 norm. *Proof*: the vote of a
 row is a function of that row. The first m votes of each person are counted; from one row to the next, the program
@@ -22,9 +22,10 @@ remembers only how many of each person it has counted. So other people's votes a
 this person's each add one to one count. QED. If no persons are given, each row counts as the row of a different person.
 Checked proof: ``proofs/DrawProofs.v``, ``a_person_among_others_moves_m``.
 
-A *person* is a value in the column that names persons, read as text (``plain_text``), normalised (NFKC),
-and stripped of spaces: a function of the row alone. A vote of a row that names no person is not counted;
-otherwise one person could have any number of votes. The count never raises an error.
+A *person* is a value in the column that names persons, read as text (``plain_text``), normalised (NFKC), and stripped
+of spaces: a function of the row alone. Persons are told apart by digests of 128 bits, which are assumed to differ. A
+vote of a row that names no person is not counted; otherwise one person could have any number of votes. The count never
+raises an error.
 """
 
 import hashlib

@@ -1,8 +1,8 @@
 """Privacy statements: the fields of ``OUTPUT.privacy.json``, computed from a release.
 
-A *certificate* is a list of public numbers from which anybody can compute the guarantee again. In a
-*local* release, each record is randomised on its own. In a *central* release, noise is added to
-counts of records, and synthetic records are written from the noisy counts.
+A *certificate* is a list of public numbers from which anybody can compute the guarantee again. In a *local* release,
+each record is randomised on its own. In a *central* release, noise is added to counts of records, and synthetic records
+are written from the noisy counts.
 """
 
 import hashlib
@@ -44,11 +44,10 @@ MAX_DELTA, MAX_DELTA_SHARE = 1e-6, 0.1  # the usual central delta: at most this,
 class Shuffled:
     """The guarantee of a shuffled file for readers who see its records only in their new order.
 
-    A *release* is the randomised value from which the texts of a record are written. A file may be
-    shuffled by this run or by somebody else. A shuffled file hides from which record each row
-    comes. So the guarantee for the file as a whole (the *central* guarantee) is stronger than the
-    guarantee for a single release. ``adept.mechanisms.shuffling`` proves the central guarantee for
-    every function of the *unordered* releases and of coins (random choices) that nobody can guess.
+    A *release* is the randomised value from which the texts of a record are written. A file may be shuffled by this run
+    or by somebody else. A shuffled file hides from which record each row comes. So the guarantee for the file as a whole
+    (the *central* guarantee) is at least as strong as that of a single release. ``adept.mechanisms.shuffling`` proves it
+    for every function of the *unordered* releases and of coins (random choices) that nobody can guess.
 
     *Claim*: a shuffled file is a function of the unordered releases and of coins that nobody can
     guess. If labels are copied, the file is a function of the pairs (release, label), without their
@@ -70,10 +69,9 @@ class Shuffled:
     removed when the output is complete, but its blocks may stay on the disk. Against somebody who reads the journal,
     each record has only its local guarantee.
 
-    If labels are copied, a record is hidden only among the records with the same label. So the
-    label with the fewest records determines the guarantee. Suppose that labels are copied, and that
-    the user declares that only some of the file's records are shuffled together. Then a record may
-    be the only one with its label among these records, so no record counts as hidden.
+    If labels are copied, a record is hidden only among the records with the same label. So the label with the fewest
+    records determines the guarantee. If the user declares beside that only some of the file's records are shuffled
+    together, a record may be the only one with its label among them, so no record counts as hidden.
 
     The attributes are, in order, the fields ``verify.SHUFFLED`` of a statement.
 

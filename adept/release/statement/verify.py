@@ -23,16 +23,17 @@ Name = str | None
 
 STATEMENT_VERSION = 3  # of the fields: it rises by one if a field is added, removed or redefined
 ENDING, WEIGHTS = ".privacy.json", "model.safetensors"
+# The files of a model's directory on which a release depends
 MODEL_FILES = (
     "config.json", WEIGHTS, "codebooks.safetensors", "tokenizer.json", "synonyms.json", "codec.json", "codec.safetensors",
 )  # fmt: skip
-"""The files of a model's directory on which a release depends."""
 
 BY_LABEL, GRID_BITS, SERIES_BITS, MAX_TERMS = "text by label", 20, 128, 10**4
 DECIMALS, FARTHEST = 700, 100  # digits for Gaussian tails, about 10^-360; beyond 100 deviations they are below 10^-2000
 MAX_SHOWN = 60  # most characters of a string that are printed
 MAX_BYTES, MAX_BRACKETS, MAX_DEPTH, MAX_NUMBER = 2**25, 2**16, 4, 10**320  # no statement is larger or deeper
 MAX_DIM, MAX_DIGITS, MAX_BUDGET = 2**11, 1000, 1000  # numbers of a latent; digits of a number; epsilon of a symbol
+# All fields of statements, null where they do not apply; ``DROPS`` are of local ones, ``stands_out`` of central ones
 FIELDS = (
     "statement_version", "mechanism", "mechanism_options", "claimed_epsilon", "epsilon", "text_epsilon", "label_epsilon", "delta",
     "person_epsilon", "person_delta", "max_records_per_person", "excess", "over_limit", "holds", "exact", "unproved",
@@ -42,15 +43,14 @@ FIELDS = (
     "stands_out", "composition", "training_data", "model_sha256", "model_files", "output_sha256", "date", "simulated", "versions",
     "statement", "certificate",
 )  # fmt: skip
-"""All fields of statements, null where they do not apply; ``DROPS`` are of local ones, ``stands_out`` of central ones."""
 DROPS = ("excess", "over_limit")  # options by which records of persons are left out
 SENTENCES = ("statement", "composition", "not_hidden")
 SHUFFLED = ("shuffled_here", "shuffled_records", "shuffled_smallest", "central_epsilon", "central_delta")
+# Those fields that no certificate can prove. They are not checked; other fields are checked against them
 DECLARED = (
     "mechanism", "mechanism_options", "claimed_epsilon", "max_records_per_person", "labels", "label_set", "kept_columns",
     "codebook_sha256", "records", "samples", "training_data", "date", "versions", "text_column", "label_column",
 )  # fmt: skip
-"""Those fields that no certificate can prove. They are not checked; other fields are checked against them."""
 INNER_FIELDS = {
     "certificate": ("parts", "statement_sha256"),
     "training_data": ("name", "public", "records", "examples", "packaged"),
