@@ -43,7 +43,7 @@ export function made(name, text, attributes = {}) {
 // The bound of reader.py, never rounded down.
 function meaning(epsilon) {
   const others = Number(element("epsilon").dataset.people) - 1, bound = 1 / (1 + others * Math.exp(-epsilon));
-  return bound > .999 ? "A reader may be certain that it was you." : `Among ${people} people, a reader finds you with at most ${atMost(bound, " guess", " guesses")}.`;
+  return bound > .999 ? "A reader may be certain that it was you." : `Among ${people} equally likely people, a reader finds you with at most ${atMost(bound, " guess", " guesses")}.`;
 }
 
 function showBudget() {
