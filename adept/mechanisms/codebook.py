@@ -324,5 +324,5 @@ def unit_codewords(codewords: Tensor) -> Tensor:
     check_integer(*SIZES, codewords=len(codewords))
     if not bool(codewords.isfinite().all()) or bool((codewords == 0).all(dim=1).any()):
         raise ConfigurationError("codewords must be finite and must not hold a zero row")
-    parts = codewords.detach().cpu().split(1 << 10)  # all codewords as doubles take 50 MB
+    parts = torch.split(codewords.detach().cpu(), 1 << 10)  # all codewords as doubles take 50 MB
     return torch.cat([clip_latents(part.double(), clip="sphere", clip_norm=1.0).float() for part in parts])
