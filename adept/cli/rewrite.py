@@ -215,12 +215,13 @@ def run_release(
         refuse((dry and ledger is None and getattr(config, "over_limit", None) == "drop", NO_LIMIT))
         prepared = prepare(ledger=ledger)
         if dry:
-            return preview(*prepared, tell, resume=resume, ledger=ledger)
-        with progress(title, inputs.estimate) as advance:
-            steps = Interruptible(advance, begin)
-            statement = release(*prepared, run_class, resume=resume, key=key, ledger=ledger, progress=steps, tell=tell)
-            tell_curator(describe_overlap(ledger))
-            return statement
+            statement = preview(*prepared, tell, resume=resume, ledger=ledger)
+        else:
+            with progress(title, inputs.estimate) as advance:
+                asked = {"resume": resume, "key": key, "ledger": ledger}
+                statement = release(*prepared, run_class, **asked, progress=Interruptible(advance, begin), tell=tell)
+        tell_curator(describe_overlap(ledger))
+        return statement
 
 
 def tell_curator(lines: list[str]) -> None:

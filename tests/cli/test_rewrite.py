@@ -320,6 +320,9 @@ def test_the_default_ledger_counts_releases_of_rows_and_refuses_by_a_limit_alone
     heard = [adept_here(*command, f"output={tmp_path}/{run}.jsonl") for run in range(3)]
     assert [done.returncode for done in heard] == [0, 0, 0]
     assert "released before" not in heard[0].stderr
+    assert "7 different records were released before, once; " in heard[1].stderr
+    dry = adept_here(*command, f"output={tmp_path}/dry.jsonl", "dry_run=true")  # says what it would bring a record to
+    assert "before, up to 3 times; with this release a record has spent up to epsilon 32 in all" in dry.stderr
     assert (
         "7 different records were released before, up to 2 times; with this release a record has spent up to epsilon 24 in all"
         in (heard[2].stderr)
