@@ -218,8 +218,10 @@ def run_release(
             statement = preview(*prepared, tell, resume=resume, ledger=ledger)
         else:
             with progress(title, inputs.estimate) as advance:
-                asked = {"resume": resume, "key": key, "ledger": ledger}
-                statement = release(*prepared, run_class, **asked, progress=Interruptible(advance, begin), tell=tell)
+                steps = Interruptible(advance, begin)
+                statement = release(
+                    *prepared, run_class, resume=resume, key=key, ledger=ledger, progress=steps, tell=tell
+                )
         tell_curator(describe_overlap(ledger))
         return statement
 
