@@ -159,7 +159,8 @@ def _guaranteed(statement: PrivacyStatement) -> Iterator[str]:
         yield f"the odds between {statement.neighbours} {odds_change(statement.epsilon)}"
     if shuffled := statement.shuffled:
         how = "shuffled here" if shuffled.here else "as declared"
-        yield f"hidden among {shuffled.smallest} records ({how}): {words(shuffled.epsilon)}, delta {words(shuffled.delta)}"
+        central = f"central epsilon {words(shuffled.epsilon)}, delta {words(shuffled.delta)}"
+        yield f"{central}, as a record hides among {shuffled.smallest:,} ({how})"
 
 
 def _person_lines(statement: PrivacyStatement) -> list[str]:

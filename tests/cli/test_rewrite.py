@@ -434,7 +434,9 @@ def test_odds_are_said_where_they_hold_and_can_be_read() -> None:
 @pytest.mark.parametrize(("here", "how"), [(True, "shuffled here"), (False, "as declared")])
 def test_a_shuffled_file_says_what_the_order_hides(here: bool, how: str) -> None:
     shuffled = Shuffled(here=here, records=1000, smallest=900, epsilon=0.5, delta=1e-6)
-    assert f"hidden among 900 records ({how}): 0.5, delta 1e-6" in summary_lines(shuffled=shuffled)[1]
+    assert (
+        f"central epsilon 0.5, delta 1e-6, as a record hides among 900 ({how})" in summary_lines(shuffled=shuffled)[1]
+    )
 
 
 @pytest.mark.parametrize("name", ["o.txt", "o.TXT", "o.txt.GZ", "o.txt.gzip"])
