@@ -152,7 +152,7 @@ def test_the_ledger_refuses_and_lists(adept_here: Run, tiny_l1_run: Path, tmp_pa
     assert adept_here(*command, f"output={tmp_path}/a.jsonl").returncode == 0
     refused = adept_here(*command, f"output={tmp_path}/b.jsonl")
     assert refused.returncode == 2
-    assert "7 different rows are in the ledger already" in refused.stderr
+    assert "the ledger holds 7 of the records already" in refused.stderr
     assert refused.stderr.count("\n") == 1
     assert adept_here(*command, f"output={tmp_path}/b.jsonl", "again=true").returncode == 0
     listed = adept_here("ledger", f"ledger={ledger}")
@@ -350,7 +350,7 @@ def test_one_row_is_one_record_in_every_format_and_in_python(
     assert first.returncode == 0, first.stderr
     for name in ("b.parquet", "c.txt"):
         refused = adept_here(*command, f"input={tmp_path}/{name}", f"output={tmp_path}/out.{name}")
-        assert "2 different rows are in the ledger already" in refused.stderr
+        assert "the ledger holds 2 of the records already" in refused.stderr
     options: dict[str, Any] = {
         "epsilon": 8,
         "mechanism": "l1",
@@ -358,7 +358,7 @@ def test_one_row_is_one_record_in_every_format_and_in_python(
         "model_dir": tiny_l1_run,
         "statement": tmp_path / "s.json",
     }
-    with pytest.raises(ReleaseRefused, match="2 different rows"):
+    with pytest.raises(ReleaseRefused, match="2 of the records"):
         rewrite_frame(["1", "caf\u00e9"], **options)
 
 
@@ -375,7 +375,7 @@ def test_columns_that_identify_records_are_read_from_every_format(
     )
     assert first.returncode == 0, first.stderr
     refused = adept_here(*command, f"input={tmp_path}/b.csv", f"output={tmp_path}/b.out.csv")
-    assert "1 different rows are in the ledger already" in refused.stderr
+    assert "the ledger holds 1 of the records already" in refused.stderr
     refused = adept_here(*command, f"input={tmp_path}/c.txt", f"output={tmp_path}/c.out.txt")
     assert "column 'id', by which the ledger identifies records, is missing in record 1" in refused.stderr
 
