@@ -13,7 +13,7 @@ from adept.release.ledger.default import default_location, mark_limited
 from adept.release.ledger.file import LedgerEntry, LedgerSum
 from adept.release.ledger.identity import key_location, secret_key
 
-NOT_CHECKED = "the authors' own claims, of mechanisms that are not part of adept"
+NOT_CHECKED = "for one record, in no other sum: the authors' own claims, of mechanisms that are not part of adept"
 COUNTED = "epsilon for replacing one record; a release by synthesize counts for every record, as often as times says"
 OTHER_SPELLING = "another record, even if a mechanism reads both alike: their budgets are not added up"
 SHOWN_WITHOUT_KEY = (
@@ -73,11 +73,7 @@ def _lines(entries: list[LedgerEntry], summed: LedgerSum, limit: float | None) -
     rows: list[tuple[object, str, str]] = [
         (True, "different records", str(summed.rows)),
         (True, "most for one record", spent),
-        (
-            proved,
-            "claimed, not checked",
-            f"{words(summed.unproved or 0.0)} for one record, in no other sum: {NOT_CHECKED}",
-        ),
+        (proved, "claimed, not checked", f"{words(summed.unproved or 0.0)} {NOT_CHECKED}"),
         (any(entry.everywhere for entry in entries), "what is added up", COUNTED),
         (summed.rows, "another spelling", OTHER_SPELLING),
         (summed.rows, "without its key", SHOWN_WITHOUT_KEY),

@@ -86,12 +86,12 @@ def summary(statement: CentralStatement, *, output: str, place: str | None) -> l
     protected = f"epsilon {words(statement.epsilon)} for {relation} a {statement.guarantee.unit}"
     most = statement.votes.votes_per_person
     persons = f", of whom at most {most} record{'s' * (most > 1)} counted" if statement.persons else ""
-    labels = "private" if statement.label_set else "left out"
     count = "as many" if statement.records is None else str(statement.records)
     done = f"{count} synthetic records" + (f": {output}" if place else " as asked for, or as the noisy counts say")
     return [
         done if place else f"would write {done}: dry run, nothing was released",
-        f"guaranteed: {protected}{persons}; labels {labels}; central: whoever holds the file must be trusted",
+        f"guaranteed: {protected}{persons}; labels {'private' if statement.label_set else 'left out'}; "
+        "central: whoever holds the file must be trusted",
         f"the odds of any output {odds_change(statement.epsilon)}",
         *([f"the whole statement: {place}"] if place else wrap_statement(statement.text)),
     ]

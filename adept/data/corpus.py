@@ -182,10 +182,7 @@ def read_corpus(
 def _corpus_of(
     records: Iterable[tuple[int, Record]], text_column: str, label_column: str | None, labelled: bool = True
 ) -> Corpus:
-    texts: list[str] = []
-    labels: list[str] = []
-    tags: list[object] = []
-    columns: tuple[str, ...] = ()
+    texts, labels, tags, columns = list[str](), list[str](), list[object](), tuple[str, ...]()
     for number, record in records:
         if number == 1:
             label_column = find_label_column(record, label_column) if labelled else None

@@ -111,9 +111,9 @@ def describe_claim(audited: AuditVerdict, lines: ComparisonTable) -> dict[str, A
 
 
 def verdict(audited: AuditVerdict) -> str:
-    found = "violation found" if audited.violated else "no violation found, which is no proof"
-    evidence = f": {audited.evidence}" if audited.violated else ""
-    return f"{found}; certified epsilon at least {audited.certified_epsilon:.3g}{evidence}"
+    certified = f"certified epsilon at least {audited.certified_epsilon:.3g}"
+    found = f"violation found; {certified}: {audited.evidence}"
+    return found if audited.violated else f"no violation found, which is no proof; {certified}"
 
 
 def describe_attacks(found: Sequence[AttackedRelease]) -> dict[str, Any]:

@@ -292,7 +292,6 @@ def _count_rows(floor: float, known: Known, most: int, *, released: set[str]) ->
 
 def write_page(plan: Plan, directory: Path) -> Path:
     """Write ``plan.html``, which needs no network, and return its path."""
-    path = directory / "plan.html"
-    said = {"plan": plan, "headings": HEADINGS, "public_rows": PUBLIC_ROWS}
+    said, path = {"plan": plan, "headings": HEADINGS, "public_rows": PUBLIC_ROWS}, directory / "plan.html"
     path.write_text(render("adept.report", "plan.html.jinja", said), "utf-8")
     return path

@@ -148,8 +148,8 @@ def _look_at(source: Path) -> Dropped:
     records = read_records(str(source), options=reading)
     first = list(islice(records, 200))  # which show the columns, and whether a column looks like labels
     columns = list(dict.fromkeys(column for record in first for column in record))
-    usual = (name for usual in USUAL_NAMES["text_column"] for name in columns if folded(name) == usual)
-    text = columns[0] if len(columns) == 1 else next(usual, "")
+    named = (name for usual in USUAL_NAMES["text_column"] for name in columns if folded(name) == usual)
+    text = next(named, columns[0] if len(columns) == 1 else "")
     values = {column: {str(record.get(column)) for record in first} for column in columns if column != text}
     labels = [column for column, found in values.items() if len(found) <= min(50, max(2, len(first) // 2))]
     return Dropped(source, len(first) + sum(1 for _ in records), columns, text, labels, reading)
