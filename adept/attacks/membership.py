@@ -89,12 +89,12 @@ def pair_records(labels: Sequence[str], draw: random.Random) -> Pairs:
 def play(game: AttackGame, *, models: int) -> list[AttackRow]:
     """Attack ``models`` classifiers of rewrites, with the help of ``models`` shadow classifiers."""
     private, draw = game.private, random.Random(game.seed)
-    if private.labels is None or game.public.labels is None:
-        raise DataError("attack=membership needs labels: name their column with label_column=")
-    pairs = pair_records(private.labels, draw)[: max(1, game.records // 2)]
+    game.public.require_labels("the public split")
+    own_labels = private.require_labels("the private split")
+    pairs = pair_records(own_labels, draw)[: max(1, game.records // 2)]
     if not pairs:
         raise DataError("the private split must have two records of one label: it has none")
-    labels = [private.labels[first] for first, _ in pairs]
+    labels = [own_labels[first] for first, _ in pairs]
     texts = ([private.texts[first] for first, _ in pairs], [private.texts[second] for _, second in pairs])
     shadows = _train_shadows(game, texts, labels, models, draw)
     right = []

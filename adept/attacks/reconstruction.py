@@ -218,9 +218,7 @@ def _noiseless(rewriter: Rewriter, latents: Tensor) -> Tensor:
 def read_attribute(corpus: Corpus, name: str) -> list[str]:
     """Return the attribute ``name`` of each record: the label, or the first value of a slot."""
     if name == "label":
-        if corpus.labels is None:
-            raise DataError("attribute=label needs labels: name their column with label_column=")
-        return list(corpus.labels)
+        return list(corpus.require_labels("the data for attribute=label"))
     if corpus.slots is None:
         raise DataError(f"attribute={name} needs data with slots, a column of tags: use attribute=label")
     values = [next((value for kind, value in slots if kind == name), "none") for slots in corpus.slots]

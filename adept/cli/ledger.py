@@ -13,12 +13,14 @@ from adept.release.ledger.default import default_location, mark_limited
 from adept.release.ledger.file import LedgerEntry, LedgerSum
 from adept.release.ledger.identity import key_location, secret_key
 
-NOT_CHECKED = "the authors' own claims, of mechanisms that are not part of adept"
-COUNTED = "epsilon for replacing one row; a release without rows counts against every row, as often as times says"
-OTHER_SPELLING = "another row, even if a mechanism reads both alike: their budgets are not added up"
-SHOWN_WITHOUT_KEY = "this file shows in which releases each row and person is, and how many rows a person has in each"
+NOT_CHECKED = "for one record, in no other sum: the authors' own claims, of mechanisms that are not part of adept"
+COUNTED = "epsilon for replacing one record; a release by synthesize counts for every record, as often as times says"
+OTHER_SPELLING = "another record, even if a mechanism reads both alike: their budgets are not added up"
+SHOWN_WITHOUT_KEY = (
+    "this file shows in which releases each record and person is, and how many records a person has in each"
+)
 ROUNDED_DOWN = Context(prec=4, rounding=ROUND_FLOOR)  # what is left
-HEADINGS = ["begun (UTC)", "finished", "mechanism", "epsilon", "times", "delta", "rows", "unit", "model", "output"]
+HEADINGS = ["begun (UTC)", "finished", "mechanism", "epsilon", "times", "delta", "records", "unit", "model", "output"]
 
 
 def main(config: LedgerConfig) -> None:
@@ -69,21 +71,17 @@ def _lines(entries: list[LedgerEntry], summed: LedgerSum, limit: float | None) -
     bound += ", in all proved releases together" if proved else ""
     bound += f": {summed.nameless} of the releases named no persons" if summed.nameless else ""
     rows: list[tuple[object, str, str]] = [
-        (True, "different rows", str(summed.rows)),
-        (True, "most for one row", spent),
-        (
-            proved,
-            "claimed, not checked",
-            f"{words(summed.unproved or 0.0)} for one row, in no other sum: {NOT_CHECKED}",
-        ),
+        (True, "different records", str(summed.rows)),
+        (True, "most for one record", spent),
+        (proved, "claimed, not checked", f"{words(summed.unproved or 0.0)} {NOT_CHECKED}"),
         (any(entry.everywhere for entry in entries), "what is added up", COUNTED),
         (summed.rows, "another spelling", OTHER_SPELLING),
         (summed.rows, "without its key", SHOWN_WITHOUT_KEY),
         (len(pairs) > 1 or any("same" in pair for pair in pairs), "holds for", "; and ".join(pairs)),
-        (summed.equal > 1, "equal rows in one release", together),
+        (summed.equal > 1, "equal records in one release", together),
         (named, "different persons", str(summed.persons)),
         (named, "most for one person", bound),
-        (limit is not None, "limit", f"{words(limit or 0.0)} for each row{persons}"),
+        (limit is not None, "limit", f"{words(limit or 0.0)} for each record{persons}"),
         *((entry.approved, "approved", _approval(entry)) for entry in entries),
     ]
     return [(name, text) for holds, name, text in rows if holds]

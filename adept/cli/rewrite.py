@@ -77,18 +77,15 @@ def run(config: RewriteConfig, inputs: Inputs, public: Corpus | None) -> Privacy
 def _column_lines(config: RewriteConfig, columns: Iterable[str], label: str | None) -> list[str]:
     others = [name for name in columns if name not in (config.text_column, config.person_column, *config.keep_columns)]
     asked = config.labels != "copy" or config.label_column or ending_of(config.output) == "txt"
-    lines = []
-    if others and not asked and not label:
-        lines.append(
-            "no labels are written, as no column is called intent: label_column=NAME copies those of another one"
-        )
     dropped = [name for name in others if name != label]
-    if dropped and config.person_column is None:
-        lines.append(
-            f"dropped columns: {list_names(dropped)}; if one of them names a person, add person_column=NAME "
-            "max_records_per_person=N"
-        )
-    return lines
+    lines = {
+        "no labels are written, as no column is called intent: label_column=NAME copies those of another one": (
+            others and not asked and not label
+        ),
+        f"dropped columns: {list_names(dropped)}; if one of them names a person, add person_column=NAME "
+        "max_records_per_person=N": dropped and config.person_column is None,
+    }
+    return [line for line, holds in lines.items() if holds]
 
 
 def _public_texts(config: RewriteConfig, inputs: Inputs) -> Corpus | None:
@@ -158,8 +155,8 @@ def _guaranteed(statement: PrivacyStatement) -> Iterator[str]:
     if not delta or statement.epsilon >= MAX_STATED_EPSILON:
         yield f"the odds between {statement.neighbours} {odds_change(statement.epsilon)}"
     if shuffled := statement.shuffled:
-        how = "shuffled here" if shuffled.here else "as declared"
-        yield f"hidden among {shuffled.smallest} records ({how}): {words(shuffled.epsilon)}, delta {words(shuffled.delta)}"
+        how, hidden = "shuffled here" if shuffled.here else "as declared", f"a record hides among {shuffled.smallest:,}"
+        yield f"central epsilon {words(shuffled.epsilon)}, delta {words(shuffled.delta)}, as {hidden} ({how})"
 
 
 def _person_lines(statement: PrivacyStatement) -> list[str]:
@@ -215,12 +212,15 @@ def run_release(
         refuse((dry and ledger is None and getattr(config, "over_limit", None) == "drop", NO_LIMIT))
         prepared = prepare(ledger=ledger)
         if dry:
-            return preview(*prepared, tell, resume=resume, ledger=ledger)
-        with progress(title, inputs.estimate) as advance:
-            steps = Interruptible(advance, begin)
-            statement = release(*prepared, run_class, resume=resume, key=key, ledger=ledger, progress=steps, tell=tell)
-            tell_curator(describe_overlap(ledger))
-            return statement
+            statement = preview(*prepared, tell, resume=resume, ledger=ledger)
+        else:
+            with progress(title, inputs.estimate) as advance:
+                statement = release(
+                    *prepared, run_class, resume=resume, key=key, ledger=ledger, tell=tell,
+                    progress=Interruptible(advance, begin),
+                )  # fmt: skip
+        tell_curator(describe_overlap(ledger))
+        return statement
 
 
 def tell_curator(lines: list[str]) -> None:

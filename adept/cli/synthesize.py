@@ -82,15 +82,16 @@ def _share_lines(config: SynthesizeConfig, synthesizer: Synthesizer) -> list[str
 
 def summary(statement: CentralStatement, *, output: str, place: str | None) -> list[str]:
     """Return lines about the release; ``place`` is the statement's file, or None in a dry run."""
-    protected = f"epsilon {words(statement.epsilon)} for each {statement.guarantee.unit}"
+    relation = "adding or removing" if statement.votes.neighbours == ADD_OR_REMOVE else "replacing"
+    protected = f"epsilon {words(statement.epsilon)} for {relation} a {statement.guarantee.unit}"
     most = statement.votes.votes_per_person
     persons = f", of whom at most {most} record{'s' * (most > 1)} counted" if statement.persons else ""
-    relation = "adding or removing it" if statement.votes.neighbours == ADD_OR_REMOVE else "replacing it"
     count = "as many" if statement.records is None else str(statement.records)
     done = f"{count} synthetic records" + (f": {output}" if place else " as asked for, or as the noisy counts say")
     return [
         done if place else f"would write {done}: dry run, nothing was released",
-        f"guaranteed: {protected}{persons}, central, for {relation}; labels {'private' if statement.label_set else 'left out'}",
+        f"guaranteed: {protected}{persons}; labels {'private' if statement.label_set else 'left out'}; "
+        "central: whoever holds the file must be trusted",
         f"the odds of any output {odds_change(statement.epsilon)}",
         *([f"the whole statement: {place}"] if place else wrap_statement(statement.text)),
     ]

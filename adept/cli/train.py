@@ -255,9 +255,8 @@ def result_key(config: TrainConfig) -> dict[str, Any]:
 def _labelled(name: str, splits: dict[str, Corpus]) -> Corpus:
     """Return a split without the records whose labels are missing from the train split."""
     corpus, known = splits[name], set(splits["train"].labels or [])
-    if corpus.labels is None:
-        raise DataError(f"the {name} split must have labels for labels=joint: name their column with label_column=")
-    return corpus.take([i for i, label in enumerate(corpus.labels) if label in known])
+    labels = corpus.require_labels(f"the {name} split")
+    return corpus.take([i for i, label in enumerate(labels) if label in known])
 
 
 def _prepare(config: TrainConfig) -> tuple[Path, Path | None]:

@@ -33,6 +33,7 @@ from adept.data.texts import (
     find_label_column,
     label_of,
     label_set_of,
+    missing_column,
     plain_text,
     refuse_late_label,
     text_list,
@@ -63,6 +64,7 @@ class Corpus:
     texts: list[str]
     labels: list[str] | None = None
     slots: list[list[Slot]] | None = None  # to measure with, never to train on or to write
+    columns: tuple[str, ...] = ()  # of a file without labels in which they were looked for
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "texts", text_list(self.texts))
@@ -79,6 +81,14 @@ class Corpus:
         labels = None if self.labels is None else [self.labels[i] for i in indices]
         slots = None if self.slots is None else [self.slots[i] for i in indices]
         return Corpus([self.texts[i] for i in indices], labels, slots)
+
+    def require_labels(self, name: str, advice: str = "") -> list[str]:
+        """Return the labels; raise DataError if there are none. ``name`` is the corpus' name in messages."""
+        if self.labels is not None:
+            return self.labels
+        if len(self.columns) > 1 and not advice:
+            raise missing_column(self.columns, USUAL_LABEL_COLUMN, "label_column", place=name)
+        raise DataError(f"{name} must have labels: {advice or 'name their column with label_column='}")
 
     @property
     def slot_values(self) -> list[list[str]] | None:
@@ -172,19 +182,18 @@ def read_corpus(
 def _corpus_of(
     records: Iterable[tuple[int, Record]], text_column: str, label_column: str | None, labelled: bool = True
 ) -> Corpus:
-    texts: list[str] = []
-    labels: list[str] = []
-    tags: list[object] = []
+    texts, labels, tags, columns = list[str](), list[str](), list[object](), tuple[str, ...]()
     for number, record in records:
         if number == 1:
             label_column = find_label_column(record, label_column) if labelled else None
+            columns = tuple(record) if labelled and not label_column else ()
         texts.append(text_of(record, text_column, number=number))
         if label_column:
             labels.append(label_of(record, label_column, number=number))
         elif labelled:
             refuse_late_label(record, number=number)
         tags.append(record.get("slots"))
-    return Corpus(texts, labels if label_column else None, find_slots(texts, tags))
+    return Corpus(texts, labels if label_column else None, find_slots(texts, tags), columns)
 
 
 def read_corpora(columns: Mapping[str, Mapping[str, Any]], options: ReadingOptions) -> dict[str, Corpus]:

@@ -48,11 +48,9 @@ def check_files_fit(train: Mapping[str, Corpus], test: Corpus, *, name: str = "t
         DataError: a corpus has no labels, or training and test have no label in common.
     """
     corpora = {**train, name: test}
-    lacking = [place for place, corpus in corpora.items() if corpus.labels is None]
-    if lacking:
-        others = [place for place, corpus in corpora.items() if corpus.labels is not None]
-        advice = f"rename its column of labels as in {others[0]}" if others else "name their column with label_column="
-        raise DataError(f"{lacking[0]} must have labels: {advice}")
+    labelled = [place for place, corpus in corpora.items() if corpus.labels is not None]
+    for place, corpus in corpora.items():
+        corpus.require_labels(place, f"rename its column of labels as in {labelled[0]}" if labelled else "")
     joined, names = join(list(train.values())), " and ".join(train)
     known, texts = set(joined.labels or []), set(map(_fold, joined.texts))
     unseen = Counter(label for label in test.labels or [] if label not in known)
@@ -110,9 +108,8 @@ def evaluate(
         ConfigurationError: the classifier is unknown.
         DataError: a corpus has no labels.
     """
-    for name, corpus in (("train", train), ("test", test)):
-        if corpus.labels is None:
-            raise DataError(f"{name} must have labels: name their column with label_column=")
+    train.require_labels("train")
+    test.require_labels("test")
     read: dict[str, Any] = {"samples": samples, "noisy_labels": noisy_labels, "epsilon": epsilon}
     predicted = predict(train, test.texts, classifier=classifier, seed=seed, examples=examples, **read)
     return score(predicted, test, learned=[*(train.labels or []), *((examples and examples.labels) or [])])

@@ -111,8 +111,9 @@ def describe_claim(audited: AuditVerdict, lines: ComparisonTable) -> dict[str, A
 
 
 def verdict(audited: AuditVerdict) -> str:
-    found = f"violation found: {audited.evidence}" if audited.violated else "no violation found, which is no proof"
-    return f"{found}; certified epsilon at least {words(audited.certified_epsilon, lower=True)}"
+    certified = f"certified epsilon at least {words(audited.certified_epsilon, lower=True)}"
+    found = f"violation found; {certified}: {audited.evidence}"
+    return found if audited.violated else f"no violation found, which is no proof; {certified}"
 
 
 def describe_attacks(found: Sequence[AttackedRelease]) -> dict[str, Any]:
@@ -331,13 +332,14 @@ def warn_of_losses(table: ComparisonTable) -> list[str]:
 
 def name_idle_budgets(table: ComparisonTable) -> str:
     """Return a sentence on the budgets at which records add nothing to what is free; "" if there are none."""
-    idle: dict[tuple[str, str], list[str]] = {}
+    idle: dict[str, dict[str, list[str]]] = {}  # budgets by what is free, then by mechanism
     for curve in table.curves:
         for epsilon, line in curve.at.items():
             if line.above_floor and line.above_floor.low <= 0:
                 free = f"{title(line.floor or '')}: {line.accuracy.mean - line.above_floor.mean:.3f}"
-                idle.setdefault((curve.title, free), []).append(f"{epsilon:g}")
-    listed = "; ".join(f"{name} at {', '.join(budgets)} ({free})" for (name, free), budgets in idle.items())
+                idle.setdefault(free, {}).setdefault(curve.title, []).append(f"{epsilon:g}")
+    named = {free: [f"{name} at {', '.join(at)}" for name, at in found.items()] for free, found in idle.items()}
+    listed = "; ".join(f"{' and '.join(found)} ({free})" for free, found in named.items())
     larger = " A larger public encoder may get more from names." if "name" in listed else ""
     said = f"These budgets add nothing that can be shown to what is free without any record: {listed}.{larger} "
     return said if idle else ""

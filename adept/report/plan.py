@@ -62,8 +62,9 @@ HEADINGS = [
 ]  # fmt: skip
 GUESS = "any label at random, as no name has a meaning"
 FOREIGN = (
-    "No estimate: the names or texts do not look like English, in which alone the curves were measured. Train a model of public "
-    "text in your language with adept train, and measure it with adept compare."
+    "No estimate: the names or texts do not look like English, in which alone the curves were measured. If they are English, "
+    "give texts with test=FILE public=true. Otherwise train a model of your language with adept train, and measure it with "
+    "adept compare."
 )
 SINGLE = "Do not release for a classifier: every text has the same label, so there is nothing to learn."
 Model = tuple[Autoencoder, Tokenizer]
@@ -157,10 +158,10 @@ def make_plan(
 
 
 def _are_english_names(labels: Sequence[str]) -> bool:
-    """Return True unless most words of the names have letters or tokens that English words seldom have."""
+    """Return True if half of the names' words have at most two tokens, and a quarter one, as English words have."""
     encoder, words = SentenceEncoder.load(), [word for label in labels for word in spell_out(label) if word.isalpha()]
-    usual = [word for word in words if word.isascii() and encoder.count_tokens(word) <= 2]
-    return 2 * len(usual) >= len(words)
+    tokens = [encoder.count_tokens(word) for word in words if word.isascii()]
+    return 2 * sum(count <= 2 for count in tokens) >= len(words) <= 4 * tokens.count(1)
 
 
 def rehearse(
@@ -191,8 +192,8 @@ def _notes(labels: Sequence[str], about: Mapping[str, Sequence[str]], rows: int,
     count = len(labels)
     nameless = [label for label in labels if not spell_name(label) and label not in about]
     notes = {
-        f"of {count} labels, {len(nameless)} with names without meaning, such as {next(iter(nameless), '')!r}, for which no "
-        "public sentences are found: give better names, or a sentence about each label with label_descriptions=": nameless,
+        f"no public sentence is found by the names of {len(nameless)} of {count} labels, such as {next(iter(nameless), '')!r}: "
+        "give better names, or a sentence about each label with label_descriptions=": nameless,
         f"{count:,} labels: the curves were measured with 3 to {MAX_MEASURED_LABELS} labels: elsewhere they are a guess": (
             not 3 <= count <= MAX_MEASURED_LABELS
         ),
@@ -249,7 +250,7 @@ def _advise(
     elif any(offer.added > 0 for offer in offers) and not worth:
         lines = [f"do not release: no budget is likely enough to be better than what is free, {floor}"]
     elif not worth:
-        lines = [f"do not release: what is free is worth more, {floor}"]
+        lines = [f"do not release: no budget is expected to be better than what is free, {floor}"]
     if offers and known.rehearsal is None:
         lines.append(UNMEASURED.format(", and one in four such recommendations is wrong" if worth else ""))
     lines += _count_rows(accuracy, known, most, released={offer.command for offer in worth})
@@ -290,7 +291,6 @@ def _count_rows(floor: float, known: Known, most: int, *, released: set[str]) ->
 
 def write_page(plan: Plan, directory: Path) -> Path:
     """Write ``plan.html``, which needs no network, and return its path."""
-    path = directory / "plan.html"
-    said = {"plan": plan, "headings": HEADINGS, "public_rows": PUBLIC_ROWS}
+    said, path = {"plan": plan, "headings": HEADINGS, "public_rows": PUBLIC_ROWS}, directory / "plan.html"
     path.write_text(render("adept.report", "plan.html.jinja", said), "utf-8")
     return path

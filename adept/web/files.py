@@ -19,6 +19,7 @@ from typing import Any, Literal
 from adept.data.csv_files import DELIMITERS
 from adept.data.formats import STATEMENT
 from adept.data.reading import ReadingOptions, read_records
+from adept.data.texts import USUAL_NAMES, folded
 from adept.errors import AdeptError, ConfigurationError, DataError
 from adept.mechanisms.guarantee import words
 from adept.release.flow.local import choose_writer, open_release, prepare_file, release_file
@@ -49,6 +50,7 @@ class Dropped:
     source: Path
     records: int
     columns: list[str]
+    text: str  # the column whose name says that it holds the sentences, or ""
     labels: list[str]  # columns with few values
     reading: ReadingOptions
     born: float = field(default_factory=time.monotonic)
@@ -146,9 +148,11 @@ def _look_at(source: Path) -> Dropped:
     records = read_records(str(source), options=reading)
     first = list(islice(records, 200))  # which show the columns, and whether a column looks like labels
     columns = list(dict.fromkeys(column for record in first for column in record))
-    values = {column: {str(record.get(column)) for record in first} for column in columns if column != "text"}
+    named = (name for usual in USUAL_NAMES["text_column"] for name in columns if folded(name) == usual)
+    text = next(named, columns[0] if len(columns) == 1 else "")
+    values = {column: {str(record.get(column)) for record in first} for column in columns if column != text}
     labels = [column for column, found in values.items() if len(found) <= min(50, max(2, len(first) // 2))]
-    return Dropped(source, len(first) + sum(1 for _ in records), columns, labels, reading)
+    return Dropped(source, len(first) + sum(1 for _ in records), columns, text, labels, reading)
 
 
 def _delimiter(file: Path) -> str | None:

@@ -305,5 +305,5 @@ def _choices(asked: dict[str, Any]) -> Choices:
 
 
 def _describe(dropped: Dropped) -> dict[str, Any]:
-    shown = ("records", "columns", "labels", "done", "running", "finished", "error")
+    shown = ("records", "columns", "text", "labels", "done", "running", "finished", "error")
     return {name: getattr(dropped, name) for name in shown}

@@ -167,7 +167,7 @@ def test_membership_is_seen_without_noise_and_not_without_a_record(
     seen = membership.play(game(opened["identity"], splits["test"], splits["train"]), models=8)
     assert seen[0].rate.value > 0.7
     assert [row.success for row in seen] == ["which of the two"]
-    with pytest.raises(DataError, match="needs labels"):
+    with pytest.raises(DataError, match="must have labels"):
         membership.play(game(opened["random"], Corpus(["a"]), splits["train"]), models=4)
 
 
@@ -219,7 +219,7 @@ def test_a_slot_is_an_attribute_by_its_name() -> None:
     assert reconstruction.read_attribute(corpus, "toloc") == ["boston", "none"]
     with pytest.raises(DataError, match="the slots are toloc"):
         reconstruction.read_attribute(corpus, "fromloc")
-    with pytest.raises(DataError, match="needs labels"):
+    with pytest.raises(DataError, match="must have labels"):
         reconstruction.read_attribute(corpus, "label")
 
 

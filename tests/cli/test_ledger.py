@@ -43,8 +43,8 @@ def test_another_spelling_is_another_row_and_the_ledger_and_the_statement_say_so
         assert "another spelling of a text is another record" in said["composition"]
         assert said["composition"] in said["statement"]
     shown = listed(adept_here, tmp_path)
-    assert "different rows 2 most for one row 8, delta 0" in shown
-    assert "another spelling another row, even if a mechanism reads both alike" in shown
+    assert "different records 2 most for one record 8, delta 0" in shown
+    assert "another spelling another record, even if a mechanism reads both alike" in shown
     assert release("c", [{"text": one}], "ledger_limit=8").returncode == 2
 
 
@@ -58,7 +58,7 @@ def test_the_ledger_says_what_its_file_shows_without_the_key(release: Run, adept
         seen = database.execute("SELECT digest, release, times FROM claims WHERE kind = 1 ORDER BY 2, 3").fetchall()
     assert [(number, times) for _, number, times in seen] == [(1, 1), (1, 3), (2, 1)]
     assert seen[1][0] == seen[2][0]
-    assert "without its key this file shows in which releases each row and person is" in listed(adept_here, tmp_path)
+    assert "without its key this file shows in which releases each record and person is" in listed(adept_here, tmp_path)
 
 
 @pytest.mark.parametrize("first", ["persons", "none"])
@@ -110,7 +110,7 @@ def test_a_dry_run_says_what_the_ledger_would_answer_and_changes_no_file(release
     )
     assert "not part of the release: 2 records of 2 persons are left out" in dropped.stderr
     assert "1 records would be rewritten" in dropped.stdout
-    assert f"{would}1 different rows are in the ledger already" in known.stderr
+    assert f"{would}the ledger holds 1 of the records already" in known.stderr
     assert not any("persons" in done.stdout.splitlines()[0] for done in (refused, dropped, known))
 
 
@@ -135,7 +135,7 @@ def test_a_dry_run_asks_ledgers_of_every_version_and_the_one_by_default(
         before = files(tmp_path)
         done = adept_here(*command, f"ledger={place}", f"key={key}", "dry_run=true")
         assert (done.returncode, files(tmp_path)) == (0, before), done.stderr
-        assert "the ledger would refuse this release: 1 different rows are in the ledger already" in done.stderr
+        assert "the ledger would refuse this release: the ledger holds 1 of the records already" in done.stderr
     assert adept_here(*command).returncode == 0
     (tmp_path / "out.jsonl").unlink()
     (tmp_path / "out.jsonl.privacy.json").unlink()

@@ -106,7 +106,7 @@ def test_a_ledger_sums_it_apart_and_a_limit_refuses_it(adept_here: Run, here: Pa
         assert adept_here(*rewrite, *own, f"output={number}.txt").returncode == 0
     done = adept_here("ledger", "l.db")
     assert "4, delta 0, in all proved releases together" in done.stdout
-    assert "8 for one row, in no other sum: the authors' own claims" in done.stdout
+    assert "8 for one record, in no other sum: the authors' own claims" in done.stdout
     assert "4 (not checked)" in done.stdout
     with closing(Ledger("l.db")) as ledger:
         assert (ledger.sum().epsilon, ledger.sum().unproved) == (4, 8)

@@ -59,6 +59,7 @@ def test_a_page_holds_the_plan_escaped_and_names_no_file(
     done = adept_here("plan", f"model_dir={topic_run}", *given, f"output_dir={tmp_path}/plan")
     assert done.returncode == 0, done.stderr
     page = (tmp_path / "plan" / "plan.html").read_text()
+    assert page.count('<td data-label="verdict">') == 7  # cells that stand below each other on a phone
     assert "<script" not in page
     assert not re.search(r"(src|href)=|https?:", page)
     assert str(tmp_path) not in page
@@ -114,8 +115,14 @@ def test_no_private_file_is_opened_and_no_option_names_one(
     ("options", "said"),
     [
         (["label_set=[late_fee]", "expected_rows=100"], "every text has the same label"),
-        (["label_set=[17,18]", "expected_rows=100"], "of 2 labels, 2 with names without meaning, such as '17'"),
-        (["label_set=[fee,17]", "expected_rows=100"], "of 2 labels, 1 with names without meaning, such as '17'"),
+        (
+            ["label_set=[17,18]", "expected_rows=100"],
+            "no public sentence is found by the names of 2 of 2 labels, such as '17'",
+        ),
+        (
+            ["label_set=[fee,17]", "expected_rows=100"],
+            "no public sentence is found by the names of 1 of 2 labels, such as '17'",
+        ),
         (["label_set=[late fee,renew loan]", "expected_rows=0"], "without rows nothing can be added"),
         (["label_set=[späte gebühr,öffnungszeiten,verlängerung]", "expected_rows=100"], "do not look like English"),
         (["label_set=[fee,loan,open]", "expected_rows=2"], "fewer rows than labels"),
@@ -136,7 +143,7 @@ def test_without_rows_nothing_is_offered_and_nothing_is_released(
     adept_here: Run, topic_run: Path, examples: Path
 ) -> None:
     done = adept_here("plan", f"model_dir={topic_run}", f"examples={examples}", "public=true", "expected_rows=0")
-    assert done.stdout.startswith("Do not release: what is free is worth more")
+    assert done.stdout.startswith("Do not release: no budget is expected to be better than what is free")
     assert "adept rewrite  " not in done.stdout
 
 

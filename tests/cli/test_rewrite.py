@@ -152,7 +152,7 @@ def test_the_ledger_refuses_and_lists(adept_here: Run, tiny_l1_run: Path, tmp_pa
     assert adept_here(*command, f"output={tmp_path}/a.jsonl").returncode == 0
     refused = adept_here(*command, f"output={tmp_path}/b.jsonl")
     assert refused.returncode == 2
-    assert "7 different rows are in the ledger already" in refused.stderr
+    assert "the ledger holds 7 of the records already" in refused.stderr
     assert refused.stderr.count("\n") == 1
     assert adept_here(*command, f"output={tmp_path}/b.jsonl", "again=true").returncode == 0
     listed = adept_here("ledger", f"ledger={ledger}")
@@ -320,6 +320,9 @@ def test_the_default_ledger_counts_releases_of_rows_and_refuses_by_a_limit_alone
     heard = [adept_here(*command, f"output={tmp_path}/{run}.jsonl") for run in range(3)]
     assert [done.returncode for done in heard] == [0, 0, 0]
     assert "released before" not in heard[0].stderr
+    assert "7 different records were released before, once; " in heard[1].stderr
+    dry = adept_here(*command, f"output={tmp_path}/dry.jsonl", "dry_run=true")  # says what it would bring a record to
+    assert "before, up to 3 times; with this release a record has spent up to epsilon 32 in all" in dry.stderr
     assert (
         "7 different records were released before, up to 2 times; with this release a record has spent up to epsilon 24 in all"
         in (heard[2].stderr)
@@ -347,7 +350,7 @@ def test_one_row_is_one_record_in_every_format_and_in_python(
     assert first.returncode == 0, first.stderr
     for name in ("b.parquet", "c.txt"):
         refused = adept_here(*command, f"input={tmp_path}/{name}", f"output={tmp_path}/out.{name}")
-        assert "2 different rows are in the ledger already" in refused.stderr
+        assert "the ledger holds 2 of the records already" in refused.stderr
     options: dict[str, Any] = {
         "epsilon": 8,
         "mechanism": "l1",
@@ -355,7 +358,7 @@ def test_one_row_is_one_record_in_every_format_and_in_python(
         "model_dir": tiny_l1_run,
         "statement": tmp_path / "s.json",
     }
-    with pytest.raises(ReleaseRefused, match="2 different rows"):
+    with pytest.raises(ReleaseRefused, match="2 of the records"):
         rewrite_frame(["1", "caf\u00e9"], **options)
 
 
@@ -372,7 +375,7 @@ def test_columns_that_identify_records_are_read_from_every_format(
     )
     assert first.returncode == 0, first.stderr
     refused = adept_here(*command, f"input={tmp_path}/b.csv", f"output={tmp_path}/b.out.csv")
-    assert "1 different rows are in the ledger already" in refused.stderr
+    assert "the ledger holds 1 of the records already" in refused.stderr
     refused = adept_here(*command, f"input={tmp_path}/c.txt", f"output={tmp_path}/c.out.txt")
     assert "column 'id', by which the ledger identifies records, is missing in record 1" in refused.stderr
 
@@ -431,7 +434,9 @@ def test_odds_are_said_where_they_hold_and_can_be_read() -> None:
 @pytest.mark.parametrize(("here", "how"), [(True, "shuffled here"), (False, "as declared")])
 def test_a_shuffled_file_says_what_the_order_hides(here: bool, how: str) -> None:
     shuffled = Shuffled(here=here, records=1000, smallest=900, epsilon=0.5, delta=1e-6)
-    assert f"hidden among 900 records ({how}): 0.5, delta 1e-6" in summary_lines(shuffled=shuffled)[1]
+    assert (
+        f"central epsilon 0.5, delta 1e-6, as a record hides among 900 ({how})" in summary_lines(shuffled=shuffled)[1]
+    )
 
 
 @pytest.mark.parametrize("name", ["o.txt", "o.TXT", "o.txt.GZ", "o.txt.gzip"])

@@ -25,8 +25,8 @@ def test_a_line_a_fact_says_what_was_written_and_the_curator_learns_the_rest(
     assert done.returncode == 0, done.stderr
     assert done.stdout.splitlines() == [
         f"12 synthetic records: {tmp_path}/out.csv",
-        "guaranteed: epsilon 20 for each person, of whom at most 3 records counted, central, for adding or removing it; "
-        "labels private",
+        "guaranteed: epsilon 20 for adding or removing a person, of whom at most 3 records counted; labels private; "
+        "central: whoever holds the file must be trusted",
         "the odds of any output change at most 490 million-fold",
         f"the whole statement: {tmp_path}/out.csv.privacy.json",
     ]

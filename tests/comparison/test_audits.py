@@ -32,7 +32,7 @@ def test_a_violation_is_found_in_the_original_and_its_verdict_is_kept(
     assert original.violated
     assert original.epsilon == 8.0
     assert "l1 distance" in original.evidence
-    assert verdict(original).startswith("violation found: ")
+    assert verdict(original).startswith("violation found; certified epsilon at least ")
     monkeypatch.setattr(verdicts.audit, "run", lambda *_, **__: pytest.fail("audited again"))
     assert asked(config) == [original]
 

@@ -1,12 +1,13 @@
 """A classifier learns from labelled text what that text says about its labels, and nothing else."""
 
 import random
+from pathlib import Path
 
 import pytest
 import torch
 import travel
 
-from adept.data.corpus import Corpus, DataConfig, load
+from adept.data.corpus import Corpus, DataConfig, load, read_corpus
 from adept.errors import ConfigurationError, DataError
 from adept.evaluation.classifiers import check_files_fit, evaluate, predict
 from adept.evaluation.text_classifier import TfidfClassifier
@@ -173,6 +174,17 @@ def test_files_without_a_common_label_or_without_labels_are_refused() -> None:
         check_files_fit({"a": train, "b": unlabelled}, train)
     with pytest.raises(DataError, match=r"^a must have labels: name their column with label_column=$"):
         check_files_fit({"a": unlabelled}, unlabelled)
+
+
+def test_a_file_without_labels_is_refused_with_the_names_of_its_columns(tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_text("text,topic\nrain,weather\n")
+    read = read_corpus(str(tmp_path / "a.csv"))
+    advice = "no column named 'intent' in train; the columns are 'text', 'topic': add label_column=topic"
+    for ask in (lambda: evaluate(read, read), lambda: check_files_fit({"train": read}, read)):
+        with pytest.raises(DataError, match=f"^{advice}$"):
+            ask()
+    with pytest.raises(DataError, match="rename its column of labels as in train"):  # label_column= would lose train's
+        check_files_fit({"train": corpus(play="music")}, read)
 
 
 @pytest.mark.parametrize("classifier", ["text", "tfidf", "lstm"])

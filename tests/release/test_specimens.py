@@ -75,7 +75,7 @@ def test_a_ledger_counts_no_less_than_it_lists(name: str, tmp_path: Path) -> Non
         ledger.begin("new", spending(), "out")
         identity = Identity.of(KEY, [TEXT_ROLE], text_column="text", person_column=None)
         ledger.collect(identity.subjects({"text": "play jazz"}, 1))
-        with pytest.raises(ReleaseRefused, match="1 different rows are in the ledger already, with epsilon 8 in all"):
+        with pytest.raises(ReleaseRefused, match="the ledger holds 1 of the records already, with epsilon 8 in all"):
             ledger.claim()
 
 

@@ -136,6 +136,10 @@ def test_budgets_that_buy_nothing_above_the_names_of_labels_are_listed() -> None
     taught = [*low, made("examples", 0.7, clip=None, content=None, decoder=None)]
     assert page.name_idle_budgets(table(taught)).endswith(": sqrt_n at 8, 64 (labelled public examples alone: 0.700). ")
     assert "0.700 at epsilon 64 (0.000 above labelled public examples alone)" in advice(taught)
+    strong = [replace(row, accuracy=0.99) if row.mechanism == "names" else row for row in named if row.seed == 0]
+    both = page.name_idle_budgets(table(strong))
+    assert " and sqrt_n at 8, 64 (names of labels" in both
+    assert both.count("0.990") == 1, "what is free is repeated for each mechanism"
 
 
 def test_single_releases_of_a_small_file_are_given_as_a_range() -> None:

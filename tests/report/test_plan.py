@@ -45,7 +45,10 @@ def test_rows_that_would_change_a_verdict_are_named(
 ) -> None:
     monkeypatch.setattr(plans, "expected_names", lambda _: 0.5)
     found = planned(11)
-    assert found.advice[0] == "Do not release: what is free is worth more, the label with the nearest name (0.50)."
+    assert (
+        found.advice[0]
+        == "Do not release: no budget is expected to be better than what is free, the label with the nearest name (0.50)."
+    )
     assert "Rewrite at epsilon 8 is expected to be worth it from about 22 rows on." in found.advice
     assert "No number of rows up to 1,000,000 is expected to make synthesize at epsilon 2 worth it." in found.advice
     worth = planned(100)
@@ -91,7 +94,10 @@ def test_labels_that_public_texts_do_not_tell_are_said_first(
 
 def test_public_examples_that_are_best_are_named_with_their_number(expected: dict[str, float]) -> None:
     found = planned(11, examples=EXAMPLES, test=Corpus(["the fine is too high", "do you close late"], LABELS))
-    assert found.advice[0] == "Do not release: what is free is worth more, your 6 public examples (1.00)."
+    assert (
+        found.advice[0]
+        == "Do not release: no budget is expected to be better than what is free, your 6 public examples (1.00)."
+    )
 
 
 def test_the_same_texts_make_the_same_ranges_and_verdicts_as_examples_and_as_a_test(
@@ -139,6 +145,22 @@ def test_texts_in_another_language_get_what_is_free_and_no_estimate(expected: di
     assert found.offers == []
     assert found.free
     assert found.advice[0].startswith("No estimate")
+
+
+@pytest.mark.parametrize(
+    ("names", "english"),
+    [
+        ("refund order invoice", True), ("PlayMusic BookRestaurant", True), ("password_reset vpn printer", True),
+        ("17 18", True),  # codes are of no language
+        ("vuelo cuenta pedido", False), ("cancelar_tarjeta consultar_saldo", False), ("conto ordine carta", False),
+        ("bestelling klacht levering", False),
+    ],
+)  # fmt: skip
+def test_names_without_letters_of_their_own_are_known_for_another_language(
+    expected: dict[str, float], names: str, english: bool
+) -> None:
+    found = make_plan(names.split(), (None, None), rows=500)  # type: ignore[arg-type]
+    assert bool(found.offers) == english
 
 
 def test_a_rehearsal_measures_rewrites_of_the_public_texts(topic_run: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -179,6 +179,25 @@ def test_a_file_goes_from_drop_to_download(page: Page, tmp_path: Path) -> None:
         assert Path(download.value.path()).stat().st_size > 0
 
 
+def test_no_column_is_taken_for_sentences_unless_its_name_says_so(page: Page, tmp_path: Path) -> None:
+    for name, chosen in (("body", ""), ("message", "message")):
+        file = tmp_path / f"{name}.csv"
+        file.write_text(f"id,{name}\n" + "1,book a taxi to the station\n" * 4)
+        page.set_input_files("#file", file)
+        expect(page.locator("#looked")).to_contain_text(name)
+        assert page.input_value("[name=text_column]") == chosen
+
+
+def test_the_table_of_budgets_shows_all_of_its_rows_on_a_phone(browser: Browser, address: str) -> None:
+    page = browser.new_context(viewport={"width": 375, "height": 800}).new_page()
+    page.goto(address)
+    page.click("#show-budgets")
+    page.wait_for_selector("#budgets table")
+    hidden = "nodes => nodes.map(node => node.scrollHeight - node.clientHeight)"
+    assert page.locator("#budgets .wide").evaluate_all(hidden) == [0, 0]
+    page.context.close()
+
+
 @pytest.mark.parametrize("width", [390, 1280, 3840])
 def test_nothing_is_wider_than_the_window(browser: Browser, address: str, width: int) -> None:
     context = browser.new_context(viewport={"width": width, "height": 900})

@@ -183,6 +183,16 @@ def test_a_file_goes_from_drop_to_download(client: TestClient) -> None:
     assert card.text.startswith("---")
 
 
+@pytest.mark.parametrize(
+    ("header", "text"), [("id,message", "message"), ("id,Text", "Text"), ("id,body", ""), ("message,text", "text")]
+)
+def test_the_column_of_sentences_is_known_by_its_name_alone(client: TestClient, header: str, text: str) -> None:
+    found = dropped(client, "mine.csv", f"{header}\n1,book a taxi to the station please\n".encode())
+    assert found["text"] == text
+    state = released(client, found["key"], {"epsilon": 8, "text_column": text})
+    assert state["finished"] == bool(text)  # without a choice, nothing is released
+
+
 def test_a_row_is_not_released_again_unless_asked(client: TestClient) -> None:
     choices = {"epsilon": 8, "text_column": "text"}
     first, second, third = (dropped(client, "mine.txt", b"book a taxi\nplay some jazz\n") for _ in range(3))

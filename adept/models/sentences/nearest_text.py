@@ -15,7 +15,7 @@ Schmid 2011, Section IV).
 
 import math
 import random
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import cached_property
 from itertools import chain, islice
@@ -162,7 +162,8 @@ class SentenceIndex:
         wanted = [set(record) for record in records]
         weights = np.array([self._weigh_all(words) for words in wanted])[:, None]
         distances = weights + self._by_words(wanted, numbers) + weights * apart // (2 * MEANING_LENGTH**2)
-        least = np.array([[min(_length(record) // 2, SCRAP_WORDS)] for record in records])
+        counts = [len(set(record) - SILENT_MARKS) for record in records]  # "by by card" has two words
+        least = np.array([[min(count // 2, SCRAP_WORDS)] for count in counts])
         scraps = self._lengths[numbers] < least
         return np.where(scraps, distances + (1 + most) * weights, distances)
 
@@ -209,11 +210,6 @@ class SentenceIndex:
             chosen.append(left.pop())
             nearest = np.minimum(nearest, distances[chosen[-1]])
         return chosen + left
-
-
-def _length(words: Iterable[str]) -> int:
-    """Return the number of distinct words that are no punctuation marks; "by by card" has two."""
-    return len(set(words) - SILENT_MARKS)
 
 
 def group_meanings(meanings: Codes, *, seed: int = 0) -> Groups:

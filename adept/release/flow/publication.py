@@ -70,7 +70,7 @@ class Publication:
         """Choose the names of the files; raise DataError if two files would have the same name."""
         if target == STANDARD_STREAM and (statement is None or card or report):
             raise DataError(
-                "statement= must name a file, and card=false and report=false, when the output is standard output"
+                "statement must name a file for output=-: add statement=privacy.json, and leave card and report out"
             )
         extra = {"card": target + CARD if card else None, "report": target + REPORT if report else None}
         places = cls(target, statement or target + STATEMENT, **extra)

@@ -395,7 +395,7 @@ class Ledger(LedgerFile):
             after = f"would make it {words(total(before, spending.epsilon))}"
             after = after if spending.unproved is None else "adds a claim that nobody checked"
             raise ReleaseRefused(
-                f"{sum(known.values())} different rows are in the ledger already, with epsilon {words(before)} in all; this "
+                f"the ledger holds {sum(known.values())} of the records already, with epsilon {words(before)} in all; this "
                 f"release {after}: leave them out, or add again=true"
             )
 

@@ -187,7 +187,7 @@ def describe_overlap(ledger: Ledger | None) -> list[str]:
         return [f"with this release a record has spent up to epsilon {words(overlap.epsilon)} in all ({ledger.path})"]
     who = "1 record was" if overlap.records == 1 else f"{overlap.records} different records were"
     return [
-        f"{who} released before, up to {overlap.releases} time{'s' * (overlap.releases > 1)}; with this release a "
+        f"{who} released before, {'once' if overlap.releases == 1 else f'up to {overlap.releases} times'}; with this release a "
         f"record has spent up to epsilon {words(overlap.epsilon)} in all ({ledger.path})"
     ]
 

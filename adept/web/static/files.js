@@ -20,8 +20,8 @@ async function take(file) {
     const found = await answer.json();
     key = found.key;
     form.reset();
-    form.text_column.replaceChildren();
-    fill(form.text_column, found.columns, "text");
+    form.text_column.replaceChildren(...(found.text ? [] : [made("option", "choose one", {value: ""})]));
+    fill(form.text_column, found.columns, found.text);
     fill(form.label_column, found.labels, found.labels.includes("intent") ? "intent" : "label");
     fill(form.person_column, found.columns);
     element("looked").textContent = `${found.records.toLocaleString("en")} records with ${found.columns.length === 1 ? "one column" : `${found.columns.length} columns`}: ${found.columns.join(", ")}.`;

@@ -94,7 +94,7 @@ def test_a_page_for_approval_shows_public_sentences_with_given_labels_alone(
     monkeypatch.setattr(type(loaded[0]), "held_out_texts", property(lambda model: TEXTS * 3))
     released(given, report=True)
     page = given.with_name("out.jsonl.report.html").read_text("utf-8")
-    assert "Brackets, if there are any, hold the label" in page
+    assert "A sentence with its label in brackets is rewritten as in the file" in page
     assert "<td>is there a taxi downtown</td>" in page
     released(given, "known.jsonl", report=True, label_set=broad.NAMES)
     known = given.with_name("known.jsonl.report.html").read_text("utf-8")

@@ -65,7 +65,7 @@ def released(
 def test_rows_that_were_released_are_refused_with_how_many_and_the_total(rewriter: Rewriter, tmp_path: Path) -> None:
     released(rewriter, tmp_path, range(10), "first")
     with pytest.raises(
-        ReleaseRefused, match="4 different rows are in the ledger already, with epsilon 8 in all"
+        ReleaseRefused, match="the ledger holds 4 of the records already, with epsilon 8 in all"
     ) as caught:
         released(rewriter, tmp_path, range(6, 20), "second")
     assert "would make it 16" in str(caught.value)
@@ -174,7 +174,7 @@ def test_what_an_interrupted_run_claimed_is_its_resumptions_and_nobody_elses(
         with pytest.raises(KeyboardInterrupt):
             release_file(rewriter, str(given), str(tmp_path / "a.jsonl"), progress=interrupt, **arguments)  # type: ignore[arg-type]
         assert [entry.finished for entry in ledger.entries()] == [None]
-        with pytest.raises(ReleaseRefused, match="12 different rows"):
+        with pytest.raises(ReleaseRefused, match="12 of the records"):
             release_file(rewriter, str(given), str(tmp_path / "b.jsonl"), **arguments)  # type: ignore[arg-type]
         release_file(rewriter, str(given), str(tmp_path / "a.jsonl"), resume=True, **arguments)  # type: ignore[arg-type]
         assert (ledger.sum().releases, ledger.sum().rows, ledger.sum().epsilon) == (1, 12, 8.0)
@@ -264,7 +264,7 @@ def test_rows_that_were_claimed_meanwhile_are_refused_by_a_resumption(rewriter: 
         with pytest.raises(KeyboardInterrupt):
             released_beside(rewriter, tmp_path, "a", None, rows=8, progress=interrupt)  # type: ignore[arg-type]
         released_beside(rewriter, tmp_path, "b", ledger, rows=4)
-        with pytest.raises(ReleaseRefused, match="4 different rows"):
+        with pytest.raises(ReleaseRefused, match="4 of the records"):
             released_beside(rewriter, tmp_path, "a", ledger, rows=8, resume=True)
     assert (tmp_path / "a.jsonl.journal").exists()
     assert not (tmp_path / "a.jsonl").exists()
@@ -396,7 +396,7 @@ def test_claims_on_what_may_have_been_read_are_never_given_back(tmp_path: Path) 
             ledger.show(run, shown)
             ledger.forget(run)
         assert (ledger.sum().releases, ledger.sum().rows) == (1, 1)
-        with pytest.raises(ReleaseRefused, match="1 different rows are in the ledger"):
+        with pytest.raises(ReleaseRefused, match="the ledger holds 1 of the records"):
             claim(ledger, "another", [b"seen"])
 
 
