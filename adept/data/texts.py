@@ -20,6 +20,7 @@ from all records, messages list only names from the fixed list USUAL_NAMES.
 import numbers
 import re
 import unicodedata
+import uuid
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, time
@@ -272,7 +273,8 @@ def plain_text(value: Any) -> str | None:
 
     Strings are normalised (NFC), and space around them is removed. A whole number becomes a text of its digits, even if
     it is given as 1.0, "1.0" or Decimal("1.00"). Booleans become "true" and "false", even if they are given as "True"
-    or "FALSE". None, NaN, fractions such as 1.5, bytes, dates, containers and blank strings have no text.
+    or "FALSE". A UUID becomes its usual text. None, NaN, fractions such as 1.5, bytes, dates, containers and blank strings
+    have no text.
     """
     if isinstance(value, str):
         text = unicodedata.normalize("NFC", value).strip()
@@ -285,7 +287,7 @@ def plain_text(value: Any) -> str | None:
         return "true" if value else "false"
     if isinstance(value, numbers.Real | Decimal) and _is_whole(value):
         return str(int(value))  # type: ignore[arg-type]
-    return None
+    return str(value) if isinstance(value, uuid.UUID) else None
 
 
 def cell_text(value: Any) -> str | None:
