@@ -26,7 +26,7 @@ from typing import Any
 
 from adept.data.corpus import Corpus
 from adept.data.csv_files import to_cell
-from adept.data.formats import PlacedRecord, Record, compression_of, file_format
+from adept.data.formats import STANDARD_STREAM, PlacedRecord, Record, compression_of, file_format
 from adept.data.json_files import NOT_JSON, to_json
 from adept.data.reading import (
     ReadingOptions,
@@ -218,8 +218,8 @@ class Inputs:
 
 def _sizes(locations: Sequence[str]) -> list[int] | None:
     try:
-        files = [Path(name) for name in locations]
-        return [file.stat().st_size for file in files] if all(map(Path.is_file, files)) else None
+        files = [Path(name) for name in locations if name != STANDARD_STREAM]  # of which a file may have the name
+        return [file.stat().st_size for file in files] if files and all(map(Path.is_file, files)) else None
     except OSError:
         return None  # reading says why
 
