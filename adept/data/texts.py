@@ -342,7 +342,7 @@ def find_label_column(record: Mapping[str, Any], label_column: str | None) -> st
     """
     if label_column or USUAL_LABEL_COLUMN in record:
         return label_column or USUAL_LABEL_COLUMN
-    near = [name for name in record if isinstance(name, str) and folded(name) == USUAL_LABEL_COLUMN]
+    near = [name for name in record if folded(name) == USUAL_LABEL_COLUMN]
     if len(near) > 1:
         raise DataError(f"columns {near[0]!r} and {near[1]!r} both look like labels: add label_column={near[0]}")
     return near[0] if near else None
@@ -375,7 +375,7 @@ def refuse_late_label(record: Mapping[str, Any], *, number: int) -> None:
     "intent", however it is spelled, or an error is raised. *Proof*: if record 1 has the column, ``label_of`` is called
     for each record; otherwise, this function is called for each record. QED.
     """
-    usual = (name for name in record if isinstance(name, str) and folded(name) == USUAL_LABEL_COLUMN)
+    usual = (name for name in record if folded(name) == USUAL_LABEL_COLUMN)
     if column := next((name for name in usual if not is_missing(record[name])), None):
         raise DataError(
             f"record {number} has a label in column {column!r}, which record 1 lacks: give each record a label, for "

@@ -111,6 +111,7 @@ def rewrite_frame(
     text = table.text_column(text)
     if not isinstance(statement, str | os.PathLike) or not os.fspath(statement):
         raise ConfigurationError(f"statement must be the name of a file, got {printable(statement) or 'nothing'}")
+    label, person = (None if name is None else _spelled(name) for name in (label, person))
     request = _request(
         {"epsilon": epsilon, "text_column": text, "label_column": label, "person_column": person}, options
     )
@@ -192,7 +193,7 @@ def _request(columns: Mapping[str, Any], options: dict[str, Any]) -> ReleaseRequ
         )
     for name in ("keep_columns", "record_columns"):
         if options.get(name) is not None:
-            options[name] = value_list(options[name], None, name)
+            options[name] = list(map(_spelled, value_list(options[name], None, name)))
     options |= {  # as the command reads names of files: else ~/a.db would name two ledgers
         name: os.path.expanduser(options[name])  # noqa: PTH111 - Path raises without a home
         for name in ("ledger", "key", "model_dir", "label_descriptions")
@@ -244,14 +245,14 @@ def _checked_columns(table: "Table", request: ReleaseRequest) -> list[str]:
             raise DataError(
                 f"frame has {wrong} named {name!r}; the columns are {list_names(table.names)}: correct {option}="
             )
-        if isinstance(name, str) and not is_writable(name):
-            raise DataError(f"the name of a column must be UTF-8, got {name!r}: rename the column")
+        if not (name and is_writable(name)):
+            raise DataError(f"the name of a column must be text in UTF-8, got {name!r}: rename the column")
     if not len(table.frame):
         raise DataError("frame has no records: give at least one")
     read = list(dict.fromkeys(name for _, name in used))
     if request.ledger in (None, NO_LEDGER) and request.record_columns is None:
         return read
-    others = (name for name in table.names if isinstance(name, str) and name != USUAL_LABEL_COLUMN)
+    others = (name for name in table.names if name != USUAL_LABEL_COLUMN)
     return list(dict.fromkeys([*read, *(name for name in others if table.names.count(name) == 1)]))
 
 
@@ -259,27 +260,36 @@ def _checked_columns(table: "Table", request: ReleaseRequest) -> list[str]:
 
 
 class Table:
-    """A pandas data frame, which is never changed; subclasses handle tables of other kinds."""
+    """A pandas data frame, which is never changed; subclasses handle tables of other kinds.
+
+    A name of a column in pandas may have any type, such as a number. Here, all names are text, because an option
+    counts as not given if it is 0, and a statement and a ledger hold text.
+    """
 
     def __init__(self, frame: Any) -> None:
         self.frame = frame
 
     @property
-    def names(self) -> list[Any]:
-        """Names of the columns; in pandas, a name may have any type and occur several times."""
-        return list(self.frame.columns)
+    def names(self) -> list[str]:
+        """Names of the columns; in pandas, a name may occur several times."""
+        return list(map(_spelled, self.frame.columns))
 
-    def text_column(self, named: str | None) -> str:
+    @property
+    def own_names(self) -> dict[str, Any]:
+        """The names as the frame has them, by their text."""
+        return dict(zip(self.names, self.frame.columns, strict=True))
+
+    def text_column(self, named: object) -> str:
         """Return the name of the column with the texts: the named one, or the only one."""
         if named is None and len(self.names) != 1:
             raise DataError(
                 f"text must name the column with the texts, got none; the columns are {list_names(self.names)}: add text=NAME"
             )
-        return self.names[0] if named is None else named
+        return self.names[0] if named is None else _spelled(named)
 
     def values(self, name: str) -> list[Any]:
         """Return the values of a column, with None for missing values."""
-        return value_list(self.frame[name], len(self.frame), name)
+        return value_list(self.frame[self.own_names[name]], len(self.frame), name)
 
     def records(self, names: Sequence[str]) -> list[PlacedRecord]:
         """Return the rows as records that contain only the given columns."""
@@ -306,7 +316,7 @@ class Table:
 
     def copy_rows(self, name: str, places: Sequence[int]) -> Any:
         """Return a column's values at the given places, without anything of other rows."""
-        column = self.frame[name]
+        column = self.frame[self.own_names[name]]
         if hasattr(column.dtype, "pyarrow_dtype"):
             return type(column)(type(column.array)(_copy_arrow(name, column.array.__arrow_array__(), places)))
         column = column.iloc[places].reset_index(drop=True)
@@ -322,7 +332,7 @@ class Table:
 
     def integer_type(self, name: str) -> Any:
         """Return the Arrow type of a column that is declared as whole numbers, or None."""
-        kind = self.frame[name].dtype
+        kind = self.frame[self.own_names[name]].dtype
         kind = getattr(getattr(kind, "categories", None), "dtype", kind)
         kind = getattr(kind, "numpy_dtype", kind)
         return pa.from_numpy_dtype(kind) if isinstance(kind, np.dtype) and kind.kind in "iu" else None
@@ -331,7 +341,12 @@ class Table:
         return values if kind is None else np.array(values, kind.to_pandas_dtype())
 
     def _table(self, columns: dict[str, Any]) -> Any:
-        return sys.modules["pandas"].DataFrame(columns)
+        own = self.own_names
+        return sys.modules["pandas"].DataFrame({own.get(name, name): values for name, values in columns.items()})
+
+
+def _spelled(name: object) -> str:
+    return str.__str__(name) if isinstance(name, str) else str(python_value(name))
 
 
 class _Texts(Table):
@@ -342,10 +357,10 @@ class _Texts(Table):
         self._given = frame
 
     @property
-    def names(self) -> list[Any]:
+    def names(self) -> list[str]:
         return ["text"]
 
-    def text_column(self, named: str | None) -> str:
+    def text_column(self, named: object) -> str:
         refuse((named is not None, f"text must be left out for texts without columns, got {named!r}: leave it out"))
         return "text"
 
@@ -364,7 +379,7 @@ class _Arrow(Table):
     """A table or a batch of Arrow."""
 
     @property
-    def names(self) -> list[Any]:
+    def names(self) -> list[str]:
         return list(self.frame.schema.names)
 
     def values(self, name: str) -> list[Any]:
@@ -406,7 +421,7 @@ class _Polars(_Arrow):
 
 class _DataSet(_Arrow):
     @property
-    def names(self) -> list[Any]:
+    def names(self) -> list[str]:
         return list(self.frame.column_names)
 
     def _column(self, name: str) -> Any:

@@ -725,7 +725,10 @@ def test_files_without_data_in_a_directory_are_named_in_one_line(
         (("a-1-of-2.csv", "a-2-of-2.csv", "b/x.csv"), None),
         (("a-0-of-1.csv", "a-0-of-1-0123456789abcdef.csv"), "2 of the 1 parts of a.csv: remove the surplus"),
         (("a-0-of-1.csv", "a-0-of-2.csv", "a-1-of-2.csv"), "3 of the 2 parts of a.csv: remove the surplus, such as"),
-        (("a-2-of-2.csv", "a-1-of-2.csv", "a-1-of-10.csv"), "3 of the 10 parts of a.csv, without a-0-of-10.csv, a-2-of"),
+        (
+            ("a-2-of-2.csv", "a-1-of-2.csv", "a-1-of-10.csv"),
+            "3 of the 10 parts of a.csv, without a-0-of-10.csv, a-2-of",
+        ),
     ],
 )
 def test_a_pattern_with_missing_parts_is_refused_and_names_them(
