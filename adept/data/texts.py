@@ -55,7 +55,6 @@ COLUMN_TYPES: dict[tuple[str, str], Callable[[Any], Iterable[Any]]] = {
     ("polars", "Series"): lambda column: column.to_list(),
     ("pyarrow", "Array"): lambda column: column.to_pylist(),
     ("pyarrow", "ChunkedArray"): lambda column: column.to_pylist(),
-    ("datasets", "Column"): list,
 }
 FRAME_TYPES = {  # with the attribute that lists the columns
     **dict.fromkeys((("pandas", "DataFrame"), ("polars", "DataFrame")), "columns"),
@@ -216,7 +215,9 @@ def instance_of(value: object, kinds: Iterable[tuple[str, str]]) -> tuple[str, s
 
 
 def _elements(values: object, name: str, wanted: str = "a list of strings") -> list[Any]:
-    if isinstance(values, list | tuple):
+    if isinstance(values, str):
+        raise DataError(f"{name} must be {wanted}, got one string: put it into a list")
+    if isinstance(values, Sequence) and not isinstance(values, bytes | bytearray | memoryview | range):
         return list(values)
     if instance_of(values, [("numpy", "ndarray")]):
         flat: Any = values
@@ -235,10 +236,6 @@ def _elements(values: object, name: str, wanted: str = "a list of strings") -> l
         return _elements(frame[names[0]], name, wanted)
     if kind := instance_of(values, COLUMN_TYPES):
         return list(COLUMN_TYPES[kind](values))
-    if isinstance(values, str):
-        raise DataError(f"{name} must be {wanted}, got one string: put it into a list")
-    if isinstance(values, Sequence) and not isinstance(values, bytes | bytearray | memoryview | range):
-        return list(values)
     # The texts of a generator could not all be checked before the first text is released.
     kind = instance_of(values, OTHER_TYPES)
     advice = OTHER_TYPES[kind] if kind else "give a list, an array or a column"

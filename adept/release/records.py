@@ -241,15 +241,13 @@ def find_label(first: Record, options: ReleaseOptions) -> str | None:
                 "keep_columns must not hold the label column with labels=drop: use labels=copy, or drop it there too"
             )
         return None
-    found = find_label_column(first, options.label_column)
-    return found or (USUAL_LABEL_COLUMN if options.labels == "joint" else None)
+    return find_label_column(first, options.label_column) or (USUAL_LABEL_COLUMN if options.labels == "joint" else None)
 
 
 def output_columns(label_column: str | None, options: ReleaseOptions) -> list[str]:
     """Return the names of the output's columns; raise ConfigurationError if two are equal."""
     labels = [label_column] if label_column else []
-    samples = ["sample"] if options.samples > 1 else []
-    columns = [options.text_column, *labels, *options.keep_columns, *samples]
+    columns = [options.text_column, *labels, *options.keep_columns, *(["sample"] if options.samples > 1 else [])]
     most_used, count = Counter(columns).most_common(1)[0]
     refuse(
         (

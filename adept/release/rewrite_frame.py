@@ -236,9 +236,9 @@ def _choice(mechanism: Any) -> MechanismChoice | None:
 
 
 def _checked_columns(table: "Table", request: ReleaseRequest) -> list[str]:
-    named = {"text": request.text_column, "label": request.label_column, "person": request.person_column}
-    used = [(option, name) for option, name in named.items() if name is not None]
-    used += [("keep_columns", name) for name in request.keep_columns]
+    named = {"text": request.text_column, "label": request.label_column, "person": request.person_column}.items()
+    kept = [("keep_columns", name) for name in request.keep_columns]
+    used = [*((option, name) for option, name in named if name is not None), *kept]
     for option, name in used:
         if (found := table.names.count(name)) != 1:
             wrong = "no column" if not found else f"{found} columns"
@@ -252,8 +252,8 @@ def _checked_columns(table: "Table", request: ReleaseRequest) -> list[str]:
     read = list(dict.fromkeys(name for _, name in used))
     if request.ledger in (None, NO_LEDGER) and request.record_columns is None:
         return read
-    others = (name for name in table.names if name != USUAL_LABEL_COLUMN)
-    return list(dict.fromkeys([*read, *(name for name in others if table.names.count(name) == 1)]))
+    others = [name for name in table.names if name != USUAL_LABEL_COLUMN and table.names.count(name) == 1]
+    return list(dict.fromkeys([*read, *others]))
 
 
 # --- Tables
@@ -262,8 +262,7 @@ def _checked_columns(table: "Table", request: ReleaseRequest) -> list[str]:
 class Table:
     """A pandas data frame, which is never changed; subclasses handle tables of other kinds.
 
-    A name of a column in pandas may have any type, such as a number. Here, all names are text, because an option
-    counts as not given if it is 0, and a statement and a ledger hold text.
+    All names of columns are text here, because an option that is 0 counts as not given, and statements hold text.
     """
 
     def __init__(self, frame: Any) -> None:
@@ -273,11 +272,6 @@ class Table:
     def names(self) -> list[str]:
         """Names of the columns; in pandas, a name may occur several times."""
         return list(map(_spelled, self.frame.columns))
-
-    @property
-    def own_names(self) -> dict[str, Any]:
-        """The names as the frame has them, by their text."""
-        return dict(zip(self.names, self.frame.columns, strict=True))
 
     def text_column(self, named: object) -> str:
         """Return the name of the column with the texts: the named one, or the only one."""
@@ -289,7 +283,7 @@ class Table:
 
     def values(self, name: str) -> list[Any]:
         """Return the values of a column, with None for missing values."""
-        return value_list(self.frame[self.own_names[name]], len(self.frame), name)
+        return value_list(self.frame.iloc[:, self.names.index(name)], len(self.frame), name)
 
     def records(self, names: Sequence[str]) -> list[PlacedRecord]:
         """Return the rows as records that contain only the given columns."""
@@ -306,17 +300,18 @@ class Table:
         text: str,
     ) -> Any:
         """Return a new table of the given rows and of the ``kept`` columns that were copied."""
-        made = {
-            name: kept[name]
-            if name in kept
-            else self._make(name, [row[name] for row in rows], types.get(name), text=text)
-            for name in columns
-        }
-        return self._table(made)
+        return self._table(
+            {
+                name: kept[name]
+                if name in kept
+                else self._make(name, [row[name] for row in rows], types.get(name), text=text)
+                for name in columns
+            }
+        )
 
     def copy_rows(self, name: str, places: Sequence[int]) -> Any:
         """Return a column's values at the given places, without anything of other rows."""
-        column = self.frame[self.own_names[name]]
+        column = self.frame.iloc[:, self.names.index(name)]
         if hasattr(column.dtype, "pyarrow_dtype"):
             return type(column)(type(column.array)(_copy_arrow(name, column.array.__arrow_array__(), places)))
         column = column.iloc[places].reset_index(drop=True)
@@ -332,7 +327,7 @@ class Table:
 
     def integer_type(self, name: str) -> Any:
         """Return the Arrow type of a column that is declared as whole numbers, or None."""
-        kind = self.frame[self.own_names[name]].dtype
+        kind = self.frame.iloc[:, self.names.index(name)].dtype
         kind = getattr(getattr(kind, "categories", None), "dtype", kind)
         kind = getattr(kind, "numpy_dtype", kind)
         return pa.from_numpy_dtype(kind) if isinstance(kind, np.dtype) and kind.kind in "iu" else None
@@ -341,7 +336,7 @@ class Table:
         return values if kind is None else np.array(values, kind.to_pandas_dtype())
 
     def _table(self, columns: dict[str, Any]) -> Any:
-        own = self.own_names
+        own = dict(zip(self.names, self.frame.columns, strict=True))
         return sys.modules["pandas"].DataFrame({own.get(name, name): values for name, values in columns.items()})
 
 
