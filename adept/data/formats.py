@@ -346,11 +346,11 @@ def find_splits(
     """
     found: dict[str, dict[str, list[Path]]] = {}
     unread = []
-    for path in sorted(directory.iterdir()):
+    for path in sorted(path for path in directory.iterdir() if not SIDECARS.fullmatch(path.name)):
         named = _split_of(path.name, apart)
         if named and (path.is_dir() or given or tells_format(path.name)):
             found.setdefault(named[0], {}).setdefault(named[1] + ("/" if path.is_dir() else ""), []).append(path)
-        elif not SIDECARS.fullmatch(path.name):
+        else:
             unread.append(path.name)
     for split, (pattern, *others) in found.items():
         if others:
@@ -365,7 +365,7 @@ def find_splits(
 
 def _split_of(name: str, apart: bool) -> tuple[str, str] | None:
     """Return the split that a name shows, and a pattern that is the same for all parts of one file."""
-    words = list(SPLIT_WORD.finditer(name)) if apart and not SIDECARS.fullmatch(name) else []
+    words = list(SPLIT_WORD.finditer(name)) if apart else []
     start = words[0].start() if len(words) == 1 else 0
     if (found := SPLIT_FILE.fullmatch(name[start:])) and (split := SPLIT_NAMES.get(found[1].lower())):
         return split, f"{name[:start]}{found[1]}{'-*' if found['part'] else ''}{found['of'] or ''}{found['rest']}"
