@@ -65,8 +65,9 @@ SIDECARS = re.compile(  # also what ``map`` of ``datasets`` writes into the dire
     re.IGNORECASE,
 )
 KNOWN_ENDINGS = re.compile(rf"(\.({'|'.join([*ENDINGS, *COMPRESSIONS])}))+\Z", re.IGNORECASE)
-COPY = re.compile(  # of what a copy's name has more, as desktops, browsers and editors write it
-    r"\A(copy|kopie) (of|von) |( - (copy|kopie)|[ _-]copy( \d+)?|[-_.](bak|backup|orig))?( \(\d+\))?\Z| \([\w ]*copy\)\Z",
+COPY = re.compile(  # of what a copy's name has more, as desktops, browsers, editors and shared folders write it
+    r"\A(copy|kopie) (of|von) |( - (copy|kopie|copie|copia)|[ _-]copy( \d+)?|[-_.](bak|backup|orig))?( \(\d+\))?\Z"
+    r"| \([^()]*\b(copy|kopie|copie|copia)\b[^()]*\)\Z|\.sync-conflict-[\w-]+\Z",
     re.IGNORECASE,
 )
 ADDRESS = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://")
@@ -256,10 +257,8 @@ def data_files(location: str, given: str | None) -> tuple[list[str], str | None]
     sources = [name for name in found if not os.path.exists(name + STATEMENT) and not WORKING_FILE.search(name)]  # noqa: PTH110
     if sources:
         say_unread(location, [f"{name} (the output of a release)" for name in found if name not in sources])
-        statements = sorted(
-            path for place in {Path(name).parent for name in found} for path in place.glob(f"*{STATEMENT}")
-        )
-        if lost := next((str(path) for path in statements if not path.with_suffix("").with_suffix("").exists()), None):
+        stated = sorted(path for place in {Path(name).parent for name in found} for path in place.glob(f"*{STATEMENT}"))
+        if lost := next((str(path) for path in stated if not path.with_suffix("").with_suffix("").exists()), None):
             say_once(f"{lost} is of a file that is not there: if {location} holds it under another name, move it away")
     return sources or found, given
 

@@ -563,7 +563,8 @@ def test_a_directory_holds_no_file_twice(tmp_path: Path) -> None:
 
 COPIES = [
     "a (1)", "a (12)", "a - Copy", "a - Copy (2)", "a copy", "a copy 2", "Copy of a", "Kopie von a", "a - Kopie", "a (copy)",
-    "a (another copy)", "a (3rd copy)", "a.bak", "a_backup", "a.orig", "a_copy",
+    "a (another copy)", "a (3rd copy)", "a.bak", "a_backup", "a.orig", "a_copy", "a - Copie", "a - copia (2)", "a (copie)",
+    "a (Ann's conflicted copy 2026-01-02)", "a (conflicted copy 2026-01-02 120000)", "a.sync-conflict-20260102-120000-ABCDEFG",
 ]  # fmt: skip
 
 
