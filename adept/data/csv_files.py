@@ -165,7 +165,8 @@ def read_csv(
     on_header(named_columns)
     width, least = len(names), max((place for place, name in enumerate(names, start=1) if name), default=0)
     for cells in parsed:
-        if not tolerant and _has_spaced_quote(cells, width):
+        meant = SPACED_QUOTED if len(cells) == width else SPACED_QUOTE  # by whoever put spaces before the quote
+        if not tolerant and any(cell[:1] == " " and meant.match(cell) for cell in cells):
             raise DamagedRecord("spaces before a quote, which must follow its delimiter")
         if least <= len(cells) and not any(cells[width:]):
             if least < width and not tolerant and any(cells[least:]):
@@ -185,12 +186,6 @@ def read_csv(
             where = "columns=" if named is not None else "the header"
             more = f"; a cell that holds {rows.delimiter!r} must stand in quotes" if len(cells) > width else ""
             raise DamagedRecord(f"wrong number of fields, {len(cells)} for {width} in {where}{more}")
-
-
-def _has_spaced_quote(cells: Sequence[str], width: int) -> bool:
-    """Return True if a cell of a row was meant to be quoted, and spaces stand before its quote."""
-    pattern = SPACED_QUOTED if len(cells) == width else SPACED_QUOTE
-    return any(cell[:1] == " " and pattern.match(cell) for cell in cells)
 
 
 def delimiter_of(head: str) -> str | None:

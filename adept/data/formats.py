@@ -65,12 +65,14 @@ SIDECARS = re.compile(  # also what ``map`` of ``datasets`` writes into the dire
     re.IGNORECASE,
 )
 KNOWN_ENDINGS = re.compile(rf"(\.({'|'.join([*ENDINGS, *COMPRESSIONS])}))+\Z", re.IGNORECASE)
-COPY = re.compile(  # of what a copy's name has more, as desktops, browsers and editors write it
-    r"\A(copy|kopie) (of|von) |( - (copy|kopie)|[ _-]copy( \d+)?|[-_.](bak|backup|orig))?( \(\d+\))?\Z| \([\w ]*copy\)\Z",
+COPY = re.compile(  # of what a copy's name has more, as desktops, browsers, editors and shared folders write it
+    r"\A(copy|kopie) (of|von) |( - (copy|kopie|copie|copia)|[ _-]copy( \d+)?|[-_.](bak|backup|orig))?( \(\d+\))?\Z"
+    r"| \([^()]*\b(copy|kopie|copie|copia)\b[^()]*\)\Z|\.sync-conflict-[\w-]+\Z",
     re.IGNORECASE,
 )
 ADDRESS = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://")
 STATEMENT = ".privacy.json"  # follows the name of a release's output
+WORKING_FILE = re.compile(r"\.(partial|journal(-wal|-shm|-journal)?)\Z")  # of a release that is not complete
 
 
 @cache
@@ -252,9 +254,12 @@ def data_files(location: str, given: str | None) -> tuple[list[str], str | None]
             state = Path(name).stat()
             if (other := first.setdefault((state.st_dev, state.st_ino), name)) != name:
                 raise DataError(f"{other} and {name} are one file, which would be read twice: leave one out")
-    sources = [name for name in found if not os.path.exists(name + STATEMENT)]  # noqa: PTH110
+    sources = [name for name in found if not os.path.exists(name + STATEMENT) and not WORKING_FILE.search(name)]  # noqa: PTH110
     if sources:
         say_unread(location, [f"{name} (the output of a release)" for name in found if name not in sources])
+        stated = sorted(path for place in {Path(name).parent for name in found} for path in place.glob(f"*{STATEMENT}"))
+        if lost := next((str(path) for path in stated if not path.with_suffix("").with_suffix("").exists()), None):
+            say_once(f"{lost} is of a file that is not there: if {location} holds it under another name, move it away")
     return sources or found, given
 
 
@@ -295,22 +300,22 @@ def _check_copies(paths: Sequence[Path]) -> None:
 
 def check_shards(files: Iterable[str | Path]) -> None:
     """Raise DataError if files are called ``-of-00002`` and others of the two are missing."""
-    groups: dict[tuple[Path, str, str, str], list[str]] = {}
+    groups: dict[tuple[Path, str, str], list[tuple[str, str]]] = {}
     for path in map(Path, files):
         if found := SHARD.search(path.name):
-            key = path.parent, path.name[: found.start()], found[2], path.name[found.end() :]
-            groups.setdefault(key, []).append(found[1])
-    for (place, before, most, after), numbers in groups.items():
-        held, count = set(map(int, numbers)), int(most)
+            key = path.parent, path.name[: found.start()], path.name[found.end() :]
+            groups.setdefault(key, []).append((found[1], found[2]))
+    for (place, before, after), parts in groups.items():
+        number, most = max(parts, key=lambda part: int(part[1]))
+        held, count = {int(n) for n, of in parts if of == most}, int(most)
         first = int(0 not in held and count in held)  # some count their parts from 1
         lacking = list(islice((n for n in range(first, first + count) if n not in held), MAX_UNREAD))
-        names = ", ".join(f"{before}{number:0{len(numbers[0])}}-of-{most}{after}" for number in lacking)
-        if lacking or len(numbers) != count:
-            advice = (
-                f", without {names}: add what is missing, or read file by file" if names else ": remove the surplus"
-            )
+        names = ", ".join(f"{before}{missing:0{len(number)}}-of-{most}{after}" for missing in lacking)
+        if lacking or len(parts) != count:
+            advice = f", without {names}: add what is missing, or read file by file"
             raise DataError(
-                f"{place} gives {len(numbers)} of the {count} parts of {before.rstrip('-_.')}{after}{advice}"
+                f"{place} gives {len(parts)} of the {count} parts of {before.rstrip('-_.')}{after}"
+                f"{advice if names else ': remove the surplus, such as parts of an earlier version'}"
             )
 
 
@@ -340,11 +345,11 @@ def find_splits(
     """
     found: dict[str, dict[str, list[Path]]] = {}
     unread = []
-    for path in sorted(directory.iterdir()):
+    for path in sorted(path for path in directory.iterdir() if not SIDECARS.fullmatch(path.name)):
         named = _split_of(path.name, apart)
         if named and (path.is_dir() or given or tells_format(path.name)):
             found.setdefault(named[0], {}).setdefault(named[1] + ("/" if path.is_dir() else ""), []).append(path)
-        elif not SIDECARS.fullmatch(path.name):
+        else:
             unread.append(path.name)
     for split, (pattern, *others) in found.items():
         if others:
@@ -359,7 +364,7 @@ def find_splits(
 
 def _split_of(name: str, apart: bool) -> tuple[str, str] | None:
     """Return the split that a name shows, and a pattern that is the same for all parts of one file."""
-    words = list(SPLIT_WORD.finditer(name)) if apart and not SIDECARS.fullmatch(name) else []
+    words = list(SPLIT_WORD.finditer(name)) if apart else []
     start = words[0].start() if len(words) == 1 else 0
     if (found := SPLIT_FILE.fullmatch(name[start:])) and (split := SPLIT_NAMES.get(found[1].lower())):
         return split, f"{name[:start]}{found[1]}{'-*' if found['part'] else ''}{found['of'] or ''}{found['rest']}"

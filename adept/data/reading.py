@@ -402,7 +402,7 @@ class _Source(io.FileIO):
         while len(head) < HEAD_BYTES and b"\n" not in head and (part := super().read(HEAD_BYTES - len(head))):
             head += part
         if self.seekable():
-            self.seek(0)
+            self.seek(-len(head), os.SEEK_CUR)  # what a shell has read of standard input before is not read again
         else:
             self._head = head
         return head

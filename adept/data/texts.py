@@ -20,6 +20,7 @@ from all records, messages list only names from the fixed list USUAL_NAMES.
 import numbers
 import re
 import unicodedata
+import uuid
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, time
@@ -54,7 +55,6 @@ COLUMN_TYPES: dict[tuple[str, str], Callable[[Any], Iterable[Any]]] = {
     ("polars", "Series"): lambda column: column.to_list(),
     ("pyarrow", "Array"): lambda column: column.to_pylist(),
     ("pyarrow", "ChunkedArray"): lambda column: column.to_pylist(),
-    ("datasets", "Column"): list,
 }
 FRAME_TYPES = {  # with the attribute that lists the columns
     **dict.fromkeys((("pandas", "DataFrame"), ("polars", "DataFrame")), "columns"),
@@ -215,7 +215,9 @@ def instance_of(value: object, kinds: Iterable[tuple[str, str]]) -> tuple[str, s
 
 
 def _elements(values: object, name: str, wanted: str = "a list of strings") -> list[Any]:
-    if isinstance(values, list | tuple):
+    if isinstance(values, str):
+        raise DataError(f"{name} must be {wanted}, got one string: put it into a list")
+    if isinstance(values, Sequence) and not isinstance(values, bytes | bytearray | memoryview | range):
         return list(values)
     if instance_of(values, [("numpy", "ndarray")]):
         flat: Any = values
@@ -234,10 +236,6 @@ def _elements(values: object, name: str, wanted: str = "a list of strings") -> l
         return _elements(frame[names[0]], name, wanted)
     if kind := instance_of(values, COLUMN_TYPES):
         return list(COLUMN_TYPES[kind](values))
-    if isinstance(values, str):
-        raise DataError(f"{name} must be {wanted}, got one string: put it into a list")
-    if isinstance(values, Sequence) and not isinstance(values, bytes | bytearray | memoryview | range):
-        return list(values)
     # The texts of a generator could not all be checked before the first text is released.
     kind = instance_of(values, OTHER_TYPES)
     advice = OTHER_TYPES[kind] if kind else "give a list, an array or a column"
@@ -272,7 +270,8 @@ def plain_text(value: Any) -> str | None:
 
     Strings are normalised (NFC), and space around them is removed. A whole number becomes a text of its digits, even if
     it is given as 1.0, "1.0" or Decimal("1.00"). Booleans become "true" and "false", even if they are given as "True"
-    or "FALSE". None, NaN, fractions such as 1.5, bytes, dates, containers and blank strings have no text.
+    or "FALSE". A UUID becomes its usual text. None, NaN, fractions such as 1.5, bytes, dates, containers and blank strings
+    have no text.
     """
     if isinstance(value, str):
         text = unicodedata.normalize("NFC", value).strip()
@@ -285,7 +284,7 @@ def plain_text(value: Any) -> str | None:
         return "true" if value else "false"
     if isinstance(value, numbers.Real | Decimal) and _is_whole(value):
         return str(int(value))  # type: ignore[arg-type]
-    return None
+    return str(value) if isinstance(value, uuid.UUID) else None
 
 
 def cell_text(value: Any) -> str | None:
@@ -340,7 +339,7 @@ def find_label_column(record: Mapping[str, Any], label_column: str | None) -> st
     """
     if label_column or USUAL_LABEL_COLUMN in record:
         return label_column or USUAL_LABEL_COLUMN
-    near = [name for name in record if isinstance(name, str) and folded(name) == USUAL_LABEL_COLUMN]
+    near = [name for name in record if folded(name) == USUAL_LABEL_COLUMN]
     if len(near) > 1:
         raise DataError(f"columns {near[0]!r} and {near[1]!r} both look like labels: add label_column={near[0]}")
     return near[0] if near else None
@@ -373,7 +372,7 @@ def refuse_late_label(record: Mapping[str, Any], *, number: int) -> None:
     "intent", however it is spelled, or an error is raised. *Proof*: if record 1 has the column, ``label_of`` is called
     for each record; otherwise, this function is called for each record. QED.
     """
-    usual = (name for name in record if isinstance(name, str) and folded(name) == USUAL_LABEL_COLUMN)
+    usual = (name for name in record if folded(name) == USUAL_LABEL_COLUMN)
     if column := next((name for name in usual if not is_missing(record[name])), None):
         raise DataError(
             f"record {number} has a label in column {column!r}, which record 1 lacks: give each record a label, for "

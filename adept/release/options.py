@@ -60,8 +60,7 @@ class PersonOptions(Columns):
     @property
     def about(self) -> list[tuple[str, str]]:
         """Names and values of the options that say what the release is for."""
-        given = [(name, getattr(self, name)) for name in ("purpose", "recipient", "owner")]
-        return [(name, value) for name, value in given if value is not None]
+        return [(name, said) for name in ("purpose", "recipient", "owner") if (said := getattr(self, name)) is not None]
 
     def check_counts(self, *names: str) -> None:
         """Raise ConfigurationError unless each of the named options is null or at least 1."""

@@ -26,7 +26,7 @@ from typing import Any
 
 from adept.data.corpus import Corpus
 from adept.data.csv_files import to_cell
-from adept.data.formats import PlacedRecord, Record, compression_of, file_format
+from adept.data.formats import STANDARD_STREAM, PlacedRecord, Record, compression_of, file_format
 from adept.data.json_files import NOT_JSON, to_json
 from adept.data.reading import (
     ReadingOptions,
@@ -218,8 +218,8 @@ class Inputs:
 
 def _sizes(locations: Sequence[str]) -> list[int] | None:
     try:
-        files = [Path(name) for name in locations]
-        return [file.stat().st_size for file in files] if all(map(Path.is_file, files)) else None
+        files = [Path(name) for name in locations if name != STANDARD_STREAM]  # of which a file may have the name
+        return [file.stat().st_size for file in files] if files and all(map(Path.is_file, files)) else None
     except OSError:
         return None  # reading says why
 
@@ -241,15 +241,13 @@ def find_label(first: Record, options: ReleaseOptions) -> str | None:
                 "keep_columns must not hold the label column with labels=drop: use labels=copy, or drop it there too"
             )
         return None
-    found = find_label_column(first, options.label_column)
-    return found or (USUAL_LABEL_COLUMN if options.labels == "joint" else None)
+    return find_label_column(first, options.label_column) or (USUAL_LABEL_COLUMN if options.labels == "joint" else None)
 
 
 def output_columns(label_column: str | None, options: ReleaseOptions) -> list[str]:
     """Return the names of the output's columns; raise ConfigurationError if two are equal."""
     labels = [label_column] if label_column else []
-    samples = ["sample"] if options.samples > 1 else []
-    columns = [options.text_column, *labels, *options.keep_columns, *samples]
+    columns = [options.text_column, *labels, *options.keep_columns, *(["sample"] if options.samples > 1 else [])]
     most_used, count = Counter(columns).most_common(1)[0]
     refuse(
         (

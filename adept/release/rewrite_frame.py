@@ -111,6 +111,7 @@ def rewrite_frame(
     text = table.text_column(text)
     if not isinstance(statement, str | os.PathLike) or not os.fspath(statement):
         raise ConfigurationError(f"statement must be the name of a file, got {printable(statement) or 'nothing'}")
+    label, person = (None if name is None else _spelled(name) for name in (label, person))
     request = _request(
         {"epsilon": epsilon, "text_column": text, "label_column": label, "person_column": person}, options
     )
@@ -192,7 +193,7 @@ def _request(columns: Mapping[str, Any], options: dict[str, Any]) -> ReleaseRequ
         )
     for name in ("keep_columns", "record_columns"):
         if options.get(name) is not None:
-            options[name] = value_list(options[name], None, name)
+            options[name] = list(map(_spelled, value_list(options[name], None, name)))
     options |= {  # as the command reads names of files: else ~/a.db would name two ledgers
         name: os.path.expanduser(options[name])  # noqa: PTH111 - Path raises without a home
         for name in ("ledger", "key", "model_dir", "label_descriptions")
@@ -235,51 +236,54 @@ def _choice(mechanism: Any) -> MechanismChoice | None:
 
 
 def _checked_columns(table: "Table", request: ReleaseRequest) -> list[str]:
-    named = {"text": request.text_column, "label": request.label_column, "person": request.person_column}
-    used = [(option, name) for option, name in named.items() if name is not None]
-    used += [("keep_columns", name) for name in request.keep_columns]
+    named = {"text": request.text_column, "label": request.label_column, "person": request.person_column}.items()
+    kept = [("keep_columns", name) for name in request.keep_columns]
+    used = [*((option, name) for option, name in named if name is not None), *kept]
     for option, name in used:
         if (found := table.names.count(name)) != 1:
             wrong = "no column" if not found else f"{found} columns"
             raise DataError(
                 f"frame has {wrong} named {name!r}; the columns are {list_names(table.names)}: correct {option}="
             )
-        if isinstance(name, str) and not is_writable(name):
-            raise DataError(f"the name of a column must be UTF-8, got {name!r}: rename the column")
+        if not (name and is_writable(name)):
+            raise DataError(f"the name of a column must be text in UTF-8, got {name!r}: rename the column")
     if not len(table.frame):
         raise DataError("frame has no records: give at least one")
     read = list(dict.fromkeys(name for _, name in used))
     if request.ledger in (None, NO_LEDGER) and request.record_columns is None:
         return read
-    others = (name for name in table.names if isinstance(name, str) and name != USUAL_LABEL_COLUMN)
-    return list(dict.fromkeys([*read, *(name for name in others if table.names.count(name) == 1)]))
+    others = [name for name in table.names if name != USUAL_LABEL_COLUMN and table.names.count(name) == 1]
+    return list(dict.fromkeys([*read, *others]))
 
 
 # --- Tables
 
 
 class Table:
-    """A pandas data frame, which is never changed; subclasses handle tables of other kinds."""
+    """A pandas data frame, which is never changed; subclasses handle tables of other kinds.
+
+    All names of columns are text here, because an option that is 0 counts as not given, and statements hold text.
+    """
 
     def __init__(self, frame: Any) -> None:
         self.frame = frame
 
     @property
-    def names(self) -> list[Any]:
-        """Names of the columns; in pandas, a name may have any type and occur several times."""
-        return list(self.frame.columns)
+    def names(self) -> list[str]:
+        """Names of the columns; in pandas, a name may occur several times."""
+        return list(map(_spelled, self.frame.columns))
 
-    def text_column(self, named: str | None) -> str:
+    def text_column(self, named: object) -> str:
         """Return the name of the column with the texts: the named one, or the only one."""
         if named is None and len(self.names) != 1:
             raise DataError(
                 f"text must name the column with the texts, got none; the columns are {list_names(self.names)}: add text=NAME"
             )
-        return self.names[0] if named is None else named
+        return self.names[0] if named is None else _spelled(named)
 
     def values(self, name: str) -> list[Any]:
         """Return the values of a column, with None for missing values."""
-        return value_list(self.frame[name], len(self.frame), name)
+        return value_list(self.frame.iloc[:, self.names.index(name)], len(self.frame), name)
 
     def records(self, names: Sequence[str]) -> list[PlacedRecord]:
         """Return the rows as records that contain only the given columns."""
@@ -296,17 +300,18 @@ class Table:
         text: str,
     ) -> Any:
         """Return a new table of the given rows and of the ``kept`` columns that were copied."""
-        made = {
-            name: kept[name]
-            if name in kept
-            else self._make(name, [row[name] for row in rows], types.get(name), text=text)
-            for name in columns
-        }
-        return self._table(made)
+        return self._table(
+            {
+                name: kept[name]
+                if name in kept
+                else self._make(name, [row[name] for row in rows], types.get(name), text=text)
+                for name in columns
+            }
+        )
 
     def copy_rows(self, name: str, places: Sequence[int]) -> Any:
         """Return a column's values at the given places, without anything of other rows."""
-        column = self.frame[name]
+        column = self.frame.iloc[:, self.names.index(name)]
         if hasattr(column.dtype, "pyarrow_dtype"):
             return type(column)(type(column.array)(_copy_arrow(name, column.array.__arrow_array__(), places)))
         column = column.iloc[places].reset_index(drop=True)
@@ -322,7 +327,7 @@ class Table:
 
     def integer_type(self, name: str) -> Any:
         """Return the Arrow type of a column that is declared as whole numbers, or None."""
-        kind = self.frame[name].dtype
+        kind = self.frame.iloc[:, self.names.index(name)].dtype
         kind = getattr(getattr(kind, "categories", None), "dtype", kind)
         kind = getattr(kind, "numpy_dtype", kind)
         return pa.from_numpy_dtype(kind) if isinstance(kind, np.dtype) and kind.kind in "iu" else None
@@ -331,7 +336,12 @@ class Table:
         return values if kind is None else np.array(values, kind.to_pandas_dtype())
 
     def _table(self, columns: dict[str, Any]) -> Any:
-        return sys.modules["pandas"].DataFrame(columns)
+        own = dict(zip(self.names, self.frame.columns, strict=True))
+        return sys.modules["pandas"].DataFrame({own.get(name, name): values for name, values in columns.items()})
+
+
+def _spelled(name: object) -> str:
+    return str.__str__(name) if isinstance(name, str) else str(python_value(name))
 
 
 class _Texts(Table):
@@ -342,10 +352,10 @@ class _Texts(Table):
         self._given = frame
 
     @property
-    def names(self) -> list[Any]:
+    def names(self) -> list[str]:
         return ["text"]
 
-    def text_column(self, named: str | None) -> str:
+    def text_column(self, named: object) -> str:
         refuse((named is not None, f"text must be left out for texts without columns, got {named!r}: leave it out"))
         return "text"
 
@@ -364,7 +374,7 @@ class _Arrow(Table):
     """A table or a batch of Arrow."""
 
     @property
-    def names(self) -> list[Any]:
+    def names(self) -> list[str]:
         return list(self.frame.schema.names)
 
     def values(self, name: str) -> list[Any]:
@@ -406,7 +416,7 @@ class _Polars(_Arrow):
 
 class _DataSet(_Arrow):
     @property
-    def names(self) -> list[Any]:
+    def names(self) -> list[str]:
         return list(self.frame.column_names)
 
     def _column(self, name: str) -> Any:

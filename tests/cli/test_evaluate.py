@@ -66,6 +66,9 @@ def test_columns_are_known_from_the_statement_beside_the_training_file(tmp_path:
     assert run(EvaluateConfig(train=train, test=test)).accuracy.value == 1.0
     with pytest.raises(DataError, match="'other'"):
         run(EvaluateConfig(train=train, test=test, text_column="other"))
+    for odd in ({"labels": {"copy": 1}}, {"labels": ["copy"], "epsilon": "8", "samples": 1e9}):  # edited by anybody
+        (tmp_path / "out.jsonl.privacy.json").write_text(json.dumps(stated | odd))
+        assert run(EvaluateConfig(train=train, test=test)).accuracy.value == 1.0
     (tmp_path / "out.jsonl.privacy.json").write_text(json.dumps(stated | {"text_column": 7, "label_column": None}))
     with pytest.raises(DataError, match="'text'"):
         run(EvaluateConfig(train=train, test=test))

@@ -278,6 +278,8 @@ LAYOUTS: list[tuple[tuple[str, ...], dict[str, int]]] = [
     (("train-part/a.csv", "train-part/b.csv", "eval 2.csv", "dev.csv"), {"train": 30, "test": 30, "validation": 40}),
     (("train.csv", "dev.csv", "my_train.csv", "eval_results/a.txt"), {"train": 10, "validation": 20}),
     (("my-train-data/train.csv", "my-train-data/valid.csv"), {"train": 10, "validation": 20}),
+    (("train.csv", "train.csv.privacy.json", "train.csv.card.md", "dev.csv"), {"train": 10, "validation": 40}),
+    (("my_train.csv", "my_train.csv.privacy.json", "my_dev.csv"), {"train": 10, "validation": 30}),
 ]  # fmt: skip
 
 

@@ -518,6 +518,37 @@ def test_what_a_release_wrote_is_no_input_beside_other_files(tmp_path: Path, cap
     assert list(read_records(str(tmp_path))) == RECORDS
 
 
+@pytest.mark.parametrize("renamed", ["o.csv.gz", "january.csv"])
+def test_a_statement_whose_output_has_another_name_now_is_told(
+    renamed: str, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    say_once.cache_clear()
+    for name in ("a.csv", "o.csv", "o.csv.privacy.json"):
+        placed(tmp_path, name, CSV)
+    for location in (str(tmp_path), f"{tmp_path}/*.csv"):
+        ReadingOptions().find_files(location)
+        assert "is of a file that is not there" not in caplog.text
+    (tmp_path / "o.csv").rename(tmp_path / renamed)
+    ReadingOptions().find_files(str(tmp_path))
+    assert f"{tmp_path}/o.csv.privacy.json is of a file that is not there: if {tmp_path} holds it" in caplog.text
+
+
+def test_what_an_interrupted_release_keeps_is_no_input(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    say_once.cache_clear()
+    for name in ("a", "o.csv.journal", "o.csv.journal-wal", "o.csv.partial", "o.csv.privacy.json.partial"):
+        placed(tmp_path, name, CSV)
+    for location in (str(tmp_path), f"{tmp_path}/*"):
+        assert list(read_records(location, options=ReadingOptions(format="csv"))) == RECORDS
+    assert "o.csv.journal-wal (the output of a release)" in caplog.text
+
+
+def test_standard_input_begins_where_a_shell_has_left_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    handle = os.open(placed(tmp_path, "in", b"a note\n" + CSV), os.O_RDONLY)
+    os.lseek(handle, len("a note\n"), os.SEEK_SET)
+    monkeypatch.setattr(os, "dup", lambda _: handle)
+    assert list(read_records("-", options=ReadingOptions(format="csv"))) == RECORDS
+
+
 def test_a_directory_holds_no_file_twice(tmp_path: Path) -> None:
     placed(tmp_path, "a.csv", CSV)
     placed(tmp_path, "a.CSV.gz", gzip.compress(CSV, mtime=0))
@@ -532,7 +563,8 @@ def test_a_directory_holds_no_file_twice(tmp_path: Path) -> None:
 
 COPIES = [
     "a (1)", "a (12)", "a - Copy", "a - Copy (2)", "a copy", "a copy 2", "Copy of a", "Kopie von a", "a - Kopie", "a (copy)",
-    "a (another copy)", "a (3rd copy)", "a.bak", "a_backup", "a.orig", "a_copy",
+    "a (another copy)", "a (3rd copy)", "a.bak", "a_backup", "a.orig", "a_copy", "a - Copie", "a - copia (2)", "a (copie)",
+    "a (Ann's conflicted copy 2026-01-02)", "a (conflicted copy 2026-01-02 120000)", "a.sync-conflict-20260102-120000-ABCDEFG",
 ]  # fmt: skip
 
 
@@ -693,6 +725,11 @@ def test_files_without_data_in_a_directory_are_named_in_one_line(
         (tuple(f"a-0{i}-of-02-{i}123456789abcdef.csv" for i in range(2)), None),
         (("a-1-of-2.csv", "a-2-of-2.csv", "b/x.csv"), None),
         (("a-0-of-1.csv", "a-0-of-1-0123456789abcdef.csv"), "2 of the 1 parts of a.csv: remove the surplus"),
+        (("a-0-of-1.csv", "a-0-of-2.csv", "a-1-of-2.csv"), "3 of the 2 parts of a.csv: remove the surplus, such as"),
+        (
+            ("a-2-of-2.csv", "a-1-of-2.csv", "a-1-of-10.csv"),
+            "3 of the 10 parts of a.csv, without a-0-of-10.csv, a-2-of",
+        ),
     ],
 )
 def test_a_pattern_with_missing_parts_is_refused_and_names_them(

@@ -251,6 +251,30 @@ def test_names_are_of_any_type_and_numbers_those_of_numpy(tmp_path: Path, tiny_r
         assert (stated["claimed_epsilon"], stated["samples"]) == (8.0, 1)
 
 
+@pytest.mark.parametrize("names", [(0, 1, 2), (False, True, 2), (0.0, 1.0, 2.0), (b"", b"text", b"customer")])
+def test_a_column_named_by_zero_counts_as_named(names: tuple[Any, ...], tmp_path: Path, tiny_run: Path) -> None:
+    label, text, person = names
+    given = pd.DataFrame({text: RECORDS["utterance"], label: RECORDS["category"], person: RECORDS["customer"]})
+    bound = {"max_records_per_person": 1, "excess": "drop", "ledger": str(tmp_path / "ledger.db")}
+    found, stated = released(tmp_path, tiny_run, given, text=text, label=label, person=person, keep_columns=[], **bound)
+    assert (list(found.columns), list(found[label])) == ([text, label], RECORDS["category"][::2])
+    assert (stated["labels"], stated["label_column"], stated["records"]) == ("copy", str(label), 6)
+    given = given.rename(columns={person: label, label: person})  # the person is named by zero now
+    options = {"text": text, "label": None, "person": label, "keep_columns": [person], "record_columns": [text, label]}
+    with pytest.raises(DataError, match="record 2 exceeds max_records_per_person=1 of its person"):
+        released(tmp_path, tiny_run, given, **options, max_records_per_person=1, ledger=str(tmp_path / "other.db"))
+    with pytest.raises(ReleaseRefused, match="6 different rows are in the ledger already"):
+        released(tmp_path, tiny_run, given, **options, **bound)
+
+
+@pytest.mark.parametrize("name", [pd.Timestamp("2024"), b"said", None, (1, "said")])
+def test_a_column_whose_name_json_lacks_is_stated_as_text(name: Any, tmp_path: Path, tiny_run: Path) -> None:
+    given = pd.DataFrame({"category": RECORDS["category"]}).assign(said=RECORDS["utterance"])
+    given.columns = pd.Index(["category", name], dtype=object, tupleize_cols=False)
+    found, stated = released(tmp_path, tiny_run, given[[name]], text=None, label=None, keep_columns=[])
+    assert (list(found.columns), stated["text_column"]) == ([name], str(name))
+
+
 def test_a_sparse_column_is_kept(tmp_path: Path, tiny_run: Path) -> None:
     given = pd.DataFrame(RECORDS).assign(few=pd.arrays.SparseArray([0, 3] * 6))
     assert list(released(tmp_path, tiny_run, given, keep_columns=["few"])[0]["few"]) == [0, 3] * 6
@@ -411,7 +435,8 @@ def test_a_kept_type_that_cannot_be_copied_is_refused_before_a_draw(
         ),
         ({"category": ["a", "b\ud800"] * 6}, {"label": "category"}, "the label of record 2 holds NUL or no UTF-8"),
         ({"category": ["a", "b\0"] * 6}, {"label": "category"}, "the label of record 2 holds NUL or no UTF-8"),
-        ({"a\ud800": range(12)}, {"keep_columns": ["a\ud800"]}, "the name of a column must be UTF-8"),
+        ({"a\ud800": range(12)}, {"keep_columns": ["a\ud800"]}, "the name of a column must be text in UTF-8"),
+        ({"": range(12)}, {"label": ""}, "the name of a column must be text in UTF-8, got ''"),
     ],
 )
 def test_a_cell_or_name_that_no_result_can_hold_is_refused_in_one_line(

@@ -1,6 +1,7 @@
 """Claims about counting: a person moves the counts by at most m, whoever else votes, and nothing raises because of a row."""
 
 import random
+import uuid
 from collections.abc import Sequence
 
 import numpy as np
@@ -47,6 +48,7 @@ def test_batches_change_nothing() -> None:
 def test_a_person_has_one_name_however_it_is_written() -> None:
     assert person_name(" Ann ") == person_name("Ann") == person_name("\uff21nn")
     assert person_name(7) == person_name("7")
+    assert person_name(uuid.UUID(int=7)) == person_name(str(uuid.UUID(int=7)))
     for nobody in (None, "", "  ", float("nan"), 1.5, True, ["a"]):
         assert person_name(nobody) is None
 

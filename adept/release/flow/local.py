@@ -253,7 +253,7 @@ class LocalPlan(Plan[PrivacyStatement]):
             **{name: getattr(options, name) for name in stated},
             labels=options.labels if options.labels == "drop" or self.label_column is not None else None,
             label_response=response,
-            kept_columns=list(map(str, options.keep_columns)),  # a frame may name them by numbers
+            kept_columns=options.keep_columns,
             codebook=self.codebook,
             output_sha256=output_sha256,
             date=statements.now() if output_sha256 else None,

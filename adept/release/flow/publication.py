@@ -102,8 +102,7 @@ class Publication:
     @property
     def names(self) -> list[str]:
         """Final names of the files, in the order in which the files get these names."""
-        data = [] if self.streaming else [self.target]
-        return [self.statement, *filter(None, (self.card, self.report)), *data]
+        return [self.statement, *filter(None, (self.card, self.report)), *([] if self.streaming else [self.target])]
 
     @property
     def temporary(self) -> list[Path]:
@@ -153,13 +152,6 @@ class Publication:
         """Raise DataError if an earlier run has left temporary files."""
         if left := self.leftovers:
             raise DataError(f"a run that was killed left {left}: remove them if no other run is writing them")
-
-    def refuse_to_restart(self, done: str) -> None:
-        """Raise DataError because a run was interrupted; ``done`` says what that run did."""
-        raise DataError(
-            f"an interrupted run {done} and left {self.leftovers}: resume=true continues it; removing them and "
-            "running again is a second release of those records, and budgets add up"
-        )
 
     def make_directories(self) -> None:
         """Create the directories that will hold the files; raise DataError if this is impossible.

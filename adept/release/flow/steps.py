@@ -230,7 +230,11 @@ class Run(ABC, Generic[Stated]):
         """Begin or continue a release; raise DataError if a resumed run has different options."""
         journal, ledger = self.journal, self.ledger
         if journal.begun and not resume:
-            self.publication.refuse_to_restart(" ".join(self.plan.done).format(journal.records))
+            done = " ".join(self.plan.done).format(journal.records)
+            raise DataError(
+                f"an interrupted run {done} and left {self.publication.leftovers}: resume=true continues it; removing them and "
+                "running again is a second release of those records, and budgets add up"
+            )
         if ledger:
             _check_newest(journal, ledger)
         required = ledger is not None and ledger.required

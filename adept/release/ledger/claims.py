@@ -344,7 +344,7 @@ class Ledger(LedgerFile):
         """Choose among the waiting records, and collect the chosen ones."""
         allowed, again = (self._allowed(tree) for tree in TREES)
         if allowed != again:
-            raise self._damaged()
+            raise self._database.damage()
         waiting = self._database.execute("SELECT number, person FROM waiting ORDER BY number")
         numbers = frozenset(choose(waiting, allowed))
         if numbers and len(numbers) == self._database.row("SELECT COUNT(*) FROM waiting")[0]:
@@ -372,7 +372,7 @@ class Ledger(LedgerFile):
         release = self._release_id()
         found, again = (group_claims(self._database.run(SELECT_FOUND.format(tree), release)) for tree in TREES)
         if found != again:
-            raise self._damaged()
+            raise self._database.damage()
         return found
 
     def _check_again(self, found: Counter[Asked]) -> None:

@@ -292,7 +292,7 @@ class LedgerFile:
                 self._database.executescript(SCHEMA + ADDED)
         except (OSError, sqlite3.Error) as error:
             raise DataError(f"cannot open the ledger {path}: {getattr(error, 'strerror', error)}") from None
-        self._database.name(path, f"cannot use the ledger {path}", "restore it, or give another one")
+        self._database.name(path, f"{path} is damaged or cannot be used", "restore it, or give another one")
         try:
             self._prepare()
         except BaseException:
@@ -334,7 +334,7 @@ class LedgerFile:
         elif version != [(LEDGER_VERSION,)]:
             raise DataError(f"{self.path} is damaged, or another version's: restore it, or use the adept that wrote it")
         if _definitions(self._database) != _own_definitions():
-            raise self._damaged()
+            raise self._database.damage()
 
     def _execute_each(self, script: str) -> None:
         for statement in filter(str.strip, script.split(";")):
@@ -342,7 +342,7 @@ class LedgerFile:
 
     def _check_tables(self, table: str = "") -> None:
         if self._database.run(f"PRAGMA integrity_check({table})" if table else "PRAGMA integrity_check") != [("ok",)]:
-            raise self._damaged()
+            raise self._database.damage()
 
     def _check_key(self, check: bytes) -> None:
         (found,) = self._database.row("SELECT key_check FROM adept")
@@ -350,9 +350,6 @@ class LedgerFile:
             self._database.execute("UPDATE adept SET key_check = ?", (check,))
         elif found not in (None, check):
             raise DataError(f"{self.path} was written with another key: give that key with key=FILE")
-
-    def _damaged(self) -> DataError:
-        return DataError(f"{self.path} is damaged: restore it, or give another one")
 
     # --- List and sums
 

@@ -15,6 +15,7 @@ different formats ("1", 1, 1.0) to one text. The digest is a function of the key
 the texts of all identifying values and the lengths of these texts. QED.
 """
 
+import datetime
 import hashlib
 import json
 import math
@@ -28,6 +29,7 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
+from adept.data.formats import UnreadableValue
 from adept.data.texts import plain_text
 from adept.data.writing import new_private_file, user_directory
 from adept.errors import ConfigurationError, DataError
@@ -48,8 +50,8 @@ def identity_text(value: Any) -> str | None:
     """Return the text that represents a value in its record's digest; None for a missing value."""
     if (text := plain_text(value)) is not None or value is None or isinstance(value, str):
         return text and _spelled(text)
-    if hasattr(value, "item") and getattr(value, "shape", None) == ():
-        value = value.item()
+    if hasattr(value, "tolist"):  # an array or a number of NumPy or PyTorch
+        value = value.tolist()
     if isinstance(value, numbers.Real | Decimal):
         try:
             number = float(value)
@@ -60,6 +62,8 @@ def identity_text(value: Any) -> str | None:
         return _spelled(str(value.isoformat()))
     if isinstance(value, bytes):
         return plain_text(value.decode("utf-8", "backslashreplace"))
+    if not isinstance(value, dict | list | tuple):
+        return str(value) if isinstance(value, datetime.timedelta | UnreadableValue) else UNWRITTEN
     try:
         return json.dumps(value, sort_keys=True, default=identity_text)
     except (RecursionError, ValueError, TypeError):

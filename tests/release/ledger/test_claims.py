@@ -143,7 +143,7 @@ def test_another_key_and_no_ledger_are_refused(rewriter: Rewriter, tmp_path: Pat
         released(rewriter, tmp_path, range(3), "second", key=b"x" * 32)
     (tmp_path / "notes.txt").write_text("my notes, which are no data base at all")
     (tmp_path / "notes.txt").chmod(0o600)
-    with pytest.raises(DataError, match="cannot use the ledger"):
+    with pytest.raises(DataError, match="is damaged or cannot be used"):
         Ledger(str(tmp_path / "notes.txt"), key=KEY)
     with pytest.raises(DataError, match="cannot open the ledger"):
         Ledger(str(tmp_path / "nowhere" / "ledger.db"), key=KEY)

@@ -3,6 +3,7 @@
 import datetime
 import sqlite3
 import threading
+import uuid
 from collections.abc import Iterable
 from contextlib import closing
 from dataclasses import replace
@@ -11,11 +12,13 @@ from functools import partial
 from pathlib import Path
 
 import numpy as np
+import pyarrow
 import pytest
 from made_statements import central_statement, spending
 
 from adept.cli import ledger as ledger_command
 from adept.cli.ledger import _lines
+from adept.data.formats import UnreadableValue
 from adept.errors import ConfigurationError, DataError, ReleaseRefused
 from adept.mechanisms.central_counts import Votes
 from adept.release.ledger.claims import Ledger
@@ -133,6 +136,7 @@ def test_two_central_runs_at_once_do_not_both_pass(path: str) -> None:
 # --- What a record is
 
 
+IDS = ("12345678123456781234567812345678", "12345678123456781234567812345679")
 NOON = datetime.datetime(2026, 1, 2, 12, 0, 0, 500_000)
 
 
@@ -150,6 +154,10 @@ NOON = datetime.datetime(2026, 1, 2, 12, 0, 0, 500_000)
         (["on 2026-01-02"], "on 2026-01-02"),
         ([{"b": 1, "a": [2]}, {"a": [2], "b": 1}], '{"a": [2], "b": 1}'),
         ([b"abc", "abc"], "abc"),
+        ([uuid.UUID(int=10), str(uuid.UUID(int=10))], "00000000-0000-0000-0000-00000000000a"),
+        ([datetime.timedelta(hours=1), "1:00:00"], "1:00:00"),
+        ([np.array([1, 2]), [1, 2], (1, 2)], "[1, 2]"),
+        ([{"at": [datetime.date(2026, 1, 2)]}, {"at": ["2026-01-02"]}], '{"at": ["2026-01-02"]}'),
     ],
 )
 def test_spellings_of_one_value_are_one_text(values: list[object], text: str | None) -> None:
@@ -164,6 +172,14 @@ def test_a_value_that_cannot_be_written_down_ends_no_release() -> None:
     while deep:
         deep = deep.pop()  # type: ignore[assignment]
     assert identity_text(10**5000) == UNWRITTEN
+
+
+def test_two_values_without_a_plain_text_are_told_apart_where_their_type_spells_them() -> None:
+    odd = [UnreadableValue(pyarrow.array([day], pyarrow.date32())) for day in (10**8, 10**8 + 1)]
+    spelled = {identity_text(value) for value in (*odd, *map(datetime.timedelta, (1, 2)), *map(uuid.UUID, IDS))}
+    assert len(spelled) == 6
+    for value in ({1, 2}, object(), [object()], slice(3)):
+        assert UNWRITTEN in str(identity_text(value))
 
 
 def test_columns_that_identify_a_record_are_fixed_by_the_first_release(path: str) -> None:

@@ -126,6 +126,15 @@ def test_a_pipe_whose_header_lacks_a_column_is_refused_before_the_ledger_is_told
         assert not ledger.entries()
 
 
+def test_a_file_with_the_name_of_standard_input_does_not_make_a_pipe_repeatable(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    placed(Path("-"), b"by mistake\n")
+    assert not Inputs.of("-", ReadingOptions(format="txt")).repeatable
+    assert Inputs.of("./-", ReadingOptions(format="txt")).repeatable
+
+
 def test_a_dry_run_tells_the_curator_of_files_that_are_not_what_their_names_say(
     adept_here: Run, topic_run: Path, tmp_path: Path
 ) -> None:
