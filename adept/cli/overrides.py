@@ -120,12 +120,13 @@ def read_values(command: str, arguments: list[str]) -> tuple[dict[str, Any], Any
         if name not in hints and group in OPEN_GROUPS:
             _set_part(values, group, inside, text)
             continue
-        if name not in hints:
-            raise ConfigurationError(
-                f"{kind.name} has no option {name}: its options are {', '.join(own)}"
-                if kind
-                else f"mechanism must be given with {name}, got none: add mechanism=NAME"
-            )
+        refuse(
+            (
+                name not in hints and kind,
+                f"{kind and kind.name} has no option {name}: its options are {', '.join(own)}",
+            ),
+            (name not in hints, f"mechanism must be given with {name}, got none: add mechanism=NAME"),
+        )
         *path, last = name.split(".")
         place = reduce(dict.__getitem__, path, values)
         place[last] = read_value(name, hints[name], text, usual=place[last])

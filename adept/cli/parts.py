@@ -178,10 +178,11 @@ def check_trainer(options: dict[str, Any], *, max_epochs: float = math.inf) -> d
     """Return options of Lightning's ``Trainer``; raise ConfigurationError for a name that it lacks."""
     hints = get_type_hints(pkgutil.resolve_name(f"{LIGHTNING}:Trainer").__init__) if options else {}
     for name, value in options.items():
-        if name in ELSEWHERE:
-            instead = f"set {ELSEWHERE[name]}" if ELSEWHERE[name] else "leave it out"
-            raise ConfigurationError(f"trainer.{name} must be left out, because adept sets it: {instead}")
-        refuse((name in UNUSED, f"trainer.{name} has no effect here: leave it out"))
+        instead = f"set {ELSEWHERE[name]}" if ELSEWHERE.get(name) else "leave it out"
+        refuse(
+            (name in ELSEWHERE, f"trainer.{name} must be left out, because adept sets it: {instead}"),
+            (name in UNUSED, f"trainer.{name} has no effect here: leave it out"),
+        )
         if name not in hints:
             names = {*hints, *(field.name for field in fields(TrainerConfig))}
             _refuse_unknown("trainer", name, names - ELSEWHERE.keys() - UNUSED - {"return"})
@@ -215,10 +216,12 @@ def _kinds(hint: Any) -> list[Any]:
 def _strategy(options: dict[str, Any]) -> dict[str, Any]:
     """Return the strategy of ``trainer=ddp`` for several devices; raise ConfigurationError for one that cannot start."""
     strategy = options.get("strategy") or "auto"
-    if strategy != "auto" and not str(strategy).startswith(FORKING):
-        raise ConfigurationError(
-            f"trainer.strategy must be {FORKING[0]} or auto, got {printable(strategy)}: leave it out, and add trainer=ddp"
+    refuse(
+        (
+            strategy != "auto" and not str(strategy).startswith(FORKING),
+            f"trainer.strategy must be {FORKING[0]} or auto, got {printable(strategy)}: leave it out, and add trainer=ddp",
         )
+    )
     return {"strategy": FORKING[0]} if strategy == "auto" and _count_devices(options.get("devices")) > 1 else {}
 
 
