@@ -75,12 +75,19 @@ QUIET = {"MLFLOW_DISABLE_TELEMETRY": "true", "MLFLOW_LOGGING_LEVEL": "WARNING", 
 FORKING = ("ddp_fork", "ddp_notebook")
 
 
+class _Loader(yaml.SafeLoader):
+    """A loader that reads 1e-3 as a number, as in the yaml files, where OmegaConf does; yaml alone asks for 1.0e-3."""
+
+
+_Loader.add_implicit_resolver("tag:yaml.org,2002:float", re.compile(r"[+-]?(\d+\.?\d*|\.\d+)[eE][+-]?\d+$"), None)
+
+
 def read_scalar(name: str, text: str) -> Any:
     """Return the number, truth value, null, list or text for which a text stands, as in yaml; a text may be quoted."""
     if len(items := split(text)) > 1:
         raise ConfigurationError(f"{name} must be one value, got {len(items)} ({printable(text)}): quote a comma")
     try:
-        value = yaml.safe_load(text)
+        value = _Loader(text).get_single_data()
     except (yaml.YAMLError, ValueError):
         return text
     is_plain = isinstance(value, bool | int | float | list | NoneType) or text[0] in "\"'"
@@ -240,12 +247,14 @@ def _refuse_sending(loggers: dict[str, dict[str, Any]]) -> None:
             LOGGERS["wandb"]: mode in ("offline", "disabled") and options.get("settings") == WANDB_SETTINGS,
             LOGGERS["mlflow"]: re.match(r"file:(?!//[^/])|sqlite:///|\.{0,2}/", str(options.get("tracking_uri"))),
         }.get(str(target), target in (LOGGERS["tensorboard"], f"{LIGHTNING}.loggers.CSVLogger"))
-        if not local or re.search(r"\b(?!file:|sqlite:///)\w+://", addresses):
-            raise ConfigurationError(
+        refuse(
+            (
+                not local or re.search(r"\b(?!file:|sqlite:///)\w+://", addresses),
                 f"logger={name} must write locally, because the training text is private: use another logger, "
                 "logger.wandb.offline=true or, for mlflow, no tracking_uri; if anyone may read the text, add "
-                "training_data.public=true"
+                "training_data.public=true",
             )
+        )
 
 
 def _make(group: str, name: str, options: dict[str, Any], known: dict[str, str]) -> Any:
