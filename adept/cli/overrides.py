@@ -112,8 +112,7 @@ def read_values(command: str, arguments: list[str]) -> tuple[dict[str, Any], Any
         from adept.rewriting.unproved import import_kind  # slow to import, and rarely needed
 
         kind, values["mechanism"] = import_kind(foreign), {}
-    described = options_of(kind, prefix="mechanism.") if kind else ()
-    own = {option.name: option.kind for option in described if option.kind is not Any}
+    own = {one.name: one.kind for one in (options_of(kind, prefix="mechanism.") if kind else ()) if one.kind is not Any}
     hints = {option.name: option.kind for option in options_of(configuration(command))} | own
     for name, text in given.items():
         group, *inside = name.split(".")
@@ -239,6 +238,7 @@ def _move_trainer_options(values: dict[str, Any]) -> None:
     """Move options of Lightning's own Trainer to ``lightning``, and check their names."""
     if "lightning" not in values:
         return
+    refuse((values["lightning"], "lightning must be left out of a yaml file: write its options below trainer"))
     known = {field.name for field in fields(TrainerConfig)}
     values["lightning"] = {name: value for name, value in values["trainer"].items() if name not in known}
     values["trainer"] = {name: value for name, value in values["trainer"].items() if name in known}

@@ -180,6 +180,7 @@ OWN_TEXTS = {  # of a first file
     "defaults:\n  - train\n  - override mechanism: magic\n": "Could not find 'mechanism/magic'",
     "defaults:\n  - train\n  - _self_\nmodle:\n  latent_dim: 3\n": "In 'first': there is no option modle\n",
     "defaults:\n  - train\n  - _self_\nmechanism: l1\n": "begin its defaults with train, and name mechanism",
+    "defaults:\n  - train\n  - _self_\nlightning:\n  max_steps: 3\n": "lightning must be left out .* below trainer\n",
     "defaults:\n  - train\n  - _self_\nseed: [1]\n": "In 'first': seed has a value of another type\n",
     "defaults:\n  - train\n  - _self_\nseed: ${oc.env:NOTHING}\n": "seed must be a whole number, got ",
 }
