@@ -13,7 +13,7 @@ from adept.__main__ import main
 DEFAULTS = {"experiment": "atis_l1", "mechanism": "l1", "data": "air_travel", "output_dir": "runs/train"}
 
 given = {argument.lstrip("+").partition("=")[0] for argument in sys.argv[1:]}
-if not given & {"resume_from", "--config-name"}:  # which bring options of their own
+if not given & {"resume_from", "--config-name", "-cn"}:  # which bring options of their own
     if "experiment" in given:
         del DEFAULTS["data"], DEFAULTS["mechanism"]  # which the experiment knows
     elif "mechanism" in given:

@@ -37,6 +37,9 @@ COMMANDS = {
     "study": "recompute published figures, and compare them with the published values",
 }
 FILING = {"rewrite", "synthesize", "adapt", "train", "compare", "attack", "study", "play"}  # files hold their results
+PRINTED = {  # options with which the result is printed alone
+    "-h", "--help", "-c", "-c=job", "--cfg", "--cfg=job", *(f"dry_run={yes}" for yes in ("true", "yes", "y", "on", "1")),
+}  # fmt: skip
 
 HELP = """\
 adept: rewrite utterances under local differential privacy
@@ -117,10 +120,11 @@ def main() -> int:
     keep_streams()
     status = dispatch(arguments := sys.argv[1:])
     end_process()
+    words = {argument.lstrip("+").lower() for argument in arguments}
     in_files = FILING.intersection(arguments[:1]) or any(
-        a.startswith(("output_dir=", "-m", "--multirun")) for a in arguments
+        word.startswith(("output_dir=", "-m", "--multirun")) for word in words
     )
-    return say_what_was_lost(status, printed_alone=not in_files)
+    return say_what_was_lost(status, printed_alone=not in_files or bool(words & PRINTED))
 
 
 if __name__ == "__main__":

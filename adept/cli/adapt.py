@@ -10,7 +10,7 @@ from adept.cli.console import show, warn, write_json
 from adept.data.corpus import Corpus, read_corpus, read_label_set
 from adept.data.formats import ending_of
 from adept.data.writing import new_directory
-from adept.errors import ConfigurationError, DataError, ModelError
+from adept.errors import DataError, ModelError
 from adept.evaluation.classifiers import list_few
 from adept.models.adapt import MIN_EXAMPLES, adapt, fine_tune, read_page
 from adept.models.config import MODEL, OptimiserConfig
@@ -52,14 +52,10 @@ def main(config: AdaptConfig) -> None:
     adapted_from = given.read_text("utf-8", "replace") if given.is_file() else ""
     (place / CARD).write_text(model_card(model, adapted_from=adapted_from), "utf-8")
     result = {
-        "model_dir": place,
-        "training_data": model.training_data.name,
-        "public": model.training_data.public,
-        "codebooks": sorted(model.codebooks),
-        "vocabulary_size": model.vocabulary_size,
-        "epochs": config.trainer.max_epochs,
-        "seconds": time.monotonic() - begin,
-    }
+        "model_dir": place, "training_data": model.training_data.name, "public": model.training_data.public,
+        "codebooks": sorted(model.codebooks), "vocabulary_size": model.vocabulary_size,
+        "epochs": config.trainer.max_epochs, "seconds": time.monotonic() - begin,
+    }  # fmt: skip
     write_json(result, directory / "result.json")
     rows = [
         ("from", model.training_data.name),
@@ -120,8 +116,12 @@ def _examples(config: AdaptConfig, model: Autoencoder, lines: list[str], *, name
 
 def _read_examples(config: AdaptConfig) -> Corpus:
     is_page = config.examples is not None and ending_of(config.examples) == "md"
-    if config.label_column is not None and (config.examples is None or is_page):
-        raise ConfigurationError("label_column needs examples= with labels: give a file of utterances, or leave it out")
+    refuse(
+        (
+            config.label_column is not None and (config.examples is None or is_page),
+            "label_column needs examples= with labels: give a file of utterances, or leave it out",
+        )
+    )
     if config.examples is None:
         return Corpus([])
     if not is_page:

@@ -32,19 +32,12 @@ def main(config: AttackConfig) -> None:
     given_away = given_away if config.data.public else []
     claimed, true = json_number(promise.claimed_epsilon), json_number(promise.epsilon)
     result = {
-        "attack": config.attack,
-        "mechanism": name,
-        "claimed_epsilon": claimed,
-        "epsilon": true,
-        "delta": promise.delta,
-        "dim": dim,
-        "sentence": verdict(rows),
-        "rows": [row.to_dict() for row in rows],
+        "attack": config.attack, "mechanism": name, "claimed_epsilon": claimed, "epsilon": true, "delta": promise.delta,
+        "dim": dim, "sentence": verdict(rows), "rows": [row.to_dict() for row in rows],
         "refutes_claim": any(row.refutes_claim for row in rows),
-        "beyond_bound": any(row.beyond_bound for row in rows),
-        "given_away": given_away,
+        "beyond_bound": any(row.beyond_bound for row in rows), "given_away": given_away,
         "options": {name: one for name, one in vars(config).items() if isinstance(one, str | int | float | DataConfig)},
-    }
+    }  # fmt: skip
     show_lines([str(result["sentence"])])
     title = f"{config.attack} of {name}, claimed epsilon {claimed}, true {true}"
     show_table(title, HEADINGS, [_line(row) for row in rows])
@@ -113,12 +106,8 @@ def describe(away: GivenAway) -> str:
 def _line(row: AttackRow) -> list[str]:
     known = row.optimum is not None and not math.isnan(row.optimum)
     return [
-        row.knows,
-        row.success,
-        f"{row.rate.value:.3f}",
+        row.knows, row.success, f"{row.rate.value:.3f}",
         f"{outward(row.rate.low, math.floor, places=3)} to {outward(row.rate.high, math.ceil, places=3)}",
-        outward(row.bound, math.ceil, places=3),
-        outward(row.claimed_bound, math.ceil, places=3),
-        f"{row.optimum:.3f}" if known else "",
-        row.words,
-    ]
+        outward(row.bound, math.ceil, places=3), outward(row.claimed_bound, math.ceil, places=3),
+        f"{row.optimum:.3f}" if known else "", row.words,
+    ]  # fmt: skip

@@ -50,10 +50,8 @@ def _audits(config: AuditConfig, advance: Advance) -> list[Audited]:
         return _audits_of_synthesizer(config, advance)
     if config.target == "rewriter" and config.foreign is None:
         return _audits_of_rewriter(config, advance)
-    if config.foreign:
-        mechanism: Any = load_foreign(config)
-    else:
-        mechanism = config.mechanism.build(epsilon=config.epsilon, clip_norm=1.0)
+    own = config.mechanism
+    mechanism: Any = load_foreign(config) if config.foreign else own.build(epsilon=config.epsilon, clip_norm=1.0)
     return [lambda: _audit_mechanism(mechanism, config, advance)]
 
 
@@ -114,11 +112,9 @@ def _audits_of_synthesizer(config: AuditConfig, advance: Advance) -> list[Audite
     if config.epsilon is None:
         raise ConfigurationError("epsilon must be given for target=synthesizer, got none: add epsilon=1")
     files = NeighbouringFiles.from_pretrained(
-        config.model_dir,
-        epsilon=config.epsilon,
-        neighbours=config.neighbours,
+        config.model_dir, epsilon=config.epsilon, neighbours=config.neighbours,
         max_records_per_person=config.max_records_per_person,
-    )
+    )  # fmt: skip
     return [lambda: _judge(files, config, advance, pairs=files.pairs), lambda: replay(files)]
 
 

@@ -59,10 +59,12 @@ class FileNames:
     def check_dry_run(self) -> None:
         """Raise ConfigurationError for a dry run without an epsilon, which compared budgets in version 0.2.0."""
         own = getattr(getattr(self, "mechanism", None), "epsilon", None)
-        if getattr(self, "dry_run", False) and getattr(self, "epsilon", None) is None and own is None:
-            raise ConfigurationError(
-                "epsilon must be given for a dry run, got nothing: adept plan label_set=[A,B] expected_rows=N compares budgets"
+        refuse(
+            (
+                getattr(self, "dry_run", False) and getattr(self, "epsilon", None) is None and own is None,
+                "epsilon must be given for a dry run, got nothing: adept plan label_set=[A,B] expected_rows=N compares budgets",
             )
+        )
 
 
 @dataclass
@@ -569,8 +571,12 @@ class TrainConfig(Columns):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if self.output_dir is None and self.resume_from is None:
-            raise ConfigurationError("output_dir must be given, got nothing: add output_dir=... or resume_from=RUN_DIR")
+        refuse(
+            (
+                self.output_dir is None and self.resume_from is None,
+                "output_dir must be given, got nothing: add output_dir=... or resume_from=RUN_DIR",
+            )
+        )
         check_choice(("drop", "joint"), labels=self.labels)
 
     def refuse_overridden(self, given: set[str]) -> None:

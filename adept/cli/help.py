@@ -23,6 +23,7 @@ FROM_ELSEWHERE = {"epsilon", "clip_norm"}  # of a mechanism: its budget is the c
 BARE_WORDS = {"verify": "statement", "ledger": "ledger"}  # options that a first word stands for without their names
 PRINTING = ("--cfg", "job")  # words that print all values as they are set
 OWN_FLAGS = ("--config-dir", "--config-name")
+SHORT_FLAGS = {"-c": PRINTING[0], "-cd": OWN_FLAGS[0], "-cn": OWN_FLAGS[1]}  # as of Hydra
 OWN_MECHANISM = ("train", "rewrite")  # commands that take mechanism=MODULE:ATTRIBUTE; audit has foreign for it
 SWEEPING = ("train", "evaluate", "compare", "audit")  # commands that take yaml files of the user, and -m
 REQUIRED: Any = "???"  # the default of what must be given, as OmegaConf writes it
@@ -156,20 +157,26 @@ OWN = OwnFiles()
 def take_own_files(command: str, arguments: list[str]) -> list[str]:
     """Remember the user's own yaml files, and return the arguments without the flags that name them.
 
+    The other flags are returned as words in their long forms: ``-c=job`` as ``--cfg job``.
+
     Raises:
-        ConfigurationError: the command takes no such files, or there are none.
+        ConfigurationError: the command takes no such files, there are none, or a flag is given twice.
     """
     OWN.directory = OWN.first = None
     flags, rest = dict[str, str](), list[str]()
     words = iter(arguments)
     for word in words:
         flag, equals, value = word.partition("=")
+        flag = SHORT_FLAGS.get(flag, flag)
         if flag in OWN_FLAGS:
+            refuse((flag in flags, f"{flag} must be given once, got it twice: leave one out"))
             flags[flag] = value if equals else next(words, "")
+        elif flag == PRINTING[0]:
+            rest += [flag, value] if equals else [flag]
         else:
             rest.append(word)
     if not flags:
-        return arguments
+        return rest
     named = flags.get(OWN_FLAGS[0])
     directory = Path(os.path.expanduser(named or "")).absolute()  # noqa: PTH111 - Path raises without a home
     is_plain = named and directory.is_dir() and not re.search(r"\\|\$\{", str(directory))

@@ -101,14 +101,8 @@ def _approval(entry: LedgerEntry) -> str:
 
 def _line(entry: LedgerEntry) -> list[str]:
     return [
-        entry.started,
-        entry.finished or "interrupted, or running",
-        entry.mechanism,
+        entry.started, entry.finished or "interrupted, or running", entry.mechanism,
         words(entry.epsilon) if entry.unproved is None else f"{words(entry.unproved)} (not checked)",
-        str(entry.counted),
-        words(entry.delta),
-        "all" if entry.everywhere else str(entry.rows),
-        entry.unit,
-        (entry.model_sha256 or "")[:12],
-        entry.output,
-    ]
+        str(entry.counted), words(entry.delta), "all" if entry.everywhere else str(entry.rows), entry.unit,
+        (entry.model_sha256 or "")[:12], entry.output,
+    ]  # fmt: skip

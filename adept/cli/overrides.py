@@ -112,20 +112,20 @@ def read_values(command: str, arguments: list[str]) -> tuple[dict[str, Any], Any
         from adept.rewriting.unproved import import_kind  # slow to import, and rarely needed
 
         kind, values["mechanism"] = import_kind(foreign), {}
-    described = options_of(kind, prefix="mechanism.") if kind else ()
-    own = {option.name: option.kind for option in described if option.kind is not Any}
+    own = {one.name: one.kind for one in (options_of(kind, prefix="mechanism.") if kind else ()) if one.kind is not Any}
     hints = {option.name: option.kind for option in options_of(configuration(command))} | own
     for name, text in given.items():
         group, *inside = name.split(".")
         if name not in hints and group in OPEN_GROUPS:
             _set_part(values, group, inside, text)
             continue
-        if name not in hints:
-            raise ConfigurationError(
-                f"{kind.name} has no option {name}: its options are {', '.join(own)}"
-                if kind
-                else f"mechanism must be given with {name}, got none: add mechanism=NAME"
-            )
+        refuse(
+            (
+                name not in hints and kind,
+                f"{kind and kind.name} has no option {name}: its options are {', '.join(own)}",
+            ),
+            (name not in hints, f"mechanism must be given with {name}, got none: add mechanism=NAME"),
+        )
         *path, last = name.split(".")
         place = reduce(dict.__getitem__, path, values)
         place[last] = read_value(name, hints[name], text, usual=place[last])
@@ -238,6 +238,7 @@ def _move_trainer_options(values: dict[str, Any]) -> None:
     """Move options of Lightning's own Trainer to ``lightning``, and check their names."""
     if "lightning" not in values:
         return
+    refuse((values["lightning"], "lightning must be left out of a yaml file: write its options below trainer"))
     known = {field.name for field in fields(TrainerConfig)}
     values["lightning"] = {name: value for name, value in values["trainer"].items() if name not in known}
     values["trainer"] = {name: value for name, value in values["trainer"].items() if name in known}

@@ -75,12 +75,19 @@ QUIET = {"MLFLOW_DISABLE_TELEMETRY": "true", "MLFLOW_LOGGING_LEVEL": "WARNING", 
 FORKING = ("ddp_fork", "ddp_notebook")
 
 
+class _Loader(yaml.SafeLoader):
+    """A loader that reads 1e-3 as a number, as in the yaml files, where OmegaConf does; yaml alone asks for 1.0e-3."""
+
+
+_Loader.add_implicit_resolver("tag:yaml.org,2002:float", re.compile(r"[+-]?(\d+\.?\d*|\.\d+)[eE][+-]?\d+$"), None)
+
+
 def read_scalar(name: str, text: str) -> Any:
     """Return the number, truth value, null, list or text for which a text stands, as in yaml; a text may be quoted."""
     if len(items := split(text)) > 1:
         raise ConfigurationError(f"{name} must be one value, got {len(items)} ({printable(text)}): quote a comma")
     try:
-        value = yaml.safe_load(text)
+        value = _Loader(text).get_single_data()
     except (yaml.YAMLError, ValueError):
         return text
     is_plain = isinstance(value, bool | int | float | list | NoneType) or text[0] in "\"'"
@@ -178,10 +185,11 @@ def check_trainer(options: dict[str, Any], *, max_epochs: float = math.inf) -> d
     """Return options of Lightning's ``Trainer``; raise ConfigurationError for a name that it lacks."""
     hints = get_type_hints(pkgutil.resolve_name(f"{LIGHTNING}:Trainer").__init__) if options else {}
     for name, value in options.items():
-        if name in ELSEWHERE:
-            instead = f"set {ELSEWHERE[name]}" if ELSEWHERE[name] else "leave it out"
-            raise ConfigurationError(f"trainer.{name} must be left out, because adept sets it: {instead}")
-        refuse((name in UNUSED, f"trainer.{name} has no effect here: leave it out"))
+        instead = f"set {ELSEWHERE[name]}" if ELSEWHERE.get(name) else "leave it out"
+        refuse(
+            (name in ELSEWHERE, f"trainer.{name} must be left out, because adept sets it: {instead}"),
+            (name in UNUSED, f"trainer.{name} has no effect here: leave it out"),
+        )
         if name not in hints:
             names = {*hints, *(field.name for field in fields(TrainerConfig))}
             _refuse_unknown("trainer", name, names - ELSEWHERE.keys() - UNUSED - {"return"})
@@ -215,10 +223,12 @@ def _kinds(hint: Any) -> list[Any]:
 def _strategy(options: dict[str, Any]) -> dict[str, Any]:
     """Return the strategy of ``trainer=ddp`` for several devices; raise ConfigurationError for one that cannot start."""
     strategy = options.get("strategy") or "auto"
-    if strategy != "auto" and not str(strategy).startswith(FORKING):
-        raise ConfigurationError(
-            f"trainer.strategy must be {FORKING[0]} or auto, got {printable(strategy)}: leave it out, and add trainer=ddp"
+    refuse(
+        (
+            strategy != "auto" and not str(strategy).startswith(FORKING),
+            f"trainer.strategy must be {FORKING[0]} or auto, got {printable(strategy)}: leave it out, and add trainer=ddp",
         )
+    )
     return {"strategy": FORKING[0]} if strategy == "auto" and _count_devices(options.get("devices")) > 1 else {}
 
 
@@ -237,12 +247,14 @@ def _refuse_sending(loggers: dict[str, dict[str, Any]]) -> None:
             LOGGERS["wandb"]: mode in ("offline", "disabled") and options.get("settings") == WANDB_SETTINGS,
             LOGGERS["mlflow"]: re.match(r"file:(?!//[^/])|sqlite:///|\.{0,2}/", str(options.get("tracking_uri"))),
         }.get(str(target), target in (LOGGERS["tensorboard"], f"{LIGHTNING}.loggers.CSVLogger"))
-        if not local or re.search(r"\b(?!file:|sqlite:///)\w+://", addresses):
-            raise ConfigurationError(
+        refuse(
+            (
+                not local or re.search(r"\b(?!file:|sqlite:///)\w+://", addresses),
                 f"logger={name} must write locally, because the training text is private: use another logger, "
                 "logger.wandb.offline=true or, for mlflow, no tracking_uri; if anyone may read the text, add "
-                "training_data.public=true"
+                "training_data.public=true",
             )
+        )
 
 
 def _make(group: str, name: str, options: dict[str, Any], known: dict[str, str]) -> Any:

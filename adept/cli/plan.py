@@ -47,16 +47,11 @@ def run(config: PlanConfig) -> Plan:
         )
     model, tokenizer = load_model(config.model_dir)
     return make_plan(
-        labels or named,
-        (model, tokenizer),
-        rows=config.expected_rows,
-        examples=public.get("examples"),
-        test=public.get("test"),
-        about=read_label_descriptions(config.label_descriptions, labels),
-        most=config.max_records_per_person or 1,
-        is_packaged=model.is_packaged,
+        labels or named, (model, tokenizer), rows=config.expected_rows, examples=public.get("examples"),
+        test=public.get("test"), about=read_label_descriptions(config.label_descriptions, labels),
+        most=config.max_records_per_person or 1, is_packaged=model.is_packaged,
         shared={command: list_options(config, command, labels or named) for command in (REWRITE, SYNTHESIZE)},
-    )
+    )  # fmt: skip
 
 
 def list_options(config: PlanConfig, command: str, labels: list[str]) -> str:

@@ -14,7 +14,7 @@ import json
 import math
 import os
 import re
-import shutil
+import time
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -254,7 +254,10 @@ def _choices(command: str, name: str, text: str) -> list[str]:
             patterns = [pattern.strip() for pattern in split(call[2].strip().removeprefix("[").removesuffix("]"))]
             known = names(name, command) if name in groups(command) else []
             found = [one for one in known if any(fnmatch.fnmatchcase(one, pattern) for pattern in patterns)]
-            ranges.refuse((not found, f"{name} must fit a file in conf/{name}, got {text}: adept {command} --help"))
+            idle = [pattern for pattern in patterns if not fnmatch.filter(known, pattern)]
+            ranges.refuse(
+                (idle, f"{name} must fit a file in conf/{name}, got {', '.join(idle)}: adept {command} --help")
+            )
     return [item.strip() for item in found] if len(found) > 1 else found
 
 
@@ -279,11 +282,10 @@ def open_directory(command: str, options: SweepOptions, runs: list[Run]) -> Path
     directory = new_directory(options.sweep_dir or "", "sweep_dir", marker=PLAN)
     planned = {"command": command, "place": str(Path.cwd()), "runs": [run.values for run in runs]}
     written = json.dumps(planned, indent=1, default=str) + "\n"
-    if (directory / PLAN).is_file():
-        if (directory / PLAN).read_text("utf-8", "replace") == written:
-            return directory
+    if not (directory / PLAN).is_file():
+        write_whole(directory / PLAN, written)
+    elif (directory / PLAN).read_text("utf-8", "replace") != written:
         raise DataError(f"sweep_dir {directory} holds another sweep: choose another name, or repeat it where it began")
-    write_whole(directory / PLAN, written)
     return directory
 
 
@@ -329,8 +331,12 @@ def _execute(command: str, run: Run) -> None:
         with contextlib.suppress(UnusableCheckpointError):
             call("resume_from")
             return
-    if command != "compare" and run.directory.exists():  # a comparison continues in its own directory
-        shutil.rmtree(run.directory)
+    if command != "compare":  # which continues in its own directory
+        with contextlib.suppress(OSError):
+            run.directory.rmdir()
+        if run.directory.exists():  # some of what it holds may be the user's
+            aside = run.directory.rename(f"{run.directory}.before-{time.strftime('%Y%m%d-%H%M%S')}")
+            warn(f"note: {run.title} begins anew; what was in {run.directory} is in {aside}")
     call("output_dir")
 
 

@@ -38,14 +38,10 @@ def run(config: SynthesizeConfig, inputs: Inputs) -> CentralStatement:
     if config.epsilon is None:
         raise ConfigurationError("epsilon must be given, got nothing: add epsilon=1")
     synthesizer = Synthesizer.from_pretrained(
-        config.model_dir,
-        epsilon=config.epsilon,
-        label_set=config.label_set or (),
-        neighbours=config.neighbours,
-        max_records_per_person=config.max_records_per_person or 1,
-        cells=config.cells,
+        config.model_dir, epsilon=config.epsilon, label_set=config.label_set or (), neighbours=config.neighbours,
+        max_records_per_person=config.max_records_per_person or 1, cells=config.cells,
         accept_private_model=config.accept_private_model,
-    )
+    )  # fmt: skip
     planned = config.label_set and config.labels != "drop" and synthesizer.model.is_packaged
     for line in [*([PLAN] if planned else []), *_share_lines(config, synthesizer)]:
         warn(line)

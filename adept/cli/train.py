@@ -27,6 +27,7 @@ from adept.mechanisms import Description
 from adept.models.config import CHECKPOINTS, LAST, METRICS, MODEL, TOPICS, FitResult, Parts, TrainingData, TrainSpec
 from adept.models.saved_model import CARD, Reconstruction, model_card, reconstruction
 from adept.pages import render
+from adept.ranges import refuse
 
 OVERRIDES, RESULT, CURVE, RESOLVED = "overrides.json", "result.json", "curve.svg", "config.yaml"
 PRIVATE_NOTE = (
@@ -91,8 +92,9 @@ def run(config: TrainConfig, *, overrides: list[str] | None = None) -> TrainResu
     if config.labels == "joint":
         splits = {name: _labelled(name, splits) for name in ("train", "validation")}
     directory, checkpoint = _prepare(config)
-    if overrides is not None and checkpoint is None:  # at once, as a run may be interrupted
-        _write_overrides(config, overrides, directory)
+    if overrides is not None and checkpoint is None:
+        if config.resume_from is None:  # at once, as a run may be interrupted
+            _write_overrides(config, overrides, directory)
         show_lines([" ".join([describe(config, len(splits["train"])), *_remarks(config, overrides)])])
         if not is_public(config):
             warn(PRIVATE_NOTE)
@@ -102,7 +104,7 @@ def run(config: TrainConfig, *, overrides: list[str] | None = None) -> TrainResu
     except BaseException as error:  # Lightning makes an exit of an interrupt, other libraries errors of their own
         begun = (directory / CHECKPOINTS / LAST).is_file()
         foreign = None if is_interrupted() or isinstance(error, AdeptError) else blame(error, quote=is_public(config))
-        if (foreign or isinstance(error, ConfigurationError)) and checkpoint is None and not begun:
+        if (foreign or isinstance(error, ConfigurationError)) and config.resume_from is None and not begun:
             _clear(directory)
         if foreign:
             advice = f"; resume_from={directory} goes on after the last whole epoch" if begun else ""
@@ -188,11 +190,13 @@ def _train(
     model, tokenizer, fitted = train_model(
         splits["train"], splits["validation"], spec, output_dir=directory, resume=checkpoint
     )
-    if checkpoint and fitted.epochs == _count_epochs(directory):
-        raise ConfigurationError(
+    refuse(
+        (
+            checkpoint and fitted.epochs == _count_epochs(directory),
             f"no epoch was trained after the {fitted.epochs} of the finished run: raise trainer.max_steps, trainer.max_time or "
-            "training.patience, whichever ended it"
+            "training.patience, whichever ended it",
         )
+    )
     result = TrainResult(
         model_dir=str(directory / MODEL), data=config.data.name, clip=model.clip, latent_dim=model.config.latent_dim,
         vocabulary_size=model.vocabulary_size, train_records=model.training_data.records,
@@ -202,8 +206,7 @@ def _train(
     if parts.has_table and (directory / METRICS).is_file():
         draw_curve(directory / METRICS, directory / CURVE)
     loss = fitted.validation_loss
-    measured = not math.isnan(loss)
-    metrics = {"loss (nats per token)": loss, "perplexity": math.exp(min(700.0, loss))} if measured else {}
+    metrics = {} if math.isnan(loss) else {"loss (nats per token)": loss, "perplexity": math.exp(min(700.0, loss))}
     (directory / MODEL / CARD).write_text(model_card(model, metrics=metrics), "utf-8")
     write_json(result, directory / RESULT)
     return result
@@ -214,13 +217,11 @@ def describe(config: TrainConfig, records: int) -> str:
     from adept.models.topics import supported_topics  # slow to import
 
     content = config.training.for_mechanism(config.mechanism.kind).content
-    if content.kind == TOPICS:
-        encoder = f"topics of a text, {supported_topics(records, most=content.topics)} numbers"
-    else:
-        encoder = f"an LSTM that encodes a text as {config.model.latent_dim} numbers"
+    topics = f"topics of a text, {supported_topics(records, most=content.topics)} numbers"
+    lstm = f"an LSTM that encodes a text as {config.model.latent_dim} numbers"
     return (
-        f"training {encoder}, and an LSTM decoder, for mechanism={config.mechanism.kind.name} on {records:,} records of "
-        f"{config.data.name}"
+        f"training {topics if content.kind == TOPICS else lstm}, and an LSTM decoder, "
+        f"for mechanism={config.mechanism.kind.name} on {records:,} records of {config.data.name}"
     )
 
 
@@ -263,10 +264,12 @@ def _prepare(config: TrainConfig) -> tuple[Path, Path | None]:
     if config.resume_from is None:
         return new_directory(config.output_dir or ""), None
     directory = Path(config.resume_from)
-    if config.output_dir is not None and Path(config.output_dir) != directory:
-        raise ConfigurationError(
-            f"output_dir must be left out with resume_from, got {config.output_dir}: a run continues in its own directory"
+    refuse(
+        (
+            config.output_dir is not None and Path(config.output_dir) != directory,
+            f"output_dir must be left out with resume_from, got {config.output_dir}: a run continues in its own directory",
         )
+    )
     checkpoint = directory / CHECKPOINTS / LAST
     if directory.is_dir():
         hold_directory(directory, "resume_from")

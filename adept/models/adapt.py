@@ -253,13 +253,9 @@ def fine_tune(
     weight, beside, _ = MANY_PLACING
     texts = Corpus([*examples.texts * weight, *random.Random(seed).sample(own, min(beside, len(own)))])
     spec = TrainSpec(
-        clip=model.clip,
-        training_data=model.training_data,
-        model=model.config,
-        training=TrainingConfig(**vars(optimiser)),
-        trainer=trainer,
-        seed=seed,
-    )
+        clip=model.clip, training_data=model.training_data, model=model.config,
+        training=TrainingConfig(**vars(optimiser)), trainer=trainer, seed=seed,
+    )  # fmt: skip
     from adept.models.training import fit  # a trainer takes seconds to import
 
     return fit(model, tokenizer, texts, Corpus(examples.texts), spec, output_dir=output_dir)

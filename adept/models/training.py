@@ -54,12 +54,9 @@ def train_model(
     lightning.seed_everything(spec.seed, verbose=False)
     tokenizer = _tokenizer(train, spec, checkpoints=output_dir / names.CHECKPOINTS, resume=resume)
     model = Autoencoder(
-        spec.model,
-        vocabulary_size=len(tokenizer),
-        clip=spec.clip,
-        training_data=spec.training_data,
+        spec.model, vocabulary_size=len(tokenizer), clip=spec.clip, training_data=spec.training_data,
         labels=len(tokenizer.labels),
-    )
+    )  # fmt: skip
     if model.config.encoder == names.TOPICS:
         fit_topics(model, tokenizer, first, spec)
     fitted = fit(model, tokenizer, first, validation, spec, output_dir=output_dir, resume=resume)

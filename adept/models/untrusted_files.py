@@ -219,12 +219,9 @@ def build_model(kind: Callable[..., M], files: ModelFiles) -> M:
         check_integer(0, min(config.MAX_LABELS, words - first_label), labels=labels)
         with torch.device("meta"):
             return kind(
-                config.ModelConfig(**description["model"]),
-                vocabulary_size=words,
-                clip=description["clip"],
+                config.ModelConfig(**description["model"]), vocabulary_size=words, clip=description["clip"], labels=labels,
                 training_data=config.TrainingData(**description["training_data"]),
-                labels=labels,
-            )
+            )  # fmt: skip
     except ConfigurationError as error:
         raise corrupt(path, str(error)) from None
     except (ValueError, KeyError, TypeError) as error:

@@ -45,6 +45,20 @@ def test_a_saved_configuration_trains_the_same_model_again(adept_here: Run, tmp_
     assert weights(tmp_path / "a") != weights(tmp_path / "c")
 
 
+@pytest.mark.parametrize(
+    "flags", ["-cd {} -cn first -c job", "--config-dir={} -cn=first --cfg=job", "-c=job -cd={} -cn first"]
+)
+def test_short_flags_are_those_of_hydra(adept_here: Run, tmp_path: Path, flags: str) -> None:
+    (tmp_path / "first.yaml").write_text("defaults:\n  - train\n  - _self_\nseed: 7\n", "utf-8")
+    shown = adept_here("train", *flags.format(tmp_path).split(), "mechanism=l1")
+    assert (shown.returncode, shown.stderr) == (0, "")
+    long = ["--config-dir", tmp_path, "--config-name", "first", "--cfg", "job"]
+    assert shown.stdout == adept_here("train", *long, "mechanism=l1").stdout
+    assert yaml.safe_load(shown.stdout)["seed"] == 7
+    alone = adept_here("verify", "-c", "job", "statement=a")
+    assert (alone.returncode, yaml.safe_load(alone.stdout)["statement"]) == (0, "a"), alone.stderr
+
+
 def test_a_saved_configuration_of_another_version_names_the_key(adept_here: Run, tmp_path: Path) -> None:
     assert adept_here("train", *TINY, "mechanism=l1", f"output_dir={tmp_path}/a").returncode == 0
     saved = tmp_path / "a" / "config.yaml"
@@ -146,6 +160,8 @@ def test_a_mistake_in_a_file_is_one_line(
         ("train --config-dir=. --config-name=nothing", "--config-name must name a yaml file with a list of defaults"),
         ("rewrite --config-dir=. input=a output=b epsilon=1", "rewrite takes no --config-dir"),
         ("synthesize --config-name=x input=a output=b", "synthesize takes no --config-name"),
+        ("rewrite -cd . input=a output=b epsilon=1", "rewrite takes no --config-dir"),
+        ("train -cd . --config-dir=x", "--config-dir must be given once, got it twice: leave one out"),
     ],
 )
 def test_files_that_are_not_there_or_not_allowed_are_one_line(
@@ -164,6 +180,7 @@ OWN_TEXTS = {  # of a first file
     "defaults:\n  - train\n  - override mechanism: magic\n": "Could not find 'mechanism/magic'",
     "defaults:\n  - train\n  - _self_\nmodle:\n  latent_dim: 3\n": "In 'first': there is no option modle\n",
     "defaults:\n  - train\n  - _self_\nmechanism: l1\n": "begin its defaults with train, and name mechanism",
+    "defaults:\n  - train\n  - _self_\nlightning:\n  max_steps: 3\n": "lightning must be left out .* below trainer\n",
     "defaults:\n  - train\n  - _self_\nseed: [1]\n": "In 'first': seed has a value of another type\n",
     "defaults:\n  - train\n  - _self_\nseed: ${oc.env:NOTHING}\n": "seed must be a whole number, got ",
 }

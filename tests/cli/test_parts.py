@@ -422,7 +422,9 @@ def test_of_several_processes_one_writes(adept: Run, tmp_path: Path, choice: lis
 
 
 @pytest.mark.parametrize(
-    ("text", "value"), [("3", 3), ("null", None), ("", None), ("'a,b'", "a,b"), ('"3"', "3"), ("a b", "a b"), ("[1,2]", [1, 2])]
+    ("text", "value"), [("3", 3), ("null", None), ("", None), ("'a,b'", "a,b"), ('"3"', "3"), ("a b", "a b"), ("[1,2]", [1, 2]),
+     ("1e-3", 1e-3), ("5E-1", 0.5), ("[1e2,.5e-3]", [100.0, 5e-4]), ("'1e-3'", "1e-3"), ("run 1e-3", "run 1e-3"),
+     ("1e-3x", "1e-3x"), ("e3", "e3")]
 )  # fmt: skip
 def test_a_value_of_lightnings_is_read_as_yaml(text: str, value: Any) -> None:
     assert parts.read_scalar("trainer.x", text) == value

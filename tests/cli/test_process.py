@@ -344,6 +344,11 @@ def test_records_that_standard_output_does_not_take_are_an_error(
         ("evaluate train=TRAIN test=TEST output_dir=OUT", 0),
         ("evaluate -m train=TRAIN test=TEST sweep_dir=OUT", 0),
         ("study study=limits output_dir=OUT", 0),
+        ("rewrite input=TRAIN output=OUT epsilon=8 ledger=none ++dry_run=yes", 2),
+        ("rewrite input=TRAIN output=OUT epsilon=8 ledger=none dry_run=false", 0),
+        ("train --help", 2),
+        ("train mechanism=l1 output_dir=OUT -c job", 2),
+        ("train --cfg=job", 2),
     ],
 )
 def test_a_result_that_a_full_disk_takes_is_told_and_an_error_if_no_file_holds_it(
@@ -353,7 +358,7 @@ def test_a_result_that_a_full_disk_takes_is_told_and_an_error_if_no_file_holds_i
     (tmp_path / "train").write_text("intent,text\nx,good day\ny,bad night\n" * 9)
     (tmp_path / "test").write_text("intent,text\nx,a good day\ny,a bad night\n" * 9)
     places = [re.sub("[A-Z]{3,}", lambda found: f"{tmp_path}/{found[0].lower()}", word) for word in line.split()]
-    places += ["format=csv"] if "evaluate" in places else []
+    places += ["format=csv"] if {"evaluate", "rewrite"} & {*places} else []
     full = os.open("/dev/full", os.O_WRONLY)
     done = forked.run(*places, stdout=full)
     os.close(full)

@@ -84,6 +84,8 @@ def test_files_in_conf_are_composed_once_for_all_runs(monkeypatch: pytest.Monkey
 def test_a_pattern_names_the_files_of_a_group() -> None:
     runs = [run for run, _ in sweep.expand("train", ["data=glob([a*,s*])"])]
     assert runs == [["data=air_travel"], ["data=atis"], ["data=snips"]]
+    with pytest.raises(ConfigurationError, match="data must fit a file in conf/data, got exclude=atis, x:"):
+        list(sweep.expand("train", ["data=glob(a*,exclude=atis,x)"]))
 
 
 def test_the_last_option_varies_fastest_and_only_what_varies_is_in_the_table() -> None:
@@ -231,8 +233,27 @@ def test_a_run_with_a_damaged_checkpoint_begins_anew_in_its_sweep(
         patch.setattr(train, "reconstruction", _fail)  # after the last epoch
         assert adept_here(*line).returncode == process.INTERNAL_ERROR
     (tmp_path / "s/0/checkpoints/last.ckpt").write_bytes(b"damage")
+    (tmp_path / "s/0/checkpoints/mine.txt").write_text("mine")
     done = adept_here(*line)
     assert (done.returncode, table(tmp_path / "s")[0]["note"]) == (0, ""), done.stderr
+    (aside,) = tmp_path.glob("s/0.before-*")
+    assert f"run 0 begins anew; what was in {tmp_path}/s/0 is in {aside}\n" in done.stderr
+    assert (aside / "checkpoints" / "mine.txt").read_text() == "mine"
+
+
+def test_files_in_the_directory_of_a_run_that_wrote_nothing_are_kept(adept_here: Run, files: Path) -> None:
+    line = ["evaluate", "-m", f"train={files}/a.jsonl", f"test={files}/b.jsonl", f"sweep_dir={files}/s"]
+    assert adept_here(*line, "text_column=text").returncode == 0
+    (files / "s/0/result.json").unlink()
+    (files / "s/0/output.txt").write_text("mine")
+    done = adept_here(*line, "text_column=text")
+    (aside,) = files.glob("s/0.before-*")
+    assert (done.returncode, (aside / "output.txt").read_text()) == (0, "mine"), done.stderr
+    assert (files / "s/0/result.json").is_file()
+    (files / "s/0/result.json").unlink()
+    (files / "s/0/output.txt").unlink()
+    again = adept_here(*line, "text_column=text")
+    assert (again.returncode, "begins anew" in again.stderr) == (0, False), again.stderr
 
 
 @pytest.mark.parametrize(("mechanism", "status"), [("original,l1", 1), ("l1,sqrt_n", 0), ("original,dptext", 2)])

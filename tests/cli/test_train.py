@@ -6,12 +6,14 @@ import resource
 import shutil
 import sys
 from pathlib import Path
+from typing import NoReturn
 
 import pytest
 from tiny import Run
 
 from adept.cli import train
 from adept.cli.overrides import configure
+from adept.models import training
 from adept.models.config import TOPICS
 
 ROOT = Path(__file__).parents[2]
@@ -53,6 +55,26 @@ def test_the_script_trains_adepts_lstm_for_l1_on_the_bundled_text_and_says_so_fi
         "air_travel (experiment=atis_l1)"
     )
     assert json.loads((tmp_path / "runs/train/result.json").read_text())["clip"] == "l1"
+
+
+def test_a_run_that_is_resumed_with_a_mistake_stays_as_it_was(
+    adept_here: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def stop(*_: object, **__: object) -> NoReturn:
+        raise KeyboardInterrupt
+
+    run = tmp_path / "run"
+    with monkeypatch.context() as patch:
+        patch.setattr(training, "fit", stop)  # before the first epoch
+        begun = adept_here("train", "mechanism=l1", *SMALL, "data.sizes=[200,40,40]", f"output_dir={run}")
+    assert begun.returncode == 130, begun.stderr
+    (run / "checkpoints" / "mine.txt").write_text("mine")
+    before = {path: path.read_bytes() for path in run.rglob("*") if path.is_file()}
+    mistaken = adept_here("train", f"resume_from={run}", "trainer.val_check_interval=1000")
+    assert (mistaken.returncode, "val_check_interval" in mistaken.stderr) == (2, True), mistaken.stderr
+    assert {path: path.read_bytes() for path in run.rglob("*") if path.is_file()} == before
+    done = adept_here("train", f"resume_from={run}")
+    assert done.returncode == 0, done.stderr
 
 
 @pytest.mark.parametrize(
@@ -118,6 +140,10 @@ def test_the_scripts_settings_give_way_to_those_that_are_given(
     status, out, _ = script(monkeypatch, capfd, "mechanism=sqrt_n", "experiment=atis_original", "--cfg", "job")
     assert status == 0
     assert "hub: tuetschek/atis" in out  # the experiment's own data
+    (tmp_path / "first.yaml").write_text("defaults:\n  - train\n  - override mechanism: sqrt_n\n  - _self_\n", "utf-8")
+    for flags in (["--config-dir=.", "--config-name", "first"], ["-cd", ".", "-cn", "first"], ["-cd=.", "-cn=first"]):
+        status, out, _ = script(monkeypatch, capfd, *flags, "output_dir=x", "-c", "job")
+        assert (status, out.splitlines()[0]) == (0, "# mechanism=sqrt_n")
     status, _, err = script(monkeypatch, capfd, "-m", "seed=0,x")
     assert (status, "seed must be a whole number, got x" in err) == (2, True)
 
