@@ -27,8 +27,7 @@ def check_between(low: float, high: float, **values: float) -> None:
     """Raise ConfigurationError unless every value is a number in [low, high]."""
     check_positive(**values)
     for field, value in values.items():
-        if not low <= value <= high:
-            raise ConfigurationError(f"{field} must be between {low:g} and {high:g}, got {value!r}")
+        refuse((not low <= value <= high, f"{field} must be between {low:g} and {high:g}, got {value!r}"))
 
 
 def check_integer(low: int, high: int, **values: int) -> None:
@@ -43,8 +42,7 @@ def check_integer(low: int, high: int, **values: int) -> None:
 def check_choice(choices: Collection[str], **values: object) -> None:
     """Raise ConfigurationError unless every value is one of the choices."""
     for field, value in values.items():
-        if value not in choices:
-            raise ConfigurationError(f"{field} must be one of {', '.join(choices)}, got {printable(value)}")
+        refuse((value not in choices, f"{field} must be one of {', '.join(choices)}, got {printable(value)}"))
 
 
 def is_moderate(tensor: "Tensor") -> bool:

@@ -14,7 +14,6 @@ from torch import Tensor
 
 from adept.audit.stats import clopper_pearson
 from adept.data.corpus import Corpus
-from adept.errors import ConfigurationError
 from adept.mechanisms.guarantee import Guarantee, good_enough, json_number, words
 from adept.plotting import INK, PALETTE, Figure, drawing, legend
 from adept.ranges import refuse
@@ -35,11 +34,11 @@ class Rate:
     @classmethod
     def of(cls, successes: int, trials: int, *, confidence: float) -> "Rate":
         """Return the rate of ``successes`` right guesses in ``trials`` independent rounds."""
-        refuse((not 0 < confidence < 1, f"confidence must be between 0 and 1, got {confidence}"))
-        if not 0 <= successes <= trials or trials < 1:
-            raise ConfigurationError(
-                f"successes must be from 0 to the trials, at least one, got {successes} of {trials}"
-            )
+        counts = f"successes must be from 0 to the trials, at least one, got {successes} of {trials}"
+        refuse(
+            (not 0 < confidence < 1, f"confidence must be between 0 and 1, got {confidence}"),
+            (not 0 <= successes <= trials or trials < 1, counts),
+        )
         low, high = clopper_pearson(successes, trials, alpha=(1 - confidence) / 2)
         return cls(successes / trials, float(low), float(high), trials, confidence)
 

@@ -98,8 +98,9 @@ def _additive(mechanism: Mechanism, views: Tensor) -> Callable[[Tensor], Tensor]
 
 
 def _distances(released: Tensor, views: Tensor, *, order: float) -> Tensor:
-    mode = "donot_use_mm_for_euclid_dist"
-    return torch.as_tensor(torch.cdist(released.float(), views.float(), p=order, compute_mode=mode))
+    # In float32, differences of large distances would exceed what a small epsilon allows
+    pair = released.double(), views.to(released.dtype).double()
+    return torch.as_tensor(torch.cdist(*pair, p=order, compute_mode="donot_use_mm_for_euclid_dist"))
 
 
 def _cap_score(mechanism: PrivUnit, views: Tensor, released: Tensor) -> Tensor:

@@ -196,7 +196,8 @@ def run(
         alphabet = alphabet_of(mechanism) or ()
         tried = [*(given or ()), *input_pairs.value_pairs(some_of(alphabet))]
         if tried:
-            target = ValueTarget(mechanism, _values_of(tried), **claimed)
+            values = dict.fromkeys([*_values_of(given or ()), *some_of(alphabet)])
+            target = ValueTarget(mechanism, list(values), **claimed)
             find = partial(input_pairs.found_values, alphabet=alphabet)
             experiment, table = Experiment(target, find, trials, tried), OF_VALUES
         else:
@@ -299,10 +300,8 @@ def _check_mechanism(mechanism: Any) -> None:
         value = getattr(mechanism, name, None if name == "epsilon" else least)
         if isinstance(value, bool) or not isinstance(value, Real) or not float(value) >= least:
             raise ConfigurationError(f"{name} of the mechanism must be a number of at least {least:g}, got {value!r}")
-    if not callable(getattr(mechanism, "privatize", None)):
-        raise ConfigurationError(
-            "privatize must be a method of the mechanism: a batch of records -> a release for each"
-        )
+    method = "privatize must be a method of the mechanism: a batch of records -> a release for each"
+    refuse((not callable(getattr(mechanism, "privatize", None)), method))
 
 
 def _check_arguments(*, dim: Any, trials: Any, confidence: float, time_limit: float) -> None:

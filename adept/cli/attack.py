@@ -104,10 +104,9 @@ def describe(away: GivenAway) -> str:
 
 
 def _line(row: AttackRow) -> list[str]:
-    known = row.optimum is not None and not math.isnan(row.optimum)
     return [
         row.knows, row.success, f"{row.rate.value:.3f}",
         f"{outward(row.rate.low, math.floor, places=3)} to {outward(row.rate.high, math.ceil, places=3)}",
         outward(row.bound, math.ceil, places=3), outward(row.claimed_bound, math.ceil, places=3),
-        f"{row.optimum:.3f}" if known else "", row.words,
+        "" if row.optimum is None or math.isnan(row.optimum) else f"{row.optimum:.3f}", row.words,
     ]  # fmt: skip

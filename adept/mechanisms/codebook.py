@@ -266,8 +266,7 @@ def default_blocks(dim: int, *, epsilon: float, size: int | None) -> int:
 
 def cut(dim: int, *, epsilon: float, size: int | None, blocks: int) -> Layout:
     """Cut ``dim`` coordinates into nearly equal blocks, with budgets proportional to the sizes."""
-    if blocks > max(1, dim // 2):
-        raise ConfigurationError(f"blocks must be at most half of the {dim} coordinates, got {blocks}")
+    refuse((blocks > max(1, dim // 2), f"blocks must be at most half of the {dim} coordinates, got {blocks}"))
     dims = [dim // blocks + (index < dim % blocks) for index in range(blocks)]
     return tuple((part, block_draw(part, epsilon=Fraction(epsilon) * part / dim, size=size)) for part in dims)
 
@@ -318,8 +317,7 @@ def unit_codewords(codewords: Tensor) -> Tensor:
 
     Raise ConfigurationError unless there are 2 to 2^20 codewords, all finite and none of them zero.
     """
-    if not isinstance(codewords, Tensor):
-        raise ConfigurationError(f"codewords must be a tensor, got {type(codewords).__name__}")
+    refuse((not isinstance(codewords, Tensor), f"codewords must be a tensor, got {type(codewords).__name__}"))
     check_latents(codewords)
     check_integer(*SIZES, codewords=len(codewords))
     if not bool(codewords.isfinite().all()) or bool((codewords == 0).all(dim=1).any()):

@@ -117,8 +117,7 @@ class RandomizedResponse:
         sqrt(r (1 - r) / N) / (P - Q), which covers noise and sampling (Warner 1965). The estimates sum to one and
         may be negative.
         """
-        if not released:
-            raise ConfigurationError("released must hold at least one label, got none")
+        refuse((not released, "released must hold at least one label, got none"))
         (heavy, light), total = self.odds, self.selection.total
         floor, gain = light / total, (heavy - light) / total
         counts = Counter(label_places(self.labels, released))

@@ -112,6 +112,19 @@ def test_odds_under_a_sound_mechanism_move_no_further_than_epsilon(mechanism: Me
     assert success(mechanism, rounds=5)[1] <= 2.0 * (1 + 1e-4)
 
 
+@pytest.mark.parametrize("dim", [1, 2, 8])
+@pytest.mark.parametrize("kind", [L1Laplace, SqrtNLaplace, L2Norm])
+def test_odds_at_a_small_epsilon_move_no_further_than_it(kind: type[Mechanism], dim: int) -> None:
+    """Distances in float32 reported a violation by 2 to 42 of 100 releases of two dimensions."""
+    mechanism, corners = (
+        kind(epsilon=1e-3),
+        torch.eye(dim).repeat(2, 1) * torch.tensor([1.0, -1.0]).repeat_interleave(dim)[:, None],
+    )
+    candidates = read_candidates(mechanism, corners)
+    guesses = guess(candidates, mechanism.privatize(corners.repeat(200, 1)), prior=torch.full((2 * dim,), 0.5 / dim))
+    assert guesses.odds.max() <= 1e-3 * (1 + 1e-6)
+
+
 def test_odds_under_the_original_move_beyond_its_claim_and_dptext_gives_records_away() -> None:
     assert success(OriginalLaplace(epsilon=2.0), rounds=5)[1] > 4.0
     assert success(DPText(epsilon=2.0, nan="zero"), rounds=5)[0] == 1.0

@@ -43,7 +43,7 @@ def make_cheap(patched: pytest.MonkeyPatch) -> None:
     patched.setattr(independence, "MAX_CALLS", 4 * FEW_RECORDS)
     patched.setattr(independence, "MAX_CALL_OUTCOMES", 2**13)
     patched.setattr(independence, "MAX_ROWS", 8 * FEW_RECORDS)
-    patched.setattr(independence, "_value_rows", lambda target: FEW_VALUES)
+    patched.setattr(independence, "_value_rows", lambda target, most=0: FEW_VALUES)
 
 
 def call_once(call: Callable[[], object]) -> float:

@@ -12,6 +12,7 @@ from audit.test_violation_kinds import Half, NaNAlone, Own, ball, judged
 from adept.audit import Claim, JointReports, Verdict, auditor
 from adept.audit.checks import declarations
 from adept.audit.checks.declarations import find_tails
+from adept.audit.distinguisher.input_pairs import value_pairs
 from adept.audit.result import Check
 from adept.audit.stats import GameCounts
 
@@ -217,3 +218,82 @@ def test_a_value_that_comes_back_as_another_type_is_metadata() -> None:
     result = judged(Claim(answer, epsilon=EPSILON, alphabet=2), "event")
     assert result.kinds["metadata"] == "violated"
     assert result.kinds["distribution"] == "not judged"
+
+
+def spend_twice(record: tuple[str, str]) -> tuple[str, str]:
+    """Text and label at epsilon 4 each, four words of a text at 1 each: 8 together."""
+    words = KRR(1.0, 13).privatize([TEXTS.index(word) for word in record[0].split()])
+    [label] = KRR(4.0, 2).privatize([int(record[1])])
+    return " ".join(TEXTS[word] for word in words), str(label)
+
+
+TEXTS = ["show", "me", "the", "flights", "to", "a", "cheap", "fare", "on", "friday", "morning", "please", "now"]
+RECORDS = ("show me the flights", "0"), ("cheap fare on friday", "1")
+
+
+@pytest.mark.parametrize("form", [tuple, list, lambda report: dict(zip(("text", "label"), report, strict=True))])
+def test_words_inside_the_members_of_an_outcome_are_counted(form: Any) -> None:
+    claim = Claim(lambda records: [form(spend_twice(record)) for record in records], epsilon=EPSILON)
+    assert judged(claim, "event", trials=4_000, pairs=[RECORDS]).violated
+    split = Claim(claim, epsilon=8.0)
+    assert failed_of({"event"}, split, trials=1_000, pairs=[RECORDS], confidence=CONFIDENCE) == set()
+
+
+def test_a_record_of_the_callers_that_is_refused_is_metadata() -> None:
+    def answer(texts: list[str]) -> list[str]:
+        if any(len(text) > 9 for text in texts):
+            raise ValueError("too long")
+        return KRR(EPSILON, 2).privatize([0] * len(texts))
+
+    result = judged(Claim(answer, epsilon=EPSILON), "metadata", pairs=[("short", "tiny"), ("short", "far too long")])
+    assert result.kinds["metadata"] == "violated"
+
+
+class RefusesAFifth(KRR):
+    """Refuses a fifth of the records of one value."""
+
+    def privatize(self, values: list[int]) -> list[int]:
+        return super().privatize([value for value in values if value < 3 or np.random.default_rng().random() < 0.8])
+
+
+def test_a_refusal_now_and_then_is_found_at_a_claim_that_takes_more_rounds() -> None:
+    """A tenth of the rounds are refusals: 1,200 rounds certify no more than 2.3."""
+    assert finds("metadata", RefusesAFifth(EPSILON, 4))
+
+
+def test_a_large_claim_that_a_few_wrong_guesses_refute_is_of_the_distribution() -> None:
+    """True epsilon 8.7: no release of the first few varies, but some do in the game."""
+    result = judged(Claim(KRR(8.7, 2), epsilon=8.0), "event", trials=10_000)
+    assert failed(result) == {"event"}
+    assert result.kinds["randomness"] == "not judged"
+
+
+@pytest.mark.parametrize(
+    ("values", "first"),
+    [
+        ([0, 1, 2, 3], (0, 3)),
+        ([("a", 0), ("a", 1), ("b", 0), ("b", 1)], (("a", 1), ("b", 0))),
+        (["a", "b", "c"], ("a", "b")),
+    ],
+)
+def test_values_that_lie_far_apart_are_tried_first(values: list[Any], first: tuple[Any, Any]) -> None:
+    pair = value_pairs(values)[0]
+    assert (pair.first, pair.second) == first
+
+
+class SharedInACall(KRR):
+    """Equal values of a call have equal answers: two forks share nothing."""
+
+    def privatize(self, values: list[int]) -> list[int]:
+        answers = super().privatize([*range(self.alphabet)])
+        return [answers[value] for value in values]
+
+
+def test_noise_that_a_call_shares_is_not_said_to_come_from_a_seed_or_a_fork() -> None:
+    names = {"shared noise", "fork", "seed", "fresh copy"}
+    assert failed(judged(SharedInACall(0.1, 50), *names)) == {"shared noise"}
+
+
+def test_a_seed_is_found_at_a_large_claim_where_outcomes_hardly_vary() -> None:
+    """About nine of 3,000 answers are no records: 768 equal ones show nothing."""
+    assert failed(judged(SeededKRR(8.0, 10), "fork", "fresh copy")) == {"fork", "fresh copy"}

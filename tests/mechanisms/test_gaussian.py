@@ -180,7 +180,7 @@ def test_an_impossible_delta_is_refused_by_name(delta: float) -> None:
 
 
 def test_an_unknown_calibration_is_refused() -> None:
-    with pytest.raises(ConfigurationError, match="calibration must be one of exact, analytic, got 'classical'"):
+    with pytest.raises(ConfigurationError, match="calibration must be one of exact, analytic, got classical"):
         Gaussian(epsilon=8.0, calibration="classical")
 
 

@@ -94,7 +94,7 @@ def after_one_seed(experiment: Experiment[Any], alpha: float) -> Check:
     again = partial(_repeat, experiment, rows)
     again()  # random numbers that only a first call draws would shift the seeded ones
     first, second = _seeded(again)
-    found = _compared(_between(first, second), _within(first), "after the same seed")
+    found = _compared(_between(first, second), _within(first), "after the same seed", more=True)
     return least_probable(found, f"{rows // 3} pairs after the same seed, {rows // 3} within one call", alpha=alpha)
 
 
@@ -105,7 +105,7 @@ def in_forks(experiment: Experiment[Any], alpha: float) -> Check:
     target, pairs = experiment.target.without_memory(), experiment.pairs  # the pairs are found once, before the fork
     rows = _paired_rows(target)
     first, second = release_in_forks(target, partial(_repeat, experiment, rows))
-    found = _compared(_between(first, second), _within(first), "in two forked workers")
+    found = _compared(_between(first, second), _within(first), "in two forked workers", more=True)
     what = f"{rows // 3} pairs of two forked workers, {rows // 3} within one, of {pairs[0].name}"
     return least_probable(found, what, alpha=alpha)
 
@@ -124,10 +124,7 @@ def in_copies(experiment: Experiment[Any], alpha: float) -> Check:
     rows = _paired_rows(target)
     first, second = (target.of_copy().codes([target.values[0]] * rows) for _ in range(2))
     within = _joined([_within(first), _within(second)])
-    found = [
-        each if each.ours * each.theirs_of > each.theirs * each.ours_of else replace(each, p_value=1.0)
-        for each in _compared((first, second), within, "in two fresh copies")
-    ]
+    found = _compared((first, second), within, "in two fresh copies", more=True)
     return least_probable(found, f"{rows} pairs of two fresh copies, {len(within[0])} within one", alpha=alpha)
 
 
@@ -228,12 +225,12 @@ def _repeat(experiment: Experiment[Any], rows: int) -> Floats:
     return np.asarray(target.release(record.expand(rows, -1).clone()) if vectors else target.codes([record] * rows))
 
 
-def _value_rows(target: ValueTarget) -> int:
-    return max(256, target.affordable(4096, share=0.5) // 4 * 4)
+def _value_rows(target: ValueTarget, most: int = 4096) -> int:  # more at a large claim: outcomes hardly vary
+    return max(256, target.affordable(max(most, int(8 * math.exp(min(target.epsilon, 9)))), share=0.5) // 4 * 4)
 
 
 def _paired_rows(target: Any) -> int:
-    return CALL_ROWS if isinstance(target, VectorTarget) else min(_value_rows(target), 2 * CALL_ROWS)
+    return CALL_ROWS if isinstance(target, VectorTarget) else _value_rows(target, 2 * CALL_ROWS)
 
 
 def _joined(pairs: Sequence[ReleasePairs]) -> ReleasePairs:
@@ -252,10 +249,13 @@ def _between(first: Floats, second: Floats) -> ReleasePairs:
     return first[2 * pairs :], second[2 * pairs :]
 
 
-def _compared(suspect: ReleasePairs, reference: ReleasePairs, where: str) -> list[Difference]:
+def _compared(suspect: ReleasePairs, reference: ReleasePairs, where: str, *, more: bool = False) -> list[Difference]:
     if suspect[0].ndim == 1:
         counts = (count for a, b in (suspect, reference) for count in (int((a == b).sum()), len(a)))
-        return [fisher(f"{where}, equal", *counts)]
+        each = fisher(f"{where}, equal", *counts)  # fewer equal outcomes show no seed, but noise that a call shares
+        return [
+            replace(each, p_value=1.0) if more and each.ours * each.theirs_of <= each.theirs * each.ours_of else each
+        ]
     centre = np.concatenate([*suspect, *reference]).mean(axis=0)
     ours, theirs = (_relations(a - centre, b - centre) for a, b in (suspect, reference))
     return [each for name in ours for each in differences(ours[name], theirs[name], what=f"{where}, {name}")]
@@ -322,7 +322,7 @@ Integers = NDArray[np.int64]
 
 RECORDS, MAX_RECORDS = 96, 768  # the more records, the more a right name certifies, and the less often releases repeat
 SEEN, NEAR = "came back as", "lay nearest by far to"  # names of the two rules, as evidence reports them
-NOBODY = -1
+NOBODY, MIN_RELEASES = -1, 8  # of each record, on average; with less time, only `RECORDS` records are tried
 MAX_CALLS, MAX_ROWS = 30_000, 120_000  # most releases in separate calls, and in calls of many rows
 
 
@@ -360,7 +360,9 @@ def _learn_and_score(
     target: VectorTarget, records: Tensor, most: int, share: float, *, alone: bool
 ) -> dict[str, GameCounts]:
     """Learn the rules *seen* and *near* from half of the releases; score them on the other half."""
-    rows = target.affordable(most, share=share, alone=alone) // (2 * len(records))
+    releases = target.affordable(most, share=share, alone=alone) // 2
+    records = records[:: -(-len(records) // RECORDS) if releases < MIN_RELEASES * len(records) else 1]
+    rows = releases // len(records)
     if rows < 2:
         return dict.fromkeys((SEEN, NEAR), GameCounts(right=0, wrong=0, rounds=1, records=len(records)))
     owners: dict[bytes, int] = {}

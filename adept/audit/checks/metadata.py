@@ -24,8 +24,8 @@ from torch import Tensor
 from adept.audit.distinguisher.guessing_game import Experiment, events
 from adept.audit.distinguisher.input_pairs import searched_records
 from adept.audit.result import Check, MechanismFailure
-from adept.audit.stats import certified
-from adept.audit.subject.kinds import ValueTarget, VectorTarget, alphabet_of, as_array
+from adept.audit.stats import certified, rounds_needed
+from adept.audit.subject.kinds import ValueTarget, VectorTarget, as_array
 from adept.audit.subject.target import Wrapper
 from adept.mechanisms.clip_to_grid import NORM_ORDER
 
@@ -51,13 +51,13 @@ def of_vectors(experiment: Experiment[VectorTarget], alpha: float) -> Check:
 
 def of_values(experiment: Experiment[ValueTarget], alpha: float) -> Check:
     """Detect values whose releases, or members of them, have different types, and values that the
-    mechanism refuses although they belong to its alphabet.
+    mechanism refuses although they belong to its alphabet or to the caller's pairs.
     """
     target = experiment.target
     # Each value is asked ten times if time allows, because it may be refused only now and then
-    must, more = alphabet_of(target.mechanism) is not None, 9 * [*target.values]
-    values = [*target.values, *more[: target.affordable(len(more), share=SEARCH_SHARE)]]
-    return distinguishable([partial(_ask, target, value, must) for value in values], target, alpha=alpha)
+    asked = [partial(_ask, target, value, must=True) for value in target.values]
+    asked += (9 * asked)[: target.affordable(9 * len(asked), share=SEARCH_SHARE)]
+    return distinguishable(asked, target, alpha=alpha)
 
 
 def _asked(target: VectorTarget, record: Tensor) -> list[Asked]:
@@ -87,11 +87,11 @@ def distinguishable(asked: Sequence[Asked], target: VectorTarget | ValueTarget, 
     seen = [(ask, found) for ask in asked if (found := ask())]
     if not any(len(found) > 1 for _, found in seen):
         raise MechanismFailure("no record could be released alone")
-    differing = {}
+    differing: dict[str, tuple[tuple[Asked, str], tuple[Asked, str]]] = {}  # metadata of two records
     for name in dict.fromkeys(name for _, found in seen for name in found):
-        first, *others = [(ask, found[name]) for ask, found in seen if name in found]
-        if other := next((each for each in others if each[1] != first[1]), None):
-            differing[name] = first, other
+        of_name = [(ask, found[name]) for ask, found in seen if name in found]
+        pair = next(((a, b) for a in of_name for b in of_name if a[0] is not b[0] and a[1] != b[1]), None)
+        differing |= {name: pair} if pair else {}
     if not differing:
         kind = next(found["kind"] for _, found in seen if "kind" in found)
         return Check.of(failed=False, evidence=f"every record comes back as {kind}")
@@ -106,7 +106,9 @@ def _play(
 
     The guesses of one record are scored alone, too, because a record may be refused only now and then.
     """
-    said, value, rounds, found = np.zeros((2, 2), np.int64), first[1], 1200, list[Check]()
+    said, value, found = np.zeros((2, 2), np.int64), first[1], list[Check]()
+    most = target.affordable(50_000, share=2, alone=True)  # a large claim, or a rare refusal, takes more rounds
+    rounds = max(1200, int(min(20 * rounds_needed(target.epsilon, alpha=alpha), most)))
     for side in np.random.default_rng().integers(2, size=rounds):
         said[int((first, second)[side][0]().get(name) != value), side] += 1
     for counts, own in events(said, answers=2, rounds=rounds):

@@ -452,7 +452,7 @@ class Experiment(Generic[TargetT]):
         found = certified(
             counts, evidence, epsilon=self.target.epsilon, delta=self.target.delta, alpha=alpha, tests=tests
         )
-        kind = played.kind(unit=self.target.clip_norm)
+        kind = played.kind(unit=self.target.clip_norm, varied=bool(score.said.all(axis=0).any()))
         return replace(found, kind=kind, caveat=self._caveat(score) if found.verdict is Verdict.PASSED else "")
 
     def _caveat(self, score: Score) -> str:

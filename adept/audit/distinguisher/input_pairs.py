@@ -260,11 +260,19 @@ def given_values(pairs: Sequence[tuple[Any, Any]] | None) -> list[InputPair] | N
 
 
 def value_pairs(values: Sequence[Any]) -> list[InputPair]:
-    """Pair each value with the next (the last with the first), and the first with all others."""
+    """Pair each value with the next (last with first), and the first with all others; those farthest apart come first."""
     ring = [(a, b) for a, b in zip(values, [*values[1:], *values[:1]], strict=True) if a != b]
     star = [(values[0], b) for b in values[2:]]
-    unique = list({frozenset((i, j)): (i, j) for i, j in [*ring, *star]}.values())
+    unique = sorted({frozenset((i, j)): (i, j) for i, j in [*ring, *star]}.values(), key=_nearness)
     return [InputPair(name=f"{reprlib.repr(a)} and {reprlib.repr(b)}", first=a, second=b) for a, b in unique]
+
+
+def _nearness(pair: tuple[Any, Any]) -> float:
+    members = zip(*pair, strict=False) if all(isinstance(value, tuple) for value in pair) else [pair]
+    # Two numbers lie apart by their difference, and other values by 1
+    return -float(
+        sum(abs(a - b) if isinstance(a, int | float) and isinstance(b, int | float) else a != b for a, b in members)
+    )
 
 
 def found_values(target: ValueTarget, alphabet: Sequence[Any]) -> list[InputPair]:
@@ -301,8 +309,8 @@ class PairSample:
         """Return True if all numbers of all releases are NaN, which lies above ``largest``."""
         return largest < math.inf and all(bool((side > largest).all()) for side in self.releases)
 
-    def kind(self, *, unit: float) -> Kind:
-        """Return the kind of the violation that a guessing game found on this pair.
+    def kind(self, *, unit: float, varied: bool) -> Kind:
+        """Return the kind of the violation that a guessing game, whose releases may have ``varied``, found on this pair.
 
         The kind is FLOATING_POINT if a record holds NaN or infinity. It is RANDOMNESS if all releases of each record
         are equal; numbers count as equal up to 2e-7 times ``unit``, the clip norm. The kind is METADATA if all
@@ -311,7 +319,7 @@ class PairSample:
         """
         if not self.pair.finite:
             return Kind.FLOATING_POINT
-        if all(_never_varies(side, unit) for side in self.releases):
+        if not varied and all(_never_varies(side, unit) for side in self.releases):
             return Kind.RANDOMNESS
         if all(side.dtype == object for side in self.releases):
             shapes = [{_shape(outcome) for outcome in side} for side in self.releases]

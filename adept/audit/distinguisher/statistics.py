@@ -368,13 +368,19 @@ def _is_input(outcome: Any, value: Any) -> float:
     return float(outcome == value or (isinstance(value, tuple) and outcome in value))
 
 
-def in_places(outcome: Any) -> Iterable[tuple[int, Hashable]]:
-    """Return the members of a tuple, or the words of a text, each with its place.
+def in_places(outcome: Any) -> list[tuple[Hashable, Hashable]]:
+    """Return the members of a tuple, or the words of a text, each with its place; and the members of these members.
 
     Statistics that add up over places show a budget that a mechanism spends anew in each of them.
     """
     members = outcome.split() if isinstance(outcome, str) else outcome if isinstance(outcome, tuple) else (outcome,)
-    return enumerate(members)
+    inside = (
+        ((place, *inner), part)
+        for place, member in enumerate(members)
+        if isinstance(member, tuple) or (isinstance(member, str) and " " in member)
+        for *inner, part in in_places(member)
+    )
+    return [*enumerate(members), *inside]
 
 
 def _adds_up(weights: dict[Hashable, float], parts: Callable[[Any], Iterable[Hashable]]) -> Statistic:

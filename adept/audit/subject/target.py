@@ -83,13 +83,8 @@ class Claim(Wrapper):
         check_choice(RANDOMNESS, randomness=randomness or MECHANISM)
         self.mechanism = mechanism
         self.name = str(getattr(mechanism, "name", getattr(mechanism, "__name__", type(mechanism).__name__)))
-        declared: dict[str, Any] = {
-            "epsilon": epsilon,
-            "delta": delta,
-            "alphabet": alphabet,
-            "distribution": distribution,
-        }
-        declared |= {"supports": supports, "memoised": memoised, "randomness": randomness}
+        declared: dict[str, Any] = {"epsilon": epsilon, "delta": delta, "alphabet": alphabet, "supports": supports}
+        declared |= {"distribution": distribution, "memoised": memoised, "randomness": randomness}
         vars(self).update({name: value for name, value in declared.items() if value is not None})
 
     def privatize(self, records: Any) -> Any:

@@ -94,6 +94,14 @@ def test_small_noise_in_one_release_of_fifty_is_found_at_a_large_claim() -> None
     assert finds("repeated outputs", LargeClaim(), dim=16, trials=10_000)
 
 
+@pytest.mark.parametrize(("most", "records"), [(4_000, 93), (40_000, 372)])
+def test_few_releases_are_of_few_records_so_that_each_has_some(most: int, records: int) -> None:
+    asked = target(LargeClaim())
+    counts = independence._learn_and_score(asked, independence._records(asked), most, 1.0, alone=False)
+    assert {each.records for each in counts.values()} == {records}
+    assert {each.rounds for each in counts.values()} <= set(range(most // 8, most))
+
+
 @pytest.mark.parametrize(("delta", "found"), [(1e-6, True), (0.005, False)])
 def test_a_delta_forgives_its_own_share_of_bare_releases_and_no_more(delta: float, found: bool) -> None:
     """At .005 the claim is true: false alarms of three audits are 3e-9."""
