@@ -3,17 +3,16 @@ r"""Guess which record was released (Habernal 2021, Appendix C), or a property o
 The attacker knows the mechanism, the model and a *pool* of candidate texts, one of which is the secret. The attacks,
 from strong to weak, are:
 
-- ``pool``: the candidates are the private texts, and the prior probability of a text is its
-  frequency. The attacker names the candidate with the largest exact posterior probability.
-- ``crowd`` is the attack ``pool`` with many equally likely candidates, which are private texts,
-  public texts, and new texts that a language model of the public texts writes.
-- ``text``: the candidates are the private texts, and the attacker sees only the rewrite, the text
-  that was written from the release. The attacker makes a short list of the candidates whose latents are nearest to
-  the rewrite's latent. For each candidate on the list, the attacker computes the probability that the decoder writes
-  the rewrite from this candidate's latent, and names the candidate with the largest probability. If the mechanism
-  reads descriptions, there is no short
-  list: the attacker takes the codec's description of the rewrite for the release, and names the
-  candidate that is then likeliest.
+- ``pool``: the candidates are the private texts, and the prior probability of a text is its frequency. The attacker
+  names the candidate with the largest exact posterior probability.
+- ``crowd`` is the attack ``pool`` with many equally likely candidates, which are private texts, public texts, and new
+  texts that a language model of the public texts writes.
+- ``text``: the candidates are the private texts, and the attacker sees only the rewrite, the text that was written from
+  the release. The attacker makes a short list of the candidates whose latents are nearest to the rewrite's latent. For
+  each candidate on the list, the attacker computes the probability that the decoder writes the rewrite from this
+  candidate's latent, and names the candidate with the largest probability. If the mechanism reads descriptions, there
+  is no short list: the attacker takes the codec's description of the rewrite for the release, and names the candidate
+  that is then likeliest.
 
 A guess is *good enough* if it has the same slot values as the secret. The candidates with the same slot values form a
 *class*.
@@ -21,11 +20,11 @@ A guess is *good enough* if it has the same slot values as the secret. The candi
 Secrets for *attribute inference* are drawn uniformly from the private records. Three attackers guess the attribute
 (`play_attribute`):
 
-- ``static`` trains the classifier ``text`` (n-grams and the sentence encoder) on public text that was
-  not rewritten, and applies it to the rewrite of the secret;
+- ``static`` trains the classifier ``text`` (n-grams and the sentence encoder) on public text that was not rewritten,
+  and applies it to the rewrite of the secret;
 - ``adaptive`` trains such a classifier on public text that the same rewriter has rewritten;
-- ``release`` computes the exact posterior probability of each private record, and names the value
-  of the attribute whose records have the largest total probability.
+- ``release`` computes the exact posterior probability of each private record, and names the value of the attribute
+  whose records have the largest total probability.
 """
 
 import random

@@ -145,20 +145,19 @@ def run(
     The wrapper `Claim` adds missing attributes: ``Claim(mechanism, epsilon=1.0, memoised=True)``.
     The audit accepts three kinds of mechanisms:
 
-    - A mechanism on *vectors* has a method ``privatize``, which maps a batch (B, n) of latents to
-      one row for each latent. A latent is a vector of n numbers; a batch is a tensor or a NumPy
-      array of float64 or float32. The attribute ``clip`` ("l1", "l2" or "sphere", by default "l2")
-      and the radius ``clip_norm`` (by default 1) describe the set of latents that the claim covers.
-      The method ``project`` maps latents into this set. The attribute ``noise`` names the
-      distribution of the noise: "laplace", "gaussian", "l2_norm" or "cap". The method
-      ``guarantee(dim)`` returns an object with the attributes ``exact`` (True if all arithmetic is
-      exact) and ``scale`` (of the noise). All of these except ``privatize`` are optional, and the
-      audit tests those that the mechanism declares.
-    - A mechanism on *values* has a method ``privatize``, and declares its alphabet (the values that
-      a record can have) by an attribute ``alphabet``, ``labels`` or ``size`` (an integer). No
-      alphabet is needed if the argument ``pairs`` holds pairs of values.
-    - A rewriter of *texts* has the methods ``rewrite(texts)`` and ``release(texts)`` and an
-      attribute ``mechanism``. The argument ``pairs`` must hold pairs of texts.
+    - A mechanism on *vectors* has a method ``privatize``, which maps a batch (B, n) of latents to one row for each
+      latent. A latent is a vector of n numbers; a batch is a tensor or a NumPy array of float64 or float32. The
+      attribute ``clip`` ("l1", "l2" or "sphere", by default "l2") and the radius ``clip_norm`` (by default 1)
+      describe the set of latents that the claim covers. The method ``project`` maps latents into this set. The
+      attribute ``noise`` names the distribution of the noise: "laplace", "gaussian", "l2_norm" or "cap". The method
+      ``guarantee(dim)`` returns an object with the attributes ``exact`` (True if all arithmetic is exact) and
+      ``scale`` (of the noise). All of these except ``privatize`` are optional, and the audit tests those that the
+      mechanism declares.
+    - A mechanism on *values* has a method ``privatize``, and declares its alphabet (the values that a record can
+      have) by an attribute ``alphabet``, ``labels`` or ``size`` (an integer). No alphabet is needed if the argument
+      ``pairs`` holds pairs of values.
+    - A rewriter of *texts* has the methods ``rewrite(texts)`` and ``release(texts)`` and an attribute
+      ``mechanism``. The argument ``pairs`` must hold pairs of texts.
 
     Args:
         mechanism: an object of one of these three kinds.

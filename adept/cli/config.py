@@ -579,13 +579,13 @@ class TrainConfig(Columns):
         )
         check_choice(("drop", "joint"), labels=self.labels)
 
-    def refuse_overridden(self, given: set[str]) -> None:
-        """Raise ConfigurationError if one of the options that the user gave is without effect."""
+    def overridden(self) -> dict[str, str]:
+        """Return a sentence about each option that would have no effect."""
         kind, content = self.mechanism.kind, self.training.for_mechanism(self.mechanism.kind).content.kind
         unlisted = kind.clip == "l1" and "a model for the clip l1 lists no public texts: leave it out"
         topics, source = content == TOPICS, f"training.content.kind={content}"
         reads = f"mechanism={kind.name} reads topics: give training.content.topics=N, or training.content.kind=none"
-        idle = {
+        reasons = {
             **dict.fromkeys(("mechanism.epsilon", "mechanism.clip_norm"), "training.epsilon and model.clip_norm count"),
             **dict.fromkeys(("model.latent_dim", "model.directions"), topics and reads),
             "model.decoder": self.model.decoder == "nearest" and unlisted,
@@ -594,4 +594,4 @@ class TrainConfig(Columns):
             "training.content.topics": not topics and "an LSTM encoder has no topics: give model.latent_dim=N",
             **self.data.overridden(),
         }
-        refuse(*((name in given and why, f"{name} has no effect here, because {why}") for name, why in idle.items()))
+        return {name: f"{name} has no effect here, because {why}" for name, why in reasons.items() if why}

@@ -39,7 +39,7 @@ from adept.cli.help import (
 )
 from adept.cli.process import interrupt_on_signals, show_lines
 from adept.data.corpus import FROM_FILE
-from adept.data.formats import ADDRESS
+from adept.data.formats import ADDRESS, say_once
 from adept.errors import ConfigurationError, flatten, printable, typed_as
 from adept.mechanisms import BY_NAME
 from adept.mechanisms.base import MechanismChoice
@@ -80,7 +80,8 @@ def configure(command: str, arguments: list[str]) -> Any:
     given = {argument.partition("=")[0] for argument in arguments} - groups(command).keys()
     missing = (name for name, value in values.items() if value == MISSING and name not in given)
     refuse(*((True, f"{name} must be given, got nothing: add {name}=...") for name in missing))
-    seeds = {name: one for name, one in flatten(values).items() if re.search(r"\bseeds?$", name) and one is not None}
+    held = flatten(values)
+    seeds = {name: one for name, one in held.items() if re.search(r"\bseeds?$", name) and one is not None}
     for name, one in ((name, one) for name, of in seeds.items() for one in (of if isinstance(of, list) else [of])):
         check_integer(0, 2**32 - 1, **{name: one})
     if kind is not None:
@@ -88,8 +89,12 @@ def configure(command: str, arguments: list[str]) -> Any:
         own = {name: value for name, value in own.items() if name not in FROM_ELSEWHERE or value != MISSING}
         values["mechanism"] = MechanismChoice(kind, own.pop("epsilon", None), own.pop("clip_norm", None), own)
     config = _build(configuration(command), values)
-    if hasattr(config, "refuse_overridden"):
-        config.refuse_overridden({argument.partition("=")[0] for argument in arguments})
+    if hasattr(config, "overridden"):
+        usual = {option.name: option.default for option in options_of(configuration(command))}
+        for name, said in config.overridden().items():
+            refuse((name in given, said))
+            if held.get(name) not in (usual.get(name), MISSING) and name != "data.hub":  # which data=atis sets
+                say_once(f"note: {said}")
     return config
 
 
@@ -193,8 +198,8 @@ def _reason(error: Exception, command: str) -> str:
     if " not in " not in text:
         return f"{place}{key[1]} has a value of another type"
     parent = key[1].rpartition(".")[0]
-    names = (option.name for option in options_of(configuration(command)))
-    near = nearest(key[1], [name for name in names if name.rpartition(".")[0] == parent])
+    names = [one.name for one in options_of(configuration(command)) if one.name.rpartition(".")[0] == parent]
+    near = nearest(key[1], names)
     return f"{place}there is no option {key[1]}" + (f": did you mean {near}?" if near else "")
 
 

@@ -1,13 +1,12 @@
 r"""The three variants of ADePT: Laplace noise on a clipped latent.
 
-Beside them stand other mechanisms with noise of this kind: `L2Norm`, whose noise decays with the l2
-norm; `ScalarLaplace` for a single number; and `DPText`, whose sampler is wrong.
+Beside them stand other mechanisms with noise of this kind: `L2Norm`, whose noise decays with the l2 norm;
+`ScalarLaplace` for a single number; and `DPText`, whose sampler is wrong.
 
-All three variants release r + (Y_1, ..., Y_n), where r is the clipped latent and Y_1, ..., Y_n are
-independent Laplace random numbers of scale b (Habernal 2021, Eq. 11 and 13). Let x and x' be the
-clipped latents of two records. The privacy loss at any output z is sum_i (|z_i - x'_i| - |z_i -
-x_i|) / b <= ||x - x'||_1 / b (Habernal 2021, Appendix A), and z = x attains this bound. So the true
-epsilon is D / b, where D is the *l1* diameter of the set of clipped latents:
+All three variants release r + (Y_1, ..., Y_n), where r is the clipped latent and Y_1, ..., Y_n are independent Laplace
+random numbers of scale b (Habernal 2021, Eq. 11 and 13). Let x and x' be the clipped latents of two records. The
+privacy loss at any output z is sum_i (|z_i - x'_i| - |z_i - x_i|) / b <= ||x - x'||_1 / b (Habernal 2021, Appendix A),
+and z = x attains this bound. So the true epsilon is D / b, where D is the *l1* diameter of the set of clipped latents:
 
 =========  =====  ================  =============  ====================================
 name       clip   l1 diameter D     scale b        D / b
@@ -17,17 +16,16 @@ l1         l1     2 C               2 C / eps      eps
 sqrt_n     l2     2 C sqrt(n)       D / eps        eps
 =========  =====  ================  =============  ====================================
 
-The l1 diameter of the l2 ball is 2 C sqrt(n) by Cauchy-Schwarz: ||x||_1 <= sqrt(n) ||x||_2, with
-equality for x = C / sqrt(n) (1, ..., 1) (Habernal 2021, Theorem 5.1). The authors of ADePT (Krishna
-et al. 2021) took the l1 diameter of the l2 ball to be 2 C.
+The l1 diameter of the l2 ball is 2 C sqrt(n) by Cauchy-Schwarz: ||x||_1 <= sqrt(n) ||x||_2, with equality for x = C /
+sqrt(n) (1, ..., 1) (Habernal 2021, Theorem 5.1). The authors of ADePT (Krishna et al. 2021) took the l1 diameter of the
+l2 ball to be 2 C.
 
-The release is exact, because the latents are integers on the public grid, the noise is discrete
-Laplace noise, and the program chooses b in rational arithmetic so that D / b <= eps for the integer
-diameter D. On the grid, D = 2 R for the l1 ball of integer radius R. For integer vectors with sum
-z^2 <= Q, D <= 2 isqrt(n Q), because each ||z||_1 is an integer and at most sqrt(n Q).
+The release is exact, because the latents are integers on the public grid, the noise is discrete Laplace noise, and the
+program chooses b in rational arithmetic so that D / b <= eps for the integer diameter D. On the grid, D = 2 R for the
+l1 ball of integer radius R. For integer vectors with sum z^2 <= Q, D <= 2 isqrt(n Q), because each ||z||_1 is an
+integer and at most sqrt(n Q).
 
-Checked proof: ``proofs/Papers.v``, ``l1_is_private``, ``sqrt_n_is_private``,
-``original_is_not_private``.
+Checked proof: ``proofs/Papers.v``, ``l1_is_private``, ``sqrt_n_is_private``, ``original_is_not_private``.
 """
 
 import math

@@ -1,32 +1,28 @@
 r"""Random draws from the operating system's bits: integers, orders, noise, ranks and indices; and seeded simulations.
 
-Every exact sampler reads its bits from `source`, which has no seed. Tests replace `source` by a finite
-tape of bits.
+Every exact sampler reads its bits from `source`, which has no seed. Tests replace `source` by a finite tape of bits.
 
 *Counting lemma.* Each word consists of b random bits, so all 2^b words are equally likely.
 
-1. `below` draws words of b bits, with the smallest b for which m <= 2^b, and returns the first that is
-   less than m. So each number below m has probability 1/m. More than d words are drawn with probability
-   (1 - m/2^b)^d < 2^-d.
-2. `below_each` draws words until one is at least r = 2^b mod m, and returns it modulo m. The accepted
-   words are consecutive, and their number is a multiple of m, so all remainders are equally likely.
-3. *Weights*: {0, .., W-1} with W = t A + (k - t) B is divided into t intervals of length A and k - t of
-   length B. A uniform number below W lies in each with a probability proportional to its length
-   (`exact_ranks`).
-4. `shuffle` gives the last place to each of the n items with probability 1/n, the last place but one to
-   each remaining item with probability 1/(n-1), and so on: n! equally likely orders.
+1. `below` draws words of b bits, with the smallest b for which m <= 2^b, and returns the first that is less than m. So
+   each number below m has probability 1/m. More than d words are drawn with probability (1 - m/2^b)^d < 2^-d.
+2. `below_each` draws words until one is at least r = 2^b mod m, and returns it modulo m. The accepted words are
+   consecutive, and their number is a multiple of m, so all remainders are equally likely.
+3. *Weights*: {0, .., W-1} with W = t A + (k - t) B is divided into t intervals of length A and k - t of length B. A
+   uniform number below W lies in each with a probability proportional to its length (`exact_ranks`).
+4. `shuffle` gives the last place to each of the n items with probability 1/n, the last place but one to each remaining
+   item with probability 1/(n-1), and so on: n! equally likely orders.
 
-Checked proof of 1 to 3: ``proofs/Sampler.v``, ``ranks_have_their_weights``,
-``remainders_are_uniform``.
+Checked proof of 1 to 3: ``proofs/Sampler.v``, ``ranks_have_their_weights``, ``remainders_are_uniform``.
 
 *Other draws*: the first word of a function's name says which of three kinds of random numbers it returns.
 
-- ``exact_``: integers without any rounding error, computed from random bits that have no seed. An
-  exact release may use only these functions, and the four above.
-- ``fresh_``: floating-point numbers computed from random bytes of the operating system, with
-  rounding errors that no proof covers.
-- ``simulated_``: ordinary floating-point numbers from a seeded generator, which give no privacy
-  (Mironov 2012, "On significance of the least significant bits for differential privacy").
+- ``exact_``: integers without any rounding error, computed from random bits that have no seed. An exact release may use
+  only these functions, and the four above.
+- ``fresh_``: floating-point numbers computed from random bytes of the operating system, with rounding errors that no
+  proof covers.
+- ``simulated_``: ordinary floating-point numbers from a seeded generator, which give no privacy (Mironov 2012, "On
+  significance of the least significant bits for differential privacy").
 """
 
 import math
@@ -94,8 +90,7 @@ def shuffle(items: list[Any]) -> None:
 
 @cache
 def _gaussian_measurement(scale: float) -> Measurement:
-    space = vector_domain(atom_domain(T="i64")), l2_distance(T="i64")
-    return make_gaussian(*space, scale=scale)
+    return make_gaussian(vector_domain(atom_domain(T="i64")), l2_distance(T="i64"), scale=scale)
 
 
 def exact_gaussian(values: Tensor, *, scale: float) -> Tensor:

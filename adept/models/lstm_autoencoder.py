@@ -295,8 +295,7 @@ def choose_likeliest(logits: Tensor, begins: Tensor) -> Tensor:
 
 def noise_between(mechanism: Callable[[float], Mechanism], low: float, high: float) -> Callable[[Tensor], Tensor]:
     def randomise(latents: Tensor) -> Tensor:
-        share = torch.rand(()).item()
-        return mechanism(low * (high / low) ** share).simulate(latents, None)
+        return mechanism(low * (high / low) ** torch.rand(()).item()).simulate(latents, None)
 
     return randomise
 

@@ -171,8 +171,7 @@ def rehearse(
     pool, judged, most = public.pool, public.rehearsed, max(rows, len(labels))
     if len(labels) > 300 or not can_deal(pool):  # more labels take minutes
         return None
-    many = len(pool) >= 300
-    count, folds = (1, 4) if many else (3, FOLDS)
+    count, folds = (1, 4) if len(pool) >= 300 else (3, FOLDS)
 
     def release(epsilon: float) -> float:
         mechanism = best_exact(model[0], epsilon=epsilon)(epsilon=epsilon)

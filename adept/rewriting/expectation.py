@@ -340,8 +340,7 @@ def approval_examples(rewriter: Rewriter, public: Corpus | None = None) -> list[
     """
     probes = choose_probes(rewriter, public)
     if isinstance(rewriter.alphabet, Cells) and not (public and public.labels):
-        about = rewriter.alphabet.cells.about.items()
-        pairs = [(text, label) for label, texts in about for text in texts]
+        pairs = [(text, label) for label, texts in rewriter.alphabet.cells.about.items() for text in texts]
         pairs = pairs or [(text, NO_NAME) for text in probes.texts]
         probes = Corpus([text for text, _ in pairs], [label for _, label in pairs])
     return _rewrite_some(rewriter, probes, APPROVAL_EXAMPLES)

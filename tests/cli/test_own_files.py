@@ -89,6 +89,21 @@ def test_an_experiment_of_ones_own_sets_options_and_is_swept(adept_here: Run, ow
     assert (later.returncode, "experiment must be one of" in later.stderr) == (2, True)
 
 
+def test_what_an_experiment_sets_without_effect_is_named_once(
+    adept_here: Run, own: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    mine = "# @package _global_\nmechanism:\n  epsilon: 8\nmodel:\n  latent_dim: 16\n"
+    (own / "experiment/idle.yaml").write_text(mine, "utf-8")
+    line = ["train", "-m", f"--config-dir={own}", "experiment=idle", "mechanism=l1,learned_codebook", *TINY[:2]]
+    swept = adept_here(*line, f"sweep_dir={tmp_path}/s")
+    assert swept.returncode == 0, swept.stderr
+    said = [line.partition(", because")[0] for line in caplog.messages]
+    assert said == [f"adept: note: {name} has no effect here" for name in ("mechanism.epsilon", "model.latent_dim")]
+    caplog.clear()
+    adept_here("train", "data=atis", f"data.path={tmp_path}/none", f"output_dir={tmp_path}/x")
+    assert not caplog.messages  # data=atis has an address beside the path
+
+
 @pytest.mark.parametrize("name", ["it's", "$HOME", "a b=1,[2]", "~"])
 def test_a_directory_of_files_has_any_name(
     adept_here: Run, own: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str

@@ -453,8 +453,7 @@ def find_shuffled(
         smallest = 1
     hidden = min(smallest, together)
     delta = options.central_delta or min(MAX_DELTA, MAX_DELTA_SHARE / hidden)
-    draws = draws_of(mechanism, dim=dim, labels=labels)
-    central = central_epsilon(draws, records=hidden, delta=delta)
+    central = central_epsilon(draws_of(mechanism, dim=dim, labels=labels), records=hidden, delta=delta)
     return Shuffled(here=options.shuffle, records=together, smallest=hidden, epsilon=central, delta=delta)
 
 
