@@ -79,8 +79,7 @@ def load_foreign(config: AuditConfig) -> Claim:
 def _audit_mechanism(mechanism: Any, config: AuditConfig, advance: Advance, *, dim: int | None = None) -> AuditResult:
     if config.reports != 1:
         mechanism = JointReports(mechanism, reports=config.reports)
-    texts = config.target == "rewriter" and config.foreign is not None
-    pairs = _pairs(config.texts) if texts else None
+    pairs = _pairs(config.texts) if config.target == "rewriter" and config.foreign is not None else None
     return _judge(mechanism, config, advance, dim=dim or config.dim, pairs=pairs)
 
 

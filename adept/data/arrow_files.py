@@ -165,8 +165,7 @@ def _without_dictionaries(source: Any) -> Any:
     """
     size = source.seek(0, io.SEEK_END)
     source.seek(max(0, size - 8))
-    length = int.from_bytes(source.read(4), "little") + 8
-    source.seek(max(0, size - min(length, MEMORY_BYTES)))
+    source.seek(max(0, size - min(int.from_bytes(source.read(4), "little") + 8, MEMORY_BYTES)))
     footer = source.read().replace(b"\x18\x0cARROW:schema\x18", b"\x18\x0cARROW-schema\x18")
     source.seek(0)
     return parquet.read_metadata(io.BytesIO(b"PAR1" + footer))

@@ -54,8 +54,7 @@ def grid_step(clip_norm: float) -> float:
 
 def grid_radius(clip_norm: float, *, clip: str) -> int:
     """Return the largest sum |z_i| ("l1") or sum z_i^2 (else) of a clipped latent z in grid steps."""
-    radius = Fraction(clip_norm) / Fraction(grid_step(clip_norm))
-    return math.floor(radius ** NORM_ORDER[clip])
+    return math.floor((Fraction(clip_norm) / Fraction(grid_step(clip_norm))) ** NORM_ORDER[clip])
 
 
 def to_grid(latents: Tensor, *, clip: str, clip_norm: float) -> Tensor:

@@ -342,5 +342,4 @@ def _difference(first: Complexes, second: Complexes) -> Complexes:
     """Return e^(first + second) - e^first, without cancellation."""
     x, y = np.minimum(second.real, 1.0), second.imag
     small = np.expm1(x) * np.cos(y) - 2 * np.sin(y / 2) ** 2 + 1j * np.exp(x) * np.sin(y)
-    large = np.exp(first + second) - np.exp(first)
-    return np.asarray(np.where(second.real < 1, np.exp(first) * small, large))
+    return np.asarray(np.where(second.real < 1, np.exp(first) * small, np.exp(first + second) - np.exp(first)))

@@ -1,6 +1,7 @@
 """Options of `adept rewrite`, `adept synthesize` and `rewrite_frame`; imports no PyTorch."""
 
-from dataclasses import dataclass, field
+import os
+from dataclasses import dataclass, field, fields
 from typing import Any
 
 from adept.data.corpus import Columns
@@ -10,6 +11,8 @@ from adept.models.config import BATCH_SIZE
 from adept.models.decoding_options import DecodingConfig
 from adept.ranges import check_between, check_choice, refuse
 
+TEXT = str | os.PathLike | None, "text"
+KINDS: dict[Any, tuple[Any, str]] = {str: TEXT, str | None: TEXT, bool: (bool, "True or False")}
 MAX_SAMPLES = 1000  # rewrites of one record: more of them tell nothing new, and would fill the memory
 
 
@@ -50,6 +53,9 @@ class PersonOptions(Columns):
         super().__post_init__()
         check_choice(("local", "ray"), engine=self.engine)
         self.check_counts("max_records_per_person", "workers")
+        for one in fields(self):  # in Python, "false" would count as true, and a column 0 as not given
+            value, (kind, rule) = getattr(self, one.name), KINDS.get(one.type, (object, ""))
+            refuse((not isinstance(value, kind), f"{one.name} must be {rule}, got {value!r}"))
         if self.about and not self.report:
             raise ConfigurationError(f"{self.about[0][0]} must be left out without report=true: add report=true")
         if self.person_column == "" or (self.person_column is None) != (self.max_records_per_person is None):
@@ -66,7 +72,7 @@ class PersonOptions(Columns):
         """Raise ConfigurationError unless each of the named options is null or at least 1."""
         for name in names:
             value = getattr(self, name)
-            if value is not None and (not isinstance(value, int) or value < 1):
+            if value is not None and (type(value) is not int or value < 1):
                 rule = "at least 1" if isinstance(value, int) else "a whole number"
                 raise ConfigurationError(f"{name} must be {rule}, got {value}")
 

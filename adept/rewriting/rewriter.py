@@ -355,7 +355,7 @@ def check_release(
     accept_private_model: bool = False,
     accept_unproved: bool = False,
 ) -> None:
-    """Raise ReleaseRefused if a release is not safe, unless an argument permits this release.
+    """Raise ReleaseRefused if a release is not safe, unless an argument is True, and thus permits this release.
 
     Args:
         accept_broken_claim: if True, the privacy claim may be false or have an infinite epsilon.
@@ -365,16 +365,16 @@ def check_release(
         accept_unproved: if True, the claim may be one that nobody checked (``adept.rewriting.unproved``).
     """
     if guarantee.holds is None:
-        if not accept_unproved:
+        if accept_unproved is not True:  # "false" permits nothing
             raise ReleaseRefused(f"{guarantee.text} Choose a mechanism of adept, or add accept_unproved=true")
-    elif not (guarantee.holds and math.isfinite(guarantee.epsilon)) and not accept_broken_claim:
+    elif not (guarantee.holds and math.isfinite(guarantee.epsilon)) and accept_broken_claim is not True:
         raise ReleaseRefused(f"{guarantee.text} Choose another mechanism, or add accept_broken_claim=true")
-    if not (guarantee.exact or guarantee.holds is None or accept_inexact):
+    if not (guarantee.exact or guarantee.holds is None or accept_inexact is True):
         raise ReleaseRefused(
             "this mechanism is research grade: floating-point noise has no proven guarantee: "
             "choose an exact one, or add accept_inexact=true"
         )
-    if training_data.public is not True and not accept_private_model:
+    if training_data.public is not True and accept_private_model is not True:
         raise ReleaseRefused(
             "the model was trained on text that was not declared public, and can write that text whatever the budget: "
             "train one on public text, or add accept_private_model=true"

@@ -111,8 +111,7 @@ def score_labels(cells: PublicCells, spelled: Sequence[tuple[str, ...]]) -> Scor
     """
     if not any(spelled):
         return np.zeros((1, len(spelled)), dtype=np.float32)
-    names = cells.of([" ".join(words) for words in spelled])
-    scores = TILT * (cells.features @ names.T / GRID**2 - 1)
+    scores = TILT * (cells.features @ cells.of([" ".join(words) for words in spelled]).T / GRID**2 - 1)
     stands_for = 1 / cells.public.chances
     scores -= np.log(stands_for @ np.exp(scores) / stands_for.sum())
     scores[:, [not words for words in spelled]] = 0.0

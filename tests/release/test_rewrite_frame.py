@@ -97,7 +97,7 @@ def test_texts_without_columns_come_back_as_what_they_were(kind: Any, tmp_path: 
     assert (len(texts), {type(text) for text in texts}) == (24, {str})
     assert not set(texts) & set(RECORDS["utterance"])
     assert (stated["records"], stated["labels"], stated["epsilon"]) == (12, "drop", 8)
-    with pytest.raises(ReleaseRefused, match="are in the ledger already"):
+    with pytest.raises(ReleaseRefused, match="of the records already"):
         released(tmp_path, tiny_run, given, text=None, ledger=ledger)
 
 
@@ -178,7 +178,7 @@ def test_records_of_the_ledger_are_refused_and_a_call_that_fails_leaves_it_as_it
             released(tmp_path, tiny_run, ledger=ledger)
     assert run(LedgerConfig(ledger))[1].releases == 0
     released(tmp_path, tiny_run, ledger=ledger)
-    with pytest.raises(ReleaseRefused, match="are in the ledger already"):
+    with pytest.raises(ReleaseRefused, match="of the records already"):
         released(tmp_path, tiny_run, ledger=ledger)
     assert not (tmp_path / "s.privacy.json").exists()
     released(tmp_path, tiny_run, ledger=ledger, again=True)
@@ -263,7 +263,7 @@ def test_a_column_named_by_zero_counts_as_named(names: tuple[Any, ...], tmp_path
     options = {"text": text, "label": None, "person": label, "keep_columns": [person], "record_columns": [text, label]}
     with pytest.raises(DataError, match="record 2 exceeds max_records_per_person=1 of its person"):
         released(tmp_path, tiny_run, given, **options, max_records_per_person=1, ledger=str(tmp_path / "other.db"))
-    with pytest.raises(ReleaseRefused, match="6 different rows are in the ledger already"):
+    with pytest.raises(ReleaseRefused, match="holds 6 of the records already"):
         released(tmp_path, tiny_run, given, **options, **bound)
 
 

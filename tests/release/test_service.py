@@ -13,7 +13,7 @@ from adept.errors import ConfigurationError, ModelError, ReleaseRefused
 from adept.mechanisms import BY_NAME, Description, Identity, L1Laplace, LearnedCodebook, OriginalLaplace, SqrtNLaplace
 from adept.mechanisms.base import MechanismChoice
 from adept.release.flow.local import open_release, release_file
-from adept.release.options import ReleaseRequest
+from adept.release.options import CentralOptions, ReleaseRequest
 from adept.release.records import ReleaseOptions
 from adept.rewriting.loading import load_model
 from adept.rewriting.rewriter import Rewriter
@@ -51,6 +51,30 @@ def test_half_a_budget_for_persons_is_refused() -> None:
         ReleaseRequest(epsilon=1.0, epsilon_per="person")
     with pytest.raises(ConfigurationError, match="epsilon_per must be record or person, got household"):
         ReleaseRequest(epsilon=1.0, epsilon_per="household")
+
+
+@pytest.mark.parametrize("kind", [ReleaseRequest, ReleaseOptions, CentralOptions])
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"person_column": 0, "max_records_per_person": 1}, "person_column must be text, got 0"),
+        ({"person_column": False, "max_records_per_person": 1}, "person_column must be text, got False"),
+        ({"label_column": 0}, "label_column must be text, got 0"),
+        ({"report": "false"}, "report must be True or False, got 'false'"),
+    ],
+)
+def test_options_of_another_type_are_refused_and_not_read_as_true_or_missing(
+    kind: type[Any], given: dict[str, Any], message: str
+) -> None:
+    with pytest.raises(ConfigurationError, match=message):
+        kind(**given)
+
+
+def test_only_true_permits_what_is_refused(tiny_run: Path) -> None:
+    with pytest.raises(ConfigurationError, match="again must be True or False, got 'false'"):
+        ReleaseRequest(epsilon=1.0, again="false")  # type: ignore[arg-type]
+    with pytest.raises(ReleaseRefused, match="accept_broken_claim=true"):
+        Rewriter.from_pretrained(tiny_run, mechanism=OriginalLaplace(epsilon=8.0), accept_broken_claim="false")
 
 
 def test_labels_get_their_share_too(tiny_run: Path) -> None:

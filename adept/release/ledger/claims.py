@@ -227,7 +227,7 @@ class Ledger(LedgerFile):
         seconds: float = WAIT_SECONDS,
         read_only: bool = False,
     ) -> None:
-        self.again, self.record_columns = again, record_columns
+        self.again, self.record_columns = again is True, record_columns  # "false" allows nothing
         self._asked_limit = None if limit is None else check_limit(limit, "ledger_limit")
         self._roles: Sequence[Role] = ()
         self.overlap = Overlap()

@@ -249,8 +249,7 @@ def _relation(said: Json, central: bool) -> None:
     _same(listed, True, "kept_columns must be a list of names, and empty for a central release")
     copied = [*(["label"] if said["labels"] == "copy" else []), *kept]
     if not central:
-        dropped = "drop" in map(said.get, DROPS)
-        whose = "any two records of the same person" if dropped else "any two records"
+        whose = "any two records of the same person" if "drop" in map(said.get, DROPS) else "any two records"
         same = f"{whose} with the same {' and '.join(copied)}" if copied else whose
         answers = ("refuse", "drop") if said["max_records_per_person"] is not None else (None,)
         for name in DROPS:
