@@ -90,8 +90,7 @@ def read_scalar(name: str, text: str) -> Any:
         value = _Loader(text).get_single_data()
     except (yaml.YAMLError, ValueError):
         return text
-    is_plain = isinstance(value, bool | int | float | list | NoneType) or text[0] in "\"'"
-    return value if is_plain else text
+    return value if isinstance(value, bool | int | float | list | NoneType) or text[0] in "\"'" else text
 
 
 def build(config: TrainConfig, directory: Path) -> Parts:

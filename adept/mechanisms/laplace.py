@@ -276,11 +276,10 @@ class DPText(Mechanism):
     have the Laplace distribution. But v comes from (0, 1). So F(v) is exponentially distributed for v below
     1/2, +inf for v = 1/2, and NaN for v above 1/2 (Habernal 2022, Section 3). An audit must find this.
 
-    Claim: the release is not eps-LDP for any finite epsilon (Habernal 2022, Theorem 3.2). Proof:
-    take two clipped latents x and x' whose first coordinates satisfy x_1 < x'_1. The noise is never
-    negative. So an output z with z_1 < x'_1 and z_i >= x_i for all i has positive density under x
-    and density zero under x'. Checked proof, for one coordinate: ``proofs/Papers.v``,
-    ``noise_that_is_never_negative_gives_away``.
+    Claim: the release is not eps-LDP for any finite epsilon (Habernal 2022, Theorem 3.2). Proof: take two clipped
+    latents x and x' whose first coordinates satisfy x_1 < x'_1. The noise is never negative. So an output z with
+    z_1 < x'_1 and z_i >= x_i for all i has positive density under x and density zero under x'. Checked proof, for
+    one coordinate: ``proofs/Papers.v``, ``noise_that_is_never_negative_gives_away``.
 
     Attributes:
         nan: the treatment of random numbers v > 1/2, for which the noise F(v) is NaN. "redraw"

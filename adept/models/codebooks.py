@@ -33,8 +33,7 @@ def learn_codebooks(latents: Tensor, *, seed: int = 0, also: int = 0) -> dict[in
     is within the limits.
     """
     points = unit_codewords(latents).to(torch.float64) if len(latents) else latents
-    distinct = len(torch.unique(points, dim=0)) if len(latents) else 0
-    largest = min(len(latents) // 2, distinct)
+    largest = min(len(latents) // 2, len(torch.unique(points, dim=0)) if len(latents) else 0)
     sizes = [1 << power for power in range(CODEWORD_POWERS[0], CODEWORD_POWERS[1] + 1) if 1 << power <= largest]
     if not sizes and largest >= SIZES[0]:
         sizes = [1 << (largest.bit_length() - 1)]

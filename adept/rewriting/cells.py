@@ -171,8 +171,7 @@ def _batches(rows: Sequence[int], size: int) -> Iterator[list[int]]:
 def _choose(ranked: Whole, places: Places, count: int) -> list[int]:
     """Return the positions of the first ``count`` of ranked sentences that are in a cell, sorted; then of the cell's first."""
     at = np.minimum(np.searchsorted(places, ranked), len(places) - 1)
-    own = at[places[at] == ranked].tolist()
-    return sorted(islice(dict.fromkeys(chain(own, range(count))), count))
+    return sorted(islice(dict.fromkeys(chain(at[places[at] == ranked].tolist(), range(count))), count))
 
 
 class Cell(Sentences):
@@ -222,8 +221,7 @@ class Cells(Sentences):
                 f"descriptions by label need a model of broad text with more than {size:,} sentences: use label_codewords=off"
             )
         self.sentences = model.sentences
-        given = {**model.label_examples, **(about or {})}
-        said = {label: tuple(texts) for label, texts in given.items()}
+        said = {label: tuple(texts) for label, texts in {**model.label_examples, **(about or {})}.items()}
         self.public_labels = list(dict.fromkeys([*label_set, *said]))
         self._examples = {words_of(text): label for label, texts in said.items() for text in texts}
         first = round(size * policy.COMMON_SHARE)

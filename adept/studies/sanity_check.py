@@ -170,8 +170,7 @@ def _loss_interval(zeros_say_one: int, ones_say_one: int, trials: int) -> tuple[
     (a, c), (b, d) = lows.tolist(), highs.tolist()
     columns = ((a, b), (c, d)), ((1 - b, 1 - a), (1 - d, 1 - c))
     lower = max(max(_log(a) - _log(d), _log(c) - _log(b)) for (a, b), (c, d) in columns)
-    upper = max(max(_log(b) - _log(c), _log(d) - _log(a)) for (a, b), (c, d) in columns)
-    return max(0.0, lower), upper
+    return max(0.0, lower), max(max(_log(b) - _log(c), _log(d) - _log(a)) for (a, b), (c, d) in columns)
 
 
 def _log(value: float) -> float:

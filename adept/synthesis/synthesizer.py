@@ -259,8 +259,7 @@ def share_standing_out(votes: Votes, rows: int, *, texts: int, labels: int, name
     ``named`` is True if at least one label's name has a word with a meaning.
     """
     votes, most = replace(votes, rounds=2), largest_size(labels=labels, texts=texts, named=named)
-    size = choose_size(rows, votes, labels=labels, most=most, named=named)
-    least = least_standing_out(votes, size * labels)
+    least = least_standing_out(votes, choose_size(rows, votes, labels=labels, most=most, named=named) * labels)
     return None if least > rows else least / rows
 
 

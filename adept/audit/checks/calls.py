@@ -165,8 +165,7 @@ def _spreads(target: VectorTarget, size: int, *, times: int) -> dict[str, float]
     """Return how much the first, middle and last row of a batch vary between ``times`` calls."""
     latents, places = torch.full((size, target.dim), target.clip_norm / target.dim, dtype=torch.float64), _places(size)
     releases = np.stack([np.nan_to_num(target.release(latents))[[*places.values()]] for _ in range(times)])
-    apart = np.abs(np.diff(releases, axis=0)).sum(axis=2).mean(axis=0)
-    return dict(zip(places, apart.tolist(), strict=True))
+    return dict(zip(places, np.abs(np.diff(releases, axis=0)).sum(axis=2).mean(axis=0).tolist(), strict=True))
 
 
 @dataclass(frozen=True)

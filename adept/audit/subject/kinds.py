@@ -287,7 +287,16 @@ class ValueTarget(Target):
     @cached_property
     def _probed(self) -> tuple[float, tuple[int, ...]]:
         """Seconds per outcome, and (m,) for outcomes of m numbers, or () if not all are numbers of one shape."""
-        batch = [value for value in self.values[:2] for _ in range(1 if self.memoised else 32)]
+        reasons = []
+        for values in (self.values[:2], *([value] for value in self.values)):  # of which some may be refused
+            try:
+                return self._probe(values)
+            except MechanismFailure as failure:
+                reasons.append(failure)
+        raise reasons[0]
+
+    def _probe(self, values: Sequence[Any]) -> tuple[float, tuple[int, ...]]:
+        batch = [value for value in values for _ in range(1 if self.memoised else 32)]
         copied = self.scratch
 
         def release() -> Any:

@@ -58,8 +58,7 @@ class SentenceList(Learned):
         """List all different sentences of public training texts."""
         rows = [row for row in map(words_of, texts) if row]
         distinct, weigh = list(dict.fromkeys(rows)), WordWeights.of(rows)
-        index = SentenceIndex(distinct, weigh)
-        ordered = [distinct[number] for number in index.order(seed=seed)]
+        ordered = [distinct[number] for number in SentenceIndex(distinct, weigh).order(seed=seed)]
         return cls(weigh, ordered, _drop_known(ordered, held_out))
 
     @classmethod

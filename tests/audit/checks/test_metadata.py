@@ -12,7 +12,7 @@ import torch
 from audit import collection, sound
 from audit.asking import finds
 from audit.broken import metadata as broken
-from audit.broken.values import RefusesOne, TypeDepends
+from audit.broken.values import KRR, RefusesOne, TypeDepends
 
 from adept.audit.checks import metadata
 from adept.audit.checks.metadata import metadata_of
@@ -64,6 +64,17 @@ def test_our_releases_say_nothing_beside_their_numbers(mechanism: Any) -> None:
 @pytest.mark.parametrize("kind", [TypeDepends, RefusesOne])
 def test_values_whose_type_depends_on_the_record_are_a_violation(kind: type[Any]) -> None:
     assert finds("metadata", kind(4.0, 8), trials=200)
+
+
+@pytest.mark.parametrize("refused", [{0}, {1}, {0, 1}])
+def test_a_mechanism_that_refuses_the_first_of_its_values_is_judged(refused: set[int]) -> None:
+    class Refuses(KRR):
+        def privatize(self, values: list[int]) -> list[int]:
+            if refused.intersection(values):
+                raise ValueError("no")
+            return super().privatize(values)
+
+    assert finds("metadata", Refuses(4.0, 8), trials=200)
 
 
 def test_what_varies_by_itself_refutes_no_claim_and_hides_nothing() -> None:
