@@ -7,6 +7,8 @@ import pytest
 import yaml
 from tiny import TINY_MODEL, Run
 
+from adept.data.formats import say_once
+
 TINY = [
     "data.sizes=[200,40,40]",
     "trainer.max_epochs=1",
@@ -94,6 +96,7 @@ def test_what_an_experiment_sets_without_effect_is_named_once(
 ) -> None:
     mine = "# @package _global_\nmechanism:\n  epsilon: 8\nmodel:\n  latent_dim: 16\n"
     (own / "experiment/idle.yaml").write_text(mine, "utf-8")
+    say_once.cache_clear()  # another test of this process may have said the same
     line = ["train", "-m", f"--config-dir={own}", "experiment=idle", "mechanism=l1,learned_codebook", *TINY[:2]]
     swept = adept_here(*line, f"sweep_dir={tmp_path}/s")
     assert swept.returncode == 0, swept.stderr

@@ -124,8 +124,7 @@ def tabulate(
     of_listed = np.array([words[word] for word in more.words], dtype=np.int32)
     own = np.array([words[word] for text in texts for word in text], dtype=np.int32)
     flat = np.concatenate([own, of_listed[more.flat[more.flat != 0]]])
-    lengths = np.diff(more.ends, prepend=-1) - 1
-    starts = np.concatenate([[0, *map(len, texts)], lengths]).cumsum(dtype=np.int32)
+    starts = np.concatenate([[0, *map(len, texts)], np.diff(more.ends, prepend=-1) - 1]).cumsum(dtype=np.int32)
     shape = len(starts) - 1, max(1, len(words))
     table = scipy.sparse.csr_array((np.ones(len(flat), dtype=np.int8), flat, starts), shape=shape)
     table.sum_duplicates()

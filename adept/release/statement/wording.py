@@ -278,9 +278,9 @@ def central_composition(statement: "CentralStatement") -> str:
     return (
         f"{_who(statement)} The budgets of several central releases of the same records add up, for the same neighbours. Together "
         "with a local release of the same records at epsilon e, the total for replacing one record by any other is "
-        f"e + {words(statement.times_counted * statement.epsilon)}, and the delta that of the local release, if the number of "
-        "records is public. A local release that copied labels or columns, or left records out, compares fewer pairs of records: "
-        "the total holds for those pairs alone."
+        f"e + {words(statement.times_counted * statement.epsilon)}, if the number of records is public, and if the local release "
+        "copied neither labels nor columns and left no records out. A local release that copied labels or columns, or kept only "
+        "each person's first records, compares fewer pairs of records: the total holds for those pairs alone."
     )
 
 
