@@ -12,7 +12,7 @@ from adept.cli.config import EvaluateConfig
 from adept.cli.console import show, warn, write_json
 from adept.cli.process import show_lines
 from adept.data.corpus import Corpus, join, read_corpora
-from adept.data.formats import STATEMENT
+from adept.data.formats import COMPRESSIONS, STATEMENT
 from adept.data.writing import new_directory
 from adept.errors import ConfigurationError
 from adept.evaluation.classifiers import TEXT, Evaluation, check_files_fit, evaluate
@@ -206,8 +206,10 @@ def _epsilon(stated: Stated) -> float:
 
 
 def _stated(location: str) -> Stated:
-    statement = Path(location + STATEMENT)
-    return read_json(statement) if statement.is_file() else {}
+    stem, _, ending = location.rpartition(".")  # somebody may have packed or unpacked the release
+    names = [location, *([stem] if ending in COMPRESSIONS else (f"{location}.{each}" for each in COMPRESSIONS))]
+    statements = (Path(name + STATEMENT) for name in names)
+    return next((read_json(statement) for statement in statements if statement.is_file()), {})
 
 
 def _gain(accuracy: ConfidenceInterval, without: float) -> str:

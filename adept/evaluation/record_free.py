@@ -252,5 +252,4 @@ def _thin(corpus: Corpus, most: int) -> Corpus:
     """Return at most ``most`` records: the first ones of each label, and as many of each as possible."""
     if len(corpus) <= most:
         return corpus
-    turns = _count_turns(corpus.labels or [])
-    return corpus.take(sorted(np.argsort(turns, kind="stable")[:most].tolist()))
+    return corpus.take(sorted(np.argsort(_count_turns(corpus.labels or []), kind="stable")[:most].tolist()))

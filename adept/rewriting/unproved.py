@@ -98,8 +98,7 @@ class Unproved(Mechanism):
             return self.source
         try:
             takes = "clip_norm" in inspect.signature(self.source).parameters
-            given = {"epsilon": self.epsilon} | ({"clip_norm": self.clip_norm} if takes else {})
-            return self.source(**given)
+            return self.source(epsilon=self.epsilon, **({"clip_norm": self.clip_norm} if takes else {}))
         except (Exception, SystemExit) as error:  # noqa: BLE001 - foreign code
             reason = printable(f"{type(error).__name__}: {error}")
             raise ConfigurationError(

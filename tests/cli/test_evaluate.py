@@ -1,5 +1,6 @@
 """``adept evaluate`` reads a file's labels for what its statement says that they are."""
 
+import gzip
 import json
 from pathlib import Path
 from typing import Any
@@ -383,3 +384,16 @@ def test_a_statement_that_an_editor_gave_a_byte_order_mark_is_read(tmp_path: Pat
     stated = {"text_column": "utterance", "label_column": "category"}
     Path(f"{train}.privacy.json").write_text(json.dumps(stated), "utf-8-sig")
     assert run(EvaluateConfig(train=train, test=train)).accuracy.value == 1.0
+
+
+def test_the_statement_of_a_release_that_somebody_packed_or_unpacked_is_read(tmp_path: Path) -> None:
+    """A release without its statement would be judged as original text."""
+    train = columns_file(tmp_path / "out.jsonl", "utterance", "category")
+    statement = json.dumps({"text_column": "utterance", "label_column": "category"})
+    packed = tmp_path / "out.jsonl.gz"
+    packed.write_bytes(gzip.compress(Path(train).read_bytes()))
+    for released, found in ((packed, train), (train, packed)):
+        place = Path(f"{released}.privacy.json")
+        place.write_text(statement)
+        assert run(EvaluateConfig(train=str(found), test=str(found))).accuracy.value == 1.0
+        place.unlink()
