@@ -212,15 +212,13 @@ def run_release(
         refuse((dry and ledger is None and getattr(config, "over_limit", None) == "drop", NO_LIMIT))
         prepared = prepare(ledger=ledger)
         if dry:
-            statement = preview(*prepared, tell, resume=resume, ledger=ledger)
+            stated = preview(*prepared, tell, resume=resume, ledger=ledger)
         else:
             with progress(title, inputs.estimate) as advance:
-                statement = release(
-                    *prepared, run_class, resume=resume, key=key, ledger=ledger, tell=tell,
-                    progress=Interruptible(advance, begin),
-                )  # fmt: skip
+                steps = Interruptible(advance, begin)
+                stated = release(*prepared, run_class, resume=resume, key=key, ledger=ledger, progress=steps, tell=tell)
         tell_curator(describe_overlap(ledger))
-        return statement
+        return stated
 
 
 def tell_curator(lines: list[str]) -> None:

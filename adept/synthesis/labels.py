@@ -219,8 +219,7 @@ def expected_counts(released: Numbers, means: Numbers, *, decay: float) -> Numbe
     mass, moment = _series(np.where(rising, 1 / quotient, quotient), place)
     left = np.where(rising, place * mass - moment, moment)
     right = np.exp(np.minimum(place * np.log(quotient), 0.0)) * tail  # both pieces divided by the larger of a^y and r^y
-    mean = (left + right * (place + 1 / (1 - step))) / (mass + right)
-    return np.where(released < 0, tail, mean)
+    return np.where(released < 0, tail, (left + right * (place + 1 / (1 - step))) / (mass + right))
 
 
 def _series(ratio: Numbers, last: Numbers) -> tuple[Numbers, Numbers]:
