@@ -217,10 +217,13 @@ def describe(config: TrainConfig, records: int) -> str:
     from adept.models.topics import supported_topics  # slow to import
 
     content = config.training.for_mechanism(config.mechanism.kind).content
-    topics = f"topics of a text, {supported_topics(records, most=content.topics)} numbers"
-    lstm = f"an LSTM that encodes a text as {config.model.latent_dim} numbers"
+    encoder = (
+        f"topics of a text, {supported_topics(records, most=content.topics)} numbers"
+        if content.kind == TOPICS
+        else f"an LSTM that encodes a text as {config.model.latent_dim} numbers"
+    )
     return (
-        f"training {topics if content.kind == TOPICS else lstm}, and an LSTM decoder, "
+        f"training {encoder}, and an LSTM decoder, "
         f"for mechanism={config.mechanism.kind.name} on {records:,} records of {config.data.name}"
     )
 
