@@ -208,7 +208,7 @@ def _epsilon(stated: Stated) -> float:
 def _stated(location: str) -> Stated:
     stem, _, ending = location.rpartition(".")  # somebody may have packed or unpacked the release
     names = [location, *([stem] if ending in COMPRESSIONS else (f"{location}.{each}" for each in COMPRESSIONS))]
-    statements = (Path(name + STATEMENT) for name in names)
+    statements = (Path(name + STATEMENT) for name in names if name == location or not Path(name).exists())
     return next((read_json(statement) for statement in statements if statement.is_file()), {})
 
 

@@ -199,8 +199,7 @@ class JointResponse:
 
     def _log(self, ratio: Fraction) -> float:
         """Return the logarithm of a ratio, rounded up, but at most epsilon."""
-        found = math.log(ratio.numerator) - math.log(ratio.denominator)
-        return min(self.epsilon, found * (1 + 1e-12) + 1e-12)
+        return min(self.epsilon, (math.log(ratio.numerator) - math.log(ratio.denominator)) * (1 + 1e-12) + 1e-12)
 
     def certificate(self) -> list[Part]:
         """Return the certificate, with one part for the only random draw of a release."""

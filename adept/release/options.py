@@ -55,7 +55,7 @@ class PersonOptions(Columns):
         self.check_counts("max_records_per_person", "workers")
         for one in fields(self):  # in Python, "false" would count as true, and a column 0 as not given
             value, (kind, rule) = getattr(self, one.name), KINDS.get(one.type, (object, ""))
-            refuse((not isinstance(value, kind), f"{one.name} must be {rule}, got {value!r}"))
+            refuse((not isinstance(value, kind), f"{one.name} must be {rule}, got {type(value).__name__}"))
         if self.about and not self.report:
             raise ConfigurationError(f"{self.about[0][0]} must be left out without report=true: add report=true")
         if self.person_column == "" or (self.person_column is None) != (self.max_records_per_person is None):

@@ -218,8 +218,9 @@ class Inputs:
 
 def _sizes(locations: Sequence[str]) -> list[int] | None:
     try:
-        files = [Path(name) for name in locations if name != STANDARD_STREAM]  # of which a file may have the name
-        return [file.stat().st_size for file in files] if files and all(map(Path.is_file, files)) else None
+        files = [Path(name) for name in locations]
+        known = STANDARD_STREAM not in locations and all(map(Path.is_file, files))  # a file may be called -
+        return [file.stat().st_size for file in files] if known else None
     except OSError:
         return None  # reading says why
 

@@ -341,6 +341,8 @@ class Table:
 
 
 def _spelled(name: object) -> str:
+    held = hasattr(name, "__len__") and not isinstance(name, str | bytes | tuple)  # a column, whose text is private
+    refuse((held, f"the name of a column must be text, got {type(name).__name__}"))
     return str.__str__(name) if isinstance(name, str) else str(python_value(name))
 
 

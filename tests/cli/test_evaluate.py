@@ -392,8 +392,12 @@ def test_the_statement_of_a_release_that_somebody_packed_or_unpacked_is_read(tmp
     statement = json.dumps({"text_column": "utterance", "label_column": "category"})
     packed = tmp_path / "out.jsonl.gz"
     packed.write_bytes(gzip.compress(Path(train).read_bytes()))
-    for released, found in ((packed, train), (train, packed)):
-        place = Path(f"{released}.privacy.json")
+    for released, found in ((packed, Path(train)), (Path(train), packed)):
+        place, whole = Path(f"{released}.privacy.json"), released.read_bytes()
         place.write_text(statement)
+        with pytest.raises(DataError, match="text"):  # the release is there, and the other file may be the original
+            run(EvaluateConfig(train=str(found), test=str(found)))
+        released.unlink()
         assert run(EvaluateConfig(train=str(found), test=str(found))).accuracy.value == 1.0
         place.unlink()
+        released.write_bytes(whole)

@@ -275,6 +275,17 @@ def test_a_column_whose_name_json_lacks_is_stated_as_text(name: Any, tmp_path: P
     assert (list(found.columns), stated["text_column"]) == ([name], str(name))
 
 
+@pytest.mark.parametrize("option", ["text", "label", "person"])
+def test_a_column_in_place_of_its_name_is_refused_without_its_texts(
+    option: str, tmp_path: Path, tiny_run: Path
+) -> None:
+    given = pd.DataFrame(RECORDS)
+    options = {"max_records_per_person": 9, "keep_columns": [], option: given["utterance"]}
+    with pytest.raises(ConfigurationError, match="name of a column must be text, got Series") as caught:
+        released(tmp_path, tiny_run, given, **options)
+    assert RECORDS["utterance"][0] not in str(caught.value)
+
+
 def test_a_sparse_column_is_kept(tmp_path: Path, tiny_run: Path) -> None:
     given = pd.DataFrame(RECORDS).assign(few=pd.arrays.SparseArray([0, 3] * 6))
     assert list(released(tmp_path, tiny_run, given, keep_columns=["few"])[0]["few"]) == [0, 3] * 6

@@ -57,10 +57,10 @@ def test_half_a_budget_for_persons_is_refused() -> None:
 @pytest.mark.parametrize(
     ("given", "message"),
     [
-        ({"person_column": 0, "max_records_per_person": 1}, "person_column must be text, got 0"),
-        ({"person_column": False, "max_records_per_person": 1}, "person_column must be text, got False"),
-        ({"label_column": 0}, "label_column must be text, got 0"),
-        ({"report": "false"}, "report must be True or False, got 'false'"),
+        ({"person_column": 0, "max_records_per_person": 1}, "person_column must be text, got int"),
+        ({"person_column": False, "max_records_per_person": 1}, "person_column must be text, got bool"),
+        ({"label_column": 0}, "label_column must be text, got int"),
+        ({"report": "false"}, "report must be True or False, got str"),
     ],
 )
 def test_options_of_another_type_are_refused_and_not_read_as_true_or_missing(
@@ -71,7 +71,7 @@ def test_options_of_another_type_are_refused_and_not_read_as_true_or_missing(
 
 
 def test_only_true_permits_what_is_refused(tiny_run: Path) -> None:
-    with pytest.raises(ConfigurationError, match="again must be True or False, got 'false'"):
+    with pytest.raises(ConfigurationError, match="again must be True or False, got str"):
         ReleaseRequest(epsilon=1.0, again="false")  # type: ignore[arg-type]
     with pytest.raises(ReleaseRefused, match="accept_broken_claim=true"):
         Rewriter.from_pretrained(tiny_run, mechanism=OriginalLaplace(epsilon=8.0), accept_broken_claim="false")

@@ -194,5 +194,4 @@ def _bit_span(values: Floats) -> tuple[int, int]:
     """Return exponents e and f: all absolute values are below 2^e, and multiples of 2^f."""
     mantissa, exponent = np.frexp(values[values != 0])
     integers = (mantissa * 2.0**MANTISSA_BITS).astype(np.int64)
-    finest = exponent - MANTISSA_BITS + np.log2(integers & -integers).astype(int)
-    return int(exponent.max()), int(finest.min())
+    return int(exponent.max()), int((exponent - MANTISSA_BITS + np.log2(integers & -integers).astype(int)).min())

@@ -68,8 +68,7 @@ class Rule:
 
     def says(self, values: Floats, side: int) -> int:
         """Count the ``values`` for which the rule guesses the input number ``side`` (0 or 1)."""
-        high = (side == 0) != self.flipped
-        return int((values >= self.high if high else values < self.low).sum())
+        return int((values >= self.high if (side == 0) != self.flipped else values < self.low).sum())
 
 
 SILENT = Rule(high=math.inf, low=-math.inf)

@@ -236,11 +236,11 @@ def test_the_page_judges_an_epsilon_in_the_words_of_the_guarantees(epsilon: floa
 @pytest.mark.parametrize(("neighbours", "times"), [(ADD_OR_REMOVE, 2), (REPLACE, 1)])
 def test_counts_are_judged_by_the_epsilon_for_replacing_what_was_said(neighbours: str, times: int) -> None:
     """Two candidates for a record differ by a replacement, which is one removal and one addition."""
-    for persons, who in ((False, "one record, replacing which"), (True, "whose epsilon is 4, and replacing whom")):
+    for persons, who in ((False, "one record (to replace it"), (True, "whose epsilon is 4 (to replace this person")):
         stated = central(persons=persons, votes=Votes(epsilon=4.0, neighbours=neighbours))
         words = unescape(said(page(stated)))
         assert f": {judge(4.0 * times)}." in words
-        assert (f"{who} costs epsilon 8: {judge(8.0)}." in words) == (times == 2)
+        assert (f"{who} costs epsilon 8): {judge(8.0)}." in words) == (times == 2)
 
 
 def test_the_card_says_from_what_the_texts_were_written() -> None:
