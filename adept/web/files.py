@@ -1,8 +1,7 @@
 """Files of the page: those that a user drops on it, with their release, and results of earlier commands.
 
 The release of a dropped file works as in ``adept rewrite``. The file lies in a folder that only this user can read.
-It is removed when the user removes it on the page, when the server ends, or when a new file is dropped more than an
-hour later.
+It is removed when the user removes it on the page, when the server ends, or after an hour (``Files.tidy``).
 """
 
 import json
@@ -16,12 +15,15 @@ from itertools import islice
 from pathlib import Path
 from typing import Any, Literal
 
+import anyio
+
 from adept.data.csv_files import DELIMITERS
 from adept.data.formats import STATEMENT
 from adept.data.reading import ReadingOptions, read_records
 from adept.data.texts import USUAL_NAMES, folded
-from adept.errors import AdeptError, ConfigurationError, DataError
+from adept.errors import AdeptError, DataError
 from adept.mechanisms.guarantee import words
+from adept.ranges import refuse
 from adept.release.flow.local import choose_writer, open_release, prepare_file, release_file
 from adept.release.flow.publication import CARD
 from adept.release.flow.steps import preview
@@ -71,10 +73,7 @@ class Dropped:
 
 
 class Files:
-    """All dropped files that the page holds, and the model that rewrites them.
-
-    ``ledger`` is the path of the file that lists their releases.
-    """
+    """All dropped files that the page holds, and the model that rewrites them. ``ledger`` lists their releases."""
 
     def __init__(self, *, ledger: str | None, model_dir: str | None = None) -> None:
         self.ledger, self.model_dir = str(Path(ledger).expanduser()) if ledger else None, model_dir
@@ -88,14 +87,14 @@ class Files:
 
     def add(self, filename: str, content: bytes) -> tuple[str, Dropped]:
         """Store a dropped file, and return its key and description; refuse an unsuitable file."""
-        for old, held in list(self._files.items()):
-            if time.monotonic() - held.born > HOUR_SECONDS and not held.running:
-                self.forget(old)
         ending = Path(filename).suffix.lower().lstrip(".")
-        if ending not in UPLOAD_ENDINGS:
-            raise ConfigurationError(f"the file must be one of {', '.join(UPLOAD_ENDINGS)}: save it as one of them")
-        if len(self._files) >= MAX_FILES:
-            raise ConfigurationError(f"at most {MAX_FILES} files are held at once: forget one, or wait an hour")
+        refuse(
+            (
+                ending not in UPLOAD_ENDINGS,
+                f"the file must be one of {', '.join(UPLOAD_ENDINGS)}: save it as one of them",
+            ),
+            (len(self._files) >= MAX_FILES, f"at most {MAX_FILES} files are held at once: forget one, or wait an hour"),
+        )
         key = secrets.token_urlsafe(16)
         source = self._root / key / f"input.{ending}"
         source.parent.mkdir(mode=0o700)
@@ -117,6 +116,14 @@ class Files:
         """Remove a dropped file, and all files that were made from it."""
         if (dropped := self._files.pop(key, None)) is not None:
             shutil.rmtree(dropped.source.parent, ignore_errors=True)
+
+    async def tidy(self) -> None:
+        """Remove each file an hour after it was dropped, or when its release ends."""
+        while True:
+            for key, held in list(self._files.items()):
+                if time.monotonic() - held.born > HOUR_SECONDS and not held.running:
+                    self.forget(key)
+            await anyio.sleep(HOUR_SECONDS / 60)
 
     def explain(self, dropped: Dropped, choices: Choices) -> dict[str, Any]:
         """Describe the release of a file as ``dry_run=true`` does, but do not release the file."""

@@ -67,10 +67,7 @@ def crowd_of(model: Autoencoder) -> list[str]:
 
 
 class Reader:
-    """A reader of one mechanism's releases, who knows the sentences of the crowd.
-
-    If the event ``ended`` is set, the reader stops encoding these sentences.
-    """
+    """A reader of one mechanism's releases, who knows the crowd's sentences. ``ended`` stops their encoding."""
 
     def __init__(self, rewriter: Rewriter, crowd: Sequence[str], ended: threading.Event) -> None:
         self._rewriter, self._crowd, self._ended = rewriter, crowd, ended
@@ -184,12 +181,16 @@ class Sentences:
 
     def release(self, text: str, *, epsilon: float, mechanisms: list[str]) -> list[Release]:
         """Release a sentence once by each mechanism; error messages never quote the sentence."""
-        if len(text) > MAX_SENTENCE_CHARACTERS:
-            raise ConfigurationError(
-                f"the sentence must have at most {MAX_SENTENCE_CHARACTERS:,} characters: shorten it"
-            )
-        if not mechanisms or not set(mechanisms) <= set(self.mechanisms):
-            raise ConfigurationError("mechanisms must be among those on the page: reload it")
+        refuse(
+            (
+                len(text) > MAX_SENTENCE_CHARACTERS,
+                f"the sentence must have at most {MAX_SENTENCE_CHARACTERS:,} characters: shorten it",
+            ),
+            (
+                not mechanisms or not set(mechanisms) <= set(self.mechanisms),
+                "mechanisms must be among those on the page: reload it",
+            ),
+        )
         self._played.set()
         return [self._release(text, name, epsilon) for name in dict.fromkeys(mechanisms)]
 

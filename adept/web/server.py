@@ -101,6 +101,7 @@ class Play:
         async with anyio.create_task_group() as group:
             self._group = group
             group.start_soon(partial(to_thread.run_sync, self.sentences.warm, abandon_on_cancel=True))
+            group.start_soon(self.files.tidy)
             yield
             self.sentences.end()
             group.cancel_scope.cancel()
@@ -205,10 +206,7 @@ class Play:
 
 @dataclass(frozen=True)
 class Guarded:
-    """A web application that refuses requests from other web sites.
-
-    If ``token`` is set, it also refuses requests without this token.
-    """
+    """A web application that refuses requests from other web sites and, if ``token`` is set, without this token."""
 
     app: ASGIApp
     token: str | None = None

@@ -21,13 +21,19 @@ from wild.environments import NotInstalled, build_environment, isolated
 from adept import audit
 from adept.audit import AuditResult, Claim, NotJudged, Verdict
 from adept.errors import ConfigurationError
-from adept.plotting import INK, VERDICT_COLOURS, Table, drawing
+from adept.plotting import INK, Table, drawing
 from adept.ranges import check_choice
 
 CONFIDENCE = 0.999  # one run refutes no true claim with at least this probability
 TRIALS = 4_000  # for a claim whose class has no attribute ``trials``
 CONTROLS = 2.0, 4.0, 8.0  # the budget is multiplied by these factors in turn, until a violation is found
 DISTRIBUTION, STATED = "distribution", "stated"
+VERDICT_COLOURS = {
+    "violated": "#c0392b",
+    "not refuted": "#2a9d5c",
+    "could not tell": "#e08e0b",
+    "not judged": "#7f7f7f",
+}
 COUNTED = (DISTRIBUTION, "randomness")  # only these kinds concern finite records in the form that the package expects
 
 

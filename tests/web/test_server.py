@@ -1,6 +1,7 @@
 """Claims about the page's server: what it answers, what it refuses, and that it never sends back what was typed."""
 
 import json
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -216,6 +217,17 @@ def test_the_server_s_end_removes_every_file(play: Play) -> None:
     with TestClient(play.app(), base_url=HOME) as client:
         folder = play.files.get(str(dropped(client, "mine.csv", CSV)["key"])).source.parent
     assert not folder.exists()
+
+
+def test_a_file_is_removed_after_an_hour_even_if_nobody_comes_back(play: Play, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("adept.web.files.HOUR_SECONDS", 6.0)  # looks for old files ten times a second
+    with TestClient(play.app(), base_url=HOME) as client:
+        held = play.files.get(str(dropped(client, "mine.csv", CSV)["key"]))
+        folder, held.running, held.born = held.source.parent, True, held.born - 7.0
+        time.sleep(0.3)
+        assert folder.exists()  # it is being released
+        held.running = False
+        wait_until(lambda: not folder.exists(), "the removal of the file")
 
 
 @pytest.mark.parametrize(
