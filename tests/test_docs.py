@@ -16,6 +16,7 @@ from html import unescape
 from pathlib import Path
 
 import pytest
+import torch
 from hydra.core.global_hydra import GlobalHydra
 from notebooks import NOTEBOOKS, command_lines, read
 from tiny import Run, tiny_config
@@ -24,11 +25,15 @@ from adept.__main__ import COMMANDS
 from adept.cli import sweep, train
 from adept.cli.help import OWN_FLAGS, check_options, config_directory, configuration, help_text, write_out
 from adept.cli.overrides import configure
+from adept.data.corpus import DataConfig, load
 from adept.errors import AdeptError
+from adept.lightning import AdeptModule
 from adept.mechanisms import BY_NAME, LearnedCodebook
 from adept.mechanisms.base import MechanismChoice
 from adept.mechanisms.guarantee import good_enough
+from adept.models.config import ModelConfig
 from adept.models.sentences.meanings import words_of
+from adept.models.tokenizer import Tokenizer
 from adept.models.training import quiet_lightning
 from adept.rewriting.loading import load_model
 
@@ -315,6 +320,39 @@ def test_the_plan_of_the_tutorial_is_that_of_the_program(adept_here: Run) -> Non
     for epsilon, risk, accuracy, spread in rows:
         assert f"rewrite {epsilon} {5 * int(epsilon)} {risk} 0{accuracy} 0{spread} " in printed
     assert "the label with the nearest name 0.63 (usual" in printed
+    [notebook] = [read(path) for path in NOTEBOOKS if path.stem == "a_private_file_for_a_vendor"]
+    shown = [cell["outputs"] for cell in notebook["cells"] if "adept plan" in cell["source"] and "outputs" in cell]
+    assert " ".join("".join(shown[0][0]["text"]).split()) == printed
+
+
+def test_the_sizes_of_the_models_are_those_of_the_page() -> None:
+    """Its default model was an LSTM, with the number of weights of the packaged model."""
+    page = " ".join((ROOT / "docs" / "operation.md").read_text("utf-8").split())
+    tokens = len(Tokenizer.train(load(DataConfig())["train"].texts))
+    network = AdeptModule(vocabulary_size=tokens, clip="l1")
+    said = f"With the {tokens} tokens of the bundled text, it has {count_weights(network) / 1e6:.1f} million weights."
+    assert said in page
+    sizes = ModelConfig()
+    assert f"embedding size {sizes.embedding_dim}, hidden size {sizes.hidden_dim} and latent size" in page
+    packaged = load_model(None)[0]
+    own = f"computes {packaged.config.latent_dim} topics of a text, and has {count_weights(packaged) / 1e6:.1f} million"
+    assert own in page
+
+
+def count_weights(network: torch.nn.Module) -> int:
+    return sum(parameter.numel() for parameter in network.parameters())
+
+
+def test_the_house_has_the_layers_that_lint_checks() -> None:
+    text = (ROOT / "CONTRIBUTING.md").read_text("utf-8")
+    contracts = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["tool"]["importlinter"]["contracts"]
+    layers = [re.findall(r"adept\.(\w+)", layer) for layer in contracts[0]["layers"]]
+    drawn = re.split(r"^ [1-8]   ", text[text.index("\n 8   cli") : text.index("## Tests")], flags=re.MULTILINE)[1:]
+    assert [[name for name in names if name not in floor] for names, floor in zip(layers, drawn, strict=True)] == [
+        [] for _ in layers
+    ]
+    rooms = {part for contract in contracts for part in contract.get("containers", [])}
+    assert [name for name in sorted(rooms) if f"`{name}`" not in text.partition("## Tests")[0]] == []
 
 
 def test_the_rewrites_in_readme_are_sentences_of_the_packaged_model() -> None:

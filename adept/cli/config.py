@@ -457,7 +457,7 @@ class PlayConfig:
 
     What is shown:
         model_dir: Directory of the model. With null, the page uses the model that comes with the package.
-        runs: Directory of earlier results. The page shows the comparisons, audits and attacks in this directory.
+        runs: Directory that holds the directories of earlier results. The page shows these results.
         ledger: File of the ledger, which lists all releases that you make on the page. With null, no ledger is kept.
 
     Where:
