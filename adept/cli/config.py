@@ -239,7 +239,7 @@ class AttackConfig(Columns):
         epsilon: Epsilon that the attacked mechanism claims.
         label: For mechanism.by_label=true, which gives each label separate codewords: the label whose codewords are
             used for all records.
-        output_dir: A new directory for result.json and attack.svg.
+        output_dir: A new directory for result.json and for attack.svg with its pdf and csv.
 
     How it is attacked:
         private: Part of the data from which the secret records are drawn: train | validation | test. The attacker knows
