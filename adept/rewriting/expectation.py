@@ -249,10 +249,10 @@ def unseen_figures() -> dict[str, dict[float, Survival]]:
 def unseen_line(rewriter: Rewriter) -> str | None:
     """Return a sentence on how much a rewrite keeps of records on subjects unknown to the model.
 
-    The result is None below every measured epsilon, for another mechanism than the default, and for pairs.
+    The result is None below every measured epsilon, for pairs, and for another mechanism or way to write texts.
     """
     epsilon, figures = rewriter.guarantee.epsilon, unseen_figures()
-    own = rewriter.choice.mechanism == rewriter.mechanism.name
+    own = (rewriter.choice.mechanism, "nearest") == (rewriter.mechanism.name, rewriter.decoding.strategy)
     if rewriter.joint or isinstance(rewriter.alphabet, Cells) or not own or epsilon < min(map(min, figures.values())):
         return None
     topics, other_topics, kept, other_words = zip(
