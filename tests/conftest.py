@@ -14,9 +14,10 @@ os.environ["OMP_WAIT_POLICY"] = (
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from itertools import count
 from pathlib import Path
+from typing import Any
 
 import forked
 import httpx2
@@ -31,8 +32,12 @@ from adept.cli import train
 from adept.cli.process import SIGNALS
 from adept.mechanisms import LearnedCodebook
 from adept.mechanisms.base import MechanismChoice
+from adept.models.saved_model import Autoencoder
+from adept.models.tokenizer import Tokenizer
+from adept.models.untrusted_files import ModelFiles, packaged_directory
 
 HUB_TIMEOUT_SECONDS = 10
+PACKAGED = packaged_directory()
 # A change fails on its own account: every run tries the same examples. New ones: pytest --hypothesis-profile=default
 settings.register_profile("repeatable", derandomize=True)
 settings.load_profile("repeatable")
@@ -46,6 +51,29 @@ def pytest_collection_finish() -> None:
     sys.dont_write_bytecode, os.environ["PYTHONDONTWRITEBYTECODE"] = True, "1"
     gc.collect()
     gc.freeze()
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _packaged_model_read_once() -> Iterator[None]:
+    """Read and check the files of the packaged model once in a process, which takes a second. Other models are read anew."""
+    with pytest.MonkeyPatch.context() as patch:
+        for kind in (Autoencoder, Tokenizer):
+            patch.setattr(kind, "of", _remember(kind.of))
+        yield
+
+
+def _remember(read: Callable[[ModelFiles], Any]) -> Callable[[ModelFiles], Any]:
+    held: list[Any] = []
+
+    def of(files: ModelFiles) -> Any:
+        if files.directory != PACKAGED:
+            return read(files)
+        if not held:
+            held.append(read(files))
+            gc.freeze()
+        return held[0]
+
+    return of
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -288,7 +288,7 @@ class NeighbouringFiles:
     def __init__(self, synthesizer: Synthesizer) -> None:
         self.synthesizer = synthesizer
         self.files, self.pairs = _files(self._choose(0))
-        self._votes: dict[tuple[int, str], list[int]] = {}
+        self._tallies: dict[tuple[int, str], Tally] = {}
 
     @classmethod
     def from_pretrained(cls, model_dir: str | None, *, epsilon: float, **options: Any) -> "NeighbouringFiles":
@@ -336,11 +336,11 @@ class NeighbouringFiles:
 
     def _tally(self, writer: Synthesizer, name: str) -> Tally:
         rows, known = self.files[name], (writer.cells.size, name)
-        if known not in self._votes:
-            self._votes[known] = writer.vote([row.get("text") for row in rows], [row.get("intent") for row in rows])
-        tally = writer.tally()
-        tally.add(self._votes[known], [row.get("user") for row in rows])
-        return tally
+        if known not in self._tallies:
+            votes = writer.vote([row.get("text") for row in rows], [row.get("intent") for row in rows])
+            self._tallies[known] = writer.tally()
+            self._tallies[known].add(votes, [row.get("user") for row in rows])
+        return self._tallies[known]
 
 
 def _files(synthesizer: Synthesizer) -> tuple[dict[str, list[Record]], list[tuple[str, str]]]:

@@ -76,13 +76,23 @@ def test_a_process_may_use_its_directory_again_and_leaves_the_last_one(tmp_path:
     os.close(handle)
 
 
-@pytest.mark.parametrize("command", ["audit", "attack", "evaluate", "study"])
+@pytest.mark.parametrize(
+    ("command", "shown"),
+    [
+        ("audit", "No violation found, which is no proof of the claim of l1"),
+        ("attack", "No violation found, which is no proof. Of "),
+        ("evaluate", "accuracy 1.000"),
+        ("study", "Mathematical bounds"),
+    ],
+)
 def test_results_are_shown_also_if_no_file_can_be_written(
-    adept_here: Run, lines: dict[str, list[str]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, command: str
+    adept_here: Run,
+    lines: dict[str, list[str]],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    command: str,
+    shown: str,
 ) -> None:
-    whole = adept_here(command, *lines[command], f"output_dir={tmp_path}/whole")
-    assert whole.returncode == 0, whole.stderr
-
     def full(path: Path, *_: object, **__: object) -> None:
         raise DataError(f"cannot write {path}: No space left on device")
 
@@ -91,5 +101,4 @@ def test_results_are_shown_also_if_no_file_can_be_written(
     done = adept_here(command, *lines[command], f"output_dir={tmp_path}/full")
     assert (done.returncode, done.stderr.count("\n")) == (2, 1)
     assert f"adept: cannot write {tmp_path}/full/" in done.stderr
-    first = whole.stdout.splitlines()[0].split(":")[0]
-    assert done.stdout.startswith(first[:40]), done.stdout
+    assert done.stdout.startswith(shown), done.stdout

@@ -8,6 +8,11 @@ from audit import defects
 
 from adept import audit
 from adept.audit import Check, NotJudged, Verdict
+from adept.audit.checks import metadata
+from adept.audit.distinguisher.guessing_game import Experiment
+from adept.audit.result import Kind, judge
+from adept.audit.subject.kinds import ValueTarget
+from adept.audit.subject.target import Rewriting
 from adept.errors import ConfigurationError
 from adept.mechanisms import Identity, SqrtNLaplace
 from adept.rewriting.rewriter import Rewriter
@@ -18,9 +23,10 @@ CONFIDENCE = 1 - 1e-9
 
 
 def replayed(rewriter: Any, pairs: list[tuple[str, str]]) -> Check:
-    """The replay's answer, in an audit of few trials."""
-    result = audit.run(rewriter, pairs=pairs, trials=200, confidence=CONFIDENCE)
-    return next(check for check in result.checks if check.name == "replay")
+    """The replay's answer alone."""
+    texts = list(dict.fromkeys(text for pair in pairs for text in pair))
+    experiment = Experiment(ValueTarget(Rewriting(rewriter), texts), lambda _: [], trials=100)
+    return judge("replay", lambda: metadata.replay(experiment, 0.0), sees="", kind=Kind.METADATA)
 
 
 def test_a_sound_rewriter_passes_the_guessing_game() -> None:

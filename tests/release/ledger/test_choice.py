@@ -244,8 +244,9 @@ def test_a_resumed_run_refuses_other_records_behind_those_that_are_drawn(rewrite
 
 
 def test_an_input_that_changes_between_its_two_readings_is_refused(
-    rewriter: Rewriter, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tiny_run: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    rewriter = Rewriter.from_pretrained(tiny_run, mechanism=SqrtNLaplace(epsilon=8.0))
     claim_first = Ledger.claim
 
     def change(ledger: Ledger) -> Any:
