@@ -7,13 +7,14 @@ import threading
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from copy import copy
-from dataclasses import replace
+from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any, Self
 
 import torch
 from torch import Tensor
 
+from adept.data.formats import say_once
 from adept.data.texts import plain_text, text_list, value_list
 from adept.errors import ConfigurationError, ModelError, ReleaseRefused
 from adept.mechanisms import BY_NAME, Description, JointResponse, LearnedCodebook, LocalRandomizer, policy
@@ -144,10 +145,8 @@ class Rewriter:
                 force_download, local_files_only and token.
         """
         hub = {name: options.pop(name) for name in HUB_OPTIONS if name in options}
-        if HUB_NAME.fullmatch(str(directory)) and not Path(directory).exists():
-            model, tokenizer = fetch(str(directory), **hub)
-        else:
-            model, tokenizer = load_model(directory)
+        on_hub = HUB_NAME.fullmatch(str(directory)) and not Path(directory).exists()
+        model, tokenizer = fetch(str(directory), **hub) if on_hub else load_model(directory)
         return cls(model, tokenizer, mechanism=mechanism, **options)
 
     @property
@@ -175,10 +174,8 @@ class Rewriter:
         """
         check_integer(1, 10**6, samples=samples)
         texts, labels = self._check(texts, labels)
-        written: list[Pair] = []
-        for batch in self._batches(texts, labels) if texts else ():
-            written += self.write(self.release(*batch), samples=samples)
-        return written
+        batches = self._batches(texts, labels) if texts else ()
+        return [pair for batch in batches for pair in self.write(self.release(*batch), samples=samples)]
 
     def _batches(
         self, texts: list[str], labels: list[str | None] | None
@@ -360,8 +357,7 @@ def check_release(
     Args:
         accept_broken_claim: if True, the privacy claim may be false or have an infinite epsilon.
         accept_inexact: if True, the noise may have rounding errors that no proof covers.
-        accept_private_model: if True, the model may be able to write sentences of its private
-            training text.
+        accept_private_model: if True, the model may be able to write sentences of its private training text.
         accept_unproved: if True, the claim may be one that nobody checked (``adept.rewriting.unproved``).
     """
     if guarantee.holds is None:
@@ -382,14 +378,17 @@ def check_release(
 
 
 def resolve_decoding(decoding: DecodingConfig, model: Autoencoder, mechanism: LocalRandomizer) -> DecodingConfig:
-    """Replace the strategy "auto" and the pool None by values for this model and mechanism.
+    """Replace the strategy "auto" and the pool None by values for this model and mechanism; name an idle option once.
 
     The pool is the number of texts written for each codeword, which its records share. It is 0 unless texts
     are sampled and the releases are codewords of a learned codebook.
     """
     count = mechanism.count if isinstance(mechanism, LearnedCodebook) else 0  # of releases, if they repeat
-    nearest = model.config.decoder == "nearest" and not model.labels
-    default = "nearest" if nearest else "sample" if count else "greedy"
-    strategy = default if decoding.strategy == "auto" else decoding.strategy
+    usual = "nearest" if model.config.decoder == "nearest" and not model.labels else "sample" if count else "greedy"
+    strategy = usual if decoding.strategy == "auto" else decoding.strategy
     pool = decoding.pool if decoding.pool is not None else pool_size(count) if count else 0
-    return replace(decoding, strategy=strategy, pool=pool if count and strategy == "sample" else 0)
+    sampled = strategy == "sample" and not isinstance(mechanism, Description)
+    changed = [each.name for each in fields(decoding)[1:] if getattr(decoding, each.name) != each.default]
+    if idle := [name for name in changed if not sampled or (name == "pool" and not count)]:
+        say_once(f"note: decoding.{idle[0]} has no effect for {mechanism.name} with decoding.strategy={strategy}")
+    return replace(decoding, strategy=strategy, pool=pool if count and sampled else 0)

@@ -11,6 +11,7 @@ import torch
 from tiny import tiny_config
 
 from adept.cli import train
+from adept.data.formats import say_once
 from adept.errors import ConfigurationError, DataError, ModelError
 from adept.mechanisms import (
     Codebook,
@@ -27,7 +28,7 @@ from adept.mechanisms.base import MechanismChoice
 from adept.models.decoding import decode, decode_best, likelihood
 from adept.models.decoding_options import DecodingConfig
 from adept.rewriting.loading import load_model
-from adept.rewriting.rewriter import Rewriter, best_exact
+from adept.rewriting.rewriter import Rewriter, best_exact, resolve_decoding
 
 TEXTS = ["show me flights to boston", "", "what is the cheapest fare", "zebra 😀", "flights " * 10_000]
 OTHERS = ["a completely different and much longer record that says nothing of the kind", "x", "", "fare", "y"]
@@ -233,6 +234,27 @@ def test_texts_are_pooled_only_where_releases_repeat(
 ) -> None:
     rewriter = Rewriter.from_pretrained(tiny_run, mechanism=mechanism, decoding=decoding)
     assert (rewriter.decoding.strategy, rewriter.decoding.pool) == (strategy, pool)
+
+
+@pytest.mark.parametrize(
+    ("mechanism", "decoding", "said"),
+    [
+        (SqrtNLaplace(epsilon=4.0), DecodingConfig(top_k=3), "decoding.top_k has no effect for sqrt_n with decoding.strat"),
+        (SqrtNLaplace(epsilon=4.0), DecodingConfig(strategy="sample", top_k=3), None),
+        (SqrtNLaplace(epsilon=4.0), DecodingConfig(strategy="sample", pool=3), "decoding.pool has no effect for sqrt_n"),
+        (LearnedCodebook(epsilon=4.0), DecodingConfig(temperature=2.0, pool=3), None),
+        (LearnedCodebook(epsilon=4.0), DecodingConfig(strategy="nearest", candidates=2), "decoding.candidates has no effect"),
+    ],
+)  # fmt: skip
+def test_an_option_that_decodes_nothing_is_named_once(
+    tiny_run: Path, mechanism: Mechanism, decoding: DecodingConfig, said: str | None, caplog: pytest.LogCaptureFixture
+) -> None:
+    say_once.cache_clear()
+    model, _ = load_model(tiny_run)
+    for _ in range(2):
+        resolve_decoding(decoding, model, mechanism)
+    assert len(caplog.messages) == (said is not None)
+    assert said is None or said in caplog.messages[0]
 
 
 def test_a_learned_codebook_is_the_models_and_a_model_without_one_says_so(tiny_run: Path) -> None:
