@@ -8,6 +8,7 @@ determined the format, one record (the first row) could change how all other row
 """
 
 import glob
+import io
 import logging
 import os
 import re
@@ -94,6 +95,25 @@ class UnfitFile(Exception):
 
 class DamagedRecord(Exception):
     """An error: a record is damaged; the message shows none of the record's content."""
+
+
+class WaitingFile(io.FileIO):
+    """A file whose stream waits, even if a program that shares it, such as ssh, has made it non-blocking (``O_NONBLOCK``).
+
+    Else a pipe that is empty for a moment would look like its end, and a full one like an error.
+    """
+
+    read, readall = io.RawIOBase.read, io.RawIOBase.readall  # type: ignore[assignment]  # by ``readinto``, unlike FileIO's own
+
+    def readinto(self, buffer: Any) -> int:
+        while (count := super().readinto(buffer)) is None:
+            os.set_blocking(self.fileno(), True)
+        return count
+
+    def write(self, data: Any) -> int:
+        while (count := super().write(data)) is None:
+            os.set_blocking(self.fileno(), True)
+        return count
 
 
 class PlacedRecord(Record):

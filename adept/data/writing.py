@@ -21,6 +21,7 @@ from adept.data.formats import (
     STANDARD_STREAM,
     Record,
     Types,
+    WaitingFile,
     Write,
     compression_of,
     ending_of,
@@ -73,7 +74,7 @@ def written_format(target: str, options: ReadingOptions, sources: Iterable[str])
     return kind if delimiter == "comma" else f"{kind}:{delimiter}"
 
 
-class WrittenFile(io.FileIO):
+class WrittenFile(WaitingFile):
     """A new file, or an open one by its number; ``digest`` is the SHA-256 of what was written, whatever it holds."""
 
     def __init__(self, place: str | int) -> None:

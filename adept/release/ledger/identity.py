@@ -109,8 +109,7 @@ class Identity:
         """Yield (digest, kind) of the record and, if a column names persons, of the person."""
         yield self._record(record, number), ROW_KIND
         if self.person_column is not None:
-            name = person_name(record.get(self.person_column)) or ""
-            yield _digest(self.key, name, b"adept person"), PERSON_KIND
+            yield _digest(self.key, person_name(record.get(self.person_column)) or "", b"adept person"), PERSON_KIND
 
     def _record(self, record: Mapping[str, Any], number: int) -> bytes:
         values = []
