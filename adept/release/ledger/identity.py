@@ -162,10 +162,8 @@ def secret_key(path: str | None = None) -> bytes:
         location = Path(path) if path else key_location()
         if not location.exists():
             location.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-            with new_private_file(location) as partial, partial.open("wb") as stream:
-                stream.write(throwaway_key())
-                stream.flush()
-                os.fsync(stream.fileno())
+            with new_private_file(location) as partial:
+                partial.write_bytes(throwaway_key())
         check_private(location)
         key = location.read_bytes()
     except (OSError, RuntimeError) as error:  # a RuntimeError says that there is no home
