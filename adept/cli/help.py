@@ -139,8 +139,7 @@ def names(group: str, command: str) -> list[str]:
     """Return the names of those files in a folder of ``conf/``, or of ``--config-dir``, that the command can use."""
     files = (config_directory() / group).glob("*.yaml")
     known = [file for file in files if group != "experiment" or f"# adept {command} " in file.read_text("utf-8")]
-    own = (OWN.directory / group).glob("*.yaml") if OWN.directory else ()
-    return sorted({file.stem for file in (*known, *own)})
+    return sorted({file.stem for file in (*known, *((OWN.directory / group).glob("*.yaml") if OWN.directory else ()))})
 
 
 @dataclass

@@ -329,6 +329,5 @@ def _advice(name: str, kind: Any, value: str, usual: Any) -> str:
     if "," in value:
         return f"{name} must be one value, got {len(value.split(','))} ({value}): give one of them"
     expected, sample = NUMBERS[kind]
-    is_number = kind is not bool and isinstance(usual, int | float)
-    sample = typed_as(usual) if is_number else SAMPLES.get(name, sample)
+    sample = typed_as(usual) if kind is not bool and isinstance(usual, int | float) else SAMPLES.get(name, sample)
     return f"{name} must be {expected}, got {value or 'nothing'}: write {name}={sample}, for example"

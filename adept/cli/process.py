@@ -18,6 +18,7 @@ from dataclasses import dataclass
 from types import FrameType
 from typing import Any, NoReturn
 
+from adept.data.formats import WaitingFile
 from adept.errors import AdeptError, Interrupted, escape
 from adept.foreign import blame
 
@@ -171,7 +172,7 @@ def _interrupt(number: int, frame: FrameType | None) -> None:
         raise KeyboardInterrupt
 
 
-class _Lossy(io.FileIO):
+class _Lossy(WaitingFile):
     def write(self, data: Any) -> int:
         try:
             return super().write(data)

@@ -259,8 +259,7 @@ def result_key(config: TrainConfig) -> dict[str, Any]:
 def _labelled(name: str, splits: dict[str, Corpus]) -> Corpus:
     """Return a split without the records whose labels are missing from the train split."""
     corpus, known = splits[name], set(splits["train"].labels or [])
-    labels = corpus.require_labels(f"the {name} split")
-    return corpus.take([i for i, label in enumerate(labels) if label in known])
+    return corpus.take([i for i, label in enumerate(corpus.require_labels(f"the {name} split")) if label in known])
 
 
 def _prepare(config: TrainConfig) -> tuple[Path, Path | None]:

@@ -75,8 +75,7 @@ def read_parquet(
 
     Of ``columns``, those are read whose names differ only in case or in spaces around them, too.
     """
-    damaged = f"is damaged ({NO_PARQUET}, or a column of a type that has no plain value): repair it"
-    with _refused(UnfitFile(damaged)):
+    with _refused(UnfitFile(f"is damaged ({NO_PARQUET}, or a column of a type that has no plain value): repair it")):
         schema, batches, _ = _open(_searchable(stream), tolerant=tolerant)
         names, classes = schema.names, class_names(schema)
         check_columns(names)

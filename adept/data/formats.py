@@ -8,13 +8,15 @@ determined the format, one record (the first row) could change how all other row
 """
 
 import glob
+import io
 import logging
 import os
 import re
+import stat
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from functools import cache
-from itertools import islice
+from itertools import islice, product
 from pathlib import Path
 from typing import IO, Any
 
@@ -70,6 +72,13 @@ COPY = re.compile(  # of what a copy's name has more, as desktops, browsers, edi
     r"| \([^()]*\b(copy|kopie|copie|copia)\b[^()]*\)\Z|\.sync-conflict-[\w-]+\Z",
     re.IGNORECASE,
 )
+TABLES = {  # by what lies beside the files
+    "_delta_log/*": "a table of Delta Lake",
+    ".hoodie/*": "a table of Hudi",
+    "../metadata/*.metadata.json": "a table of Iceberg",
+    "_temporary": "what an unfinished job has written",
+}
+PARTITIONS = re.compile(r"((\A|/)[^/]*=[^/]*)+\Z")  # at the end of a directory's name
 ADDRESS = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://")
 STATEMENT = ".privacy.json"  # follows the name of a release's output
 WORKING_FILE = re.compile(r"\.(partial|journal(-wal|-shm|-journal)?)\Z")  # of a release that is not complete
@@ -94,6 +103,25 @@ class UnfitFile(Exception):
 
 class DamagedRecord(Exception):
     """An error: a record is damaged; the message shows none of the record's content."""
+
+
+class WaitingFile(io.FileIO):
+    """A file whose stream waits, even if a program that shares it, such as ssh, has made it non-blocking (``O_NONBLOCK``).
+
+    Else a pipe that is empty for a moment would look like its end, and a full one like an error.
+    """
+
+    read, readall = io.RawIOBase.read, io.RawIOBase.readall  # type: ignore[assignment]  # by ``readinto``, unlike FileIO's own
+
+    def readinto(self, buffer: Any) -> int:
+        while (count := super().readinto(buffer)) is None:
+            os.set_blocking(self.fileno(), True)
+        return count
+
+    def write(self, data: Any) -> int:
+        while (count := super().write(data)) is None:
+            os.set_blocking(self.fileno(), True)
+        return count
 
 
 class PlacedRecord(Record):
@@ -248,19 +276,30 @@ def data_files(location: str, given: str | None) -> tuple[list[str], str | None]
     check_shards(found)
     if parted := next((path.parent.name for path in map(Path, found) if "=" in path.parent.name), None):
         say_once(f"folders such as {parted} hold a column's value, which is not read: write the column into the files")
-    first: dict[tuple[int, int], str] = {}
-    for name in found:
-        with suppress(OSError):  # reading says why
-            state = Path(name).stat()
-            if (other := first.setdefault((state.st_dev, state.st_ino), name)) != name:
-                raise DataError(f"{other} and {name} are one file, which would be read twice: leave one out")
-    sources = [name for name in found if not os.path.exists(name + STATEMENT) and not WORKING_FILE.search(name)]  # noqa: PTH110
-    if sources:
-        say_unread(location, [f"{name} (the output of a release)" for name in found if name not in sources])
+    _check_files(found)
+    released = {name for name in found if os.path.exists(name + STATEMENT) or WORKING_FILE.search(name)}  # noqa: PTH110
+    if sources := [name for name in found if name not in released]:
+        say_unread(location, [f"{name} (the output of a release)" for name in found if name in released])
         stated = sorted(path for place in {Path(name).parent for name in found} for path in place.glob(f"*{STATEMENT}"))
         if lost := next((str(path) for path in stated if not path.with_suffix("").with_suffix("").exists()), None):
             say_once(f"{lost} is of a file that is not there: if {location} holds it under another name, move it away")
     return sources or found, given
+
+
+def _check_files(found: Sequence[str]) -> None:
+    """Raise DataError if there is more or less in files than their names say."""
+    places = {PARTITIONS.sub("", str(Path(name).parent)) or "." for name in found}
+    for place, (mark, table) in product(sorted(places), TABLES.items()):
+        if glob.glob(f"{glob.escape(place)}/{mark}"):  # noqa: PTH207
+            raise DataError(f"{place} holds {table}, whose files may have rows that are not in it: export its rows")
+    first: dict[tuple[int, int], str] = {}
+    for name in found:
+        with suppress(OSError):  # reading says why
+            state = Path(name).stat()
+            if not stat.S_ISREG(state.st_mode):
+                raise DataError(f"{name} is a device, a pipe or a socket, not a file: remove it, or name it alone")
+            if (other := first.setdefault((state.st_dev, state.st_ino), name)) != name:
+                raise DataError(f"{other} and {name} are one file, which would be read twice: leave one out")
 
 
 def part_files(directory: str, given: str | None = None) -> list[str]:
@@ -282,7 +321,7 @@ def part_files(directory: str, given: str | None = None) -> list[str]:
     if not parts:
         raise DataError(f"{directory} is a directory without data files: name another one, or add format=")
     _check_copies(parts)
-    say_unread(directory, [path.name for path in files if path not in parts])
+    say_unread(directory, [path.name for path in files if not (given or tells_format(path.name))])
     return list(map(str, parts))
 
 
@@ -321,7 +360,7 @@ def check_shards(files: Iterable[str | Path]) -> None:
 
 def _matching(pattern: str) -> list[str]:
     names = [Path(name) for name in glob.glob(pattern, recursive=True)]  # noqa: PTH207
-    files = [str(name) for name in names if name.is_file() and not SIDECARS.fullmatch(name.name)]
+    files = [str(name) for name in names if not name.is_dir() and not SIDECARS.fullmatch(name.name)]
     folders = [str(name) for name in names if name.is_dir() and tells_format(str(name))]
     parts = [part for name in folders for part in part_files(name, format_of_name(name))]
     if not (found := sorted({*files, *parts})):

@@ -42,6 +42,7 @@ from adept.data.formats import (
     DamagedRecord,
     Record,
     UnfitFile,
+    WaitingFile,
     advise_pattern,
     compression_of,
     data_files,
@@ -387,10 +388,8 @@ def open_input(
         yield stream
 
 
-class _Source(io.FileIO):
+class _Source(WaitingFile):
     """A file or pipe whose first bytes can be read in advance; if a file shrinks, reading fails."""
-
-    read, readall = io.RawIOBase.read, io.RawIOBase.readall  # type: ignore[assignment]  # by ``readinto``, unlike FileIO's own
 
     def __init__(self, file: str | int, at_least: int = 0) -> None:
         super().__init__(file)
@@ -407,7 +406,7 @@ class _Source(io.FileIO):
             self._head = head
         return head
 
-    def readinto(self, buffer: Any) -> int | None:
+    def readinto(self, buffer: Any) -> int:
         if self._head:
             part = self._head[: len(buffer)]
             buffer[: len(part)], self._head = part, self._head[len(part) :]

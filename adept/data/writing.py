@@ -21,6 +21,7 @@ from adept.data.formats import (
     STANDARD_STREAM,
     Record,
     Types,
+    WaitingFile,
     Write,
     compression_of,
     ending_of,
@@ -73,7 +74,7 @@ def written_format(target: str, options: ReadingOptions, sources: Iterable[str])
     return kind if delimiter == "comma" else f"{kind}:{delimiter}"
 
 
-class WrittenFile(io.FileIO):
+class WrittenFile(WaitingFile):
     """A new file, or an open one by its number; ``digest`` is the SHA-256 of what was written, whatever it holds."""
 
     def __init__(self, place: str | int) -> None:
@@ -157,6 +158,11 @@ def publish(partial: Path, final: Path, *, replace: bool = False) -> None:
     os.umask(mask := os.umask(0o077))  # there is no other way to read it
     with suppress(PermissionError):  # of file systems that have no modes
         partial.chmod(0o666 & ~mask)
+    _settle(partial, final, replace=replace)
+
+
+def _settle(partial: Path, final: Path, *, replace: bool = False) -> None:
+    """Put first the content of a finished file on the disk, and then its final name."""
     with partial.open("rb") as complete:
         os.fsync(complete.fileno())
     (Path.replace if replace else give_name)(partial, final)
@@ -186,7 +192,7 @@ def give_name(partial: Path, final: Path) -> None:
 
 @contextmanager
 def new_private_file(path: Path) -> Iterator[Path]:
-    """Yield a temporary file that only its owner may read; rename it to ``path`` afterwards.
+    """Yield a temporary file that only its owner may read; rename it to ``path`` afterwards, and wait for the disk.
 
     If another process has made the file ``path`` meanwhile, the file of that process is kept.
     """
@@ -195,7 +201,7 @@ def new_private_file(path: Path) -> Iterator[Path]:
     partial = Path(name)
     try:
         yield partial
-        give_name(partial, path)
+        _settle(partial, path)
     except FileExistsError:
         pass  # the file of the other run counts
     finally:

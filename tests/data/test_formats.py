@@ -19,7 +19,7 @@ from pyarrow import feather, ipc, parquet
 
 from adept.data.corpus import read_corpus
 from adept.data.csv_files import DELIMITERS
-from adept.data.formats import COMPRESSIONS, ENDINGS, FORMATS, file_format, say_once
+from adept.data.formats import COMPRESSIONS, ENDINGS, FORMATS, data_files, file_format, say_once
 from adept.data.reading import READING_EXCEPTIONS, ReadingOptions, declared_columns, mismatch, read_records
 from adept.data.texts import RequiredColumns, text_list
 from adept.data.writing import record_writer, written_format
@@ -561,6 +561,47 @@ def test_a_directory_holds_no_file_twice(tmp_path: Path) -> None:
         list(read_records(str(tmp_path)))
 
 
+@pytest.mark.parametrize("mark", ["d/_delta_log/0.json", "d/.hoodie/x", "metadata/v1.metadata.json", "d/_temporary/0"])
+@pytest.mark.parametrize("name", ["d/a.csv", "d/day=1/hour=2/a.csv"])
+def test_files_of_a_table_with_versions_are_refused_in_a_pattern_too(tmp_path: Path, mark: str, name: str) -> None:
+    """Such files also have rows that somebody has removed from the table."""
+    pattern = placed(tmp_path, name, CSV).replace("a.csv", "*.csv")
+    assert list(read_records(pattern)) == RECORDS
+    placed(tmp_path, mark, b"{}")
+    with pytest.raises(DataError, match=f"{tmp_path}/d holds .*, whose files may have rows that are not in it"):
+        list(read_records(pattern))
+    assert list(read_records(f"{tmp_path}/{name}")) == RECORDS
+
+
+@pytest.mark.parametrize("location", ["d", "d/*.csv"])
+def test_what_is_no_file_or_not_there_is_named_and_never_left_out(tmp_path: Path, location: str) -> None:
+    """A link without its file is what git-annex leaves of a file that was not fetched."""
+    placed(tmp_path, "d/a.csv", CSV)
+    (tmp_path / "d" / "b.csv").symlink_to("elsewhere.csv")
+    with pytest.raises(
+        DataError, match=r"cannot read .*b\.csv, for it does not exist: correct .*, or what it links to"
+    ):
+        list(read_records(f"{tmp_path}/{location}"))
+    (tmp_path / "d" / "b.csv").unlink()
+    os.mkfifo(tmp_path / "d" / "b.csv")
+    with pytest.raises(DataError, match=r"b\.csv is a device, a pipe or a socket"):
+        list(read_records(f"{tmp_path}/{location}"))
+
+
+def test_many_files_of_a_directory_are_found_in_one_pass(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    compared, equal = [0], Path.__eq__
+
+    def counted(path: Path, other: object) -> bool:
+        compared[0] += 1
+        return equal(path, other)
+
+    for number in range(100):
+        placed(tmp_path, f"{number}.csv", CSV)
+    monkeypatch.setattr(Path, "__eq__", counted)
+    assert len(data_files(str(tmp_path), None)[0]) == 100
+    assert compared[0] < 1000
+
+
 COPIES = [
     "a (1)", "a (12)", "a - Copy", "a - Copy (2)", "a copy", "a copy 2", "Copy of a", "Kopie von a", "a - Kopie", "a (copy)",
     "a (another copy)", "a (3rd copy)", "a.bak", "a_backup", "a.orig", "a_copy", "a - Copie", "a - copia (2)", "a (copie)",
@@ -649,6 +690,15 @@ CASES: dict[str, Callable[[Path], str | Case]] = {
         place, "d/a (1).csv", (placed(place, "d/a.csv", CSV) and CSV)
     ).rpartition("/")[0],
     "a directory of directories": lambda place: placed(place, "d/e/a.csv", CSV).removesuffix("/e/a.csv"),
+    "a directory of Delta Lake, Hudi or Iceberg": lambda place: placed(
+        place, "d/a.csv", placed(place, "d/_delta_log/0.json", b"{}") and CSV
+    ).removesuffix("/a.csv"),
+    "a directory into which a job of Spark still writes": lambda place: placed(
+        place, "d/a.csv", placed(place, "d/_temporary/0/b.csv", CSV) and CSV
+    ).removesuffix("/a.csv"),
+    "a pipe, a device or a socket in a directory": lambda place: placed(
+        place, "d/a.csv", os.mkfifo(Path(placed(place, "d/b", b"")).with_suffix(".csv")) or CSV
+    ).removesuffix("/a.csv"),
     "parts `-of-00002` of which one is missing": lambda place: placed(place, "d/train-00000-of-00002.csv", CSV).rpartition("/")[0],
 }  # fmt: skip
 

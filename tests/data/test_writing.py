@@ -21,7 +21,7 @@ from pyarrow import parquet
 
 from adept.data.formats import file_format
 from adept.data.reading import ReadingOptions, read_records
-from adept.data.writing import new_directory, record_writer, write_table, write_whole
+from adept.data.writing import new_directory, new_private_file, record_writer, write_table, write_whole
 from adept.errors import DataError
 
 ODD_TEXTS = [
@@ -395,6 +395,10 @@ def test_a_file_and_its_name_are_on_the_disk_before_it_is_done(tmp_path: Path, m
     monkeypatch.setattr(os, "fsync", fsync)
     write_whole(tmp_path / "a.txt", "ours")
     assert synced == [(False, False), (True, True)]
+    (tmp_path / "a.txt").unlink()
+    with new_private_file(tmp_path / "a.txt") as partial:  # as of a key, without which a ledger is worth nothing
+        partial.write_bytes(b"ours")
+    assert synced[2:] == [(False, False), (True, True)]
 
 
 def test_names_that_cannot_be_made_are_user_errors(tmp_path: Path) -> None:

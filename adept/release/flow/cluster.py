@@ -19,6 +19,7 @@ cluster hold records. A cluster that this module starts accepts only connections
 
 import io
 import os
+import re
 import secrets
 import signal
 import sys
@@ -28,11 +29,15 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, redirect_stderr, redirect_stdout, suppress
 from typing import Any, TypeVar
 
-from adept.data.formats import Record
+from adept.data.formats import Record, say_once
 from adept.errors import ConfigurationError, DataError
+from adept.ranges import refuse
 from adept.release.flow.journal import Entry
 from adept.release.options import PersonOptions
+from adept.release.statement.statement import drawing_versions
 
+CAUSE = re.compile(r"[\w.]+(Error|Exception): ")  # in what Ray says of a worker, below its traceback
+SILENT_SECONDS = 30.0  # after which the user is told for what a run may wait
 MAX_WAITING = 3  # batches that a worker is given before its first one is back
 QUIET = {
     "RAY_USAGE_STATS_ENABLED": "0",  # private data: nothing is reported to anyone
@@ -84,9 +89,9 @@ def draw_on_cluster(draw: Draw, parts: Iterator[Part], *, workers: int | None) -
                     waiting.append((part, actors[number % len(actors)].draw.remote(part[0])))
                     if len(waiting) > MAX_WAITING * len(actors):
                         part, result = waiting.popleft()
-                        yield part, ray.get(result)
+                        yield part, _take(ray, result)
                 for part, result in waiting:
-                    yield part, ray.get(result)
+                    yield part, _take(ray, result)
         except RayTaskError as error:
             raise error.cause from None
         except (RayError, ConnectionError) as error:
@@ -99,7 +104,14 @@ def draw_on_cluster(draw: Draw, parts: Iterator[Part], *, workers: int | None) -
 
 
 def _reason(error: Exception) -> str:
-    return next(iter(str(error).splitlines()), type(error).__name__)
+    lines = str(error).splitlines() or [type(error).__name__]
+    return next((line for line in reversed(lines) if CAUSE.match(line)), lines[0])
+
+
+def _take(ray: Any, result: Any) -> Any:
+    if not ray.wait([result], timeout=SILENT_SECONDS)[0]:
+        say_once("the cluster gives no answer yet: if it has no free CPU, as ray status shows, the run waits for one")
+    return ray.get(result)
 
 
 class _OwnOutput:
@@ -169,14 +181,21 @@ def _connect(ray: Any, draw: Draw, *, workers: int | None) -> Any:
 
 
 def _start_workers(ray: Any, shared: Any, *, workers: int | None) -> list[Any]:
-    cpus = int(ray.cluster_resources().get("CPU", 1))
+    cpus = max(1, int(ray.cluster_resources().get("CPU", 1)))  # none, while an autoscaler sleeps
     worker = ray.remote(num_cpus=1, max_restarts=-1, max_task_retries=-1)(_Worker)
-    return [worker.remote(shared) for _ in range(min(workers or cpus, cpus))]
+    return [worker.remote(shared, drawing_versions()) for _ in range(min(workers or cpus, cpus))]
 
 
 class _Worker:
-    def __init__(self, draw: Draw) -> None:
+    """A process of the cluster, which draws only with the versions of programs that the statement names."""
+
+    def __init__(self, draw: Draw, stated: dict[str, str]) -> None:
         self._draw = draw
+        own = drawing_versions().items()
+        self._others = ", ".join(f"{name} {version}" for name, version in own if version != stated[name])
 
     def draw(self, batch: Sequence[Record]) -> Entry:
+        refuse(
+            (self._others, f"a machine of the cluster has {self._others}, unlike this one: install the same versions")
+        )
         return self._draw(batch)

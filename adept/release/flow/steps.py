@@ -125,8 +125,7 @@ def find_files(
 ) -> tuple[Inputs, Publication]:
     """Find the input files, and name the output files; refuse a name that is used twice."""
     inputs = Inputs.of(source, options)
-    read = [name for name in inputs.locations if name != STANDARD_STREAM]
-    others = (*read, *([ledger.path] if ledger else []))
+    others = (*(name for name in inputs.locations if name != STANDARD_STREAM), *([ledger.path] if ledger else []))
     return inputs, Publication.of(target, options.statement, card=card, report=options.report, others=others)
 
 
@@ -294,8 +293,7 @@ class Run(ABC, Generic[Stated]):
         with suppress(OSError, AdeptError, KeyboardInterrupt):
             self.journal.finish()
             if self.ledger:
-                content = None if self.publication.streaming else stated.output_sha256
-                self.ledger.finish(self.journal.run, content)
+                self.ledger.finish(self.journal.run, None if self.publication.streaming else stated.output_sha256)
             self.publication.clear()
             self.journal.remove()
 

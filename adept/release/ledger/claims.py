@@ -238,8 +238,7 @@ class Ledger(LedgerFile):
     @property
     def limit(self) -> float | None:
         """The limit stored in the ledger or the limit of this run, whichever is smaller."""
-        limits = (self._own_limit(), self._asked_limit)
-        return min((limit for limit in limits if limit is not None), default=None)
+        return min((one for one in (self._own_limit(), self._asked_limit) if one is not None), default=None)
 
     def set_limit(self, limit: float) -> None:
         """Store a limit in the ledger, for all later releases."""

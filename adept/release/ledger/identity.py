@@ -109,8 +109,7 @@ class Identity:
         """Yield (digest, kind) of the record and, if a column names persons, of the person."""
         yield self._record(record, number), ROW_KIND
         if self.person_column is not None:
-            name = person_name(record.get(self.person_column)) or ""
-            yield _digest(self.key, name, b"adept person"), PERSON_KIND
+            yield _digest(self.key, person_name(record.get(self.person_column)) or "", b"adept person"), PERSON_KIND
 
     def _record(self, record: Mapping[str, Any], number: int) -> bytes:
         values = []
@@ -163,10 +162,8 @@ def secret_key(path: str | None = None) -> bytes:
         location = Path(path) if path else key_location()
         if not location.exists():
             location.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-            with new_private_file(location) as partial, partial.open("wb") as stream:
-                stream.write(throwaway_key())
-                stream.flush()
-                os.fsync(stream.fileno())
+            with new_private_file(location) as partial:
+                partial.write_bytes(throwaway_key())
         check_private(location)
         key = location.read_bytes()
     except (OSError, RuntimeError) as error:  # a RuntimeError says that there is no home

@@ -3,17 +3,20 @@
 import json
 import os
 import random
+import re
 import signal
 import subprocess
 import sys
 import threading
 import time
 from collections.abc import Callable
+from itertools import chain, repeat
 from pathlib import Path
 
 import pytest
 from hanging import PATIENCE_SECONDS, wait_until
 
+from adept.data.formats import say_once
 from adept.errors import ConfigurationError, DataError
 from adept.mechanisms import SqrtNLaplace
 from adept.release.flow import cluster
@@ -276,6 +279,9 @@ class Ray:
     def cluster_resources(self) -> dict[str, float]:
         return {"CPU": 2.0}
 
+    def wait(self, results: list[object], *, timeout: float) -> tuple[list[object], list[object]]:
+        return results, []
+
     def get(self, result: object) -> object:
         self.open -= 1
         return result
@@ -309,3 +315,47 @@ def test_parts_come_back_in_order_and_few_are_read_ahead(monkeypatch: pytest.Mon
     pairs = list(cluster.draw_on_cluster(Numbers().draw, parts, workers=2))
     assert [(part[1], entry["texts"]) for part, entry in pairs] == [(i, [i]) for i in range(100)]
     assert fake.most <= 2 * cluster.MAX_WAITING + 1
+
+
+def draw_one(monkeypatch: pytest.MonkeyPatch, fake: Ray) -> None:
+    monkeypatch.setitem(sys.modules, "ray", fake)
+    monkeypatch.setitem(sys.modules, "ray.exceptions", ERRORS)
+    list(cluster.draw_on_cluster(Numbers().draw, iter([([{"id": 1}], 1)]), workers=None))
+
+
+def test_a_worker_with_other_versions_than_the_statement_names_draws_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A statement names the versions of one machine, and its certificate is of their arithmetic."""
+    draw_one(monkeypatch, Ray())
+    answers = chain([{"adept-dp": "1", "opendp": "2"}], repeat({"adept-dp": "0", "opendp": "2"}))
+    monkeypatch.setattr(cluster, "drawing_versions", lambda: next(answers))
+    with pytest.raises(ConfigurationError, match="a machine of the cluster has adept-dp 0, unlike this one: install"):
+        draw_one(monkeypatch, Ray())
+
+
+@pytest.mark.parametrize("cpus", [{}, {"CPU": 0.0}, {"CPU": 0.5}])
+def test_a_cluster_without_a_whole_cpu_gets_one_worker(monkeypatch: pytest.MonkeyPatch, cpus: dict[str, float]) -> None:
+    fake = Ray()
+    fake.cluster_resources = lambda: cpus  # type: ignore[method-assign]
+    draw_one(monkeypatch, fake)
+
+
+def test_a_run_that_waits_for_a_cluster_says_so(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    fake = Ray()
+    fake.wait = lambda results, *, timeout: ([], results)  # type: ignore[method-assign]
+    say_once.cache_clear()
+    draw_one(monkeypatch, fake)
+    assert "if it has no free CPU, as ray status shows, the run waits for one" in caplog.text
+
+
+@pytest.mark.parametrize(
+    ("said", "reason"),
+    [
+        ("", "Exception"),
+        ("cannot connect\nmore", "cannot connect"),
+        ("The actor died, \x1b[36mray::_Worker\nTraceback:\n  x\nModuleNotFoundError: No module named 'adept'\n", "Mod.*'adept'"),
+    ],
+)  # fmt: skip
+def test_what_a_worker_died_of_is_told_and_not_that_it_died(said: str, reason: str) -> None:
+    assert re.fullmatch(reason, cluster._reason(Exception(said)))
