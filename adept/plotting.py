@@ -152,9 +152,8 @@ def log_axis(axis: Any, ticks: Sequence[float], label: str) -> None:
 
 def legend(figure: Any, *axes: Any, columns: int) -> None:
     """Draw one legend below the figure, in at most so many columns, for all that has a label on the axes."""
-    handles: dict[str, Any] = {}
-    for axis in reversed(axes):
-        handles.update({label: handle for handle, label in zip(*axis.get_legend_handles_labels(), strict=True)})
+    pairs = (pair for axis in reversed(axes) for pair in zip(*axis.get_legend_handles_labels(), strict=True))
+    handles = {label: handle for handle, label in pairs}
     longest = 0.6 * plt.rcParams["font.size"] * max(map(len, handles), default=0) + 24  # points of an entry, about
     columns = min(columns, max(1, int(72 * figure.get_figwidth() / longest)))
     figure.legend(handles.values(), handles, loc="outside lower center", ncols=columns, frameon=False)

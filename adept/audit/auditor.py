@@ -163,20 +163,17 @@ def run(
         mechanism: an object of one of these three kinds.
         dim: n, the number of coordinates of a latent. If no attribute of the mechanism (such as
             ``dim``) fixes n, the audit also tests other dimensions, up to 1,024.
-        trials: number of releases of each input, at least 100; the audit guesses from a release
-            which input it came from. For a rewriter, the number of rewrites of both inputs
-            together.
+        trials: number of releases of each input, at least 100; the audit guesses from a release which input it came
+            from. For a rewriter, the number of rewrites of both inputs together.
         confidence: with at least this probability, all refutations and certified bounds are true;
             strictly between 0 and 1.
         pairs: pairs of records to test: latents (n,), values or texts. For latents and for values
             of an alphabet, the audit adds pairs of its own choice.
         time_limit: number of seconds that one call of the mechanism may take.
-        progress: function that is called with the number of releases counted so far and with their
-            planned total.
+        progress: function that is called with the number of releases counted so far and with their planned total.
 
     Raises:
-        ConfigurationError: an argument is out of range, or the mechanism has no usable ``epsilon``
-            or ``privatize``.
+        ConfigurationError: an argument is out of range, or the mechanism has no usable ``epsilon`` or ``privatize``.
         NotJudged: the audit obtained no release of the mechanism, and no check refutes the claim.
     """
     _check_arguments(dim=dim, trials=trials, confidence=confidence, time_limit=time_limit)

@@ -118,9 +118,8 @@ class AuditResult:
     def strongest(self) -> Check | None:
         """The check with the strongest evidence; None if no check passed or failed.
 
-        If any check refutes the claim, the result is the strongest check of the first violated
-        kind, in the order of `Kind`. Otherwise, the result is the passed check with the largest
-        certified epsilon.
+        If any check refutes the claim, the result is the strongest check of the first violated kind, in the order of
+        `Kind`. Otherwise, the result is the passed check with the largest certified epsilon.
         """
         passed = _most_certain([check for check in self.checks if check.verdict is Verdict.PASSED])
         return next(iter(self._with(Verdict.FAILED)), passed)

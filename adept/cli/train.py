@@ -243,9 +243,8 @@ def resolved_yaml(config: TrainConfig) -> str:
         *({group: None} for group in ("data", *OPEN_GROUPS, "experiment")),
     ]
     kept = {name: value for name, value in values.items() if name not in ("output_dir", "resume_from")}
-    content = {"defaults": ["schema_train", *chosen, "_self_"], **kept}
     return f"{SAVED} output_dir=DIR   (RUN is the directory of this file)\n" + yaml.safe_dump(
-        content, sort_keys=False, allow_unicode=True
+        {"defaults": ["schema_train", *chosen, "_self_"], **kept}, sort_keys=False, allow_unicode=True
     )
 
 

@@ -231,8 +231,7 @@ def join(corpora: Sequence[Corpus]) -> Corpus:
 def find_slots(rows: Sequence[str], tags: Sequence[object]) -> list[list[Slot]] | None:
     """Return the slots of each text, read from ``tags``: a tag of the IOB scheme (Ramshaw and Marcus 1995) for each word.
 
-    The whole result is None if the tags of any text are missing or do not fit its words, or if no
-    text has a slot.
+    The whole result is None if the tags of any text are missing or do not fit its words, or if no text has a slot.
     """
     found = [_slots(text.split(), tagged) for text, tagged in zip(rows, tags, strict=True)]
     slots = [own for own in found if own is not None]

@@ -282,8 +282,7 @@ def is_formula(cell: str) -> bool:
 def write_csv(stream: IO[str], columns: Sequence[str], types: Any = None, delimiter: str = ",") -> Iterator[Write]:
     """Write the header; yield a function that writes records as rows below the header.
 
-    An apostrophe is put before each cell that a spreadsheet would run as a formula. Lines end with
-    LF.
+    An apostrophe is put before each cell that a spreadsheet would run as a formula. Lines end with LF.
     """
     rows = csv.writer(_LineFeeds(stream), delimiter=delimiter)
     rows.writerow(map(to_cell, columns))

@@ -245,9 +245,8 @@ def check_text(text: str) -> str:
 
 
 def read_txt(stream: IO[str], *, tolerant: bool = False) -> Iterator[Record]:
-    """Yield a record for each line of a txt file; with ``tolerant``, empty lines are skipped."""
-    for line in read_lines(stream, tolerant=tolerant):
-        yield {"text": line.removesuffix("\n")}
+    """Return a record for each line of a txt file; with ``tolerant``, empty lines are skipped."""
+    return ({"text": line.removesuffix("\n")} for line in read_lines(stream, tolerant=tolerant))
 
 
 @contextmanager

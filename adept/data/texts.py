@@ -199,8 +199,7 @@ def value_list(values: object, count: int | None, name: str) -> list[Any]:
         name: the name of the argument in error messages.
 
     Raises:
-        DataError: the type of ``values`` is not supported, or ``values`` does not have ``count``
-            elements.
+        DataError: the type of ``values`` is not supported, or ``values`` does not have ``count`` elements.
     """
     found = _elements(values, name, "a list")
     if count is not None and len(found) != count:

@@ -233,8 +233,8 @@ class TfidfClassifier(LinearClassifier):
         records = len(self.rows) // self.samples
         _, firsts = np.unique(self.rows, return_index=True)
         fold = (np.random.default_rng(0).permutation(records) % FOLDS)[firsts // self.samples][self.rows]
-        filled = np.unique(fold)  # with few distinct texts, a fold may be empty
-        folds = filled[: 1 if records > 1500 else FOLDS]  # with many records, one fold is enough
+        # With few distinct texts, a fold may be empty; with many records, one fold is enough
+        folds = np.unique(fold)[: 1 if records > 1500 else FOLDS]
         parts = [(self.count(fold != i), self.count(fold == i)) for i in folds]
         judged = all(int((inside.sum(dim=0) > 0).sum()) > 1 for inside, _ in parts)
         return parts if records >= 100 and judged else []  # with fewer, nothing is tuned

@@ -61,8 +61,7 @@ class Votes:
         epsilon: the budget of a person, or of a record if no persons are named: 1e-3 to 600 nats.
         neighbours: the relation between neighbours, "add_or_remove" or "replace".
         votes_per_person: the largest number m of votes that are counted for a person, at least 1.
-        rounds: 1 to release the counts alone; 2 to release the number of all votes before the
-            counts.
+        rounds: 1 to release the counts alone; 2 to release the number of all votes before the counts.
     """
 
     epsilon: float

@@ -84,8 +84,7 @@ def from_grid(units: Tensor, *, clip_norm: float, like: Tensor) -> Tensor:
 def round_to_grid(values: Tensor, *, clip_norm: float, like: Tensor) -> Tensor:
     """Round float64 values (B, n) to the public grid, with the dtype and device of ``like``.
 
-    Low bits of floating-point noise depend on the input; rounding removes them, but no proof covers
-    this step.
+    Low bits of floating-point noise depend on the input; rounding removes them, but no proof covers this step.
     """
     step = grid_step(clip_norm)
     return ((values / step).round() * step).to(like.device, like.dtype)

@@ -172,8 +172,7 @@ class LearnedCodebook(Codebook):
         codewords: a finite (k, n) tensor with k >= 2 and without zero rows; the class scales the
             rows to unit length. None means random codewords until a model provides codewords.
         size: the number k of codewords; by default, it follows from the budget.
-        top: the number t of heavy codewords of each record; by default, it follows from k and the
-            budget.
+        top: the number t of heavy codewords of each record; by default, it follows from k and the budget.
     """
 
     # A Tensor; Any because configurations must be able to hold the class.

@@ -42,15 +42,13 @@ DELTA_MARGIN = 2.0**-20
 class Gaussian(Mechanism):
     """A mechanism that adds Gaussian noise to latents clipped to l2 norm C.
 
-    The release is (eps, delta)-LDP for any two records. Proof: the program verifies sum z^2 <= (C / step)^2
-    for each vector z of integers, so two such vectors are at most 2C / step apart, and the bound (**) of the
-    module applies.
+    The release is (eps, delta)-LDP for any two records. Proof: the program verifies sum z^2 <= (C / step)^2 for each
+    vector z of integers, so two such vectors are at most 2C / step apart, and the bound (**) of the module applies.
 
     Attributes:
         delta: the delta of the guarantee, from 1e-100 to 0.5; choose it far below 1 / (number of records).
-        calibration: "exact" adds integer noise, at the scale for which the bound (**) gives the guarantee.
-            "analytic" adds floating-point noise, at the scale of Balle and Wang; no proof covers its
-            rounding errors.
+        calibration: "exact" adds integer noise, at the scale for which the bound (**) gives the guarantee. "analytic"
+            adds floating-point noise, at the scale of Balle and Wang; no proof covers its rounding errors.
     """
 
     delta: float = 1e-6

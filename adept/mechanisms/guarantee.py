@@ -199,8 +199,7 @@ def good_enough(kappa: float, *, epsilon: float, delta: float = 0.0) -> float:
     The attacker sees a release before guessing. For each guess, add up the prior probabilities of the
     records for which it is right; ``kappa`` is the largest of these sums.
 
-    Claim: P[success] <= (kappa e^eps + delta) / (kappa e^eps + 1 - kappa) (``docs/proofs.md``, "Right
-    guesses").
+    Claim: P[success] <= (kappa e^eps + delta) / (kappa e^eps + 1 - kappa) (``docs/proofs.md``, "Right guesses").
     """
     check_bound(epsilon, kappa=kappa, delta=delta)
     if kappa in (0, 1):

@@ -119,10 +119,9 @@ class _Laplace(Mechanism):
 class OriginalLaplace(_Laplace):
     """ADePT as published: latents clipped to l2 norm C, plus Laplace noise of scale 2C / eps.
 
-    The claim of eps-LDP is false for n > 1 (Habernal 2021, Theorems 3.1 and 5.1). The true
-    guarantee is pure (eps * sqrt(n))-LDP for any two records, and the latents C/sqrt(n) (1, ..., 1)
-    and -C/sqrt(n) (1, ..., 1) attain this bound. By default, the program refuses to release records
-    with this mechanism.
+    The claim of eps-LDP is false for n > 1 (Habernal 2021, Theorems 3.1 and 5.1). The true guarantee is pure (eps *
+    sqrt(n))-LDP for any two records, and the latents C/sqrt(n) (1, ..., 1) and -C/sqrt(n) (1, ..., 1) attain this
+    bound. By default, the program refuses to release records with this mechanism.
     """
 
     name: ClassVar[str] = "original"
@@ -136,9 +135,8 @@ class OriginalLaplace(_Laplace):
 class L1Laplace(_Laplace):
     """First remedy for ADePT: latents clipped to l1 norm C, plus Laplace noise of scale 2C / eps.
 
-    The release is pure eps-LDP for any two records (Habernal 2021, Section 6). Proof: two points of
-    the l1 ball of radius C are at l1 distance at most 2C, so the privacy loss is at most 2C / b =
-    eps.
+    The release is pure eps-LDP for any two records (Habernal 2021, Section 6). Proof: two points of the l1 ball of
+    radius C are at l1 distance at most 2C, so the privacy loss is at most 2C / b = eps.
     """
 
     name: ClassVar[str] = "l1"
@@ -150,9 +148,8 @@ class L1Laplace(_Laplace):
 class SqrtNLaplace(_Laplace):
     """Second remedy for ADePT: latents clipped to l2 norm C, plus noise of scale 2C sqrt(n) / eps.
 
-    The release is pure eps-LDP for any two records (Habernal 2021, Section 6). Proof: two points of
-    the l2 ball of radius C are at l1 distance at most 2C sqrt(n), so the privacy loss is at most 2C
-    sqrt(n) / b = eps.
+    The release is pure eps-LDP for any two records (Habernal 2021, Section 6). Proof: two points of the l2 ball of
+    radius C are at l1 distance at most 2C sqrt(n), so the privacy loss is at most 2C sqrt(n) / b = eps.
     """
 
     name: ClassVar[str] = "sqrt_n"
@@ -219,10 +216,9 @@ class ScalarLaplace:
 class L2Norm(Mechanism):
     """The K-norm mechanism in l2: noise z has a density proportional to exp(-||z||_2 / b), b = 2C / eps.
 
-    The mechanism adds this noise to latents clipped to l2 norm C. Its direction is uniformly random, and its
-    l2 norm has the distribution Gamma(n, b), because the density of the norm r is proportional to r^(n-1)
-    exp(-r / b) (Hardt and Talwar 2010, "On the geometry of differential privacy"; Chaudhuri, Monteleoni,
-    Sarwate 2011).
+    The mechanism adds this noise to latents clipped to l2 norm C. Its direction is uniformly random, and its l2 norm
+    has the distribution Gamma(n, b), because the density of the norm r is proportional to r^(n-1) exp(-r / b) (Hardt
+    and Talwar 2010, "On the geometry of differential privacy"; Chaudhuri, Monteleoni, Sarwate 2011).
 
     The release is pure eps-LDP for any two records. Proof: the l2 sensitivity is at most 2C, because all
     latents lie in the ball of radius C. Let f be the density of the noise. At any output z, the densities of

@@ -53,10 +53,9 @@ class PrivUnit(Mechanism):
     Clipping scales the latent to l2 norm C; a zero latent counts as the unit vector along the first axis. The
     mean squared distance between latent and release is C^2 (1/g^2 - 1).
 
-    The release is pure eps-LDP for any two records. Proof: the density of V is p/q on the cap and (1 - p) /
-    (1 - q) on its complement, and the ratio p (1 - q) / (q (1 - p)) is e^eps by the choice of p. The choice
-    between cap and complement is exact. No proof covers the rounding errors of the other steps, so ``exact``
-    is False.
+    The release is pure eps-LDP for any two records. Proof: the density of V is p/q on the cap and (1 - p) / (1 - q)
+    on its complement, and the ratio p (1 - q) / (q (1 - p)) is e^eps by the choice of p. The choice between cap and
+    complement is exact. No proof covers the rounding errors of the other steps, so ``exact`` is False.
     """
 
     name: ClassVar[str] = "privunit"

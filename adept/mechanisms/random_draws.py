@@ -96,9 +96,8 @@ def _gaussian_measurement(scale: float) -> Measurement:
 def exact_gaussian(values: Tensor, *, scale: float) -> Tensor:
     """Add an independent integer z to each entry; P(z) is proportional to exp(-z^2 / (2 scale^2)).
 
-    OpenDP samples this discrete Gaussian noise in integer arithmetic alone (Canonne, Kamath, Steinke 2020,
-    Algorithm 3). A sum outside the range of int64 is set to the nearer end. ``values`` is an int64 tensor on
-    the CPU.
+    OpenDP samples this discrete Gaussian noise in integer arithmetic alone (Canonne, Kamath, Steinke 2020, Algorithm
+    3). A sum outside the range of int64 is set to the nearer end. ``values`` is an int64 tensor on the CPU.
     """
     noisy = _gaussian_measurement(scale)(values.flatten().tolist())
     return torch.tensor(noisy, dtype=torch.int64).reshape(values.shape)
@@ -114,8 +113,7 @@ def exact_odds(epsilon: Fraction) -> tuple[int, int]:
 def exponential_series(epsilon: Fraction) -> tuple[int, int]:
     """Return a lower bound on 2^128 exp(epsilon), an integer, and the number of terms summed.
 
-    Proof: it is a partial sum of the series of exp(epsilon) with positive terms, each rounded down in
-    integers.
+    Proof: it is a partial sum of the series of exp(epsilon) with positive terms, each rounded down in integers.
 
     Checked proof: ``proofs/Exponential.v``, ``series_is_a_lower_bound``, ``exact_odds_are_right``.
     """
@@ -152,8 +150,7 @@ def exact_bernoulli(records: int, *, probability: float) -> Tensor:
 def fresh_uniform(*shape: int) -> Tensor:
     """Return float64 numbers, uniform in (0, 1), with the full precision of floats down to 2^-961.
 
-    The exponent is the number of leading zeros in an endless stream of fair bits; the mantissa has 52
-    bits.
+    The exponent is the number of leading zeros in an endless stream of fair bits; the mantissa has 52 bits.
     """
     size = math.prod(shape)
     exponents, open_ends = np.zeros(size, dtype=np.int64), np.arange(size)

@@ -45,8 +45,7 @@ Pair = tuple[int, str]
 class RandomizedResponse:
     """A pure eps-LDP release of one of k public labels, for any two records, in exact arithmetic.
 
-    The list is the label set, and a record has one heavy entry: its own label
-    (``adept.mechanisms.selection``).
+    The list is the label set, and a record has one heavy entry: its own label (``adept.mechanisms.selection``).
 
     Attributes:
         epsilon: the budget in nats, from 1e-3 to 600.
@@ -112,10 +111,9 @@ class RandomizedResponse:
     def estimate_frequencies(self, released: Sequence[str]) -> tuple[dict[str, float], dict[str, float]]:
         """Return unbiased estimates of the true frequency of each label, and their standard errors.
 
-        A label of true frequency f is released with probability Q + (P - Q) f, where P = A / W and Q = B / W. So
-        from its share r among the N released labels, (r - Q) / (P - Q) estimates f, with the standard error
-        sqrt(r (1 - r) / N) / (P - Q), which covers noise and sampling (Warner 1965). The estimates sum to one and
-        may be negative.
+        A label of true frequency f is released with probability Q + (P - Q) f, where P = A / W and Q = B / W. So from
+        its share r among the N released labels, (r - Q) / (P - Q) estimates f, with the standard error sqrt(r (1 - r)
+        / N) / (P - Q), which covers noise and sampling (Warner 1965). The estimates sum to one and may be negative.
         """
         refuse((not released, "released must hold at least one label, got none"))
         (heavy, light), total = self.odds, self.selection.total
@@ -132,8 +130,7 @@ class JointResponse:
     """A pure eps-LDP release of a text and a label as one pair, in exact arithmetic.
 
     Attributes:
-        mechanism: a learned codebook or a description, whose epsilon is the budget of the *pair* of
-            text and label.
+        mechanism: a learned codebook or a description, whose epsilon is the budget of the *pair* of text and label.
         labels: the public label set, two or more labels, all different.
     """
 

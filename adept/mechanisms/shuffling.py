@@ -76,9 +76,8 @@ def kept(draw: Selection) -> float:
 def cells(draw: Selection) -> list[tuple[float, tuple[float, ...], tuple[float, ...]]]:
     """Group the indices by their weights under two records, whose heavy sets overlap as little as possible.
 
-    Each group has the probability that a record is a blanket and releases an index of the group, and the
-    weights of these indices under the first and the second record. A weight is a tuple of numbers whose sum
-    is its logarithm.
+    Each group has the probability that a record is a blanket and releases an index of the group, and the weights of
+    these indices under the first and the second record. A weight is a tuple of numbers whose sum is its logarithm.
     """
     heavy, light, alone = (float(draw.epsilon),), (), own(draw)
     shared, rest = draw.heavy_count - alone, draw.size - draw.heavy_count - alone
@@ -217,8 +216,7 @@ def _saddle(chances: Floats, values: Floats, zero: float, copies: int) -> "_Sum"
 class _Sum:
     """The *tilted* distribution of the sum S = X_1 + ... + X_n.
 
-    Each outcome's probability is multiplied by e^(theta S), and all products are scaled to sum to
-    one.
+    Each outcome's probability is multiplied by e^(theta S), and all products are scaled to sum to one.
     """
 
     chances: Floats

@@ -69,8 +69,7 @@ def adapt(
     Args:
         examples: public texts of the domain; the adapted model holds them word for word.
         source: origin of the examples, which the model's card and every privacy statement name.
-        said: True if people wrote the examples; False if ``sentences_about`` found all of them
-            for a list of terms.
+        said: True if people wrote the examples; False if ``sentences_about`` found all of them for a list of terms.
         seed: seed of all random choices, such as the choice of held-out examples.
 
     Raises:
@@ -157,8 +156,7 @@ def wider(model: Autoencoder, vocabulary_size: int, *, topics: int, training_dat
         bias: kept[bias].min().expand(more),
         **({} if model.tied else {"to_words.weight": torch.zeros(more, config.hidden_dim)}),
     }
-    for name, row in rows.items():
-        kept[name] = torch.cat([kept[name], row])
+    kept |= {name: torch.cat([kept[name], row]) for name, row in rows.items()}
     wider.load_state_dict({**wider.state_dict(), **kept})
     return wider
 

@@ -157,12 +157,11 @@ class Adept(nn.Module):
     def encode_records(self, records: Sequence[Sequence[int]]) -> Tensor:
         """Return clipped latents (B, n) of records, each a list of token ids that ends with END.
 
-        Claim: no bit of a record's latent depends on the other records, their number, their lengths, or the
-        record's place. Proof: row i of every product, gate and sum is computed from row i of its input. The
-        rounding of a row depends on the order of additions, which a kernel chooses by shapes, threads and
-        processor, never by values. All shapes are constant: each step reads one word in each of ROWS rows, and a
-        row whose text has ended keeps its state. The proof assumes that a kernel adds in the same order in each
-        of its rows; tests check this.
+        Claim: no bit of a record's latent depends on the other records, their number, their lengths, or the record's
+        place. Proof: row i of every product, gate and sum is computed from row i of its input. The rounding of a row
+        depends on the order of additions, which a kernel chooses by shapes, threads and processor, never by values.
+        All shapes are constant: each step reads one word in each of ROWS rows, and a row whose text has ended keeps
+        its state. The proof assumes that a kernel adds in the same order in each of its rows; tests check this.
         """
         latents = self.to_state.weight.new_empty(len(records), self.latent_dim)
         order = sorted(range(len(records)), key=lambda place: len(records[place]))  # similar lengths run together

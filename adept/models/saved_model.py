@@ -120,8 +120,7 @@ class Autoencoder(Adept):
                 (part @ normalize(listed).T).argmax(dim=1) for part in torch.split(normalize(latents), COMPARED_LATENTS)
             ]
             return [public[place] for place in torch.cat(near).tolist()]
-        tokens = self.write(latents, max_length=self.config.max_length + (self.labels > 0))
-        return tokenizer.decode(tokens.tolist())
+        return tokenizer.decode(self.write(latents, max_length=self.config.max_length + (self.labels > 0)).tolist())
 
     def check_tokenizer(self, tokenizer: Tokenizer, *, place: str = "") -> None:
         """Raise ModelError unless a tokenizer has as many words and labels as the model."""

@@ -93,8 +93,7 @@ def rewrite_frame(
         person: name of the column that names the person who contributed each record. With
             ``person``, ``options`` must contain ``max_records_per_person``. The returned table does
             not contain this column.
-        options: options of ``adept rewrite`` that are not about files; ``mechanism`` may be an
-            object.
+        options: options of ``adept rewrite`` that are not about files; ``mechanism`` may be an object.
 
     Returns:
         For a table, a table of the same kind, with a new index and the columns for text, label, ``keep_columns`` and
@@ -104,8 +103,7 @@ def rewrite_frame(
         ``samples`` for each text: in a NumPy array, a Series or an Arrow array if ``frame`` is one, else in a list.
 
     Raises:
-        AdeptError: for any reason for which ``adept rewrite`` would fail, or if ``frame`` or a
-            column is unsuitable.
+        AdeptError: for any reason for which ``adept rewrite`` would fail, or if ``frame`` or a column is unsuitable.
     """
     table = table_of(frame)
     text = table.text_column(text)

@@ -196,8 +196,7 @@ def choose_curves(curves: Sequence[Curve]) -> list[Curve]:
     others = [curve for curve in curves if curve.holds and curve.mechanism in (*BY_NAME, "by_label")]
     others = [curve for curve in others if curve not in variants]
     others.sort(key=lambda curve: -mean(line.accuracy.mean for line in curve.at.values()))
-    own = [curve for curve in curves if is_foreign(curve.mechanism)]
-    return [*variants, *own, *others[: 4 - len(variants)]]
+    return [*variants, *(curve for curve in curves if is_foreign(curve.mechanism)), *others[: 4 - len(variants)]]
 
 
 def choose_levels(texts: Sequence[Line]) -> dict[str, float]:

@@ -214,10 +214,8 @@ def budget_grid(table: ComparisonTable, metric: str) -> Grid:
         if metric == "accuracy":
             gains = [line.above_floor if line else None for line in found]
             cells.append(["  added by the records", *(f"{gain.mean:+.3f}" if gain else "" for gain in gains)])
-    for name, level in table.levels[metric].items():
-        cells.append([title(name), *[str(level)] * len(table.budgets)])
-    headings = ["claimed epsilon", *(f"{epsilon:g}" for epsilon in table.budgets)]
-    return Grid(METRICS[metric], headings, {"": cells})
+    cells += [[title(name), *[str(level)] * len(table.budgets)] for name, level in table.levels[metric].items()]
+    return Grid(METRICS[metric], ["claimed epsilon", *(f"{epsilon:g}" for epsilon in table.budgets)], {"": cells})
 
 
 def fair_grid(table: ComparisonTable, classifier: str) -> Grid:

@@ -61,8 +61,7 @@ class Latents:
     def write_rows(self, released: Tensor, *, samples: int) -> list[Pair]:
         """Write ``samples`` texts with labels from each released latent (B, n)."""
         if self.decoding.strategy == "nearest":
-            texts = self._public_texts().write(released, samples=samples, most=self.most)
-            return [(text, None) for text in texts]
+            return [(text, None) for text in self._public_texts().write(released, samples=samples, most=self.most)]
         if self.pools.size:
             return self.pools.draw(released, samples=samples, decode=self._decode)
         return self._decode(released.repeat_interleave(samples, dim=0))

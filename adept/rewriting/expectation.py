@@ -239,10 +239,9 @@ class Survival(NamedTuple):
 @cache
 def unseen_figures() -> dict[str, dict[float, Survival]]:
     """Return measurements on text about new subjects (``Survival``), by subject and epsilon."""
-    table = json.loads((packaged_directory() / UNSEEN_FILE).read_text("utf-8"))
     return {
         subject: {float(epsilon): Survival(*shares) for epsilon, shares in row.items()}
-        for subject, row in table.items()
+        for subject, row in json.loads((packaged_directory() / UNSEEN_FILE).read_text("utf-8")).items()
     }
 
 

@@ -40,8 +40,7 @@ def publish(model: Autoencoder, tokenizer: Tokenizer, name: str, *, accept_priva
     """Push a model to the Hub with the ``options`` of ``push_to_hub``; return the commit's URL.
 
     Raises:
-        ReleaseRefused: the training text was not declared public, and ``accept_private_model`` is
-            False.
+        ReleaseRefused: the training text was not declared public, and ``accept_private_model`` is False.
         ModelError: the Hub cannot be reached, or refuses the model.
     """
     import huggingface_hub  # slow to import

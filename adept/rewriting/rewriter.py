@@ -65,13 +65,11 @@ class Rewriter:
 
     Args:
         model, tokenizer: a model and its tokenizer, saved together.
-        mechanism: a mechanism for latents or for the model's public sentences, or an object of your
-            own with ``epsilon`` and ``privatize`` (``adept.rewriting.unproved``). The label of
-            every record is needed for a ``JointResponse``, which releases text and label together,
-            and for ``Description(by_label=True)``, which releases a public sentence chosen for the
-            label.
-        decoding: options for writing texts from released latents. Sampled texts use new random
-            numbers in every call.
+        mechanism: a mechanism for latents or for the model's public sentences, or an object of your own with
+            ``epsilon`` and ``privatize`` (``adept.rewriting.unproved``). The label of every record is needed for a
+            ``JointResponse``, which releases text and label together, and for ``Description(by_label=True)``, which
+            releases a public sentence chosen for the label.
+        decoding: options for writing texts from released latents. Sampled texts use new random numbers in every call.
         batch_size: number of records that go through the model at once.
         label: for a ``Description(by_label=True)``, the label of every record, if they all have one.
         accept_broken_claim, accept_inexact, accept_private_model, accept_unproved: as for
@@ -81,8 +79,7 @@ class Rewriter:
         ModelError: the model clips latents in a way that the mechanism cannot use, or lacks the
             codewords or the public sentences that the mechanism needs.
         ConfigurationError: the mechanism and the model clip latents to different radiuses.
-        ReleaseRefused: a release with this model and mechanism would not be safe
-            (``check_release``).
+        ReleaseRefused: a release with this model and mechanism would not be safe (``check_release``).
     """
 
     @usual_torch()

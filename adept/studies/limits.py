@@ -37,15 +37,13 @@ def capacity(*, epsilon: float) -> float:
     Claim: for a random record X and its release V, I(X; V) <= u - 1 - ln u nats with u = eps e^eps
     / (e^eps - 1), under pure eps-LDP and for any set of records.
 
-    Proof: let P_x be the distribution of the release V of record x. Let Q be the distribution of V
-    for a random record. With r_x = dP_x / dQ, the information is I = E_Q E_x[r_x ln r_x]. At an
-    output v, put l = min_x r_x(v). Then r_x(v) lies in [l, e^eps l], and its mean over x is 1. The
-    function r ln r is convex, so it is at most its chord over this interval. So E_x[r_x ln r_x] <=
-    ln l + w l e^eps eps, where w is the solution of w l e^eps + (1 - w) l = 1. The right side is ln
-    l + u (1 - l), which is largest at l = 1 / u, with the value u - 1 - ln u. The claim follows by
-    averaging over v. Equality holds if r takes only two values, as in PrivUnit's distribution with
-    a cap of probability w = (u - 1) / (e^eps - 1). (Kairouz, Oh and Viswanath 2016 use the chord in
-    the same way.)
+    Proof: let P_x be the distribution of the release V of record x. Let Q be the distribution of V for a random
+    record. With r_x = dP_x / dQ, the information is I = E_Q E_x[r_x ln r_x]. At an output v, put l = min_x r_x(v).
+    Then r_x(v) lies in [l, e^eps l], and its mean over x is 1. The function r ln r is convex, so it is at most its
+    chord over this interval. So E_x[r_x ln r_x] <= ln l + w l e^eps eps, where w is the solution of w l e^eps + (1 -
+    w) l = 1. The right side is ln l + u (1 - l), which is largest at l = 1 / u, with the value u - 1 - ln u. The
+    claim follows by averaging over v. Equality holds if r takes only two values, as in PrivUnit's distribution with a
+    cap of probability w = (u - 1) / (e^eps - 1). (Kairouz, Oh and Viswanath 2016 use the chord in the same way.)
     """
     check_bound(epsilon)
     if math.isinf(epsilon):
@@ -62,16 +60,15 @@ def best_guess(prior: Sequence[float], *, epsilon: float) -> float:
     Claim: P[guess = label] <= max_j (pi_1 + ... + pi_j) e^eps / (e^eps + j - 1). Here pi_1, pi_2,
     ... are the prior probabilities of the labels, the largest first.
 
-    Proof: let p_y be the probability that label y is guessed if y is the true label. The guess is
-    post-processing, and the records with the same label form a mixture, so the guess is eps-LDP as
-    a function of the label. Hence if y is the true label, the guess is z with probability at least
-    e^-eps p_z. These probabilities sum to one over z, so p_y + e^-eps sum_{z != y} p_z <= 1 for all
-    y. With T = sum_z p_z, these inequalities say p_y <= c = (1 - e^-eps T) / (1 - e^-eps). For a
-    given T, sum_y pi_y p_y is largest when the most likely labels have p = c, the next label has
-    the rest of T, and the other labels have p = 0. This largest sum is linear in T while the number
-    of labels with p = c stays the same, so the maximum is at T = j c for some j. For this T, c is
-    e^eps / (e^eps + j - 1). Randomised response on the j most likely labels attains the bound. If
-    the guess is one of k equally likely records, the maximum is at j = k.
+    Proof: let p_y be the probability that label y is guessed if y is the true label. The guess is post-processing,
+    and the records with the same label form a mixture, so the guess is eps-LDP as a function of the label. Hence if y
+    is the true label, the guess is z with probability at least e^-eps p_z. These probabilities sum to one over z, so
+    p_y + e^-eps sum_{z != y} p_z <= 1 for all y. With T = sum_z p_z, these inequalities say p_y <= c = (1 - e^-eps T)
+    / (1 - e^-eps). For a given T, sum_y pi_y p_y is largest when the most likely labels have p = c, the next label
+    has the rest of T, and the other labels have p = 0. This largest sum is linear in T while the number of labels
+    with p = c stays the same, so the maximum is at T = j c for some j. For this T, c is e^eps / (e^eps + j - 1).
+    Randomised response on the j most likely labels attains the bound. If the guess is one of k equally likely
+    records, the maximum is at j = k.
 
     Args:
         prior: the labels' probabilities or frequencies, in any order.
@@ -107,10 +104,9 @@ def membership_power(false_positives: float, *, epsilon: float, delta: float = 0
     Claim: TPR <= min(1, e^eps FPR + delta, 1 - e^-eps (1 - delta - FPR)), where TPR and FPR are the
     true and the false positive rate.
 
-    Proof: let x be an input with the record, and x' an input without it. By the definition of
-    (epsilon, delta)-LDP, TPR <= e^eps FPR + delta, because the test says yes with probability TPR
-    under x and FPR under x'. For the event that the test says no, 1 - FPR <= e^eps (1 - TPR) +
-    delta (Kairouz, Oh and Viswanath 2015, Theorem 2.1).
+    Proof: let x be an input with the record, and x' an input without it. By the definition of (epsilon, delta)-LDP,
+    TPR <= e^eps FPR + delta, because the test says yes with probability TPR under x and FPR under x'. For the event
+    that the test says no, 1 - FPR <= e^eps (1 - TPR) + delta (Kairouz, Oh and Viswanath 2015, Theorem 2.1).
     """
     check_bound(epsilon, false_positives=false_positives, delta=delta)
     # e^eps would overflow if it were computed alone
@@ -121,11 +117,10 @@ def membership_power(false_positives: float, *, epsilon: float, delta: float = 0
 def membership_auc(*, epsilon: float, delta: float = 0.0) -> float:
     """Return the largest area under the ROC curve that a membership test can have.
 
-    Claim: AUC <= 1 - (1 - delta)^2 / (1 + e^eps). Proof: integrate the bound of `membership_power`
-    over the false positive rate. The bound consists of a line through (0, delta) with slope e^eps,
-    and a line through (1 - delta, 1) with slope e^-eps. The two lines meet on the falling diagonal
-    of the unit square. The area above both lines consists of two triangles, each with base 1 -
-    delta and height (1 - delta) / (1 + e^eps).
+    Claim: AUC <= 1 - (1 - delta)^2 / (1 + e^eps). Proof: integrate the bound of `membership_power` over the false
+    positive rate. The bound consists of a line through (0, delta) with slope e^eps, and a line through (1 - delta, 1)
+    with slope e^-eps. The two lines meet on the falling diagonal of the unit square. The area above both lines
+    consists of two triangles, each with base 1 - delta and height (1 - delta) / (1 + e^eps).
     """
     check_bound(epsilon, delta=delta)
     return 1 - (1 - delta) ** 2 / (1 + math.exp(min(epsilon, 700.0)))

@@ -79,8 +79,7 @@ def run(
     for mechanism in mechanisms:
         check_choice(MECHANISMS, mechanisms=mechanism)
     generator = torch.Generator().manual_seed(seed)
-    for mechanism, epsilon, dim in product(mechanisms, epsilons, dims):
-        yield _row(mechanism, epsilon, dim, trials, generator)
+    yield from (_row(*case, trials, generator) for case in product(mechanisms, epsilons, dims))
 
 
 def rounding_probabilities(mechanism: str, *, epsilon: float, dim: int) -> tuple[float, float]:

@@ -151,8 +151,7 @@ def estimate(released: NDArray[np.int64], cells: PublicCells, scores: Scores, *,
     total = max(counts.sum(), 0.0)
     weights = _weights(counts, shares / shares.sum(), total=max(total, 1.0), variance=2 * decay / (1 - decay) ** 2)
     each = weights[places] * share / shares[places]
-    explained = 1 < counts.shape[1] <= MAX_SCORES // len(each)
-    if not explained:
+    if not 1 < counts.shape[1] <= MAX_SCORES // len(each):
         return Estimate(each, counts.argmax(axis=1)[places], total)
     labels, votes = _labels(counts, each, cells, scores, decay)
     return Estimate(votes[np.arange(len(each)), labels], labels, total)

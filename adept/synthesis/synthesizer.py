@@ -152,8 +152,7 @@ class Synthesizer:
         is None, the noisy counts determine the number of synthetic records.
 
         Raises:
-            DataError: an argument is not a list, a text is not a string, or the lists differ in
-                length.
+            DataError: an argument is not a list, a text is not a string, or the lists differ in length.
             ConfigurationError: labels are given without a label set, or a label set without labels.
         """
         given = text_list(texts)

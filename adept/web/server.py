@@ -149,8 +149,7 @@ class Play:
     async def drop(self, request: Request) -> Response:
         """Accept a file that the user drops on the page, and answer with its columns."""
         content = await _body(request, MAX_UPLOAD_BYTES)
-        name = request.headers.get("x-filename", "")
-        key, dropped = await self._work(partial(self.files.add, name, content))
+        key, dropped = await self._work(partial(self.files.add, request.headers.get("x-filename", ""), content))
         return JSONResponse({"key": key} | _describe(dropped), 201)
 
     async def file(self, request: Request) -> Response:

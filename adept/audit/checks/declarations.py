@@ -244,10 +244,9 @@ def extreme_latents(dim: int, *, order: int = 2, clip_norm: float = 1.0) -> Tens
 
 def _agreements(coin: NDArray[np.bool_]) -> Iterator[NDArray[np.bool_]]:
     rows, dim = coin.shape
-    for lag in sorted({1, 2, 3, dim // 4, dim // 2, dim - 1} & set(range(1, dim))):
-        yield coin[:, lag:] == coin[:, :-lag]
-    for lag in sorted({1, 2, 8, 32, rows // 2} & set(range(1, rows))):
-        yield coin[lag:] == coin[:-lag]
+    across, along = {1, 2, 3, dim // 4, dim // 2, dim - 1}, {1, 2, 8, 32, rows // 2}
+    yield from (coin[:, lag:] == coin[:, :-lag] for lag in sorted(across & set(range(1, dim))))
+    yield from (coin[lag:] == coin[:-lag] for lag in sorted(along & set(range(1, rows))))
 
 
 def _smooth_noise(experiment: Experiment[VectorTarget]) -> tuple[Noise, float]:

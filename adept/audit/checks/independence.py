@@ -207,8 +207,10 @@ def of_neighbouring_values(experiment: Experiment[ValueTarget], alpha: float) ->
     for others in (target.values[1:2], target.values[::-1]):
         pairs = [zip(constant, cycle(beside), strict=False) for beside in (constant, others)]
         first, second = (_count_members(target.release([*chain.from_iterable(each)])[::2]) for each in pairs)
-        for member, _ in (first + second).most_common(MOST_MEMBERS):
-            found.append(fisher("one outcome or member", first[member], len(constant), second[member], len(constant)))
+        found += [
+            fisher("one outcome or member", first[member], len(constant), second[member], len(constant))
+            for member, _ in (first + second).most_common(MOST_MEMBERS)
+        ]
     return least_probable(found, "releases of one value among others", alpha=alpha)
 
 

@@ -53,9 +53,8 @@ def _of_vectors(sample: PairSample, unit: float) -> Iterator[tuple[str, Statisti
     every = {name: _remembered(statistic) for name, statistic in plain.items()}
     yield from every.items()
     yield "everything together", _together([*every.values()], first, second)
-    for name in ("projection", "length"):
-        if name in every:
-            yield f"binned {name}", _binned(every[name], first, second)
+    binned = (name for name in ("projection", "length") if name in every)
+    yield from ((f"binned {name}", _binned(every[name], first, second)) for name in binned)
     for step in (2.0**-10, 2.0**-20):  # in units of clip_norm
         if (phases := _phases(first, second, step * unit)) is not None:
             yield f"place below a grid of {step:.0e}", phases

@@ -208,8 +208,7 @@ def as_rows(value: Any, *, rows: int, what: str) -> Floats:
     """
     try:
         array = as_array(value)
-        parts = np.stack([array.real, array.imag], axis=-1) if array.dtype.kind == "c" else array
-        array = parts.astype(np.float64)
+        array = (np.stack([array.real, array.imag], axis=-1) if array.dtype.kind == "c" else array).astype(np.float64)
     except (TypeError, ValueError, RuntimeError):
         raise MechanismFailure(f"{what} returned {type(value).__name__} instead of a tensor or an array") from None
     if array.ndim == 0 or len(array) != rows:

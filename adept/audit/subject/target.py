@@ -55,17 +55,15 @@ class Claim(Wrapper):
         delta: the claimed delta.
         alphabet: the values that a record can have: a sequence of values, or K for the integers 0
             to K - 1. With an alphabet, the audit treats records as values.
-        distribution: function of a value that returns the probability of each outcome, as a
-            dictionary. With this function, the audit compares the probabilities of any two values
-            exactly.
+        distribution: function of a value that returns the probability of each outcome, as a dictionary. With this
+            function, the audit compares the probabilities of any two values exactly.
         supports: function of an outcome and a value that returns a number, which is high if the
             outcome suggests the value.
         memoised: True if the mechanism has a memory, such as permanent responses or a budget that
             runs out. The audit then draws every release from a fresh copy of the mechanism. For a
             mechanism without a memory, it reports a violation if a record's releases never vary.
-        randomness: who is responsible for seeding the random numbers: "mechanism" or "caller". With
-            "caller", the audit reports noise that a seed, a fork or a copy repeats as a note, and
-            not as a violation.
+        randomness: who is responsible for seeding the random numbers: "mechanism" or "caller". With "caller", the
+            audit reports noise that a seed, a fork or a copy repeats as a note, and not as a violation.
     """
 
     def __init__(

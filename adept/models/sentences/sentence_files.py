@@ -109,8 +109,7 @@ def _read_listed(files: ModelFiles, words: list[str], *, old: dict[str, Any] | N
     if old is not None:
         absent = {LISTED: LISTED not in old, GROUPS: True}
         expected = OLD_TABLES | {name: kind for name, kind in expected.items() if not absent[name]}
-    read = files.tensors(TABLES, expected, described=DESCRIPTION)
-    tables = {name: table.numpy() for name, table in read.items()}
+    tables = {name: table.numpy() for name, table in files.tensors(TABLES, expected, described=DESCRIPTION).items()}
     none = np.zeros(0, dtype=np.int16)
     flat, groups = tables.get(LISTED, none), tables.get(GROUPS, none)
     if old is not None:

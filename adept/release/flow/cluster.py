@@ -90,8 +90,7 @@ def draw_on_cluster(draw: Draw, parts: Iterator[Part], *, workers: int | None) -
                     if len(waiting) > MAX_WAITING * len(actors):
                         part, result = waiting.popleft()
                         yield part, _take(ray, result)
-                for part, result in waiting:
-                    yield part, _take(ray, result)
+                yield from ((part, _take(ray, result)) for part, result in waiting)
         except RayTaskError as error:
             raise error.cause from None
         except (RayError, ConnectionError) as error:

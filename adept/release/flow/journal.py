@@ -112,8 +112,7 @@ class Journal:
 
     def entries(self) -> Iterator[Entry]:
         """Yield the entries that earlier runs have stored, in order."""
-        for _, content in self._rows(first=1) if self._entries else ():
-            yield json.loads(content)
+        yield from (json.loads(content) for _, content in self._rows(first=1)) if self._entries else ()
 
     def append(self, entry: Entry, *, durable: bool) -> None:
         """Store the draws for the next batch; if ``durable``, wait until they are on the disk."""

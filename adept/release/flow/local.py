@@ -154,8 +154,7 @@ def release_file(
         DataError: the input cannot be read, an output exists already, or an earlier run was
             interrupted and ``resume`` is False.
         ConfigurationError: options contradict each other, the input or the model.
-        ReleaseRefused: the rewriter may be used only for measurement, or the ledger forbids the
-            release.
+        ReleaseRefused: the rewriter may be used only for measurement, or the ledger forbids the release.
     """
     refuse((resume and key is None, "key must be given for resume=true, got none: use secret_key()"))
     prepared = prepare_file(rewriter, source, target, options=options, ledger=ledger)
@@ -394,8 +393,7 @@ class LocalRun(Run[PrivacyStatement]):
 
     def draw(self) -> tuple[PrivacyStatement, CheckedRecords]:
         checked = self.plan.check(self.plan.begun)
-        sha256 = self.write(self.claim(checked))
-        return self.plan.statement(checked, output_sha256=sha256), checked
+        return self.plan.statement(checked, output_sha256=self.write(self.claim(checked))), checked
 
     def claim(self, checked: CheckedRecords) -> Iterator[Record]:
         """Check all records, and list them in the ledger before anything is drawn; return those that are released.

@@ -148,9 +148,8 @@ def release(
         resume: True to continue an interrupted release; if there is none, a new release begins.
         key: key of the digests by which a resumed run recognises its input.
         ledger: the ledger (the list of released records) to which the records are added, or None.
-        progress: function that is called with the number of finished records. If the function has
-            an attribute ``last_step``, the attribute is a context manager that protects the
-            publication from interrupts.
+        progress: function that is called with the number of finished records. If the function has an attribute
+            ``last_step``, the attribute is a context manager that protects the publication from interrupts.
         tell: function that is called with notes for the curator.
     """
     complete = publication.complete if resume else None

@@ -203,8 +203,7 @@ class Ledger(LedgerFile):
     Args:
         path, key, seconds: as for ``LedgerFile``; a ledger needs the same key in each run.
         again: True if a record that the ledger already lists may be released again.
-        limit: largest total epsilon of a record or person, unless the ledger stores a smaller
-            limit.
+        limit: largest total epsilon of a record or person, unless the ledger stores a smaller limit.
         record_columns: columns that identify a record; None for the columns that the ledger stores.
         read_only: True for a dry run, which changes no file.
     """
@@ -300,8 +299,8 @@ class Ledger(LedgerFile):
             self._database.executemany("INSERT INTO waiting VALUES (?, ?, ?)", rows)
 
     def _numbered(self, records: Iterable[Record], before: int) -> Iterator[tuple[int, Iterator[tuple[bytes, int]]]]:
-        for number, record in enumerate(records, start=before + 1):
-            yield number, self._identity.subjects(record, number)
+        numbered = enumerate(records, start=before + 1)
+        return ((number, self._identity.subjects(record, number)) for number, record in numbered)
 
     def claim(self) -> LeftOut:
         """Add the records collected so far to the ledger, with the budget of the release.

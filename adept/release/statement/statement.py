@@ -285,8 +285,7 @@ class CentralStatement(Statement):
     Attributes:
         label_set: public labels; None if labels were left out.
         size: number of cells (pairs of a codeword and a label); None before codewords are chosen.
-        codebook_sha256: digest of the codewords and the public texts; None before codewords are
-            chosen.
+        codebook_sha256: digest of the codewords and the public texts; None before codewords are chosen.
         stands_out: True if noise alone would hardly ever reach the largest noisy count.
     """
 

@@ -344,8 +344,7 @@ def approval_page(
     Args:
         described: fields of the privacy statement, as read from the statement's file.
         title, statement: file names of the output and of the statement, without directories.
-        examples: pairs of a public text and its rewrite; in a central release, "" instead of the
-            rewrite.
+        examples: pairs of a public text and its rewrite; in a central release, "" instead of the rewrite.
         about: pairs of a name and a text of the user's own, such as the purpose of the release.
         total: the total of all releases in the ledger; None without a ledger.
     """
