@@ -53,12 +53,6 @@ NAMES = {
     "redaction": "redaction (no guarantee)",
 }
 PALETTE = ("#1f77b4", "#e08e0b", "#2a9d5c", "#c0392b", "#8e5ea2", "#5c4033", "#17818f", "#7f7f7f")
-VERDICT_COLOURS = {
-    "violated": "#c0392b",
-    "not refuted": "#2a9d5c",
-    "could not tell": "#e08e0b",
-    "not judged": "#7f7f7f",
-}
 INK = "#222"
 STYLE: dict[Any, Any] = {"font.size": 10, "svg.fonttype": "none", "svg.hashsalt": "adept"}
 STYLE |= {"pdf.fonttype": 42, "axes.spines.right": False, "axes.spines.top": False}

@@ -16,12 +16,13 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+from verdict_colours import VERDICT_COLOURS
 from wild.environments import NotInstalled, build_environment, isolated
 
 from adept import audit
 from adept.audit import AuditResult, Claim, NotJudged, Verdict
 from adept.errors import ConfigurationError
-from adept.plotting import INK, VERDICT_COLOURS, Table, drawing
+from adept.plotting import INK, Table, drawing
 from adept.ranges import check_choice
 
 CONFIDENCE = 0.999  # one run refutes no true claim with at least this probability

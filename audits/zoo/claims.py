@@ -11,6 +11,7 @@ from dataclasses import dataclass, fields, replace
 from typing import Any
 
 import numpy as np
+from verdict_colours import VERDICT_COLOURS
 from zoo import mechanisms as published
 from zoo.mechanisms import TOKENS, WordByWord, public_words
 
@@ -18,7 +19,7 @@ from adept import audit
 from adept.audit import Claim, NotJudged
 from adept.data.corpus import DataConfig, load
 from adept.mechanisms import DPText, OriginalLaplace
-from adept.plotting import INK, VERDICT_COLOURS, Table, drawing
+from adept.plotting import INK, Table, drawing
 from adept.ranges import check_choice
 
 TRIALS = 20_000
