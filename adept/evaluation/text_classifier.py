@@ -61,10 +61,7 @@ def weigh_name(epsilon: float, rows: float) -> float:
 
 
 def choose_strength(rows: float, epsilon: float, *, records: float = math.inf) -> float:
-    """Return the strength of the regression (scikit-learn's C) for a mean number of records for each label.
-
-    It is halved for few rewrites; ``records`` is their number for all labels.
-    """
+    """Return the strength (scikit-learn's C) for so many records of each label, halved for few rewrites in all."""
     (least, most), clear = policy.STRENGTH_FACTORS, epsilon / policy.STRENGTH_NATS
     trust = 1.0 if epsilon == math.inf else min(1.0, max(0.5, records / policy.MANY_RECORDS))
     return trust * min(policy.MAX_TEXT_STRENGTH, policy.TEXT_STRENGTH / math.sqrt(rows)) * min(most, max(least, clear))

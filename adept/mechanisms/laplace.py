@@ -103,10 +103,7 @@ class _Laplace(Mechanism):
         return [laplace_part("text", epsilon=epsilon, sensitivity=sensitivity, scale=self._scale(dim))]
 
     def _true_epsilon(self, dim: int) -> float:
-        """Return an upper bound on the true epsilon if the claim is false.
-
-        The bound is the larger of D / b and eps sqrt(n), kept finite (letters of the module's docstring).
-        """
+        """Return a finite upper bound on the true epsilon of a false claim: the larger of D / b and eps sqrt(n)."""
         ratio = total(self._true_diameter(dim) / Fraction(self._scale(dim)))
         return max(ratio, min(self.epsilon * math.sqrt(dim), sys.float_info.max))
 

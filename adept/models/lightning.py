@@ -135,8 +135,7 @@ class UtteranceDataModule(lightning.LightningDataModule):
         seed: int = 0,
     ) -> None:
         super().__init__()
-        check_integer(1, limits.MAX_TRAINING_RECORDS, batch_size=batch_size)
-        check_integer(1, limits.MAX_SIZES["max_length"], max_length=max_length)
+        check_integer(1, limits.MAX_TRAINING_RECORDS, batch_size=batch_size, max_length=max_length)
         self.batch_size, self.seed = batch_size, seed
         self.rows, *self.unseen = (_token_ids(given, tokenizer, max_length) for given in (train, validation, test))
 

@@ -131,10 +131,12 @@ def fit(
 
 def _measured(task: AdeptModule, epochs: int, score: Any, read: dict[str, Any]) -> FitResult:
     loss, rate = math.nan if score is None else float(score), task.hparams["learning_rate"]
-    diverged = not (score is None or math.isfinite(loss)) or not all(map(is_moderate, task.state_dict().values()))
     refuse(
         (not read["records"], "training ended before its first step: raise what ended it, such as trainer.max_time"),
-        (diverged, f"training diverged (loss {loss:.3g}): lower training.learning_rate={rate:g}"),
+        (
+            not (score is None or math.isfinite(loss)) or not all(map(is_moderate, task.state_dict().values())),
+            f"training diverged (loss {loss:.3g}): lower training.learning_rate={rate:g}",
+        ),
     )
     tokens, records = (read[name] / (read["seconds"] or math.inf) for name in ("tokens", "records"))
     return FitResult(epochs, loss, tokens_per_second=tokens, records_per_second=records, seconds=read["seconds"])
