@@ -80,7 +80,6 @@ CALLS: dict[str, Callable[[Given, Any], object]] = {
     "models.label_names.label_by_names": lambda given, bad: label_names.label_by_names(["music"], bad),
     "evaluation.text_classifier.LinearClassifier.predict": lambda given, bad: EncoderClassifier(TRAIN).predict(bad),
     "evaluation.lstm_classifier.predict_lstm": lambda given, bad: lstm_classifier.predict_lstm(TRAIN, bad, seed=0),
-    "evaluation.metrics.distinct_ratio": lambda given, bad: metrics.distinct_ratio(bad),
     "evaluation.metrics.NgramModel.__init__": lambda given, bad: metrics.NgramModel(bad, order=2),
     "evaluation.metrics.NgramModel.perplexity": lambda given, bad: metrics.NgramModel(TRAIN.texts, order=2).perplexity(
         bad

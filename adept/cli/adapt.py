@@ -116,12 +116,8 @@ def _examples(config: AdaptConfig, model: Autoencoder, lines: list[str], *, name
 
 def _read_examples(config: AdaptConfig) -> Corpus:
     is_page = config.examples is not None and ending_of(config.examples) == "md"
-    refuse(
-        (
-            config.label_column is not None and (config.examples is None or is_page),
-            "label_column needs examples= with labels: give a file of utterances, or leave it out",
-        )
-    )
+    unlabelled = config.label_column is not None and (config.examples is None or is_page)
+    refuse((unlabelled, "label_column needs examples= with labels: give a file of utterances, or leave it out"))
     if config.examples is None:
         return Corpus([])
     if not is_page:

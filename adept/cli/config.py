@@ -571,12 +571,8 @@ class TrainConfig(Columns):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        refuse(
-            (
-                self.output_dir is None and self.resume_from is None,
-                "output_dir must be given, got nothing: add output_dir=... or resume_from=RUN_DIR",
-            )
-        )
+        neither = self.output_dir is None and self.resume_from is None
+        refuse((neither, "output_dir must be given, got nothing: add output_dir=... or resume_from=RUN_DIR"))
         check_choice(("drop", "joint"), labels=self.labels)
 
     def overridden(self) -> dict[str, str]:

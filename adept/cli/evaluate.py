@@ -14,7 +14,6 @@ from adept.cli.process import show_lines
 from adept.data.corpus import Corpus, join, read_corpora
 from adept.data.formats import COMPRESSIONS, STATEMENT
 from adept.data.writing import new_directory
-from adept.errors import ConfigurationError
 from adept.evaluation.classifiers import TEXT, Evaluation, check_files_fit, evaluate
 from adept.evaluation.metrics import ConfidenceInterval
 from adept.evaluation.record_free import (
@@ -30,6 +29,7 @@ from adept.evaluation.record_free import (
 )
 from adept.evaluation.text_classifier import weigh_name
 from adept.models.untrusted_files import read_json
+from adept.ranges import refuse
 
 TOGETHER = "together"  # name of the classifier that learns from the training files and the public examples
 COMPARED = TITLES | {"reference": "the originals instead", TOGETHER: "with the public examples"}  # named in the table
@@ -164,10 +164,12 @@ def _write(found: Evaluation, classifier: str, path: Path) -> None:
 def _names(given: object) -> list[str]:
     listed: list[Any] = given if isinstance(given, list) else [given]
     names = [name for name in listed if isinstance(name, str)]
-    if not names or len(set(map(os.path.realpath, names))) < len(listed):
-        raise ConfigurationError(
-            f"train must be a file, or a list of different files, got {given}: write train=[a.csv,b.csv]"
+    refuse(
+        (
+            not names or len(set(map(os.path.realpath, names))) < len(listed),
+            f"train must be a file, or a list of different files, got {given}: write train=[a.csv,b.csv]",
         )
+    )
     return names
 
 

@@ -227,10 +227,12 @@ def _set_part(values: dict[str, Any], group: str, inside: list[str], text: str) 
     """Set an option of a part of Lightning, such as ``logger.wandb.offline``."""
     from adept.cli.parts import read_scalar
 
-    if len(inside) != (1 if group == "trainer" else 2) or not all(inside):
-        raise ConfigurationError(
-            f"an option of {group} is written {group}.NAME.OPTION, got {'.'.join([group, *inside])}"
+    refuse(
+        (
+            len(inside) != (1 if group == "trainer" else 2) or not all(inside),
+            f"an option of {group} is written {group}.NAME.OPTION, got {'.'.join([group, *inside])}",
         )
+    )
     place = values[group]
     for name in inside[:-1]:
         if not isinstance(place.setdefault(name, {}), dict):

@@ -103,10 +103,8 @@ def build(config: TrainConfig, directory: Path) -> Parts:
     check_device(config.trainer.accelerator)
     for group in ("logger", "callbacks"):
         for name, options in getattr(config, group).items():
-            if not isinstance(options, dict):
-                raise ConfigurationError(
-                    f"{group}.{name} must hold options, got {printable(options)}: write {group}.{name}: {{}}"
-                )
+            empty = f"{group}.{name} must hold options, got {printable(options)}: write {group}.{name}: {{}}"
+            refuse((not isinstance(options, dict), empty))
     for option in (f"logger.{name}.{option}" for name in (CSV, NONE) for option in config.logger.get(name, ())):
         raise ConfigurationError(
             f"{option} has no effect, because metrics.csv stands in output_dir: leave it out, or add a logger with "
@@ -116,12 +114,8 @@ def build(config: TrainConfig, directory: Path) -> Parts:
     named = {name: logger_options(name, options, directory) for name, options in chosen.items()}
     if not is_public(config):
         _refuse_sending(named)
-    refuse(
-        (
-            NONE in config.logger and len(config.logger) > 1,
-            "logger must be none or names of loggers, got both: leave none out",
-        )
-    )
+    both = NONE in config.logger and len(config.logger) > 1
+    refuse((both, "logger must be none or names of loggers, got both: leave none out"))
     loggers = tuple(_make("logger", name, options, LOGGERS) for name, options in named.items())
     callbacks = [_make("callbacks", name, options, CALLBACKS) for name, options in config.callbacks.items()]
     trainer = check_trainer(config.lightning, max_epochs=config.trainer.max_epochs)

@@ -32,12 +32,8 @@ def main(config: PlayConfig) -> None:
         from adept.web.server import Play
     except ModuleNotFoundError as error:
         raise ConfigurationError(f"adept play needs {error.name}: pip install 'adept-dp[web]'") from None
-    refuse(
-        (
-            config.host not in ("127.0.0.1", "localhost", "::1") and not config.token,
-            f"host must be this machine's own address without a token, got {config.host}: add token=SECRET",
-        )
-    )
+    is_open = config.host not in ("127.0.0.1", "localhost", "::1") and not config.token
+    refuse((is_open, f"host must be this machine's own address without a token, got {config.host}: add token=SECRET"))
     with _listen(config) as listener:
         sentences = Sentences(*load_model(config.model_dir))
         files = Files(ledger=config.ledger, model_dir=config.model_dir)

@@ -154,9 +154,10 @@ def main(command: str, arguments: list[str]) -> int:
             run.violated = (read_result(run.directory) or {}).get("violated") is True
         rows.append({"run": run.number, **run.chosen, objective: run.score, "note": run.note})
         write_table(rows, directory / TABLE)
-    shown = [
-        [f"{x:.4g}" if isinstance(x, float) else str("" if x is None else x) for x in row.values()] for row in rows
-    ]
+    from adept.mechanisms.guarantee import words  # slow to import
+
+    write = (lambda x: words(x, lower=True)) if objective == "certified_epsilon" else "{:.4g}".format
+    shown = [[write(x) if isinstance(x, float) else str("" if x is None else x) for x in row.values()] for row in rows]
     show_table(title, list(rows[0]), shown)
     show_lines([f"Table: {directory / TABLE}; results of each run: {directory}/RUN"])
     return status or int(any(run.violated for run in runs))
@@ -188,10 +189,12 @@ def plan(command: str, arguments: list[str]) -> tuple[SweepOptions, list[Run]]:
         written = write_out(command, run_arguments)
         check_options(command, written)
         config = configure(command, [*written, f"output_dir={directory}"])
-        if in_table_alone and {"none"} == {*config.logger, *config.callbacks}:
-            raise ConfigurationError(
-                f"objective must not be {options.objective} with logger=none, which writes no metrics.csv: leave one out"
+        ranges.refuse(
+            (
+                in_table_alone and {"none"} == {*config.logger, *config.callbacks},
+                f"objective must not be {options.objective} with logger=none, which writes no metrics.csv: leave one out",
             )
+        )
         keys.append(key_of(config) if key_of else number)
         same = keys.index(keys[-1])
         values, kind = read_values(command, written)

@@ -258,7 +258,11 @@ def result_key(config: TrainConfig) -> dict[str, Any]:
 def _labelled(name: str, splits: dict[str, Corpus]) -> Corpus:
     """Return a split without the records whose labels are missing from the train split."""
     corpus, known = splits[name], set(splits["train"].labels or [])
-    return corpus.take([i for i, label in enumerate(corpus.require_labels(f"the {name} split")) if label in known])
+    labels = corpus.require_labels(f"the {name} split")
+    kept = [i for i, label in enumerate(labels) if label in known]
+    if left := len(labels) - len(kept):
+        warn(f"note: {left} of {len(labels)} records of the {name} split are left out, as train lacks their labels")
+    return corpus.take(kept)
 
 
 def _prepare(config: TrainConfig) -> tuple[Path, Path | None]:

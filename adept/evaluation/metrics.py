@@ -87,12 +87,6 @@ def bleu(records: Sequence[str], rewrites: Sequence[str]) -> float:
     return float(sacrebleu.corpus_bleu(list(rewrites), [list(records)], tokenize="none", force=True).score)
 
 
-def distinct_ratio(texts: Sequence[str]) -> float:
-    """Return the number of distinct texts, divided by the number of all texts."""
-    given = text_list(texts)
-    return len(set(given)) / len(given)
-
-
 def plain(text: str) -> str:
     """Return a text in lower case, with one space between neighbouring words."""
     return " ".join(text.lower().split())
@@ -174,7 +168,7 @@ def measure(
     fluent, spoken, written = NgramModel([*map(plain, other)], order=3), [*map(plain, records)], [*map(plain, rewrites)]
     return {
         "bleu": bleu(records, rewrites),
-        "distinct": distinct_ratio(rewrites),
+        "distinct": len(set(rewrites)) / len(rewrites),
         "perplexity": NgramModel(records, order=2).perplexity(rewrites),
         "verbatim_public": sum(text in public for text in rewrites) / len(rewrites),
         **_measure_kept(private, rewrites),

@@ -60,15 +60,11 @@ def weigh_name(epsilon: float, rows: float) -> float:
     return min(most, max(least, policy.NAME_NATS / epsilon if epsilon else most))
 
 
-def choose_strength(rows: float, epsilon: float) -> float:
-    """Return the strength of the regression (scikit-learn's C) for a mean number of records for each label."""
+def choose_strength(rows: float, epsilon: float, *, records: float = math.inf) -> float:
+    """Return the strength (scikit-learn's C) for so many records of each label, halved for few rewrites in all."""
     (least, most), clear = policy.STRENGTH_FACTORS, epsilon / policy.STRENGTH_NATS
-    return min(policy.MAX_TEXT_STRENGTH, policy.TEXT_STRENGTH / math.sqrt(rows)) * min(most, max(least, clear))
-
-
-def trust_few(records: float, epsilon: float) -> float:
-    """Return the factor of the strength for so many records in all: half for few rewrites, 1 for original text."""
-    return 1.0 if epsilon == math.inf else min(1.0, max(0.5, records / policy.MANY_RECORDS))
+    trust = 1.0 if epsilon == math.inf else min(1.0, max(0.5, records / policy.MANY_RECORDS))
+    return trust * min(policy.MAX_TEXT_STRENGTH, policy.TEXT_STRENGTH / math.sqrt(rows)) * min(most, max(least, clear))
 
 
 def choose_length(rows: float, epsilon: float) -> float:
@@ -155,7 +151,7 @@ class EncoderClassifier(LinearClassifier):
         clear = math.inf if known else epsilon  # examples are original text
         rows = weight * rows + known
         length, named_rows = choose_length(rows, clear), rows
-        strength = choose_strength(rows, clear) * trust_few(rows * len(names), clear)
+        strength = choose_strength(rows, clear, records=rows * len(names))
         if noisy_labels:  # which call for the simplest classifier; few rows were measured with copied labels alone
             length, named_rows = policy.ENCODER_LENGTHS[1], math.inf
             strength = policy.NOISY_FACTOR * choose_strength(rows, policy.STRENGTH_NATS)

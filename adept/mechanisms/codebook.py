@@ -295,6 +295,7 @@ def draw_cosine(dim: int, draw: Selection) -> float:
     The expectation is over the draw and over random codebooks: (A - B) / W times the mean sum of the t
     largest of k independent cosines (``docs/proofs.md``, "The cosine of a codeword").
     """
+    check_integer(*SPHERE_DIMS, dim=dim)
     a = (dim - 1) / 2
     nodes, weights = np.polynomial.legendre.leggauss(128)
     share = scipy.special.betaincinv(draw.heavy_count, draw.size - draw.heavy_count, (1 + nodes) / 2)

@@ -29,6 +29,7 @@ Checked proof: ``proofs/Papers.v``, ``l1_is_private``, ``sqrt_n_is_private``, ``
 """
 
 import math
+import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -41,9 +42,9 @@ from adept.errors import ConfigurationError
 from adept.mechanisms.base import Mechanism
 from adept.mechanisms.clip_to_grid import from_grid, grid_radius, grid_step, round_to_grid
 from adept.mechanisms.discrete_laplace import exact_laplace, smallest_scale
-from adept.mechanisms.guarantee import Guarantee, Part, laplace_part, words
+from adept.mechanisms.guarantee import Guarantee, Part, laplace_part, total, words
 from adept.mechanisms.random_draws import fresh_directions, fresh_uniform, simulated_directions, simulated_laplace
-from adept.ranges import check_positive, refuse
+from adept.ranges import check_choice, check_positive, refuse
 
 NAN_RULES = ("redraw", "zero")
 MAX_RANGE = 2**31
@@ -102,14 +103,9 @@ class _Laplace(Mechanism):
         return [laplace_part("text", epsilon=epsilon, sensitivity=sensitivity, scale=self._scale(dim))]
 
     def _true_epsilon(self, dim: int) -> float:
-        """Return an upper bound on the true epsilon if the claim is false.
-
-        The bound is the larger of D / b and eps sqrt(n) (letters of the module's docstring).
-        """
-        ratio = self._true_diameter(dim) / self._scale(dim)
-        while Fraction(ratio) * Fraction(self._scale(dim)) < self._true_diameter(dim):
-            ratio = math.nextafter(ratio, math.inf)
-        return max(ratio, self.epsilon * math.sqrt(dim))
+        """Return a finite upper bound on the true epsilon of a false claim: the larger of D / b and eps sqrt(n)."""
+        ratio = total(self._true_diameter(dim) / Fraction(self._scale(dim)))
+        return max(ratio, min(self.epsilon * math.sqrt(dim), sys.float_info.max))
 
     def expected_squared_error(self, dim: int) -> float:
         return 2 * dim * (self._scale(dim) * grid_step(self.clip_norm)) ** 2
@@ -172,10 +168,12 @@ class ScalarLaplace:
     def __post_init__(self) -> None:
         check_positive(epsilon=self.epsilon)
         check_integers([self.lower, self.upper])
-        if not 1 <= self.upper - self.lower <= MAX_RANGE or max(abs(self.lower), abs(self.upper)) > MAX_RANGE:
-            raise ConfigurationError(
-                f"lower and upper must be within 2^31 of zero and of each other, lower < upper, got {self.lower} and {self.upper}"
+        refuse(
+            (
+                not 1 <= self.upper - self.lower <= MAX_RANGE or max(abs(self.lower), abs(self.upper)) > MAX_RANGE,
+                f"lower and upper must be within 2^31 of zero and of each other, lower < upper, got {self.lower} and {self.upper}",
             )
+        )
 
     @property
     def scale(self) -> float:
@@ -213,7 +211,16 @@ class ScalarLaplace:
 
 
 @dataclass(frozen=True, kw_only=True)
-class L2Norm(Mechanism):
+class _FloatNoise(Mechanism):
+    """Base class of mechanisms that add noise of scale b = 2C / eps in floating point; b has the limit of exact noise."""
+
+    def _scale(self) -> float:
+        smallest_scale(2 * grid_radius(self.clip_norm, clip="l1"), epsilon=self.epsilon)  # refuses a larger one
+        return 2 * self.clip_norm / self.epsilon
+
+
+@dataclass(frozen=True, kw_only=True)
+class L2Norm(_FloatNoise):
     """The K-norm mechanism in l2: noise z has a density proportional to exp(-||z||_2 / b), b = 2C / eps.
 
     The mechanism adds this noise to latents clipped to l2 norm C. Its direction is uniformly random, and its l2 norm
@@ -230,9 +237,6 @@ class L2Norm(Mechanism):
     name: ClassVar[str] = "l2_norm"
     clip: ClassVar[str] = "l2"
     noise: ClassVar[str | None] = "l2_norm"
-
-    def _scale(self) -> float:
-        return 2 * self.clip_norm / self.epsilon
 
     def privatize(self, latents: Tensor) -> Tensor:
         centres = self.clip_to_units(latents) * grid_step(self.clip_norm)
@@ -264,7 +268,7 @@ class L2Norm(Mechanism):
 
 
 @dataclass(frozen=True, kw_only=True)
-class DPText(Mechanism):
+class DPText(_FloatNoise):
     """DPText as published: latents clipped to l2 norm C, plus noise of scale b = 2C / eps; its claim is false.
 
     DPText (Beigi et al. 2019, 2021; Alnasser et al. 2021) draws v uniformly from (0, 1) for each number r of a
@@ -290,10 +294,7 @@ class DPText(Mechanism):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        refuse((self.nan not in NAN_RULES, f"nan must be one of {', '.join(NAN_RULES)}, got {self.nan!r}"))
-
-    def _scale(self) -> float:
-        return 2 * self.clip_norm / self.epsilon
+        check_choice(NAN_RULES, nan=self.nan)
 
     def privatize(self, latents: Tensor) -> Tensor:
         projected = self.project(latents)

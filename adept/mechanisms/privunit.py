@@ -25,12 +25,11 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from adept.errors import ConfigurationError
 from adept.mechanisms.base import Mechanism
 from adept.mechanisms.clip_to_grid import check_latents, clip_latents, round_to_grid
 from adept.mechanisms.guarantee import Guarantee, words
 from adept.mechanisms.random_draws import exact_bernoulli, fresh_gaussian, fresh_uniform
-from adept.ranges import BUDGETS, check_between
+from adept.ranges import BUDGETS, check_between, check_integer
 
 SPHERE_DIMS = (2, 10_000)  # a sphere in one dimension is two points: use randomised response
 MIN_LOGIT = -690.0  # logit of s; the optimum's is larger for all permitted eps and n (-401 at eps=600, n=2)
@@ -109,10 +108,7 @@ def optimal_cap(dim: int, *, epsilon: float) -> Cap:
     ln(s / (1 - s)), which gives both s and g^2 = 1 - s in full precision.
     """
     check_between(*BUDGETS, epsilon=epsilon)
-    if not SPHERE_DIMS[0] <= dim <= SPHERE_DIMS[1]:
-        raise ConfigurationError(
-            f"dim must be between {SPHERE_DIMS[0]} and {SPHERE_DIMS[1]} for a mechanism on the sphere, got {dim}"
-        )
+    check_integer(*SPHERE_DIMS, dim=dim)  # of a sphere
     a = (dim - 1) / 2
     log_gain = epsilon + math.log(-math.expm1(-epsilon))
 

@@ -33,7 +33,7 @@ from adept.mechanisms.base import LocalRandomizer
 from adept.mechanisms.codebook import LearnedCodebook
 from adept.mechanisms.guarantee import Guarantee, Part, often, words
 from adept.mechanisms.selection import Description, Selection
-from adept.ranges import BUDGETS, check_between, refuse
+from adept.ranges import BUDGETS, check_between, check_choice, refuse
 
 THETAS = ("tight", "lecture")
 MAX_AUDITED_PAIRS = 2**12  # pairs of the largest distribution that is written down for an audit
@@ -62,9 +62,9 @@ class RandomizedResponse:
     def __post_init__(self) -> None:
         check_between(*BUDGETS, epsilon=self.epsilon)
         object.__setattr__(self, "labels", label_tuple(self.labels))
-        refuse((self.theta not in THETAS, f"theta must be one of {', '.join(THETAS)}, got {self.theta!r}"))
-        if self.theta == "lecture" and len(self.labels) != 2:
-            raise ConfigurationError(f"theta must be tight for more than two labels, got {self.theta!r}")
+        check_choice(THETAS, theta=self.theta)
+        two = self.theta == "tight" or len(self.labels) == 2
+        refuse((not two, f"theta must be tight for more than two labels, got {self.theta!r}"))
 
     @property
     def spent(self) -> float:

@@ -80,8 +80,8 @@ class Selection:
         )
         check_integer(2, MAX_SIZE, size=self.size)
         check_integer(1, self.size - 1, heavy_count=self.heavy_count)
-        if self.weights and not self._within_budget(*self.weights):
-            raise ConfigurationError(f"weights must be integers A >= B > 0 with A <= e^epsilon B, got {self.weights}")
+        wrong = f"weights must be integers A >= B > 0 with A <= e^epsilon B, got {self.weights}"
+        refuse((self.weights and not self._within_budget(*self.weights), wrong))
 
     def _within_budget(self, heavy: int, light: int) -> bool:
         most, unit = exact_odds(Fraction(self.epsilon))

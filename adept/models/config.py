@@ -70,10 +70,8 @@ class ModelConfig:
         for name, most in MAX_SIZES.items():
             check_integer(1, most, **{f"model.{name}": getattr(self, name)})
         check_integer(1, 2, **{"model.directions": self.directions})
-        if not isinstance(self.tied_embeddings, bool):
-            raise ConfigurationError(
-                f"model.tied_embeddings must be true or false, got {printable(self.tied_embeddings)}"
-            )
+        tied = self.tied_embeddings
+        refuse((not isinstance(tied, bool), f"model.tied_embeddings must be true or false, got {printable(tied)}"))
         for name in ("dropout", "word_dropout"):
             value = getattr(self, name)
             if not (isinstance(value, float | int) and 0 <= value < 1):
@@ -102,12 +100,12 @@ class TrainingData:
     examples: int = 0  # number of records to which somebody adapted the model, and which they declared public
 
     def __post_init__(self) -> None:
-        if not isinstance(self.public, bool):
-            raise ConfigurationError(f"training_data.public must be true or false, got {printable(self.public)}")
-        if not (isinstance(self.name, str) and self.name.isprintable() and 0 < len(self.name) <= MAX_DATA_NAME_LENGTH):
-            raise ConfigurationError(
-                f"training_data.name must be a line of at most {MAX_DATA_NAME_LENGTH} characters, got {printable(self.name)}"
-            )
+        is_line = isinstance(self.name, str) and self.name.isprintable() and 0 < len(self.name) <= MAX_DATA_NAME_LENGTH
+        public, name = printable(self.public), f"a line of at most {MAX_DATA_NAME_LENGTH} characters"
+        refuse(
+            (not isinstance(self.public, bool), f"training_data.public must be true or false, got {public}"),
+            (not is_line, f"training_data.name must be {name}, got {printable(self.name)}"),
+        )
         check_integer(0, MAX_TRAINING_RECORDS, **{"training_data.records": self.records})
         check_integer(0, self.records, **{"training_data.examples": self.examples})
 
@@ -190,7 +188,7 @@ class OptimiserConfig:
     def __post_init__(self) -> None:
         for name in ("learning_rate", "batch_size", "gradient_clip", "patience"):
             check_positive(**{f"training.{name}": getattr(self, name)})
-        if not 0 <= self.weight_decay < 1e6:
+        if not (isinstance(self.weight_decay, float | int) and 0 <= self.weight_decay < 1e6):
             raise ConfigurationError(f"training.weight_decay must be at least 0 and finite, got {self.weight_decay}")
 
 

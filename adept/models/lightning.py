@@ -19,8 +19,10 @@ from torch import Tensor
 from torch.utils.data import DataLoader, DistributedSampler, SequentialSampler
 
 from adept.errors import ConfigurationError
+from adept.models import config as limits
 from adept.models.lstm_autoencoder import Adept, pad
 from adept.models.tokenizer import PAD, Tokenizer
+from adept.ranges import check_integer, refuse
 
 POOL_BATCHES = 50  # batches whose records are sorted by length together
 
@@ -36,7 +38,7 @@ class AdeptModule(lightning.LightningModule):
         randomise: a function that adds noise to the latents (B, n) before the decoder reads them in training.
 
     Raises:
-        ConfigurationError: ``encoder`` is False, and no network is given; its checkpoint has an unknown encoder.
+        ConfigurationError: a value is impossible; ``encoder`` is False, and no network is given.
     """
 
     def __init__(
@@ -61,11 +63,16 @@ class AdeptModule(lightning.LightningModule):
     ) -> None:
         super().__init__()
         self.save_hyperparameters(ignore=["network", "randomise"], logger=False)
-        if network is None and not encoder:
-            raise ConfigurationError(
-                "encoder must be true without a network, got false: load the model with adept.Autoencoder.from_pretrained"
-            )
+        bare = (
+            "encoder must be true without a network, got false: load the model with adept.Autoencoder.from_pretrained"
+        )
+        refuse((network is None and not encoder, bare))
         sizes = {name: value for name, value in self.hparams.items() if name in signature(Adept).parameters}
+        limits.ModelConfig(
+            **{name: sizes[name] for name in sizes.keys() - {"vocabulary_size", "clip", "encoder"}}
+        )  # checks them
+        limits.OptimiserConfig(learning_rate=learning_rate, weight_decay=weight_decay)
+        check_integer(limits.FIRST_LABEL, limits.MAX_VOCABULARY + limits.MAX_LABELS, vocabulary_size=vocabulary_size)
         self.model, self.randomise = network or Adept(**sizes), randomise
 
     def training_step(self, tokens: Tensor) -> Tensor:
@@ -128,6 +135,7 @@ class UtteranceDataModule(lightning.LightningDataModule):
         seed: int = 0,
     ) -> None:
         super().__init__()
+        check_integer(1, limits.MAX_TRAINING_RECORDS, batch_size=batch_size, max_length=max_length)
         self.batch_size, self.seed = batch_size, seed
         self.rows, *self.unseen = (_token_ids(given, tokenizer, max_length) for given in (train, validation, test))
 
@@ -153,8 +161,8 @@ def _token_ids(given: Sequence[Any], tokenizer: Tokenizer | None, max_length: in
     rows: Any = given if isinstance(given, str) else list(given)
     if not any(isinstance(text, str) for text in rows):
         return [list(row) for row in rows]
-    if tokenizer is None:
-        raise ConfigurationError("tokenizer must be given with texts, got none: give Tokenizer.train(texts)")
+    if not isinstance(tokenizer, Tokenizer):
+        raise ConfigurationError("tokenizer must be given with texts, got no Tokenizer: give Tokenizer.train(texts)")
     return tokenizer.encode(rows, max_length=max_length)
 
 

@@ -18,8 +18,9 @@ from torch import Tensor, nn
 from torch.nn.utils.rnn import pad_sequence
 
 from adept.mechanisms import Mechanism
-from adept.mechanisms.clip_to_grid import clip_latents
+from adept.mechanisms.clip_to_grid import NORM_ORDER, clip_latents
 from adept.models.tokenizer import END, PAD, START, UNKNOWN  # 3, 0, 2 and 1: ids of tokens that are no words
+from adept.ranges import check_choice
 
 ROWS = 64  # rows of every matrix product at release; a smaller batch is filled up
 REGISTER_FLOATS = 16  # floats in a vector register
@@ -58,6 +59,7 @@ class Adept(nn.Module):
         encoder: bool = True,
     ) -> None:
         super().__init__()
+        check_choice(NORM_ORDER, clip=clip)
         self.suffixes = ("", "_reverse")[:directions]  # of the names of the encoder's weights
         self.tied = tied_embeddings
         self.latent_dim, self.clip, self.clip_norm, self.word_dropout = latent_dim, clip, clip_norm, word_dropout

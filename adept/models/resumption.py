@@ -9,10 +9,10 @@ import torch
 from pytorch_lightning.callbacks import EarlyStopping
 from torch import Tensor
 
-from adept.errors import ConfigurationError, DataError, printable
+from adept.errors import DataError, printable
 from adept.models.config import BEST, TrainSpec
 from adept.models.saved_model import Autoencoder
-from adept.ranges import is_moderate
+from adept.ranges import is_moderate, refuse
 
 STOPPING = EarlyStopping("validation_loss").state_key  # in checkpoints
 
@@ -43,10 +43,12 @@ def resume_run(spec: TrainSpec, ours: dict[str, Any], checkpoint: Path, model: A
     if model is not None and _shapes(content["state_dict"]) != _shapes(model.state_dict(prefix="model.")):
         raise DataError(f"cannot resume from {checkpoint} (its weights do not fit): train a new model")
     done = content["epoch"] + 1
-    if spec.trainer.max_epochs < done:
-        raise ConfigurationError(
-            f"trainer.max_epochs must be at least the {done} epochs that are done, got {spec.trainer.max_epochs}"
+    refuse(
+        (
+            spec.trainer.max_epochs < done,
+            f"trainer.max_epochs must be at least the {done} epochs that are done, got {spec.trainer.max_epochs}",
         )
+    )
     stopped = content["callbacks"][STOPPING]["wait_count"] >= spec.training.patience
     trainer = replace(spec.trainer, max_epochs=done) if stopped else spec.trainer
     public = spec.training_data.public and origin.get("public") is True

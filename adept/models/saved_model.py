@@ -18,7 +18,6 @@ from torch import Tensor
 from torch.nn.functional import normalize
 
 from adept.errors import ConfigurationError, ModelError, plain_name
-from adept.mechanisms.clip_to_grid import NORM_ORDER
 from adept.mechanisms.policy import KNOWN_TEXTS, Lists
 from adept.models import untrusted_files as names
 from adept.models.config import LSTM_FORMAT, TOPICS, TOPICS_FORMAT, ModelConfig, TrainingData
@@ -27,7 +26,7 @@ from adept.models.sentence_encoder import reads_as_english
 from adept.models.tokenizer import UNKNOWN, Tokenizer, join_words
 from adept.models.topics import TopicEncoder
 from adept.models.untrusted_files import ModelFiles, build_model, is_packaged
-from adept.ranges import MAX_NUMBER, check_choice, is_moderate
+from adept.ranges import MAX_NUMBER, is_moderate
 from adept.torch_defaults import usual_torch
 
 if TYPE_CHECKING:
@@ -71,7 +70,6 @@ class Autoencoder(Adept):
         training_data: TrainingData | None = None,
         labels: int = 0,
     ) -> None:
-        check_choice(NORM_ORDER, clip=clip)
         super().__init__(
             vocabulary_size=vocabulary_size, clip=clip, encoder=config.encoder != TOPICS, **config.network_sizes
         )

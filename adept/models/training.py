@@ -35,7 +35,7 @@ from adept.models.resumption import STOPPING, resume_run
 from adept.models.saved_model import Autoencoder
 from adept.models.tokenizer import PAD, Tokenizer
 from adept.models.topics import supported_topics
-from adept.ranges import is_moderate
+from adept.ranges import is_moderate, refuse
 from adept.torch_defaults import usual_torch
 
 
@@ -76,10 +76,8 @@ def _tokenizer(train: Corpus, spec: TrainSpec, *, checkpoints: Path, resume: Pat
         return Tokenizer.from_pretrained(resume.parent)
     labels = sorted(set(train.labels or [])) if spec.joint_labels else []
     tokenizer = Tokenizer.train(train.texts, spec.tokenizer, labels=labels)
-    if len(tokenizer) == names.FIRST_LABEL + len(labels):
-        raise ConfigurationError(
-            f"tokenizer.min_frequency must leave a word, got {spec.tokenizer.min_frequency}: lower it"
-        )
+    none = len(tokenizer) == names.FIRST_LABEL + len(labels)
+    refuse((none, f"tokenizer.min_frequency must leave a word, got {spec.tokenizer.min_frequency}: lower it"))
     if spec.training.content.english:
         tokenizer = tokenizer.with_synonyms()
     checkpoints.mkdir(parents=True, exist_ok=True)
@@ -133,8 +131,13 @@ def fit(
 
 def _measured(task: AdeptModule, epochs: int, score: Any, read: dict[str, Any]) -> FitResult:
     loss, rate = math.nan if score is None else float(score), task.hparams["learning_rate"]
-    if not (score is None or math.isfinite(loss)) or not all(map(is_moderate, task.state_dict().values())):
-        raise ConfigurationError(f"training diverged (loss {loss:.3g}): lower training.learning_rate={rate:g}")
+    refuse(
+        (not read["records"], "training ended before its first step: raise what ended it, such as trainer.max_time"),
+        (
+            not (score is None or math.isfinite(loss)) or not all(map(is_moderate, task.state_dict().values())),
+            f"training diverged (loss {loss:.3g}): lower training.learning_rate={rate:g}",
+        ),
+    )
     tokens, records = (read[name] / (read["seconds"] or math.inf) for name in ("tokens", "records"))
     return FitResult(epochs, loss, tokens_per_second=tokens, records_per_second=records, seconds=read["seconds"])
 

@@ -156,7 +156,7 @@ def read_json(path: Path) -> dict[str, Any]:
     try:
         content = json.loads(path.read_text("utf-8-sig"))
     except OSError as error:
-        raise ModelError(f"cannot read {path} ({error.strerror}): give a complete model directory") from None
+        raise ModelError(f"cannot read {path} ({error.strerror}): make it readable, or restore it") from None
     except (ValueError, RecursionError):
         raise corrupt(path, "not JSON") from None
     if not isinstance(content, dict):
@@ -180,13 +180,13 @@ def _open(path: Path) -> Iterator[Any]:
         with safe_open(path, framework="pt") as file:
             yield file
     except OSError as error:
-        raise ModelError(f"cannot read {path} ({error.strerror}): give a complete model directory") from None
+        raise ModelError(f"cannot read {path} ({error.strerror}): make it readable, or restore it") from None
     except SafetensorError:
         raise corrupt(path, "not safetensors") from None
 
 
 def corrupt(path: Path, reason: str) -> ModelError:
-    return ModelError(f"{path} is corrupt ({printable(reason)}): train the model again or restore it")
+    return ModelError(f"{path} is corrupt ({printable(reason)}): restore it")
 
 
 def build_model(kind: Callable[..., M], files: ModelFiles) -> M:

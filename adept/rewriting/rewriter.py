@@ -243,10 +243,12 @@ class Rewriter:
 
     def _over_sentences(self, mechanism: Description, pairs: JointResponse | None) -> Description:
         most, size = len(_public_sentences(self.model)), mechanism.size
-        if size is not None and size > most:
-            raise ConfigurationError(
-                f"size must be at most {most}, the number of the model's public sentences, got {size}: leave it out"
+        refuse(
+            (
+                size is not None and size > most,
+                f"size must be at most {most}, the number of the model's public sentences, got {size}: leave it out",
             )
+        )
         if size is not None or pairs:
             return replace(mechanism, size=size or min(most, pairs.text.count if pairs else most))
         size, top = self.choice.sentences or (most, 1)
@@ -323,10 +325,12 @@ def check_mechanism(mechanism: Any, model: Autoencoder) -> LocalRandomizer:
             f"the model was trained for clip {model.clip}, which mechanism {own.name} cannot use: "
             f"train one with mechanism={own.name}"
         )
-    if own.radius not in (None, model.config.clip_norm):
-        raise ConfigurationError(
-            f"clip_norm must be {model.config.clip_norm}, the radius that the model was trained for, got {own.radius}"
+    refuse(
+        (
+            own.radius not in (None, model.config.clip_norm),
+            f"clip_norm must be {model.config.clip_norm}, the radius that the model was trained for, got {own.radius}",
         )
+    )
     return own
 
 

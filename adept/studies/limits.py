@@ -17,7 +17,7 @@ from itertools import accumulate
 from typing import Any
 
 from adept.errors import ConfigurationError
-from adept.mechanisms.guarantee import check_bound
+from adept.mechanisms.guarantee import check_bound, words
 from adept.plotting import Figure, Table, colours, columns, drawing, group_rows, log_axis
 
 EPSILONS = (1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0, 128.0)
@@ -165,7 +165,7 @@ def _rows(epsilon: float) -> list[LimitRow]:
 
 def tables(rows: Sequence[LimitRow]) -> list[Table]:
     lines = [
-        [f"{limit}, {setting}", *(f"{row.value:{'.3g' if row.unit == 'bits' else '.3f'}}" for row in curve)]
+        [f"{limit}, {setting}", *(words(row.value) for row in curve)]
         for (limit, setting), curve in group_rows(rows, lambda row: (row.limit, row.setting)).items()
     ]
     epsilons = dict.fromkeys(f"{row.epsilon:g}" for row in rows)

@@ -97,7 +97,7 @@ def test_several_reports_pass_on_the_clip_of_one_but_not_its_noise() -> None:
 
 
 def test_reports_are_a_number() -> None:
-    with pytest.raises(ConfigurationError, match="reports must be an integer of at least 1, got 0"):
+    with pytest.raises(ConfigurationError, match="reports must be an integer between 1 and"):
         JointReports(KRR(2.0, 4), reports=0)
 
 

@@ -12,7 +12,7 @@ from tiny import Run
 from adept.cli import evaluate
 from adept.cli import evaluate as cli_evaluate
 from adept.cli.evaluate import EvaluateConfig, _gain, main, run
-from adept.errors import ConfigurationError, DataError
+from adept.errors import ConfigurationError, DataError, ModelError
 from adept.evaluation.classifiers import Evaluation
 from adept.evaluation.metrics import ConfidenceInterval
 
@@ -401,3 +401,11 @@ def test_the_statement_of_a_release_that_somebody_packed_or_unpacked_is_read(tmp
         assert run(EvaluateConfig(train=str(found), test=str(found))).accuracy.value == 1.0
         place.unlink()
         released.write_bytes(whole)
+
+
+@pytest.mark.parametrize("content", ["{", "[1]"])
+def test_a_damaged_statement_is_the_one_to_restore(content: str, tmp_path: Path) -> None:
+    train = labelled_file(tmp_path / "out.jsonl", [("a", "x"), ("b", "y")], labels="copy")
+    (tmp_path / "out.jsonl.privacy.json").write_text(content)
+    with pytest.raises(ModelError, match=r"out\.jsonl\.privacy\.json is corrupt \(not .*\): restore it$"):
+        run(EvaluateConfig(train=train, test=train))

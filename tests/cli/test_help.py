@@ -167,6 +167,15 @@ def test_help_names_a_commands_groups_and_the_options_of_a_chosen_mechanism() ->
         ("rewrite", "--epsilon=8", "rewrite has no flag --epsilon=8: write epsilon=8\n"),
         ("rewrite", "--dry-run", "rewrite has no flag --dry-run: write dry_run=...\n"),
         ("train", "--seeds=3", "train has no flag --seeds=3: write seed=3\n"),
+        *(
+            ("train", flag, f"no flag {flag.split('=')[0]}: --config-dir DIR reads")
+            for flag in ("-cp", "--config-path=x")
+        ),
+        *(("train", flag, f"no flag {flag}: leave it out, as a command runs once\n") for flag in ("-r", "--run")),
+        *(
+            ("train", flag, f"no flag {flag}: adept train --help lists all options, and --cfg job")
+            for flag in ("-p", "-sc")
+        ),
         ("evaluate", "CLASSIFIER=text", "did you mean classifier?"),
         ("train", "mechanism=L1", "got L1: did you mean l1?"),
         ("rewrite", "lables=drop", "did you mean labels?"),

@@ -266,14 +266,14 @@ def test_the_status_tells_a_violation_but_first_of_all_a_failure(
         Path(config.output_dir).mkdir()
         violated = config.mechanism.kind.name == "original"
         (Path(config.output_dir) / "result.json").write_text(
-            json.dumps({"violated": violated, "certified_epsilon": 1.0})
+            json.dumps({"violated": violated, "certified_epsilon": 3.99999})
         )
         return int(violated)
 
     monkeypatch.setattr(audit, "main", judge)
-    assert (
-        adept_here("audit", "-m", "epsilon=4", f"mechanism={mechanism}", f"sweep_dir={tmp_path}/s").returncode == status
-    )
+    swept = adept_here("audit", "-m", "epsilon=4", f"mechanism={mechanism}", f"sweep_dir={tmp_path}/s")
+    assert swept.returncode == status
+    assert "3.999" in swept.stdout  # a lower bound is rounded down
 
 
 @pytest.mark.slow

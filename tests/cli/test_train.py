@@ -318,3 +318,32 @@ def test_a_network_of_two_layers_is_trained_resumed_and_rewritten_with(
     written = adept_here("rewrite", f"model_dir={run}", f"input={data}", f"output={tmp_path}/out.txt", "epsilon=8")
     assert written.returncode == 0, written.stderr
     assert len((tmp_path / "out.txt").read_text().splitlines()) == 2
+
+
+@pytest.mark.parametrize(
+    "options", [["trainer.max_time=00:00:00:00"], ["callbacks=timer", "callbacks.timer.duration=00:00:00:00"]]
+)
+def test_a_training_without_a_step_leaves_no_model(adept_here: Run, tmp_path: Path, options: list[str]) -> None:
+    ended = adept_here(
+        "train", "mechanism=l1", *SMALL, "data.sizes=[200,40,40]", f"output_dir={tmp_path}/run", *options
+    )
+    assert ended.returncode == 2
+    assert "adept: training ended before its first step: raise what ended it" in ended.stderr
+    assert not (tmp_path / "run").exists()
+
+
+def test_records_left_out_for_their_labels_are_told(adept_here: Run, tmp_path: Path) -> None:
+    for split, labels in {"train": "ab", "validation": "abc", "test": "ab"}.items():
+        rows = [{"text": f"show flight {number}", "intent": labels[number % len(labels)]} for number in range(30)]
+        (tmp_path / f"{split}.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    given = [
+        "data=files",
+        f"data.path={tmp_path}",
+        "labels=joint",
+        "mechanism=l1",
+        *SMALL,
+        f"output_dir={tmp_path}/run",
+    ]
+    ended = adept_here("train", *given)
+    assert "note: 10 of 30 records of the validation split are left out, as train lacks their labels\n" in ended.stderr
+    assert ended.returncode == 0

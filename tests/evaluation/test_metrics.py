@@ -17,7 +17,6 @@ from adept.evaluation.metrics import (
     bootstrap,
     codes,
     deal_to_others,
-    distinct_ratio,
     exact,
     macro_f1,
     slot_share,
@@ -73,10 +72,6 @@ def test_records_that_are_all_alike_do_not_make_an_interval_a_point(
         assert (found.low, found.high) == pytest.approx(ends, abs=1e-4)
     same = metrics.gain_in_hits(right > 0, right > 0)
     assert (same.value, same.low) == (0.0, pytest.approx(-same.high))
-
-
-def test_variety_counts_texts() -> None:
-    assert distinct_ratio(["a", "a", "b", "a"]) == 0.5
 
 
 def test_bleu_is_100_for_a_copy_and_falls_with_every_change() -> None:

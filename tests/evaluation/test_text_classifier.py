@@ -15,7 +15,6 @@ from adept.evaluation.text_classifier import (
     EncoderClassifier,
     choose_length,
     choose_strength,
-    trust_few,
     weigh_name,
     weigh_rewrite,
 )
@@ -65,8 +64,9 @@ def test_texts_that_say_more_allow_a_less_simple_classifier() -> None:
 
 
 def test_few_rewrites_call_for_a_simpler_classifier_and_few_originals_do_not() -> None:
-    assert [trust_few(records, 8.0) for records in (2, 500, 800, 1200)] == [0.5, 0.5, 0.8, 1.0]
-    assert trust_few(2, math.inf) == 1.0
+    trusted = [choose_strength(20, 8.0, records=records) for records in (2, 500, 800, 1200)]
+    assert [one / choose_strength(20, 8.0) for one in trusted] == pytest.approx([0.5, 0.5, 0.8, 1.0])
+    assert choose_strength(20, math.inf, records=2) == choose_strength(20, math.inf)
     texts, labels = ["a b", "c d"] * 6, ["play_music", "weather"] * 6
     for noisy, counted in ((False, 10.0), (True, 5.0)):  # few rows say nothing of names beside randomised labels
         counts = EncoderClassifier(Corpus(texts, labels), epsilon=8.0, noisy_labels=noisy)._counts

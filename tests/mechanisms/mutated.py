@@ -72,12 +72,6 @@ EQUIVALENT = {
     "mechanisms.central_counts:_add_noise": {
         "counts.reshape(-1) -> counts.reshape(-2)": "NumPy takes any negative number for the rest",
     },
-    "mechanisms.laplace:_Laplace._true_epsilon": {
-        "Fraction(ratio) * Fraction(self._scale(dim)) < self._true_diameter(dim) -> "
-        "Fraction(ratio) * Fraction(self._scale(dim)) <= self._true_diameter(dim)": (
-            "no smaller than D / b either: one float more where it was exact"
-        ),
-    },
     "mechanisms.clip_to_grid:to_grid": {
         "values.isfinite().all(dim=-1, keepdim=True) -> values.isfinite().all(dim=1, keepdim=True)": SAME_AXIS,
         "units.abs().pow(NORM_ORDER[clip]).sum(dim=-1, keepdim=True) -> "

@@ -3,8 +3,11 @@
 No test here is statistical; two releases that should differ coincide with probability below 1e-30.
 """
 
+import contextlib
+import itertools
 import math
 import random
+import sys
 from collections.abc import Callable
 
 import numpy as np
@@ -14,6 +17,7 @@ import torch
 from adept.errors import ConfigurationError
 from adept.mechanisms import BY_NAME, Description, L1Laplace, Mechanism
 from adept.mechanisms.clip_to_grid import NORM_ORDER, grid_step
+from adept.ranges import CLIP_NORMS
 
 ON_LATENTS = {name: kind for name, kind in BY_NAME.items() if not issubclass(kind, Description)}
 PRIVATE = [name for name in ON_LATENTS if name not in ("identity", "random")]
@@ -134,6 +138,26 @@ def test_an_impossible_epsilon_is_refused_by_name(name: str, epsilon: object) ->
 def test_an_epsilon_outside_the_verified_range_is_refused(name: str, epsilon: float) -> None:
     with pytest.raises(ConfigurationError, match=r"epsilon must be between 0.001 and 600, got"):
         ON_LATENTS[name](epsilon=epsilon)
+
+
+@pytest.mark.parametrize("epsilon", [5e-324, 1e-310, 1e-300, 1e-30, 1.0, 1e3, 1e300, sys.float_info.max])
+@pytest.mark.parametrize("name", ON_LATENTS)
+def test_each_end_of_the_ranges_gives_finite_numbers_or_is_refused(name: str, epsilon: float) -> None:
+    for clip_norm, dim in itertools.product(CLIP_NORMS, (1, 1000)):
+        calls = {
+            "privatize": lambda one, n=dim: one.privatize(torch.ones(2, n)),
+            "simulate": lambda one, n=dim: one.simulate(torch.ones(2, n), None),
+            "error": lambda one, n=dim: torch.tensor(one.expected_squared_error(n)),
+            "scale": lambda one, n=dim: torch.tensor(one.guarantee(n).scale or 0.0),
+            "certificate": lambda one, n=dim: torch.tensor(len(one.certificate(n) or [])),
+        }
+        for call, made in calls.items():
+            with contextlib.suppress(ConfigurationError):  # in one line, by the name of what is out of range
+                assert made(ON_LATENTS[name](epsilon=epsilon, clip_norm=clip_norm)).isfinite().all(), (
+                    call,
+                    clip_norm,
+                    dim,
+                )
 
 
 @pytest.mark.parametrize("clip_norm", [0.0, -1.0, 1e-7, 1e7, math.nan, math.inf])

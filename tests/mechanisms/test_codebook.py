@@ -160,7 +160,7 @@ def test_impossible_options_are_refused_by_name(options: dict[str, object]) -> N
 
 
 def test_one_coordinate_is_refused() -> None:
-    with pytest.raises(ConfigurationError, match="dim must be between 2"):
+    with pytest.raises(ConfigurationError, match="dim must be an integer between 2"):
         Codebook(epsilon=8.0).guarantee(1)
 
 

@@ -66,5 +66,5 @@ def test_the_guarantee_is_infinite_and_says_why() -> None:
 
 
 def test_an_unknown_reading_of_nan_is_refused() -> None:
-    with pytest.raises(ConfigurationError, match="nan must be one of redraw, zero, got 'drop'"):
+    with pytest.raises(ConfigurationError, match="nan must be one of redraw, zero, got drop"):
         DPText(epsilon=8.0, nan="drop")

@@ -226,13 +226,13 @@ def test_a_simulation_has_the_distribution_of_a_release(unit_rows, score) -> Non
 def test_a_dimension_without_a_sphere_is_refused_everywhere(dim: int) -> None:
     mechanism = PrivUnit(epsilon=8.0)
     for call in (mechanism.guarantee, mechanism.expected_squared_error, mechanism.mean_cosine):
-        with pytest.raises(ConfigurationError, match="dim must be between 2 and 10000"):
+        with pytest.raises(ConfigurationError, match="dim must be an integer between 2 and 10000"):
             call(dim)
 
 
 def test_a_latent_with_one_coordinate_is_refused() -> None:
     for call in (PrivUnit(epsilon=8.0).privatize, lambda latents: PrivUnit(epsilon=8.0).simulate(latents, None)):
-        with pytest.raises(ConfigurationError, match="dim must be between 2"):
+        with pytest.raises(ConfigurationError, match="dim must be an integer between 2"):
             call(torch.ones(3, 1))
 
 

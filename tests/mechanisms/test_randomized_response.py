@@ -177,7 +177,7 @@ def test_a_simulation_has_the_distribution_of_a_release() -> None:
         ({"labels": (1, 2)}, "labels must be a list of strings"),
         ({"epsilon": 0.0}, "epsilon must be positive"),
         ({"epsilon": 601.0}, "epsilon must be between"),
-        ({"theta": "guess"}, "theta must be one of tight, lecture, got 'guess'"),
+        ({"theta": "guess"}, "theta must be one of tight, lecture, got guess"),
         ({"theta": "lecture"}, "theta must be tight for more than two labels"),
     ],
 )

@@ -256,3 +256,35 @@ def test_the_core_is_short_and_knows_nothing_of_lists_and_files() -> None:
     }
     assert {"corpus", "lstm_autoencoder"} <= imported  # or nothing would be looked at
     assert not imported & set(others)
+
+
+@pytest.mark.parametrize(
+    ("option", "value"),
+    [
+        *(("clip", value) for value in ("l3", None)),
+        *(("clip_norm", value) for value in (0, -1.0, "x")),
+        *((name, value) for name in ("dropout", "word_dropout") for value in (2, "x")),
+        *((name, 0) for name in ("num_layers", "directions", "latent_dim", "hidden_dim", "embedding_dim")),
+        *(("vocabulary_size", value) for value in (0, "x", 10**9)),
+        *((name, value) for name in ("learning_rate", "weight_decay") for value in (-1.0, "x")),
+        ("tied_embeddings", "x"),
+    ],
+)
+def test_a_module_refuses_an_impossible_value_in_one_line(option: str, value: object) -> None:
+    with pytest.raises(ConfigurationError, match=rf"^((model|training)\.)?{option} must be .*got [^\n]+$"):
+        AdeptModule(**{"vocabulary_size": 9, **SIZES, option: value})  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("option", "value"),
+    [
+        *(("batch_size", value) for value in (0, -1, 1.5, "x")),
+        ("max_length", 0),
+        ("max_length", "x"),
+        ("tokenizer", "x"),
+    ],
+)
+def test_a_data_module_refuses_an_impossible_value_in_one_line(option: str, value: object) -> None:
+    given = {"tokenizer": Tokenizer.train(TEXTS), option: value}
+    with pytest.raises(ConfigurationError, match=rf"^{option} must be .*got [^\n]+$"):
+        UtteranceDataModule(TEXTS, TEXTS, **given)  # type: ignore[arg-type]

@@ -131,3 +131,14 @@ def test_no_bound_is_below_success_without_a_release_and_none_falls_with_epsilon
     for key in {(row.limit, row.setting) for row in rows}:
         values = [row.value for row in rows if (row.limit, row.setting) == key]
         assert values == sorted(values)
+
+
+def test_the_table_of_limits_rounds_each_bound_up() -> None:
+    rows = list(limits.run())
+    ((_, (_, *epsilons), lines),) = limits.tables(rows)
+    shown = [float(cell) for _, *cells in lines for cell in cells]
+    assert len(shown) == len(rows) == len(lines) * len(epsilons)
+    by_line = {f"{row.limit}, {row.setting}": [] for row in rows}
+    for row in rows:
+        by_line[f"{row.limit}, {row.setting}"].append(row.value)
+    assert all(float(cell) >= value for name, *cells in lines for cell, value in zip(cells, by_line[name], strict=True))

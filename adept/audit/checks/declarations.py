@@ -37,6 +37,7 @@ from adept.audit.stats import (
     say_trials,
 )
 from adept.audit.subject.kinds import ValueTarget, VectorTarget, outcome_key, response_of
+from adept.mechanisms.guarantee import words
 from adept.mechanisms.random_draws import exact_odds
 
 MIN_SMOOTH_STEPS = 100  # least scale of exact noise, in steps, whose distribution is that of smooth noise
@@ -199,10 +200,8 @@ def undeclared_gaussian(experiment: Experiment[Any], alpha: float) -> Check:
         counts = play_rule(target, sample.pair, lambda z: (z - middle) @ along / sigma, rule, rounds=int(rounds))
         evidence = f"{looks}: guessed the input in the tails, pair {sample.pair.name}: {counts}"
         return certified(counts, evidence, epsilon=target.epsilon, delta=0.0, alpha=alpha)
-    evidence = (
-        f"{looks}: epsilon {target.epsilon:g} needs delta {needed:.2g}, so declare a delta, or `noise` and `guarantee`"
-    )
-    caveat = f"{looks}: it needs delta {needed:.2g}, which {say_trials(rounds / 2)} would certify"
+    evidence = f"{looks}: epsilon {target.epsilon:g} needs delta {words(needed)}, so declare a delta, or `noise` and `guarantee`"
+    caveat = f"{looks}: it needs delta {words(needed)}, which {say_trials(rounds / 2)} would certify"
     return Check(verdict=Verdict.UNJUDGED, evidence=evidence, caveat=caveat)
 
 
@@ -285,7 +284,7 @@ def stated(experiment: Experiment[ValueTarget], alpha: float) -> Check:
             beyond = (float(p) - limit * float(theirs.get(o, 0)) * (1 + 1e-12) for o, p in ours.items())
             mass = max(mass, sum(max(0.0, each) for each in beyond))
     failed = worst > target.epsilon * (1 + 1e-9) if target.delta == 0 else mass > target.delta * (1 + 1e-9) + 1e-15
-    needed = f", and delta {mass:.4g} at the claimed epsilon" if target.delta else ""
+    needed = f", and delta {words(mass)} at the claimed epsilon" if target.delta else ""
     evidence = f"over {len(distributions)} values the largest log ratio is {worst:.6g}{needed}"
     exact = None if target.delta else worst
     return Check.of(failed=failed, evidence=evidence, statistic=worst, certified_epsilon=exact)

@@ -25,8 +25,7 @@ from torch import Tensor
 
 from adept.audit.result import MechanismFailure
 from adept.audit.stats import Floats
-from adept.errors import ConfigurationError
-from adept.ranges import check_choice
+from adept.ranges import check_choice, check_integer
 
 MECHANISM, CALLER = RANDOMNESS = ("mechanism", "caller")
 
@@ -106,8 +105,7 @@ class JointReports(Wrapper):
     HIDDEN = ("noise", "guarantee", "supports", "distribution", "odds")  # these describe a single report
 
     def __init__(self, mechanism: Any, *, reports: int, epsilon: float | None = None) -> None:
-        if isinstance(reports, bool) or not isinstance(reports, int) or reports < 1:
-            raise ConfigurationError(f"reports must be an integer of at least 1, got {reports!r}")
+        check_integer(1, 1 << 40, reports=reports)
         self.mechanism, self.reports = mechanism, reports
         times = 1 if getattr(mechanism, "memoised", False) else reports
         self.epsilon = times * mechanism.epsilon if epsilon is None else epsilon

@@ -519,9 +519,9 @@ def plan_local(rewriter: Rewriter, inputs: Inputs, publication: Publication, opt
     if options.drops_persons and not inputs.repeatable:
         begun = list(begun)  # read once for the ledger's choice, and once more to be drawn
     label_column = None if written == "txt" else find_label(first, options)
-    if label_column is None and options.labels in (RANDOMISED_TREATMENTS if written != "txt" else ("joint_response",)):
+    if label_column is None and written != "txt" and options.labels in RANDOMISED_TREATMENTS:
         raise ConfigurationError(
-            f"labels={options.labels} needs labels in the input and the output, got none: name label_column="
+            f"labels={options.labels} needs labels in the input, got none: name their column with label_column="
         )
     drawn = options.response.labels if options.response else ()
     labels = tuple(rewriter.tokenizer.labels) if options.labels == "joint" else drawn
@@ -570,6 +570,10 @@ def _check_treatment(rewriter: Rewriter, options: ReleaseOptions, written: str) 
         (
             written == "txt" and options.keep_columns,
             "keep_columns must be empty for a txt output, which holds text alone: write jsonl or csv",
+        ),
+        (
+            written == "txt" and options.labels == "joint_response",
+            "labels must not be joint_response for a txt output, which holds text alone: write jsonl or csv",
         ),
         (
             options.labels == "joint" and not rewriter.alphabet.labels,

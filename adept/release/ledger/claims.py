@@ -105,7 +105,7 @@ ASK = """
 INSERT INTO asked SELECT {0}, {1}, COUNT(*), 0 FROM {2} WHERE true GROUP BY {0}
 ON CONFLICT DO UPDATE SET times = times + excluded.times
 """
-NO_LIMIT = "ledger must have a limit for over_limit=drop, got none: add ledger_limit=X, or store a limit with adept ledger limit=X"
+NO_LIMIT = "ledger must have a limit for over_limit=drop, got none: add ledger_limit=X, or store one with adept ledger FILE limit=X"
 
 
 @dataclass
@@ -271,6 +271,7 @@ class Ledger(LedgerFile):
     def begin(self, run: str, spending: Spending, output: str) -> None:
         """Begin a release; the next call of ``claim`` stores the release in the ledger."""
         self._run, self._spending = run, spending
+        self._resumed = bool(self._release_id())
         self._output = os.fsencode(output).decode("utf-8", "backslashreplace")  # a file name need not be text
         for table in ("collected", "asked", "waiting"):
             self._database.run(f"DELETE FROM {table}")
@@ -414,20 +415,21 @@ class Ledger(LedgerFile):
                 "no total of a person is known: give person_column= in all releases or in none, or keep another ledger with "
                 "ledger=FILE"
             )
-        for kind, who in ((ROW_KIND, "record"), (PERSON_KIND, "person")):
+        for kind, who, remedy in (
+            (ROW_KIND, "record", "leave out what was released before"),
+            (PERSON_KIND, "person", "add over_limit=drop, which leaves out the records of persons without budget"),
+        ):
             if kind == PERSON_KIND and not spending.persons:
                 continue
             totals = self._after(found, kind)
             if (most := max(totals)) > limit:
                 above = sum(count for amount, count in totals.items() if amount > limit)
                 whom = f"every {who}" if spending.central else f"{above} {who}{'s' * (above > 1)}"
-                remedy = {
-                    ROW_KIND: "leave out what was released before",
-                    PERSON_KIND: "add over_limit=drop, which leaves out the records of persons without budget",
-                }[kind]
+                lowered = f"{'' if spending.central else f'{remedy}, or '}lower epsilon"
+                begun = f"raise ledger_limit, or the limit of {self.path}; a begun release keeps its epsilon"
                 raise ReleaseRefused(
                     f"the ledger's limit is epsilon {words(limit)}, and this release would bring {whom} to as much as "
-                    f"{words(most)}: {'' if spending.central else f'{remedy}, or '}lower epsilon"
+                    f"{words(most)}: {begun if self._resumed else lowered}"
                 )
 
     def _after(self, found: Counter[Asked], kind: int) -> Counter[float]:

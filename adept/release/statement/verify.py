@@ -416,7 +416,8 @@ def _model(said: Json, directory: str | None, same: Json) -> list[str]:
         raise Refused("model_files is not a list of a model's files, or lacks model_sha256")
     places = [Path(directory or ""), Path(directory or "") / "model"]
     found = places[not (places[0] / WEIGHTS).is_file() and (places[1] / WEIGHTS).is_file()]
-    shown = _file("model", directory and str(found / WEIGHTS), said["model_sha256"])
+    own = "utterances to adept verify" if said["training_data"].get("packaged") is True else "DIR"
+    shown = _file("model", directory and str(found / WEIGHTS), said["model_sha256"], hint=f"model_dir={own}")
     if not directory:
         return [shown]
     if not files:
@@ -430,9 +431,9 @@ def _model(said: Json, directory: str | None, same: Json) -> list[str]:
     return [shown, f"So are all {len(files)} files of its directory on which a release depends.{other}"]
 
 
-def _file(name: str, path: str | None, digest: str, other: str | None = None) -> str:
+def _file(name: str, path: Name, digest: str, other: Name = None, *, hint: str = "output=FILE") -> str:
     if not path:
-        return f"The {name} was not looked at: give {'output=FILE' if name == 'output' else 'model_dir=DIR'}."
+        return f"The {name} was not looked at: give {hint}."
     if _sha256(path) not in (digest, other):
         ends = [told for end, told in ((b"\n", "LF"), (b"\r\n", "CRLF")) if _sha256(path, end) == digest]
         why = f": only its line ends were changed, convert them to {ends[0]}" if ends else ""

@@ -603,8 +603,10 @@ def test_a_joint_release_needs_a_label_of_the_public_set_with_every_record(
         release_file(joint, str(given), out, options=JOINT_RESPONSE)
     assert "xanthic" not in str(caught.value)
     given.write_text('{"text": "a"}\n')
-    with pytest.raises(ConfigurationError, match="labels=joint_response needs labels in the input and the output"):
+    with pytest.raises(ConfigurationError, match="labels=joint_response needs labels in the input, got none"):
         release_file(joint, str(given), out, options=JOINT_RESPONSE)
+    with pytest.raises(ConfigurationError, match=r"joint_response for a txt output, .* write jsonl or csv"):
+        release_file(joint, str(given), f"{out}.txt", options=JOINT_RESPONSE)
 
 
 def test_a_joint_release_and_its_rewriter_go_together(

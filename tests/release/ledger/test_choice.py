@@ -233,6 +233,16 @@ def test_a_resumed_run_takes_the_choice_of_its_journal(rewriter: Rewriter, tmp_p
     assert released(rewriter, tmp_path, AUGUST, "august", limit=limit, resume=True).records == 3  # it is complete
 
 
+def test_a_begun_release_above_a_lower_limit_is_told_what_helps(rewriter: Rewriter, tmp_path: Path) -> None:
+    released(rewriter, tmp_path, JULY, "july")
+    with pytest.raises(Interrupted):
+        released(rewriter, tmp_path, AUGUST, "august", progress=interrupt)
+    with pytest.raises(ReleaseRefused, match=r"raise ledger_limit, or the limit of .*ledger\.db; a begun") as caught:
+        released(rewriter, tmp_path, AUGUST, "august", limit=9.0, resume=True)
+    assert "over_limit" not in str(caught.value)  # it is given, and epsilon could not change
+    assert released(rewriter, tmp_path, AUGUST, "august", resume=True).records == 3
+
+
 def test_a_resumed_run_refuses_other_records_behind_those_that_are_drawn(rewriter: Rewriter, tmp_path: Path) -> None:
     released(rewriter, tmp_path, JULY, "july")
     with pytest.raises(Interrupted):

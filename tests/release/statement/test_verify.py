@@ -272,9 +272,18 @@ def test_another_output_and_another_model_are_refused(tmp_path: Path) -> None:
         with pytest.raises(Refused, match=r"out\.txt is not the output that the statement describes"):
             check(name)
     (tmp_path / "out.txt").unlink()
-    assert check(name)[1] == "The output was not looked at: give output=FILE."
+    assert check(name)[1:3] == [
+        "The output was not looked at: give output=FILE.",
+        "The model was not looked at: give model_dir=DIR.",
+    ]
     with pytest.raises(OSError, match="No such file"):
         check(name, output=str(tmp_path / "out.txt"))
+
+
+def test_the_packaged_model_is_named_by_the_word_that_finds_it(tmp_path: Path) -> None:
+    packaged = {"name": "utterances", "public": True, "records": 9, "examples": 0, "packaged": True}
+    name = written(statement(mechanism("l1"), training_data=packaged), tmp_path)
+    assert "The model was not looked at: give model_dir=utterances to adept verify." in check(name)
 
 
 def test_the_packaged_model_of_0_2_is_known_as_another_version(tmp_path: Path) -> None:
