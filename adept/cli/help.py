@@ -350,8 +350,7 @@ def _entry(option: Option, width: int) -> str:
     kind = without_none(option.kind)
     in_list = get_args(kind) if get_origin(kind) is list else ()
     place = f"[{PLACEHOLDERS[in_list[0]]},...]" if in_list else PLACEHOLDERS.get(kind, "VALUE")
-    value = place if option.default in (None, REQUIRED) else typed_as(option.default)
-    name = f"{star} {option.name}={value}"
+    name = f"{star} {option.name}={place if option.default in (None, REQUIRED) else typed_as(option.default)}"
     lines = textwrap.wrap(option.sentence, width - INDENT, break_long_words=False)
     if len(name) < INDENT:
         name, lines = f"{name:<{INDENT}}{lines[0] if lines else ''}", lines[1:]

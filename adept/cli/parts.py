@@ -114,8 +114,7 @@ def build(config: TrainConfig, directory: Path) -> Parts:
     named = {name: logger_options(name, options, directory) for name, options in chosen.items()}
     if not is_public(config):
         _refuse_sending(named)
-    both = NONE in config.logger and len(config.logger) > 1
-    refuse((both, "logger must be none or names of loggers, got both: leave none out"))
+    refuse(({NONE} < {*config.logger}, "logger must be none or names of loggers, got both: leave none out"))
     loggers = tuple(_make("logger", name, options, LOGGERS) for name, options in named.items())
     callbacks = [_make("callbacks", name, options, CALLBACKS) for name, options in config.callbacks.items()]
     trainer = check_trainer(config.lightning, max_epochs=config.trainer.max_epochs)

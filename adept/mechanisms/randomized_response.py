@@ -63,8 +63,12 @@ class RandomizedResponse:
         check_between(*BUDGETS, epsilon=self.epsilon)
         object.__setattr__(self, "labels", label_tuple(self.labels))
         check_choice(THETAS, theta=self.theta)
-        two = self.theta == "tight" or len(self.labels) == 2
-        refuse((not two, f"theta must be tight for more than two labels, got {self.theta!r}"))
+        refuse(
+            (
+                self.theta != "tight" and len(self.labels) != 2,
+                f"theta must be tight for more than two labels, got {self.theta!r}",
+            )
+        )
 
     @property
     def spent(self) -> float:

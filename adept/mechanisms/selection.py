@@ -80,8 +80,12 @@ class Selection:
         )
         check_integer(2, MAX_SIZE, size=self.size)
         check_integer(1, self.size - 1, heavy_count=self.heavy_count)
-        wrong = f"weights must be integers A >= B > 0 with A <= e^epsilon B, got {self.weights}"
-        refuse((self.weights and not self._within_budget(*self.weights), wrong))
+        refuse(
+            (
+                self.weights and not self._within_budget(*self.weights),
+                f"weights must be integers A >= B > 0 with A <= e^epsilon B, got {self.weights}",
+            )
+        )
 
     def _within_budget(self, heavy: int, light: int) -> bool:
         most, unit = exact_odds(Fraction(self.epsilon))
@@ -206,8 +210,7 @@ class Description(LocalRandomizer):
         epsilon: the budget in nats, from 1e-3 to 600.
         size: the number K of sentences, at least 2; by default, it follows from the budget.
         top: the number t of descriptions that each record has, from 1 to K - 1; by default 1.
-        by_label: if True, the sentences are those of the cell of the record's label, and the output
-            copies this label.
+        by_label: if True, the sentences are those of the cell of the record's label, and the output copies this label.
     """
 
     size: int | None = None

@@ -178,14 +178,13 @@ def mean_positive_part(chances: Floats, values: Floats, *, zero: float, copies: 
     probabilities p_j. ``zero`` is the probability that X is 0. Each probability may have a relative error of
     SLACK.
 
-    *Claim*: the returned number is at least E[S+] for S = X_1 + ... + X_n. *Reason*: with an independent
-    Gaussian U of standard deviation h, E[S+] <= E[(S + U)+] by Jensen's inequality. By Poisson's formula, a
-    sum of positive terms, one of which is E[(S + U)+], equals a sum of values of the Fourier transform
-    E[e^(z X)]^n e^(z^2 h^2 / 2) / z^2 at z = theta + iy, at about 10^4 places y. This holds whatever theta, h
-    and the *period* T of the sum are; they are chosen to make the bound close. Values of X below -reach are
-    raised to -reach, which can only increase E[S+]. If outcomes without a positive X_i are likely, they are
-    left out, because their rounding errors would hide the others: E[e^(z X)]^n - w^n, where w is the part of
-    E[e^(z X)] from values that are not positive, replaces the power.
+    *Claim*: the returned number is at least E[S+] for S = X_1 + ... + X_n. *Reason*: with an independent Gaussian U of
+    standard deviation h, E[S+] <= E[(S + U)+] by Jensen's inequality. By Poisson's formula, a sum of positive terms,
+    one of which is E[(S + U)+], equals a sum of values of the Fourier transform E[e^(z X)]^n e^(z^2 h^2 / 2) / z^2 at z
+    = theta + iy, at about 10^4 places y. This holds whatever theta, h and the *period* T of the sum are; they are
+    chosen to make the bound close. Values of X below -reach are raised to -reach, which can only increase E[S+]. If
+    outcomes without a positive X_i are likely, they are left out, because their rounding errors would hide the others:
+    E[e^(z X)]^n - w^n, where w is the part of E[e^(z X)] from values that are not positive, replaces the power.
 
     *Rounding*: every step has a relative error of at most SLACK = 2^-40. The bounds on all errors, and on
     the terms that are cut off, are added to the result. The *tilted* probability of x_j is p_j e^(theta x_j)

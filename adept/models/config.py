@@ -100,11 +100,11 @@ class TrainingData:
     examples: int = 0  # number of records to which somebody adapted the model, and which they declared public
 
     def __post_init__(self) -> None:
-        is_line = isinstance(self.name, str) and self.name.isprintable() and 0 < len(self.name) <= MAX_DATA_NAME_LENGTH
-        public, name = printable(self.public), f"a line of at most {MAX_DATA_NAME_LENGTH} characters"
+        fits = isinstance(self.name, str) and self.name.isprintable() and 0 < len(self.name) <= MAX_DATA_NAME_LENGTH
+        public, name = printable(self.public), printable(self.name)
         refuse(
             (not isinstance(self.public, bool), f"training_data.public must be true or false, got {public}"),
-            (not is_line, f"training_data.name must be {name}, got {printable(self.name)}"),
+            (not fits, f"training_data.name must be a line of at most {MAX_DATA_NAME_LENGTH} characters, got {name}"),
         )
         check_integer(0, MAX_TRAINING_RECORDS, **{"training_data.records": self.records})
         check_integer(0, self.records, **{"training_data.examples": self.examples})

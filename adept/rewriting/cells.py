@@ -137,8 +137,8 @@ class LabelCells:
             places_of = {row: group.places for group in groups for row in group.rows}
             near = self.index.compare(records, policy.MANY_SHORTLIST_TEXTS, halves=policy.MEANING_HALVES[1])
             for row, (distances, numbers) in enumerate(near):
-                ranked = numbers[np.argsort(distances, kind="stable")]  # of equal ones, the nearest in meaning first
-                found[row] = _choose(ranked, places_of[row], count)
+                # Of equal ones, the nearest in meaning first
+                found[row] = _choose(numbers[np.argsort(distances, kind="stable")], places_of[row], count)
             return found
         meanings, words = meanings_of(records), [*map(words_of, records)]
         for places, all_rows in groups:

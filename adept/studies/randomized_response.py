@@ -111,8 +111,10 @@ def run(
     for name in mechanisms:
         check_choice(SURVEYS, mechanisms=name)
     check_integer(2, 10_000_000, **{f"records[{i}]": count for i, count in enumerate(records)})
-    for name, epsilon, count in product(mechanisms, epsilons, records):
-        yield measure(name, epsilon=epsilon, records=count, seed=seed)
+    yield from (
+        measure(name, epsilon=epsilon, records=count, seed=seed)
+        for name, epsilon, count in product(mechanisms, epsilons, records)
+    )
 
 
 def published_parameter(survey: Survey, *, epsilon: float) -> float:

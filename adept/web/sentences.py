@@ -209,14 +209,13 @@ class Sentences:
         encoded = rewriter.encode([text])
         released = rewriter.draw(encoded)
         guarantee = rewriter.guarantee
-        texts = dict.fromkeys(text for text, _ in rewriter.write(released, samples=3))
         shown = {
             "mechanism": name,
             "title": self.mechanisms[name],
             "claimed": guarantee.claimed_epsilon,
             "epsilon": json_number(guarantee.epsilon),
             "holds": guarantee.holds,
-            "texts": list(texts),
+            "texts": list(dict.fromkeys(text for text, _ in rewriter.write(released, samples=3))),
             "sentence": _sentence(guarantee),
         }
         return Release(shown, reader, encoded, released)

@@ -334,8 +334,7 @@ def come_back_or_lie_near(experiment: Experiment[VectorTarget], alpha: float) ->
     pools of more than trials^2 / 10^3 noise vectors.
     """
     target, trials = experiment.target, experiment.trials
-    longer = max(1.0, min(2.0, trials / 10_000))
-    in_calls, together = (True, MAX_CALLS, 0.4 * longer), (False, MAX_ROWS, 0.4)
+    in_calls, together = (True, MAX_CALLS, 0.4 * max(1.0, min(2.0, trials / 10_000))), (False, MAX_ROWS, 0.4)
     rules = [
         rule
         for alone, most, share in (in_calls, together)

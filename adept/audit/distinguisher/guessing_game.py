@@ -541,8 +541,11 @@ def events(said: NDArray[np.int64], *, answers: int, rounds: int) -> Iterator[tu
     [[first, wrongly_first], [wrongly_second, second]] = said.tolist()
     every = GameCounts(right=first + second, wrong=wrongly_first + wrongly_second, rounds=rounds, answers=answers)
     yield every, 1 - (answers > 1) * 2 * ONE_SIDED_SHARE
-    for right, wrong in ((first, wrongly_first), (second, wrongly_second)) if answers > 1 else ():
-        yield GameCounts(right=right, wrong=wrong, rounds=rounds, answers=1), ONE_SIDED_SHARE
+    yield from (
+        (GameCounts(right=right, wrong=wrong, rounds=rounds, answers=1), ONE_SIDED_SHARE)
+        for right, wrong in ((first, wrongly_first), (second, wrongly_second))
+        if answers > 1
+    )
 
 
 def _hoped(counts: GameCounts, rounds: int, *, delta: float, alpha: float) -> float:

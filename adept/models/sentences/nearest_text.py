@@ -71,8 +71,7 @@ Groups = NDArray[np.int16]
 class SentenceIndex:
     """An index for searches by meaning and by words; listed texts come last.
 
-    If ``compares_all`` is True, each record is compared with all texts, and otherwise with those in
-    the nearest groups.
+    If ``compares_all`` is True, each record is compared with all texts, and otherwise with those in the nearest groups.
     """
 
     def __init__(

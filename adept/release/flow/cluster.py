@@ -190,8 +190,8 @@ class _Worker:
 
     def __init__(self, draw: Draw, stated: dict[str, str]) -> None:
         self._draw = draw
-        own = drawing_versions().items()
-        self._others = ", ".join(f"{name} {version}" for name, version in own if version != stated[name])
+        own = drawing_versions()
+        self._others = ", ".join(f"{name} {own[name]}" for name in own if own[name] != stated[name])
 
     def draw(self, batch: Sequence[Record]) -> Entry:
         refuse(
