@@ -225,7 +225,7 @@ def _refuse_texts(values: dict[str, Any], schema: type[Any]) -> None:
 
 def _set_part(values: dict[str, Any], group: str, inside: list[str], text: str) -> None:
     """Set an option of a part of Lightning, such as ``logger.wandb.offline``."""
-    from adept.cli.parts import read_scalar
+    from adept.cli.lightning_parts import read_scalar
 
     refuse(
         (
@@ -250,7 +250,7 @@ def _move_trainer_options(values: dict[str, Any]) -> None:
     values["lightning"] = {name: value for name, value in values["trainer"].items() if name not in known}
     values["trainer"] = {name: value for name, value in values["trainer"].items() if name in known}
     if values["lightning"]:
-        from adept.cli.parts import check_trainer  # imports Lightning
+        from adept.cli.lightning_parts import check_trainer  # imports Lightning
 
         check_trainer(values["lightning"])
 

@@ -15,9 +15,9 @@ import yaml
 from adept.cli.config import TrainConfig
 from adept.cli.console import show, warn, write_json
 from adept.cli.help import OPEN_GROUPS, OWN, REQUIRED, config_directory, is_foreign
+from adept.cli.lightning_parts import TARGET, is_public
+from adept.cli.lightning_parts import build as build_parts
 from adept.cli.overrides import SAVED, read_value
-from adept.cli.parts import TARGET, is_public
-from adept.cli.parts import build as build_parts
 from adept.cli.process import is_interrupted, show_lines, system_reason
 from adept.data.corpus import Corpus, load
 from adept.data.writing import hold_directory, new_directory, read_table

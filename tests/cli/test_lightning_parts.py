@@ -17,7 +17,7 @@ from pytorch_lightning.loggers.logger import Logger
 from tiny import TINY_MODEL, Run
 
 from adept import foreign
-from adept.cli import parts
+from adept.cli import lightning_parts as parts
 from adept.cli.help import config_directory
 from adept.cli.train import draw_curve
 from adept.foreign import blame, import_foreign
@@ -363,14 +363,14 @@ class Narrow(Recorder):
     ("options", "message"),
     [
         ("callbacks.own._target_=mine.Failing callbacks.own.hook=epoch callbacks.own.error=value",
-         "adept: mine.Failing failed (ValueError: purple umbrella; test_parts.py, line "),
+         "adept: mine.Failing failed (ValueError: purple umbrella; test_lightning_parts.py, line "),
         ("callbacks.own._target_=mine.Failing callbacks.own.hook=epoch callbacks.own.error=exit",
-         "adept: mine.Failing failed (SystemExit: 0; test_parts.py, line "),
+         "adept: mine.Failing failed (SystemExit: 0; test_lightning_parts.py, line "),
         ("callbacks.own._target_=mine.Failing callbacks.own.hook=end callbacks.own.error=value",
          "goes on after the last whole epoch"),
         ("logger.own._target_=mine.Narrow", "adept: mine.Narrow failed (TypeError: "),
         ("data.public=false callbacks.own._target_=mine.Failing callbacks.own.hook=epoch callbacks.own.error=value",
-         "adept: mine.Failing failed (ValueError; test_parts.py, line "),
+         "adept: mine.Failing failed (ValueError; test_lightning_parts.py, line "),
     ],
 )  # fmt: skip
 def test_an_error_of_ones_own_class_names_the_class_and_never_quotes_private_text(
@@ -388,7 +388,7 @@ def test_an_error_in_another_process_names_the_class_and_any_other_error_none(mo
     monkeypatch.setattr(foreign, "_imported", {})
     import_foreign("callbacks.own._target_", "mine.Failing")
     assert blame(RuntimeError(f'in a process:\n  File "{__file__}", line 3')) == (
-        "mine.Failing failed (in another process; test_parts.py)"
+        "mine.Failing failed (in another process; test_lightning_parts.py)"
     )
     assert blame(RuntimeError("of adept itself")) is None
 
