@@ -203,8 +203,7 @@ def codebooks_about(latents: Tensor, own: Tensor, others: Tensor, *, seed: int) 
     most = max(len(distinct), max(TEXT_CODEWORDS))
     left = most - len(distinct)
     parts = torch.cat([distinct, _near(distinct, own, count=left - left // 2), others])
-    first = np.sort(np.unique(parts.numpy(), axis=0, return_index=True)[1])  # of equal latents
-    parts = parts[first][:most]
+    parts = parts[np.sort(np.unique(parts.numpy(), axis=0, return_index=True)[1])][:most]  # the first of equal latents
     mixed = parts[torch.randperm(len(parts), generator=torch.Generator().manual_seed(seed))]
     means = learn_codebooks(mixed[: 2 * TEXT_CODEWORDS[0]], seed=seed)
     return {**means, **{size: mixed[:size] for size in TEXT_CODEWORDS if size <= len(mixed)}}

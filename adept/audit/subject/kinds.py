@@ -100,7 +100,8 @@ class VectorTarget(Target):
         """Map latents (B, n) into the declared set, with ``project``, or else by clipping."""
         if not hasattr(self.mechanism, "project"):
             return clip_latents(latents, clip=self.clip, clip_norm=self.clip_norm).to(torch.float64).numpy()
-        answer = self.call("project", lambda: self.mechanism.project(ARRAYS[self.array](latents)))
+        to = ARRAYS[self.array]  # read here: in the thread, it would wait for itself
+        answer = self.call("project", lambda: self.mechanism.project(to(latents)))
         projected = as_rows(answer, rows=len(latents), what="project")
         if projected.shape != tuple(latents.shape):
             raise MechanismFailure(f"project returned shape {projected.shape} for latents {tuple(latents.shape)}")
