@@ -156,8 +156,8 @@ def main(command: str, arguments: list[str]) -> int:
         write_table(rows, directory / TABLE)
     from adept.mechanisms.guarantee import words  # slow to import
 
-    write = (lambda x: words(x, lower=True)) if objective == "certified_epsilon" else "{:.4g}".format
-    shown = [[write(x) if isinstance(x, float) else str("" if x is None else x) for x in row.values()] for row in rows]
+    spell = (lambda x: words(x, lower=True)) if objective == "certified_epsilon" else "{:.4g}".format
+    shown = [[spell(x) if isinstance(x, float) else str("" if x is None else x) for x in row.values()] for row in rows]
     show_table(title, list(rows[0]), shown)
     show_lines([f"Table: {directory / TABLE}; results of each run: {directory}/RUN"])
     return status or int(any(run.violated for run in runs))

@@ -63,10 +63,12 @@ class AdeptModule(lightning.LightningModule):
     ) -> None:
         super().__init__()
         self.save_hyperparameters(ignore=["network", "randomise"], logger=False)
-        bare = (
-            "encoder must be true without a network, got false: load the model with adept.Autoencoder.from_pretrained"
+        refuse(
+            (
+                network is None and not encoder,
+                "encoder must be true without a network, got false: load the model with adept.Autoencoder.from_pretrained",
+            )
         )
-        refuse((network is None and not encoder, bare))
         sizes = {name: value for name, value in self.hparams.items() if name in signature(Adept).parameters}
         limits.ModelConfig(
             **{name: sizes[name] for name in sizes.keys() - {"vocabulary_size", "clip", "encoder"}}

@@ -138,10 +138,8 @@ def _unknown(said: Json) -> list[str]:
     """Return the names of fields that no statement has; a dot stands before the name of an inner field."""
     places: list[tuple[str, Json, Any]] = [("", said, own_fields(said["trust"] == "central"))]
     places += [(f"{name}.", said.get(name) or {}, names) for name, names in INNER_FIELDS.items()]
-    places += [
-        ("certificate.parts.", part, {"of", "kind", "epsilon", *PART_FIELDS[part["kind"]]})
-        for part in said["certificate"]["parts"]
-    ]
+    for part in said["certificate"]["parts"]:
+        places.append(("certificate.parts.", part, {"of", "kind", "epsilon", *PART_FIELDS[part["kind"]]}))
     found = {before + name for before, held, names in places for name in held.keys() - set(names)}
     _same(len(found) > MAX_SHOWN, False, "the statement has too many unknown fields")
     return sorted(found)
