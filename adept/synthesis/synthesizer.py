@@ -287,7 +287,7 @@ class NeighbouringFiles:
     def __init__(self, synthesizer: Synthesizer) -> None:
         self.synthesizer = synthesizer
         self.files, self.pairs = _files(self._choose(0))
-        self._tallies: dict[tuple[int, str], Tally] = {}
+        self._counts: dict[tuple[int, str], Counts] = {}
 
     @classmethod
     def from_pretrained(cls, model_dir: str | None, *, epsilon: float, **options: Any) -> "NeighbouringFiles":
@@ -334,12 +334,13 @@ class NeighbouringFiles:
         return float(np.abs(counts - self._tally(writer, name).counts).sum())
 
     def _tally(self, writer: Synthesizer, name: str) -> Tally:
-        rows, known = self.files[name], (writer.cells.size, name)
-        if known not in self._tallies:
-            votes = writer.vote([row.get("text") for row in rows], [row.get("intent") for row in rows])
-            self._tallies[known] = writer.tally()
-            self._tallies[known].add(votes, [row.get("user") for row in rows])
-        return self._tallies[known]
+        known, tally = (writer.cells.size, name), writer.tally()
+        if known not in self._counts:
+            texts, labels, persons = ([row.get(key) for row in self.files[name]] for key in ("text", "intent", "user"))
+            tally.add(writer.vote(texts, labels), persons)
+            self._counts[known] = tally.counts.copy()  # a broken synthesizer may change the tally
+        tally.counts[:] = self._counts[known]
+        return tally
 
 
 def _files(synthesizer: Synthesizer) -> tuple[dict[str, list[Record]], list[tuple[str, str]]]:

@@ -137,8 +137,7 @@ def _batches(texts: Sequence[str]) -> list[Sequence[str]]:
 
 def largest_size(*, labels: int, texts: int, named: bool) -> int:
     """Return the largest number of codewords that the first round of votes can choose."""
-    most = texts if named else min(MAX_CODEWORDS, texts // TEXTS_PER_CODEWORD)
-    return max(1, min(most, MAX_CELLS // labels))
+    return max(1, min(texts if named else min(MAX_CODEWORDS, texts // TEXTS_PER_CODEWORD), MAX_CELLS // labels))
 
 
 def choose_size(number: int, votes: Votes, *, labels: int, most: int, named: bool) -> int:
