@@ -44,6 +44,7 @@ REFUSED = {  # by the ending of a name, which nobody gives to data by mistake
     ),
     **dict.fromkeys(("dta", "sav", "rds", "rdata", "msgpack", "yaml", "yml"), TABLE_ADVICE),
     **dict.fromkeys(("doc", "docx", "odt", "pdf", "rtf", "html", "htm", "xml", "pptx"), DOCUMENT_ADVICE),
+    **dict.fromkeys(("vtt", "srt", "eml", "mbox", "conll", "conllu"), DOCUMENT_ADVICE),
 }
 MAX_UNREAD = 10  # names that a line lists
 MAX_CHARACTERS = 2**24  # of a row

@@ -61,7 +61,7 @@ COMPRESSED_HEAD = re.compile(rb"(?P<gz>\x1f\x8b)|(?P<bz2>BZh[1-9]1AY&SY)|(?P<xz>
 UNFIT_HEADS = {  # by the first bytes of a file
     b"PK\x03\x04": f"{SPREADSHEET_ADVICE}, or a zip archive: unpack it",
     b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1": SPREADSHEET_ADVICE,
-    **dict.fromkeys((b"%PDF-", b"{\\rtf", b"<!DOCTYPE", b"<!doctype", b"<html"), DOCUMENT_ADVICE),
+    **dict.fromkeys((b"%PDF-", b"{\\rtf", b"<!DOCTYPE", b"<!doctype", b"<html", b"<?xml"), DOCUMENT_ADVICE),
     **dict.fromkeys((b"7z\xbc\xaf", b"\x04\x22\x4d\x18"), COMPRESSED_ADVICE),
     **dict.fromkeys(
         (b"\xff\xfe\0\0", b"\0\0\xfe\xff"), "UTF-32: save it as UTF-8"
@@ -73,6 +73,16 @@ UNFIT_HEADS = {  # by the first bytes of a file
     **dict.fromkeys(
         (b"ORC", b"FEA1", b"Obj\x01", b"SQLite format 3\0", b"\x80\x04\x95", b"\x80\x05\x95"), TABLE_ADVICE
     ),
+}
+MAIL_FIELD = rb"(?:From|To|Cc|Subject|Date|Received|Delivered-To|Return-Path|Message-ID|MIME-Version|X-[\w-]+): .*\n"
+TEXT_HEADS = {  # of txt files whose lines are not texts
+    "training data of Rasa": rb"version: *[\"']\d|nlu: *\r?\n|## (intent|synonym|regex|lookup):",
+    "training data of fastText": rb"__label__\S",
+    "words with tags": rb"-DOCSTART-|(\S+[ \t](\S+[ \t])*(O|[BIESLU]-[A-Za-z][\w.-]*)\r?\n){2}",
+    "subtitles": rb"WEBVTT\b|\d+\s+(\d\d:){2}\d\d[.,]\d{3} -->",
+    "mail": rb"From \S+ +\w{3} \w{3} +\d|(%b){2}" % MAIL_FIELD,
+    "a chat or log": rb"(\xe2\x80\x8e)?\[?\d+([./-])\d+\2\d+,? \d+[:.]\d\d[^]\n-]{0,20}(\]| -) [^:\n]+: ",
+    "cells with tabs between, which format=tsv columns=[...] reads": rb"([ \r]*+\S[^\t\n]*(\t[^\t\n]+)+\n){2}",
 }
 JSON_HEAD = re.compile(rb'(\[\s*)?\{\s*"|\[\s*\Z')
 CARDS = {
@@ -450,8 +460,12 @@ def _unfit(head: bytes, kind: str, *, given: bool) -> str | None:
     as_text = ", or format=txt if each line is a text" if kind == "txt" else ""
     if JSON_HEAD.match(begin) and (kind == "csv" or not given):
         return f"JSON: add format=jsonl{as_text}"
-    name = None if kind == "csv" or given else delimiter_of(begin.decode("utf-8", "replace"))
-    return name and f"a csv: add format=csv delimiter={name}{as_text}"
+    if kind == "csv" or given:
+        return None
+    if name := delimiter_of(begin.decode("utf-8", "replace")):
+        return f"a csv: add format=csv delimiter={name}{as_text}"
+    marked = next((name for name, pattern in TEXT_HEADS.items() if re.match(pattern, begin)), None)
+    return marked and f"no list of texts but {marked}: write its texts into a csv, or add format=txt if each line is one"
 
 
 def _begin(head: bytes) -> bytes:

@@ -53,7 +53,8 @@ PLAN = (
     "a classifier may learn more from label names or public examples, which are free: adept plan label_set=[A,B] expected_rows=N "
     "says what the rows are expected to add"
 )
-NUMBERS = re.compile(r"\S*\d\S*")  # numbers and codes, which belong to no language
+# Numbers and codes, which belong to no language; tried at the begin of a word alone, as one may have a million letters
+NUMBERS = re.compile(r"(?<!\S)[^\s\d]*+\d\S*+")
 TABLE_BUDGETS = (1.0, 2.0, 4.0, 8.0, 12.0, 16.0)  # in nats
 TABLE_EXAMPLES = 2  # public sentences that the table shows with their rewrites
 APPROVAL_EXAMPLES = 5  # such sentences on a page for approval

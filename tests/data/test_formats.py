@@ -8,6 +8,7 @@ import lzma
 import os
 import re
 import threading
+import time
 from collections.abc import Callable
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -196,6 +197,8 @@ def test_a_directory_of_directories_is_refused(tmp_path: Path) -> None:
             for head in (b"ORC", b"Obj\x01", b"SQLite format 3\0", b"FEA1")
         ),
         ("a.csv.Z", b"secret", "compressed .*: unpack it, or compress it with gzip"),
+        ("a.txt", b'<?xml version="1.0"?>\n<a>secret</a>\n', "is a document, .*save its text as txt"),
+        ("a.vtt", b"secret", "is a document, .*save its text as txt"),
         ("a.csv", b'text,intent\n"secret", "secret"\n', "in record 1 .spaces before a quote"),
         ("a.csv", b'intent,text\nx, "secret, secret"\n', "in record 1 .spaces before a quote"),
         (
@@ -211,6 +214,48 @@ def test_a_file_that_its_options_do_not_fit_is_refused_with_advice(
     with pytest.raises(DataError, match=message) as caught:
         list(read_records(placed(tmp_path, name, content)))
     assert "secret" not in str(caught.value)
+
+
+MARKED = {  # beginnings of files that tools of annotation, chats and mail write
+    "training data of Rasa": ["version: \"3.1\"\nnlu:\n", "nlu:\n- intent: secret\n", "## intent:secret\n- hey\n"],
+    "training data of fastText": ["__label__secret hello there\n", "__label__a __label__b secret\n"],
+    "words with tags": ["-DOCSTART- -X- O O\n\n", "EU NNP B-NP B-ORG\nrejects VBZ B-VP O\n", "secret\tO\nsong\tB-song\n"],
+    "subtitles": ["WEBVTT\n\n00:00.000 --> 00:01.000\nsecret\n", "1\r\n00:00:00,000 --> 00:00:02,000\r\nsecret\r\n"],
+    "mail": ["From a@b.c Mon Jan  1 00:00:00 2026\nFrom: secret\n", "From: a@b.c\r\nTo: secret\r\n\r\nhello\r\n"],
+    "a chat or log": [
+        "[22.01.20, 10:00:00] Bob: secret\n", "06/10/18, 10:56 - Bob Ray: secret\n", "2026-01-01 10:00:00 [main] INFO a: secret\n",
+        "\u200e[7/11/2017, 8:20:41\u202fPM] Bob: \u200esecret\n", "20/6/2017 8:28 p.\u00a0m. - Bob: secret\n",
+    ],
+    "cells with tabs between, which format=tsv columns=.* reads": ["secret\ta song\nx\tan alarm\n", "1\tThe\tDET\r\n2\tsong\tNOUN\r\n"],
+}  # fmt: skip
+UNMARKED = [
+    "from boston to denver\n", "From: boston\nto denver\n", "version 3 is out\n", "1\n2\n", "06/10/18 at 10:56 please\n",
+    "[7 pm] is it late: or not\n", "O\nO\n", "play\ta song\nset an alarm\n", "## notes\n", "a B-12 vitamin\nan O\n", "\ta\n\tb\n",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("what", "content"), [(what, text) for what, texts in MARKED.items() for text in texts])
+def test_a_txt_whose_lines_are_no_texts_is_refused_unless_an_option_says_so(
+    tmp_path: Path, what: str, content: str
+) -> None:
+    location = placed(tmp_path, "a.txt", f"\ufeff\n{content * 3}".encode())
+    with pytest.raises(DataError, match=f"no list of texts but {what}: write its texts into a csv") as caught:
+        list(read_records(location))
+    assert "secret" not in str(caught.value)
+    assert what.partition(",")[0] in (mismatch(location, ReadingOptions()) or "")
+    for given in ({"options": ReadingOptions(format="txt")}, {"tolerant": True}):
+        assert len(list(read_records(location, **given))) > 2  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("content", UNMARKED)
+def test_a_txt_of_texts_that_are_a_little_like_other_formats_is_read(tmp_path: Path, content: str) -> None:
+    assert len(list(read_records(placed(tmp_path, "a.txt", content.encode())))) == content.count("\n")
+
+
+def test_a_word_of_a_megabyte_costs_no_minute(tmp_path: Path) -> None:
+    started = time.monotonic()
+    assert len(list(read_records(placed(tmp_path, "a.txt", b"x" * 2**20 + b"\n" + b"x " * 2**19)))) == 2
+    assert time.monotonic() - started < 20
 
 
 @pytest.mark.parametrize("header", ["TEXT,Label", "Utterance,Intent", "id,text", "Intent,\ufeffQuery,"])
@@ -677,6 +722,7 @@ CASES: dict[str, Callable[[Path], str | Case]] = {
     ),
     "a label of 10,000 letters": lambda place: placed(place, "a.csv", f"text,intent\nplay,{'x' * 10_000}\n".encode()),
     "JSON, or a csv with a header, in a `.txt` file": lambda place: placed(place, "a.txt", CSV),
+    "a chat, subtitles, mail or training data of Rasa in a `.txt` file": lambda place: placed(place, "a.txt", b"WEBVTT\n"),
     "an address such as `https://`": lambda place: "https://example.org/a.csv",
     "a file without extension": lambda place: placed(place, "a", CSV),
     "a file in UTF-16": lambda place: placed(place, "a.csv", CSV.decode().encode("utf-16")),

@@ -1,5 +1,7 @@
 """The curator is told of text that a model was not made for, and of no other."""
 
+import time
+
 import pytest
 
 from adept.models.config import TokenizerConfig
@@ -53,6 +55,13 @@ def test_subwords_know_every_word_and_a_label_is_no_word() -> None:
     assert foreign_warnings(subwords, GERMAN, max_length=400) == []
     words = Tokenizer.train(["play a song"], TokenizerConfig(min_frequency=1), labels=["a", "b"])
     assert foreign_warnings(words, ["play a song"] * 3, max_length=3) == []
+
+
+def test_a_word_of_a_megabyte_costs_no_time(packaged: Tokenizer) -> None:
+    """As base64 in a record, or a line of a language that does not space its words."""
+    started = time.monotonic()
+    assert lines(packaged, ["x" * 2**20, "1x" * 2**19, *ENGLISH * 20]) == []
+    assert time.monotonic() - started < 10
 
 
 def test_only_the_first_records_are_read() -> None:
