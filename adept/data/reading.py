@@ -465,7 +465,9 @@ def _unfit(head: bytes, kind: str, *, given: bool) -> str | None:
     if name := delimiter_of(begin.decode("utf-8", "replace")):
         return f"a csv: add format=csv delimiter={name}{as_text}"
     marked = next((name for name, pattern in TEXT_HEADS.items() if re.match(pattern, begin)), None)
-    return marked and f"no list of texts but {marked}: write its texts into a csv, or add format=txt if each line is one"
+    return (
+        marked and f"no list of texts but {marked}: write its texts into a csv, or add format=txt if each line is one"
+    )
 
 
 def _begin(head: bytes) -> bytes:

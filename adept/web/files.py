@@ -53,7 +53,7 @@ class Dropped:
     records: int
     columns: list[str]
     text: str  # the column whose name says that it holds the sentences, or ""
-    labels: list[str]  # columns with few values
+    labels: list[str]  # columns with few values, or a usual name
     reading: ReadingOptions
     born: float = field(default_factory=time.monotonic)
     done: int = 0  # records that are released
@@ -113,7 +113,9 @@ class Files:
         return self._files[key]
 
     def forget(self, key: str) -> None:
-        """Remove a dropped file, and all files that were made from it."""
+        """Remove a dropped file, and all files that were made from it; refuse one that is being released."""
+        running = key in self._files and self._files[key].running
+        refuse((running, "the file is being released: wait for the end of its release"))
         if (dropped := self._files.pop(key, None)) is not None:
             shutil.rmtree(dropped.source.parent, ignore_errors=True)
 
@@ -158,7 +160,9 @@ def _look_at(source: Path) -> Dropped:
     named = (name for usual in USUAL_NAMES["text_column"] for name in columns if folded(name) == usual)
     text = next(named, columns[0] if len(columns) == 1 else "")
     values = {column: {str(record.get(column)) for record in first} for column in columns if column != text}
-    labels = [column for column, found in values.items() if len(found) <= min(50, max(2, len(first) // 2))]
+    few = min(50, max(2, len(first) // 2))
+    usual = USUAL_NAMES["label_column"]
+    labels = [column for column, found in values.items() if len(found) <= few or folded(column) in usual]
     return Dropped(source, len(first) + sum(1 for _ in records), columns, text, labels, reading)
 
 

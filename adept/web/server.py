@@ -110,7 +110,12 @@ class Play:
     async def page(self, request: Request) -> Response:
         page = self._templates.get_template("page.html.jinja")
         shown = {"mechanisms": self.sentences.mechanisms, "ours": OURS, "people": PEOPLE, "advice": ADVICE}
-        shown |= {"stops": STOPS, "default": STOPS.index(DEFAULT), "longest": MAX_SENTENCE_CHARACTERS}
+        shown |= {
+            "stops": STOPS,
+            "default": STOPS.index(DEFAULT),
+            "longest": MAX_SENTENCE_CHARACTERS,
+            "most": MAX_UPLOAD_BYTES,
+        }
         return HTMLResponse(page.render(shown, runs=earlier_results(self.runs), ledger=self.files.ledger))
 
     async def proof(self, request: Request) -> Response:
@@ -191,8 +196,8 @@ class Play:
         try:
             await self._work(partial(self.files.release, dropped, choices))
             dropped.finished = True
-        except AdeptError as error:
-            dropped.error = unquoted(error)
+        except Exception as error:  # noqa: BLE001 - any other would end the server's other work, too
+            dropped.error = unquoted(error) if isinstance(error, AdeptError) else _say_internal(error)
         finally:
             dropped.running = False
 
@@ -256,10 +261,14 @@ def _refusal(request: Request, error: Exception) -> Response:
 
 
 def _failure(request: Request, error: Exception) -> Response:
+    return JSONResponse({"error": _say_internal(error)}, 500)
+
+
+def _say_internal(error: Exception) -> str:
     """Write to stderr where an error occurred, but not its message, which may quote typed text."""
     *_, place = traceback.extract_tb(error.__traceback__)
     sys.stderr.write(f"adept: an internal error: {type(error).__name__} in {place.name}, line {place.lineno}\n")
-    return JSONResponse({"error": "an internal error: the terminal of adept play shows where"}, 500)
+    return "an internal error: the terminal of adept play shows where"
 
 
 async def _body(request: Request, most: int) -> bytes:

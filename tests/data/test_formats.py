@@ -226,7 +226,9 @@ MARKED = {  # beginnings of files that tools of annotation, chats and mail write
         "[22.01.20, 10:00:00] Bob: secret\n", "06/10/18, 10:56 - Bob Ray: secret\n", "2026-01-01 10:00:00 [main] INFO a: secret\n",
         "\u200e[7/11/2017, 8:20:41\u202fPM] Bob: \u200esecret\n", "20/6/2017 8:28 p.\u00a0m. - Bob: secret\n",
     ],
-    "cells with tabs between, which format=tsv columns=.* reads": ["secret\ta song\nx\tan alarm\n", "1\tThe\tDET\r\n2\tsong\tNOUN\r\n"],
+    "cells with tabs between, which format=tsv columns=.* reads": [
+        "secret\ta song\nx\tan alarm\n", "1\tThe\tDET\r\n2\tsong\tNOUN\r\n",
+    ],
 }  # fmt: skip
 UNMARKED = [
     "from boston to denver\n", "From: boston\nto denver\n", "version 3 is out\n", "1\n2\n", "06/10/18 at 10:56 please\n",

@@ -188,6 +188,99 @@ def test_no_column_is_taken_for_sentences_unless_its_name_says_so(page: Page, tm
         assert page.input_value("[name=text_column]") == chosen
 
 
+DROP = """([names, where]) => {
+    const moved = new DataTransfer();
+    for (const name of names) moved.items.add(new File(["text\\nbook a taxi\\n"], name));
+    const event = new DragEvent("drop", {dataTransfer: moved, bubbles: true, cancelable: true});
+    document.querySelector(where).dispatchEvent(event);
+    return event.defaultPrevented;
+}"""
+
+
+def test_two_files_at_once_are_refused_and_a_file_beside_the_area_leaves_the_page_alone(page: Page) -> None:
+    assert page.evaluate(DROP, [["a.csv", "b.csv"], "#drop"])
+    expect(page.locator("#file-error")).to_contain_text("one file at a time")
+    assert page.evaluate(DROP, [["a.csv"], "h1"])
+    assert page.is_hidden("#choices")
+    assert page.evaluate(DROP, [["a.csv"], "#drop"])
+    page.wait_for_selector("#choices:not([hidden])")
+    assert page.inner_text("#file-error") == ""
+
+
+def test_a_file_that_is_too_large_is_not_sent(page: Page, tmp_path: Path) -> None:
+    """Else the browser says that the connection broke, and the page that the server has stopped."""
+    with (tmp_path / "large.txt").open("wb") as file:
+        file.truncate(200 * 2**20)
+    page.set_input_files("#file", tmp_path / "large.txt")
+    expect(page.locator("#file-error")).to_contain_text("at most 20 MB")
+
+
+def test_of_two_files_the_newer_one_counts_and_the_older_one_is_forgotten(
+    page: Page, play: Play, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    add, going = play.files.add, threading.Event()
+
+    def add_slowly(name: str, content: bytes) -> object:
+        if name == "old.csv":
+            going.wait(20)
+        return add(name, content)
+
+    monkeypatch.setattr(play.files, "add", add_slowly)
+    for name in ("old", "new", "newest"):
+        (tmp_path / f"{name}.csv").write_text(f"text,{name}\nbook a taxi,x\n")
+        page.set_input_files("#file", tmp_path / f"{name}.csv")
+        if name != "old":
+            expect(page.locator("#looked")).to_contain_text(f": text, {name}.")
+    going.set()
+    deadline = time.monotonic() + 20
+    while len(play.files._files) != 1 and time.monotonic() < deadline:
+        page.wait_for_timeout(100)
+    assert [held.columns for held in play.files._files.values()] == [["text", "newest"]]
+    assert page.inner_text("#looked").endswith(": text, newest.")
+
+
+def test_a_reload_keeps_the_file_and_a_release_goes_on(
+    page: Page, play: Play, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    release, going = play.files.release, threading.Event()
+    monkeypatch.setattr(play.files, "release", lambda *given: going.wait(20) and release(*given))
+    asked: list[str] = []
+    page.on("dialog", lambda dialog: (asked.append(dialog.type), dialog.accept()))
+    (tmp_path / "mine.csv").write_text("text\nbook a taxi\nplay jazz\n")
+    page.set_input_files("#file", tmp_path / "mine.csv")
+    page.wait_for_selector("#choices:not([hidden])")
+    page.click("#release")
+    page.wait_for_selector("#progress:not([hidden])")
+    page.evaluate(DROP, [["other.csv"], "#drop"])
+    expect(page.locator("#file-error")).to_contain_text("wait for the end of its release")
+    page.reload()
+    page.wait_for_selector("#progress:not([hidden])")
+    assert asked == ["beforeunload"]
+    assert page.is_disabled("#release")
+    going.set()
+    page.wait_for_selector("[data-part=text]")
+    with page.expect_download() as download:
+        page.click("[data-part=text]")
+    assert Path(download.value.path()).read_text().startswith("text\n")
+    page.click("#forget")
+    page.reload()
+    page.wait_for_selector("#views svg")
+    assert page.is_hidden("#choices")
+    assert asked == ["beforeunload"]
+
+
+def test_a_release_that_fails_is_not_called_one(
+    page: Page, play: Play, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(play.files, "release", lambda *given: 1 / 0)
+    (tmp_path / "mine.csv").write_text("text\nbook a taxi\n")
+    page.set_input_files("#file", tmp_path / "mine.csv")
+    page.wait_for_selector("#choices:not([hidden])")
+    page.click("#release")
+    expect(page.locator("#file-error")).to_contain_text("an internal error")
+    assert page.is_hidden("#fetch")
+
+
 def test_the_table_of_budgets_shows_all_of_its_rows_on_a_phone(browser: Browser, address: str) -> None:
     page = browser.new_context(viewport={"width": 375, "height": 800}).new_page()
     page.goto(address)

@@ -204,6 +204,34 @@ def test_a_row_is_not_released_again_unless_asked(client: TestClient) -> None:
     assert released(client, third["key"], choices | {"again": True})["finished"]
 
 
+def test_an_internal_error_ends_one_release_and_nothing_else(
+    client: TestClient, play: Play, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    first, second = (dropped(client, "mine.csv", CSV)["key"] for _ in range(2))
+    with monkeypatch.context() as broken:
+        broken.setattr(play.files, "release", lambda *given: [][len(SECRET)])
+        state = released(client, first, {"epsilon": 8, "text_column": "text"})
+    assert (state["finished"], state["error"]) == (False, "an internal error: the terminal of adept play shows where")
+    assert "IndexError in <lambda>" in capsys.readouterr().err
+    assert released(client, second, {"epsilon": 8, "text_column": "text"})["finished"]
+
+
+def test_a_file_is_not_forgotten_while_it_is_released(client: TestClient, play: Play) -> None:
+    key = str(dropped(client, "mine.csv", CSV)["key"])
+    play.files.get(key).running = True
+    answer = client.delete(f"/api/files/{key}")
+    assert (answer.status_code, answer.json()) == (
+        400, {"error": "the file is being released: wait for the end of its release"},
+    )  # fmt: skip
+    assert play.files.get(key).source.exists()
+
+
+@pytest.mark.parametrize("rows", [3, 200])
+def test_a_column_with_a_usual_name_of_labels_is_offered_however_many_it_has(client: TestClient, rows: int) -> None:
+    content = "text,Category,id\n" + "".join(f"play {i},label {i},{i}\n" for i in range(rows))
+    assert dropped(client, "mine.csv", content.encode())["labels"] == ["Category"]
+
+
 def test_a_forgotten_file_leaves_nothing_behind(client: TestClient, play: Play) -> None:
     found = dropped(client, "mine.csv", CSV)
     folder = play.files.get(str(found["key"])).source.parent

@@ -19,7 +19,7 @@ export async function ask(path, {method = "POST", body, headers = {}, signal} = 
   return answer;
 }
 
-export const json = async (path, question) => (await ask(path, {body: JSON.stringify(question)})).json();
+export const json = async (path, question, method = "POST") => (await ask(path, {method, body: JSON.stringify(question)})).json();
 
 // What is answered line by line: the first line is there at once, some come seconds later.
 async function* lines(path, question, signal) {
