@@ -53,6 +53,7 @@ DELIMITERS = {"comma": ",", "semicolon": ";", "tab": "\t", "pipe": "|"}
 PIECE_CHARACTERS = 2**20  # most that are read at once
 NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
 SPACED_QUOTE, SPACED_QUOTED = re.compile(r' +"'), re.compile(r' +"[^"]*" *\Z')
+SURVEY_HEADER = re.compile(r'\{"ImportId":|Open-Ended Response\Z')  # of cells in the second or third row of names
 SEPARATOR = re.compile(r"sep=(.)\1*\s*", re.DOTALL | re.IGNORECASE)  # a first line of some spreadsheets
 
 # A state is spelled as the beginning of a row that leads to it.
@@ -164,7 +165,9 @@ def read_csv(
     check_columns(named_columns)
     on_header(named_columns)
     width, least = len(names), max((place for place, name in enumerate(names, start=1) if name), default=0)
-    for cells in parsed:
+    for number, cells in enumerate(parsed):
+        if not tolerant and number < 2 and any(map(SURVEY_HEADER.match, cells)):
+            raise UnfitFile("has more rows of names below its header, as Qualtrics and SurveyMonkey write: remove them")
         meant = SPACED_QUOTED if len(cells) == width else SPACED_QUOTE  # by whoever put spaces before the quote
         if not tolerant and any(cell[:1] == " " and meant.match(cell) for cell in cells):
             raise DamagedRecord("spaces before a quote, which must follow its delimiter")

@@ -69,6 +69,8 @@ OTHER_TYPES = {  # with what to do
 }
 UNSEEN = re.compile(r"\A[\s\u200b-\u200f\u2060\ufeff]+|[\s\u200b-\u200f\u2060\ufeff]+\Z")
 USUAL_LABEL_COLUMN = "intent"  # the label column of files, if no option names another one
+# Of labels as programs spell a missing value or a list. "none" is how a label may be called.
+ODD_LABEL = re.compile(r"nan|NaN|None|NULL|null|<NA>|NA|N/A|n/a|#N/A|NaT|\[.*\]|\{.*\}", re.DOTALL)
 INTEGER = re.compile(r"0|-?[1-9][0-9]{0,19}")  # how whole numbers are spelled that a column of 64 bits can hold
 
 
@@ -112,14 +114,17 @@ class RequiredColumns:
 
 
 def missing_column(
-    names: Sequence[str], column: str, option: str, *, place: str, header: bool | None = None, central: bool = False
-) -> MissingColumn:
+    names: Sequence[str], column: str, option: str, *, place: str, header: bool | None = None, central: bool = False,
+    nested: Sequence[str] = (),
+) -> MissingColumn:  # fmt: skip
     """Return an error which says that a column is missing at a place, such as "record 3" or a file.
 
     ``header`` is True if the names come from the first line of a csv file, False if they come from
-    the schema of a file, and None if they come from a record.
+    the schema of a file, and None if they come from a record. ``nested`` columns hold objects.
     """
     advice, near = _advice(names, column, option, central=central, header=bool(header))
+    if nested and not near:
+        advice = f"write an object with it for each text in {list_names(nested)}"
     listed = _clause(names, public=header is False, central=central)
     return MissingColumn(f"no column named {column!r} in {place}{listed}: {advice}", column, near)
 
@@ -315,7 +320,10 @@ def _is_whole(number: Any) -> bool:
 def text_of(record: Mapping[str, Any], column: str, *, number: int) -> str:
     """Return the text in a record's ``column`` (``cell_text``); raise DataError if there is none."""
     if column not in record:
-        raise missing_column(list(record), column, "text_column", place=f"record {number}")
+        nested = [name for name, value in record.items() if isinstance(value, list | dict) and "{" in repr(value)]
+        raise missing_column(
+            list(record), column, "text_column", place=f"record {number}", nested=nested if number == 1 else ()
+        )
     if (text := cell_text(value := record[column])) is None:
         kind = "a missing value" if is_null(value) else type(value).__name__
         advice = "leave such records out, or make them strings"

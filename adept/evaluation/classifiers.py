@@ -5,13 +5,15 @@ The classifiers "text" and "tfidf" are in ``adept.evaluation.text_classifier``, 
 """
 
 import math
+import re
+import unicodedata
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from adept.data.corpus import Corpus, join
-from adept.data.texts import text_list
+from adept.data.texts import ODD_LABEL, text_list
 from adept.errors import DataError, printable
 from adept.evaluation.metrics import ConfidenceInterval, Hits, accuracy, bootstrap, codes, macro_f1
 from adept.evaluation.text_classifier import EncoderClassifier, TfidfClassifier
@@ -19,6 +21,7 @@ from adept.ranges import check_choice
 from adept.torch_defaults import usual_torch
 
 TEXT = "text"  # the default
+UNSEEN_LETTERS = re.compile("[\u00ad\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufeff]")
 
 
 @dataclass(frozen=True)
@@ -54,25 +57,30 @@ def check_files_fit(train: Mapping[str, Corpus], test: Corpus, *, name: str = "t
     joined, names = join(list(train.values())), " and ".join(train)
     known, texts = set(joined.labels or []), set(map(_fold, joined.texts))
     unseen = Counter(label for label in test.labels or [] if label not in known)
-    spelled = note_spellings([*known, *unseen])
     if len(unseen) == len(set(test.labels or [])):
-        advice = "spell them alike" if spelled else "use the same labels, or name their column with label_column="
+        alike = {*map(_fold, known)} & {*map(_fold, unseen)}
+        advice = "spell them alike" if alike else "use the same labels, or name their column with label_column="
         raise DataError(f"{names} and {name} have no label in common ({list_few(known)}; {list_few(unseen)}): {advice}")
     count, repeated = sum(unseen.values()), sum(_fold(text) in texts for text in test.texts)
     lost = f"{count} of {len(test)} records of {name} have labels that {names} lacks ({list_few(unseen)})"
     seen = f"{repeated} of {len(test)} texts of {name} also occur in {names}, apart from case and spaces"
-    return [note for note, found in ((lost, count), (seen, repeated)) if found] + spelled
+    return [note for note, found in ((lost, count), (seen, repeated)) if found] + note_labels([*known, *unseen])
 
 
-def note_spellings(labels: Iterable[str]) -> list[str]:
-    """Return a note if labels differ in case or spaces alone, with the labels; [] if none do."""
-    alike = Counter(map(_fold, {*labels}))
-    found = {label for label in labels if alike[_fold(label)] > 1}
-    return [f"labels that differ in case or spaces alone count as different: {list_few(found)}"] if found else []
+def note_labels(labels: Iterable[str]) -> list[str]:
+    """Return notes that name labels which are spelled alike, or as a missing value or a list is; [] if none are."""
+    named = {*labels}
+    alike = Counter(map(_fold, named))
+    found = {
+        "labels that differ in case or spaces alone count as different": {n for n in named if alike[_fold(n)] > 1},
+        "labels that look like a missing value or a list count like any other": set(filter(ODD_LABEL.fullmatch, named)),
+    }
+    return [f"{note}: {list_few(those)}" for note, those in found.items() if those]
 
 
 def _fold(text: str) -> str:
-    return " ".join(text.casefold().split())
+    """Return a text without differences of case, of spaces, of letters that nobody sees, and of forms of one letter."""
+    return " ".join(UNSEEN_LETTERS.sub("", unicodedata.normalize("NFKC", text)).casefold().split())
 
 
 def list_few(labels: Iterable[str], few: int = 5) -> str:

@@ -39,6 +39,7 @@ from adept.data.reading import (
 )
 from adept.data.texts import (
     INTEGER,
+    ODD_LABEL,
     USUAL_LABEL_COLUMN,
     RequiredColumns,
     find_label_column,
@@ -297,7 +298,8 @@ class CheckedRecords:
         kept: "KeptColumns | None" = None,
         written: str = "jsonl",
     ) -> None:
-        self.count, self._unlisted, self._blank, self.first_texts, self.notes = 0, 0, 0, list[str](), list[str]()
+        self.count, self._unlisted, self._odd, self._blank = 0, 0, 0, 0
+        self.first_texts, self.notes = list[str](), list[str]()
         self._records = number_records(records, inputs.locations if inputs else (), inputs.options if inputs else None)
         self._options, self._label_column = options, label_column
         self._kept = kept or KeptColumns()
@@ -343,6 +345,7 @@ class CheckedRecords:
                 f"labels must be in the public label set, got another one in record {number}: add it to label_set=, if it is public"
             )
         self._unlisted += bool(self._public) and label not in self._public
+        self._odd += not self._public and ODD_LABEL.fullmatch(label) is not None
         return label
 
     def discount(self, kept: list[Record], left_out: list[Record]) -> list[Record]:
@@ -361,6 +364,7 @@ class CheckedRecords:
         """Lines of text, for the holder of the input alone, about labels, and records that were left out."""
         counts = {
             "have a label that label_set lacks, which is copied as it is": self._unlisted,
+            "have a label such as programs write for a missing value or a list, which is copied as it is": self._odd,
             "have an empty text, as an empty line of a txt file is, and count like any other": self._blank,
         }
         lines = [*(f"{count} records {what}" for what, count in counts.items() if count), *self.notes]

@@ -12,7 +12,7 @@ from statistics import fmean
 from scipy.optimize import isotonic_regression
 
 from adept.data.corpus import Corpus
-from adept.evaluation.classifiers import check_files_fit, note_spellings
+from adept.evaluation.classifiers import check_files_fit, note_labels
 from adept.evaluation.record_free import (
     COMMONEST_LABEL,
     EXAMPLES,
@@ -138,7 +138,7 @@ def make_plan(
     public = PublicTexts.of(examples, test, labels=count)
     english = reads_as_english(public.read.texts) if public else _are_english_names(labels)
     notes = _notes(labels, said, rows, packaged=is_packaged)
-    notes += check_files_fit({"examples": examples}, test) if examples and test else note_spellings(labels)
+    notes += check_files_fit({"examples": examples}, test) if examples and test else note_labels(labels)
     free = measure_free_rows(labels, public, said, has_examples=examples is not None) if public else []
     free.sort(key=lambda row: -row.accuracy)
     if free and free[0].texts < MIN_TEXTS:

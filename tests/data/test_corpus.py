@@ -136,6 +136,27 @@ def test_a_missing_or_odd_text_column_is_named_with_the_record(tmp_path: Path, r
     assert "secret" not in str(caught.value)
 
 
+@pytest.mark.parametrize(
+    ("row", "message"),
+    [
+        (
+            '{"messages": [{"role": "user", "content": "secret"}]}',
+            "write an object with it for each text in 'messages'$",
+        ),
+        ('{"version": 1, "nlu": {"examples": [{"text": "secret"}]}}', "an object with it for each text in 'nlu'$"),
+        ('{"id": [1], "query": "secret", "data": {"a": 1}}', "add text_column=query$"),
+        ('{"text": "a"}\n{"files": [{"a": "secret"}]}', "in record 2; the column is 'files': correct text_column=$"),
+    ],
+)
+def test_texts_that_lie_deeper_in_a_record_are_answered_with_what_to_write(
+    tmp_path: Path, row: str, message: str
+) -> None:
+    write(tmp_path / "a.jsonl", row)
+    with pytest.raises(DataError, match=message) as caught:
+        read_corpus(str(tmp_path / "a.jsonl"))
+    assert "secret" not in str(caught.value)
+
+
 def test_a_label_column_that_was_asked_for_must_exist(tmp_path: Path) -> None:
     write(tmp_path / "a.jsonl", '{"text": "fine", "label": "a"}')
     assert read_corpus(str(tmp_path / "a.jsonl")).labels is None

@@ -197,6 +197,16 @@ def test_a_directory_of_directories_is_refused(tmp_path: Path) -> None:
             for head in (b"ORC", b"Obj\x01", b"SQLite format 3\0", b"FEA1")
         ),
         ("a.csv.Z", b"secret", "compressed .*: unpack it, or compress it with gzip"),
+        (
+            "a.csv",
+            b'When,Q1\nStart,What?\n"{""ImportId"":""s""}","{""ImportId"":""Q""}"\nx,secret\n',
+            "more rows of names below",
+        ),
+        (
+            "a.csv",
+            b"id,What?\n,Open-Ended Response\n1,secret\n",
+            "more rows of names below its header, .*: remove them",
+        ),
         ("a.txt", b'<?xml version="1.0"?>\n<a>secret</a>\n', "is a document, .*save its text as txt"),
         ("a.vtt", b"secret", "is a document, .*save its text as txt"),
         ("a.csv", b'text,intent\n"secret", "secret"\n', "in record 1 .spaces before a quote"),

@@ -158,11 +158,32 @@ def test_labels_that_training_lacks_are_named_and_counted() -> None:
     assert len(note) < 200
 
 
+@pytest.mark.parametrize(
+    "other", ["music\u200b", "\ufeffmusic", "mu\u00adsic", "\u202bmusic\u202c", "ｍｕｓｉｃ", "music\u00a0", "MUSIC"]
+)
+def test_labels_that_look_alike_are_named(other: str) -> None:
+    train, test = corpus(play="music", rain="weather"), corpus(play_it="music", sing=other)
+    assert any("count as different" in note and repr("music") in note for note in check_files_fit({"a": train}, test))
+    with pytest.raises(DataError, match="spell them alike"):
+        check_files_fit({"a": corpus(play="music")}, corpus(sing=other))
+
+
+def test_labels_that_a_program_wrote_for_missing_values_or_lists_are_named() -> None:
+    odd = ["nan", "NaN", "None", "NULL", "N/A", "<NA>", "['a', 'b']", '{"choices": ["a"]}', "[]"]
+    train = corpus(**{f"text_{number}": label for number, label in enumerate(odd)}, rain="weather")
+    assert check_files_fit({"a": train}, train)[-1] == (
+        "labels that look like a missing value or a list count like any other: "
+        "'<NA>', 'N/A', 'NULL', 'NaN', 'None' and 4 more"
+    )
+    named = corpus(play="music", rain="none", snow="a [b]", hail="native", wind="[a] b")
+    assert len(check_files_fit({"a": named}, named)) == 1
+
+
 def test_test_texts_that_training_holds_are_counted_whatever_their_case_and_spaces() -> None:
-    train = Corpus(["Play  a song", "straße", "rain"], ["m", "s", "w"])
-    test = Corpus(["play a Song ", "STRASSE", "play a song", "snow"], ["m", "s", "m", "w"])
+    train = Corpus(["Play  a song", "straße", "rain", "caf\u00e9"], ["m", "s", "w", "w"])
+    test = Corpus(["play a Song ", "STRASSE", "play a\u200b song", "snow", "cafe\u0301"], ["m", "s", "m", "w", "w"])
     [note] = check_files_fit({"a": train}, test, name="b")
-    assert note == "3 of 4 texts of b also occur in a, apart from case and spaces"
+    assert note == "4 of 5 texts of b also occur in a, apart from case and spaces"
 
 
 def test_files_without_a_common_label_or_without_labels_are_refused() -> None:

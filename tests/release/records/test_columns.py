@@ -91,6 +91,17 @@ def test_empty_texts_are_counted_for_the_curator(rewriter: Rewriter, tmp_path: P
     ]
 
 
+def test_labels_that_a_program_wrote_for_missing_values_or_lists_are_counted_for_the_curator(
+    rewriter: Rewriter, tmp_path: Path
+) -> None:
+    (tmp_path / "in.csv").write_text("text,intent\na,nan\nb,none\nc,\"['x', 'y']\"\nd,x\n")
+    notes = list[CheckedRecords]()
+    release_file(rewriter, f"{tmp_path}/in.csv", f"{tmp_path}/o.csv", options=ReleaseOptions(), tell=notes.append)
+    assert notes[0].lines == [
+        "2 records have a label such as programs write for a missing value or a list, which is copied as it is"
+    ]
+
+
 def test_the_statement_compares_records_of_the_same_person(rewriter: Rewriter, tmp_path: Path) -> None:
     given_file = people_file(tmp_path / "in.jsonl")
     described = preview(*prepare_file(rewriter, given_file, f"{tmp_path}/out.jsonl", options=options())).to_json()
