@@ -450,9 +450,13 @@ def read_label_set(given: Sequence[str] | None) -> tuple[str, ...]:
     if (kind := format_of_name(location) or "txt") != "txt":
         raise ConfigurationError(f"label_set must name a file with a label on each line, got {kind}: save it as txt")
     lines = [record["text"] for record in read_records(location, options=ReadingOptions(format="txt"))]
-    if noted := [number for number, line in enumerate(lines, start=1) if line.startswith("# ")]:
+    noted = (
+        number for number, line in enumerate(lines, start=1) if line.startswith(("# ", "[")) or "\t" in line.strip()
+    )
+    if (number := next(noted, 1 if len(lines) == 1 and "," in lines[0] else None)) is not None:
         raise ConfigurationError(
-            f"label_set must hold labels alone, got a comment in line {noted[0]} of {location}: remove it"
+            f"label_set must hold labels alone, got a comment, a tab or a list in line {number} of {location}: write one label "
+            "on each line"
         )
     if not (found := label_set_of(lines, file=location)):
         raise ConfigurationError(f"label_set must hold labels, got none in {location}: write one on each line")

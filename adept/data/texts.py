@@ -67,6 +67,7 @@ OTHER_TYPES = {  # with what to do
     ("datasets", "IterableDataset"): "read its rows into a Dataset first",
     ("builtins", "dict"): MAKE_TABLE,
 }
+UNSEEN_LETTERS = re.compile("[\u00ad\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufeff]")
 UNSEEN = re.compile(r"\A[\s\u200b-\u200f\u2060\ufeff]+|[\s\u200b-\u200f\u2060\ufeff]+\Z")
 USUAL_LABEL_COLUMN = "intent"  # the label column of files, if no option names another one
 # Of labels as programs spell a missing value or a list. "none" is how a label may be called.
@@ -86,6 +87,11 @@ def trimmed(name: str) -> str:
 def folded(name: str) -> str:
     """Return a name, trimmed, without differences of case or of Unicode's normal forms."""
     return unicodedata.normalize("NFC", trimmed(name)).casefold()
+
+
+def fold(text: str) -> str:
+    """Return a text without differences of case, of spaces, of letters that nobody sees, and of forms of one letter."""
+    return " ".join(UNSEEN_LETTERS.sub("", unicodedata.normalize("NFKC", text)).casefold().split())
 
 
 class MissingColumn(DataError):

@@ -5,15 +5,13 @@ The classifiers "text" and "tfidf" are in ``adept.evaluation.text_classifier``, 
 """
 
 import math
-import re
-import unicodedata
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from adept.data.corpus import Corpus, join
-from adept.data.texts import ODD_LABEL, text_list
+from adept.data.texts import ODD_LABEL, fold, text_list
 from adept.errors import DataError, printable
 from adept.evaluation.metrics import ConfidenceInterval, Hits, accuracy, bootstrap, codes, macro_f1
 from adept.evaluation.text_classifier import EncoderClassifier, TfidfClassifier
@@ -21,7 +19,6 @@ from adept.ranges import check_choice
 from adept.torch_defaults import usual_torch
 
 TEXT = "text"  # the default
-UNSEEN_LETTERS = re.compile("[\u00ad\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufeff]")
 
 
 @dataclass(frozen=True)
@@ -55,13 +52,13 @@ def check_files_fit(train: Mapping[str, Corpus], test: Corpus, *, name: str = "t
     for place, corpus in corpora.items():
         corpus.require_labels(place, f"rename its column of labels as in {labelled[0]}" if labelled else "")
     joined, names = join(list(train.values())), " and ".join(train)
-    known, texts = set(joined.labels or []), set(map(_fold, joined.texts))
+    known, texts = set(joined.labels or []), set(map(fold, joined.texts))
     unseen = Counter(label for label in test.labels or [] if label not in known)
     if len(unseen) == len(set(test.labels or [])):
-        alike = {*map(_fold, known)} & {*map(_fold, unseen)}
+        alike = {*map(fold, known)} & {*map(fold, unseen)}
         advice = "spell them alike" if alike else "use the same labels, or name their column with label_column="
         raise DataError(f"{names} and {name} have no label in common ({list_few(known)}; {list_few(unseen)}): {advice}")
-    count, repeated = sum(unseen.values()), sum(_fold(text) in texts for text in test.texts)
+    count, repeated = sum(unseen.values()), sum(fold(text) in texts for text in test.texts)
     lost = f"{count} of {len(test)} records of {name} have labels that {names} lacks ({list_few(unseen)})"
     seen = f"{repeated} of {len(test)} texts of {name} also occur in {names}, apart from case and spaces"
     return [note for note, found in ((lost, count), (seen, repeated)) if found] + note_labels([*known, *unseen])
@@ -70,17 +67,12 @@ def check_files_fit(train: Mapping[str, Corpus], test: Corpus, *, name: str = "t
 def note_labels(labels: Iterable[str]) -> list[str]:
     """Return notes that name labels which are spelled alike, or as a missing value or a list is; [] if none are."""
     named = {*labels}
-    alike = Counter(map(_fold, named))
+    alike = Counter(map(fold, named))
     found = {
-        "labels that differ in case or spaces alone count as different": {n for n in named if alike[_fold(n)] > 1},
+        "labels that differ in case or spaces alone count as different": {n for n in named if alike[fold(n)] > 1},
         "labels that look like a missing value or a list count like any other": set(filter(ODD_LABEL.fullmatch, named)),
     }
     return [f"{note}: {list_few(those)}" for note, those in found.items() if those]
-
-
-def _fold(text: str) -> str:
-    """Return a text without differences of case, of spaces, of letters that nobody sees, and of forms of one letter."""
-    return " ".join(UNSEEN_LETTERS.sub("", unicodedata.normalize("NFKC", text)).casefold().split())
 
 
 def list_few(labels: Iterable[str], few: int = 5) -> str:

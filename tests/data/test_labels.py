@@ -104,7 +104,10 @@ def test_twenty_thousand_labels_fit_into_a_file(tmp_path: Path) -> None:
         (b"\n \n", "got none in"),
         (b"", "has no records"),
         (b"fare\n\xff\n", "record 2"),
-        (b"fare\n# old ones\nflight\n", "a comment in line 2"),
+        (b"fare\n# old ones\nflight\n", "a comment, a tab or a list in line 2"),
+        (b"fare,flight\n", "a comment, a tab or a list in line 1 .*: write one label on each line"),
+        (b'["fare", "flight"]\n', "a comment, a tab or a list in line 1"),
+        (b"fare\n0\tflight\n", "a comment, a tab or a list in line 2"),
     ],
 )
 def test_a_file_that_is_no_label_set_is_refused(tmp_path: Path, content: bytes, message: str) -> None:
