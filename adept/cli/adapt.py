@@ -32,8 +32,7 @@ def main(config: AdaptConfig) -> None:
     lines, labelled = read.texts, dict[str, list[str]]()
     for text, label in zip(lines if read.labels else [], read.labels or [], strict=True):
         labelled.setdefault(label, []).append(text)
-    unnamed = [label for label in config.label_set if label not in labelled] if labelled else []
-    if unnamed:
+    if unnamed := [label for label in config.label_set if labelled and label not in labelled]:
         warn(f"note: no example has the labels {list_few(unnamed)} of label_set")
     named = _are_names(config, model, lines) if lines else False
     examples, said = _examples(config, model, lines, named=named)

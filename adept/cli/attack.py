@@ -63,11 +63,8 @@ def _file_target(config: AttackConfig) -> Target:
     if config.epsilon is None:
         raise ConfigurationError("epsilon must be given for attack=file_membership, got none: add epsilon=1")
     files = NeighbouringFiles.from_pretrained(config.model_dir, epsilon=config.epsilon)
-
-    def play() -> Found:
-        return membership.play_file(files, rounds=config.records, confidence=config.confidence), []
-
-    return files.name, files.synthesizer.guarantee, None, play
+    options: dict[str, Any] = {"rounds": config.records, "confidence": config.confidence}
+    return files.name, files.synthesizer.guarantee, None, lambda: (membership.play_file(files, **options), [])
 
 
 def _rewriter(config: AttackConfig) -> Rewriter:

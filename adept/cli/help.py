@@ -239,18 +239,12 @@ def check_options(command: str, arguments: list[str]) -> None:
         inside = next((option for option in known if option.startswith(f"{name}.") and name not in known), None)
         refuse(
             (argument.startswith("~"), f"no option can be deleted, got {argument}: leave it out, or give it a value"),
-            (
-                name in ("-cp", "--config-path"),
-                f"{command} has no flag {name}: --config-dir DIR reads your own yaml files",
-            ),
+            (name in ("-cp", "--config-path"), f"{command} has no flag {name}: --config-dir DIR reads your own files"),
             (name in ("-r", "--run"), f"{command} has no flag {name}: leave it out, as a command runs once"),
             (argument.startswith("-"), f"{command} has no flag {argument}: {_as_option(argument, known) or in_help}"),
             (not equals, f"an option is written NAME=VALUE, got {argument}: adept {command} --help lists them"),
             (gone := removal(name), str(gone)),
-            (
-                given.count(name) > 1,
-                f"{name} must be given once, got it {given.count(name)} times: leave the others out",
-            ),
+            (given.count(name) > 1, f"{name} must be given once, got it {given.count(name)} times: leave others out"),
             (inside, f"{name} must be set by its options, got {argument}: write {inside}=..."),
         )
         refuse_interpolation(name, value, known)
@@ -280,10 +274,12 @@ def check_options(command: str, arguments: list[str]) -> None:
 def refuse_interpolation(name: str, value: str, known: Iterable[str]) -> None:
     """Raise ConfigurationError for ``${NAME}`` of an option, or of one of Hydra's resolvers, outside quotes."""
     named = re.findall(r"\$\{([\w.]+)(:?)", re.sub(r"'[^']*'|\"[^\"]*\"", "", value))
-    if any(colon or option in known for option, colon in named):
-        raise ConfigurationError(
-            f"{name} must be written out, got {value}: there are no interpolations; quotes inside the value keep it as it is"
+    refuse(
+        (
+            any(colon or option in known for option, colon in named),
+            f"{name} must be written out, got {value}: there are no interpolations; quotes inside the value keep it as it is",
         )
+    )
 
 
 def _elsewhere(group: str, value: str) -> str:

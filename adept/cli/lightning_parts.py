@@ -26,7 +26,7 @@ import yaml
 
 from adept.cli.config import TrainConfig
 from adept.cli.console import warn
-from adept.cli.help import nearest
+from adept.cli.help import SEVERAL, nearest
 from adept.cli.sweep import split
 from adept.errors import ConfigurationError, flatten, printable, typed_as
 from adept.foreign import import_foreign
@@ -101,10 +101,9 @@ def build(config: TrainConfig, directory: Path) -> Parts:
             logger would send numbers about private training text over the network.
     """
     check_device(config.trainer.accelerator)
-    for group in ("logger", "callbacks"):
-        for name, options in getattr(config, group).items():
-            empty = f"{group}.{name} must hold options, got {printable(options)}: write {group}.{name}: {{}}"
-            refuse((not isinstance(options, dict), empty))
+    parts = {f"{group}.{name}": part for group in SEVERAL for name, part in getattr(config, group).items()}
+    for name, part in parts.items():
+        refuse((not isinstance(part, dict), f"{name} must hold options, got {printable(part)}: write {name}: {{}}"))
     for option in (f"logger.{name}.{option}" for name in (CSV, NONE) for option in config.logger.get(name, ())):
         raise ConfigurationError(
             f"{option} has no effect, because metrics.csv stands in output_dir: leave it out, or add a logger with "

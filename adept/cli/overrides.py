@@ -291,8 +291,8 @@ def read_value(name: str, hint: Any, text: str, *, usual: Any = None) -> Any:
     if kind is Any:  # one value or a list
         kind = str if name in FILES else float
         kind = list[kind] if in_brackets else kind  # type: ignore[valid-type]
-    if kind is str and not trimmed:  # as of a shell's variable that is not set
-        raise ConfigurationError(f"{name} must be given, got nothing: add {name}=..., or leave it out")
+    # As of a shell's variable that is not set
+    refuse((kind is str and not trimmed, f"{name} must be given, got nothing: add {name}=..., or leave it out"))
     if get_origin(kind) is not list:
         return _read_one(name, kind, text, usual)
     [kind] = get_args(kind)
@@ -313,10 +313,12 @@ def _read_one(name: str, kind: Any, text: str, usual: Any) -> Any:
         value = re.sub(rf"(\\+)({text[0]}|\Z)", lambda found: found[1][: len(found[1]) // 2] + found[2], text[1:-1])
     elif name in FILES:
         value = os.path.expanduser(text)  # noqa: PTH111 - Path raises without a home
-        if ADDRESS.match(value):  # a path of that name would be a directory "s3:" here
-            raise ConfigurationError(
-                f"{name} must be a path on this machine, got the address {printable(value)}: copy the file"
+        refuse(
+            (
+                ADDRESS.match(value),  # a path of that name would be a directory "s3:" here
+                f"{name} must be a path on this machine, got the address {printable(value)}: copy the file",
             )
+        )
     try:
         return BOOLEANS[value.lower()] if kind is bool else kind(value)
     except (KeyError, ValueError):

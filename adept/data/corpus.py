@@ -166,10 +166,12 @@ def read_corpus(
 
     If ``named`` is True, or if there are several files, errors about a record name its file.
     """
-    if labelled and label_column == text_column:
-        raise ConfigurationError(
-            f"label_column must be another column than text_column, got {text_column} for both: name it"
+    refuse(
+        (
+            labelled and label_column == text_column,
+            f"label_column must be another column than text_column, got {text_column} for both: name it",
         )
+    )
     labelled = labelled and (label_column or USUAL_LABEL_COLUMN) != text_column
     label = [("label_column", label_column)] if labelled and label_column else []
     required = RequiredColumns((("text_column", text_column), *label))
@@ -408,10 +410,12 @@ def _load_air_travel(config: DataConfig) -> dict[str, Corpus]:
     records = list(read_records(str(Path(__file__).with_name("air_travel.jsonl.gz"))))
     rows = {split: [record for record in records if record["split"] == split] for split in SPLITS}
     most = [len(rows[split]) for split in SPLITS]
-    if len(config.sizes) != len(SPLITS) or not all(0 <= size <= n for size, n in zip(config.sizes, most, strict=True)):
-        raise ConfigurationError(
-            f"data.sizes must be three sizes (train, validation, test), at most {most}, got {list(config.sizes)}"
+    refuse(
+        (
+            len(config.sizes) != len(SPLITS) or not all(0 <= n <= of for n, of in zip(config.sizes, most, strict=True)),
+            f"data.sizes must be three sizes (train, validation, test), at most {most}, got {list(config.sizes)}",
         )
+    )
     sized = zip(SPLITS, config.sizes, strict=True)
     return {split: _corpus_of(enumerate(rows[split][:size], start=1), "text", "intent") for split, size in sized}
 

@@ -12,10 +12,8 @@ the reader goes through the row in order and remembers only in which of four sta
 in a cell that is not quoted, inside quotes, or after a quote inside quotes. The state is the same at the beginning of
 every row, so the reader remembers nothing of earlier rows. The reader stops at the last character of the row. QED.
 
-Suppose that every quoted part of a row is closed. Then adding or removing the row changes no other
-row, because with or without this row, the reader is in the same state at the beginning of the next
-row. If a row does not close a quote, the next quote in a later row closes it, and both rows and all
-rows between them are read as one. Without a later quote, the row extends to the end of the file.
+So adding or removing a row that closes its quotes changes no other row: the reader is in the same state at the
+beginning of the next one. Else the next quote in a later row, or the end of the file, closes the quote.
 
 Spreadsheets write empty cells to the right of a table, and rows of empty cells below it. So spaces around the names
 in the header are removed, columns without a name are left out, and so are empty cells to the right of the header's

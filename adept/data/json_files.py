@@ -10,11 +10,7 @@ brackets that are open. The number is zero at the beginning of every element, so
 earlier elements. A tolerant reader treats a closing bracket that no bracket opened as an ordinary character of the
 element. A tolerant reader also treats the end of the file as the end of the array. QED.
 
-If an element does not close a string, the next quote closes it, which belongs to a later element.
-From there on, the reader takes strings for what lies between strings. So the element ends at a
-comma inside a later element's text, or at the end of the file, and the elements between are lost.
-If an element does not close a bracket, it ends at a comma that follows a bracket too many in a
-later element, or at the end of the file. In jsonl, a line end ends the record in any case.
+An element that does not close a string or bracket takes in later ones (``reading.READING_EXCEPTIONS``).
 """
 
 import datetime
@@ -25,6 +21,7 @@ import re
 import uuid
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from itertools import chain, repeat
 from typing import IO, Any
 
 from adept.data.formats import (
@@ -207,13 +204,8 @@ def _spell(value: Any) -> str:
 @contextmanager
 def write_json(stream: IO[str], columns: Sequence[str], types: Any = None) -> Iterator[Write]:
     """Yield a function that writes records as one array, with one object on each line."""
-    begins = "[\n"
-
-    def write(records: Sequence[Record]) -> None:
-        nonlocal begins
-        for record in records:
-            stream.write(begins + to_json({column: record[column] for column in columns}))
-            begins = ",\n"
-
-    yield write
-    stream.write("[]\n" if begins == "[\n" else "\n]\n")
+    begins = chain(["[\n"], repeat(",\n"))  # of the first object, and of each later one
+    yield lambda records: stream.writelines(
+        next(begins) + to_json({column: record[column] for column in columns}) for record in records
+    )
+    stream.write("[]\n" if next(begins) == "[\n" else "\n]\n")

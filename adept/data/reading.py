@@ -85,10 +85,7 @@ TEXT_HEADS = {  # of txt files whose lines are not texts
     "cells with tabs between, which format=tsv columns=[...] reads": rb"([ \r]*+\S[^\t\n]*(\t[^\t\n]+)+\n){2}",
 }
 JSON_HEAD = re.compile(rb'(\[\s*)?\{\s*"|\[\s*\Z')
-CARDS = {
-    "README.md": r"\bclass_label:",
-    "dataset_infos.json": r'"ClassLabel"',
-}  # what says that a file of the Hub has classes
+CARDS = {"README.md": r"\bclass_label:", "dataset_infos.json": r'"ClassLabel"'}  # what says that files have classes
 HEAD_BYTES = 24  # enough to tell what a file is
 READING_EXCEPTIONS = (
     "in a csv file, a quote that its row does not close takes in the rows after it, up to the next quote or the end of the file",
@@ -155,12 +152,8 @@ def _read_parquet(stream: Any, **options: Any) -> Iterator[Record]:
 
 
 READERS: dict[str, Callable[..., Iterator[Record]]] = {
-    "txt": read_txt,
-    "jsonl": read_jsonl,
-    "json": read_json,
-    "csv": read_csv,
-    "parquet": _read_parquet,
-}
+    "txt": read_txt, "jsonl": read_jsonl, "json": read_json, "csv": read_csv, "parquet": _read_parquet,
+}  # fmt: skip
 
 
 def read_records(

@@ -84,13 +84,8 @@ def trimmed(name: str) -> str:
 
 
 @lru_cache(maxsize=1024)
-def folded(name: str) -> str:
-    """Return a name, trimmed, without differences of case or of Unicode's normal forms."""
-    return unicodedata.normalize("NFC", trimmed(name)).casefold()
-
-
-def fold(text: str) -> str:
-    """Return a text without differences of case, of spaces, of letters that nobody sees, and of forms of one letter."""
+def folded(text: str) -> str:
+    """Return a name or text without differences of case, of spaces, of unseen letters, and of forms of one letter."""
     return " ".join(UNSEEN_LETTERS.sub("", unicodedata.normalize("NFKC", text)).casefold().split())
 
 
@@ -120,17 +115,16 @@ class RequiredColumns:
 
 
 def missing_column(
-    names: Sequence[str], column: str, option: str, *, place: str, header: bool | None = None, central: bool = False,
-    nested: Sequence[str] = (),
-) -> MissingColumn:  # fmt: skip
+    names: Sequence[str], column: str, option: str, *, place: str, header: bool | None = None, central: bool = False
+) -> MissingColumn:
     """Return an error which says that a column is missing at a place, such as "record 3" or a file.
 
     ``header`` is True if the names come from the first line of a csv file, False if they come from
-    the schema of a file, and None if they come from a record. ``nested`` columns hold objects.
+    the schema of a file, and None if they come from a record.
     """
     advice, near = _advice(names, column, option, central=central, header=bool(header))
-    if nested and not near:
-        advice = f"write an object with it for each text in {list_names(nested)}"
+    if header is None and not near and option == "text_column":
+        advice += ", or write an object for each text if texts lie deeper in a record"
     listed = _clause(names, public=header is False, central=central)
     return MissingColumn(f"no column named {column!r} in {place}{listed}: {advice}", column, near)
 
@@ -326,10 +320,7 @@ def _is_whole(number: Any) -> bool:
 def text_of(record: Mapping[str, Any], column: str, *, number: int) -> str:
     """Return the text in a record's ``column`` (``cell_text``); raise DataError if there is none."""
     if column not in record:
-        nested = [name for name, value in record.items() if isinstance(value, list | dict) and "{" in repr(value)]
-        raise missing_column(
-            list(record), column, "text_column", place=f"record {number}", nested=nested if number == 1 else ()
-        )
+        raise missing_column(list(record), column, "text_column", place=f"record {number}")
     if (text := cell_text(value := record[column])) is None:
         kind = "a missing value" if is_null(value) else type(value).__name__
         advice = "leave such records out, or make them strings"

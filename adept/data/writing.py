@@ -45,13 +45,9 @@ def _write_parquet(*arguments: Any) -> AbstractContextManager[Write]:
 
 
 WRITERS: dict[str, Callable[[Any, Sequence[str], Types | None], AbstractContextManager[Write]]] = {
-    "txt": write_txt,
-    "jsonl": write_jsonl,
-    "json": write_json,
-    "csv": write_csv,
+    "txt": write_txt, "jsonl": write_jsonl, "json": write_json, "csv": write_csv, "parquet": _write_parquet,
     **{f"csv:{name}": partial(write_csv, delimiter=character) for name, character in DELIMITERS.items()},
-    "parquet": _write_parquet,
-}
+}  # fmt: skip
 
 
 def written_format(target: str, options: ReadingOptions, sources: Iterable[str]) -> str:

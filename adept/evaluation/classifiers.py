@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from adept.data.corpus import Corpus, join
-from adept.data.texts import ODD_LABEL, fold, text_list
+from adept.data.texts import ODD_LABEL, folded, text_list
 from adept.errors import DataError, printable
 from adept.evaluation.metrics import ConfidenceInterval, Hits, accuracy, bootstrap, codes, macro_f1
 from adept.evaluation.text_classifier import EncoderClassifier, TfidfClassifier
@@ -52,13 +52,13 @@ def check_files_fit(train: Mapping[str, Corpus], test: Corpus, *, name: str = "t
     for place, corpus in corpora.items():
         corpus.require_labels(place, f"rename its column of labels as in {labelled[0]}" if labelled else "")
     joined, names = join(list(train.values())), " and ".join(train)
-    known, texts = set(joined.labels or []), set(map(fold, joined.texts))
+    known, texts = set(joined.labels or []), set(map(folded, joined.texts))
     unseen = Counter(label for label in test.labels or [] if label not in known)
     if len(unseen) == len(set(test.labels or [])):
-        alike = {*map(fold, known)} & {*map(fold, unseen)}
+        alike = {*map(folded, known)} & {*map(folded, unseen)}
         advice = "spell them alike" if alike else "use the same labels, or name their column with label_column="
         raise DataError(f"{names} and {name} have no label in common ({list_few(known)}; {list_few(unseen)}): {advice}")
-    count, repeated = sum(unseen.values()), sum(fold(text) in texts for text in test.texts)
+    count, repeated = sum(unseen.values()), sum(folded(text) in texts for text in test.texts)
     lost = f"{count} of {len(test)} records of {name} have labels that {names} lacks ({list_few(unseen)})"
     seen = f"{repeated} of {len(test)} texts of {name} also occur in {names}, apart from case and spaces"
     return [note for note, found in ((lost, count), (seen, repeated)) if found] + note_labels([*known, *unseen])
@@ -67,9 +67,9 @@ def check_files_fit(train: Mapping[str, Corpus], test: Corpus, *, name: str = "t
 def note_labels(labels: Iterable[str]) -> list[str]:
     """Return notes that name labels which are spelled alike, or as a missing value or a list is; [] if none are."""
     named = {*labels}
-    alike = Counter(map(fold, named))
+    alike = Counter(map(folded, named))
     found = {
-        "labels that differ in case or spaces alone count as different": {n for n in named if alike[fold(n)] > 1},
+        "labels that differ in case or spaces alone count as different": {n for n in named if alike[folded(n)] > 1},
         "labels that look like a missing value or a list count like any other": set(filter(ODD_LABEL.fullmatch, named)),
     }
     return [f"{note}: {list_few(those)}" for note, those in found.items() if those]
@@ -127,14 +127,10 @@ def score(predicted: list[str], test: Corpus, *, learned: Sequence[str], majorit
     known, labels = Counter(majority or learned), test.labels or []
     truth, guesses = codes(labels, predicted)
     return Evaluation(
-        accuracy=bootstrap(accuracy, truth, guesses),
-        macro_f1=bootstrap(macro_f1, truth, guesses),
+        accuracy=bootstrap(accuracy, truth, guesses), macro_f1=bootstrap(macro_f1, truth, guesses),
         majority_accuracy=labels.count(max(known, key=known.__getitem__)) / len(labels),
-        train_records=len(learned),
-        test_records=len(test),
-        labels=len(known),
-        hits=truth == guesses,
-    )
+        train_records=len(learned), test_records=len(test), labels=len(known), hits=truth == guesses,
+    )  # fmt: skip
 
 
 @usual_torch()

@@ -167,14 +167,12 @@ def measure(
     records, strangers, public = private.texts, deal_to_others(rewrites), set(trained_on)
     fluent, spoken, written = NgramModel([*map(plain, other)], order=3), [*map(plain, records)], [*map(plain, rewrites)]
     return {
-        "bleu": bleu(records, rewrites),
-        "distinct": len(set(rewrites)) / len(rewrites),
+        "bleu": bleu(records, rewrites), "distinct": len(set(rewrites)) / len(rewrites),
         "perplexity": NgramModel(records, order=2).perplexity(rewrites),
-        "verbatim_public": sum(text in public for text in rewrites) / len(rewrites),
-        **_measure_kept(private, rewrites),
+        "verbatim_public": sum(text in public for text in rewrites) / len(rewrites), **_measure_kept(private, rewrites),
         **{name + OTHER: value for name, value in _measure_kept(private, strangers).items()},
         "fluency": fluent.perplexity(written) / fluent.perplexity(spoken),
-    }
+    }  # fmt: skip
 
 
 def _measure_kept(private: Corpus, texts: Sequence[str] | None) -> dict[str, float | None]:

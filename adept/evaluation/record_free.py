@@ -108,12 +108,9 @@ class FreeRow:
     @property
     def cells(self) -> tuple[str, str]:
         """The name and the accuracy, with twice its standard deviation and the number of measured texts."""
-        measured = f"± {2 * self.doubt:.2f} (measured on {self.texts:,} public text{'s' * (self.texts > 1)})" * bool(
-            self.texts
-        )
-        return TITLES.get(
-            self.name, self.name
-        ), f"{self.accuracy:.2f} {measured or '(usual for so many labels, not measured)'}"
+        measured = f"± {2 * self.doubt:.2f} (measured on {self.texts:,} public text{'s' * (self.texts > 1)})"
+        how = measured if self.texts else "(usual for so many labels, not measured)"
+        return TITLES.get(self.name, self.name), f"{self.accuracy:.2f} {how}"
 
     @property
     def doubt(self) -> float:

@@ -43,7 +43,6 @@ from adept.data.texts import (
     USUAL_LABEL_COLUMN,
     RequiredColumns,
     find_label_column,
-    fold,
     is_missing,
     label_of,
     label_set_of,
@@ -56,7 +55,7 @@ from adept.mechanisms import JointResponse, RandomizedResponse
 from adept.ranges import refuse
 from adept.release.options import FileOptions
 from adept.rewriting.expectation import FIRST_TEXTS
-from adept.synthesis.votes import ALIKE_PERSONS, person_name
+from adept.synthesis.votes import person_name
 
 UNFIT_ADVICE = "leave it out of keep_columns, or write jsonl"
 RANDOMISED_TREATMENTS = ("randomized_response", "joint_response")  # treatments that randomise labels
@@ -363,29 +362,20 @@ class CheckedRecords:
     @property
     def lines(self) -> list[str]:
         """Lines of text, for the holder of the input alone, about labels, and records that were left out."""
+        left_out = self._persons.left_out if self._persons else Counter[bytes]()
         counts = {
-            "have a label that label_set lacks, which is copied as it is": self._unlisted,
-            "have a label such as programs write for a missing value or a list, which is copied as it is": self._odd,
-            "have an empty text, as an empty line of a txt file is, and count like any other": self._blank,
+            f"records of {len(left_out)} persons were left out, as they are beyond max_records_per_person": left_out.total(),
+            "records have a label that label_set lacks, which is copied as it is": self._unlisted,
+            "records have a label as programs write a missing value or a list, which is copied as it is": self._odd,
+            "records have an empty text, as an empty line of a txt file is, and count like any other": self._blank,
         }
-        lines = [*(f"{count} records {what}" for what, count in counts.items() if count), *self.notes]
-        if self._persons and self._persons.alike:
-            lines.append(f"{self._persons.alike} {ALIKE_PERSONS}")
-        if not self._persons or not (left_out := self._persons.left_out):
-            return lines
-        exceed = "were left out, as they are beyond max_records_per_person"
-        return [f"{left_out.total()} records of {len(left_out)} persons {exceed}", *lines]
+        return [*(f"{count} {what}" for what, count in counts.items() if count), *self.notes]
 
 
 class _Persons:
     def __init__(self, options: ReleaseOptions, column: str) -> None:
         self._column, self._most, self._drops = column, options.max_records_per_person or 0, options.excess == "drop"
-        self._counts, self.left_out, self._folded = Counter[bytes](), Counter[bytes](), set[int]()
-
-    @property
-    def alike(self) -> int:
-        """Number of persons whose names differ from another one in case or unseen letters alone."""
-        return len(self._counts) - len(self._folded)
+        self._counts, self.left_out = Counter[bytes](), Counter[bytes]()
 
     def admits(self, record: Record, number: int) -> bool:
         value = record.get(self._column)
@@ -397,7 +387,6 @@ class _Persons:
                 "as a whole number"
             )
         digest = hashlib.blake2b(name.encode("utf-8", "surrogatepass"), digest_size=16).digest()
-        self._folded.add(hash(fold(name)))
         if self._counts[digest] < self._most:
             self._counts[digest] += 1
             return True

@@ -41,7 +41,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from adept.data.texts import fold, plain_text
+from adept.data.texts import plain_text
 from adept.mechanisms.central_counts import Counts, Votes
 from adept.mechanisms.policy import (
     CODEWORDS_PER_VOTE,
@@ -68,7 +68,6 @@ Features = NDArray[np.float64]
 Places = NDArray[np.int64]
 NO_TEXT, OUTSIDE = -1, -2  # in the place of a vote: the reason why there is none
 DIGEST_BYTES = 16
-ALIKE_PERSONS = "names of persons differ from another one in case or unseen letters alone, and count as other persons"
 
 
 @dataclass(frozen=True)
@@ -205,7 +204,7 @@ class Tally:
     def __init__(self, cells: int, *, votes_per_person: int = 1) -> None:
         self.counts: Counts = np.zeros(cells, dtype=np.int64)
         self.notes = Notes()
-        self._most, self._had, self._folded = votes_per_person, Counter[bytes](), set[int]()
+        self._most, self._had = votes_per_person, Counter[bytes]()
 
     def add(self, votes: Sequence[int], persons: Sequence[object] | None = None) -> None:
         """Add the votes of rows: indices of cells, NO_TEXT or OUTSIDE. Without ``persons``, all votes are counted."""
@@ -217,17 +216,11 @@ class Tally:
             cast = [(row, vote) for row, vote in cast if self._may_vote(persons[row])]
         np.add.at(self.counts, np.array([vote for _, vote in cast], dtype=np.int64), 1)
 
-    @property
-    def alike(self) -> int:
-        """Number of persons whose names differ from another one in case or unseen letters alone."""
-        return len(self._had) - len(self._folded)
-
     def _may_vote(self, person: object) -> bool:
         name = person_name(person)
         if name is None:
             self.notes.nobody += 1
             return False
-        self._folded.add(hash(fold(name)))
         digest = hashlib.blake2b(name.encode("utf-8", "surrogatepass"), digest_size=DIGEST_BYTES).digest()
         if self._had[digest] >= self._most:
             self.notes.excess += 1

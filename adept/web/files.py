@@ -4,7 +4,6 @@ The release of a dropped file works as in ``adept rewrite``. The file lies in a 
 It is removed when the user removes it on the page, when the server ends, or after an hour (``Files.tidy``).
 """
 
-import json
 import secrets
 import shutil
 import tempfile
@@ -21,8 +20,9 @@ from adept.data.csv_files import DELIMITERS
 from adept.data.formats import STATEMENT
 from adept.data.reading import ReadingOptions, read_records
 from adept.data.texts import USUAL_NAMES, folded
-from adept.errors import AdeptError, DataError
+from adept.errors import AdeptError, DataError, ModelError
 from adept.mechanisms.guarantee import words
+from adept.models.untrusted_files import read_json
 from adept.ranges import refuse
 from adept.release.flow.local import choose_writer, open_release, prepare_file, release_file
 from adept.release.flow.publication import CARD
@@ -160,8 +160,7 @@ def _look_at(source: Path) -> Dropped:
     named = (name for usual in USUAL_NAMES["text_column"] for name in columns if folded(name) == usual)
     text = next(named, columns[0] if len(columns) == 1 else "")
     values = {column: {str(record.get(column)) for record in first} for column in columns if column != text}
-    few = min(50, max(2, len(first) // 2))
-    usual = USUAL_NAMES["label_column"]
+    few, usual = min(50, max(2, len(first) // 2)), USUAL_NAMES["label_column"]
     labels = [column for column, found in values.items() if len(found) <= few or folded(column) in usual]
     return Dropped(source, len(first) + sum(1 for _ in records), columns, text, labels, reading)
 
@@ -216,10 +215,8 @@ def _earlier(path: Path) -> EarlierResult | None:
     if kind := PAGES.get(path.name):
         return EarlierResult(name, kind, page=path)
     try:
-        result = json.loads(path.read_text("utf-8"))
-    except (OSError, ValueError, RecursionError):
-        return None
-    if not isinstance(result, dict):
+        result = read_json(path)
+    except ModelError:  # damaged, or no object
         return None
     own_fields = {"certified_epsilon": "audit", "attack": "attack", "study": "study"}  # that only this kind has
     kind = next((kind for field, kind in own_fields.items() if field in result), "result")
@@ -229,15 +226,11 @@ def _earlier(path: Path) -> EarlierResult | None:
     said = ("sentence", "violated", "judged", "outcome", "refutes_claim", "beyond_bound")  # in the sentence
     shown = [key for key, value in result.items() if isinstance(value, str | int | float) and key not in said]
     return EarlierResult(
-        name,
-        kind,
-        picture=next(iter(sorted(path.parent.glob("*.svg"))), None),
-        sentence=str(result.get("sentence", "")),
+        name, kind, picture=next(iter(sorted(path.parent.glob("*.svg"))), None), sentence=str(result.get("sentence", "")),
         wrong=any(result.get(field) is True for field in ("violated", "refutes_claim", "beyond_bound")),
-        rows=(*outcomes, *((key, _short(result[key])) for key in shown)),
-        headings=headings,
+        rows=(*outcomes, *((key, _short(result[key])) for key in shown)), headings=headings,
         table=tuple(sorted(_table(result.get(listed), headings), key=lambda row: "failed" not in row)),
-    )
+    )  # fmt: skip
 
 
 def _table(rows: Any, headings: tuple[str, ...]) -> list[list[str]]:

@@ -48,12 +48,9 @@ DEFAULT = 8.0
 MAX_SENTENCE_CHARACTERS = 5_000
 OURS = "ours"
 COMPARED = {
-    OURS: "this tool",
-    "original": "ADePT of 2021, whose promise is false",
-    "sqrt_n": "ADePT with enough noise",
-    "l1": "ADePT in a smaller space",
-    "l2_norm": "noise alike in all directions",
-}
+    OURS: "this tool", "original": "ADePT of 2021, whose promise is false", "sqrt_n": "ADePT with enough noise",
+    "l1": "ADePT in a smaller space", "l2_norm": "noise alike in all directions",
+}  # fmt: skip
 
 
 def crowd_of(model: Autoencoder) -> list[str]:
@@ -210,14 +207,10 @@ class Sentences:
         released = rewriter.draw(encoded)
         guarantee = rewriter.guarantee
         shown = {
-            "mechanism": name,
-            "title": self.mechanisms[name],
-            "claimed": guarantee.claimed_epsilon,
-            "epsilon": json_number(guarantee.epsilon),
-            "holds": guarantee.holds,
+            "mechanism": name, "title": self.mechanisms[name], "claimed": guarantee.claimed_epsilon,
+            "epsilon": json_number(guarantee.epsilon), "holds": guarantee.holds, "sentence": _sentence(guarantee),
             "texts": list(dict.fromkeys(text for text, _ in rewriter.write(released, samples=3))),
-            "sentence": _sentence(guarantee),
-        }
+        }  # fmt: skip
         return Release(shown, reader, encoded, released)
 
     def _at(self, name: str, epsilon: float) -> tuple[Rewriter, Reader]:

@@ -93,7 +93,7 @@ class Play:
             Route("/runs/{name}/picture", partial(self.earlier, part="picture")),
             Mount("/static", StaticFiles(packages=[("adept.web", "static")])),
         ]
-        handlers = {AdeptError: _refusal, Exception: _failure}
+        handlers = dict.fromkeys((AdeptError, Exception), _refusal)
         return Guarded(Starlette(routes=routes, exception_handlers=handlers, lifespan=self._lifespan), self.token)
 
     @asynccontextmanager
@@ -127,11 +127,11 @@ class Play:
     async def play(self, request: Request) -> Response:
         """Release a sentence by each mechanism; answer with the texts, then with the beliefs."""
         asked = await _question(request)
-        text, mechanisms = asked.get("text"), _names(asked.get("mechanisms", [OURS]))
-        if not isinstance(text, str):
-            raise ConfigurationError("text must be a sentence: reload the page")
-        epsilon = _stop(asked.get("epsilon"))
-        releases = await self._work(partial(self.sentences.release, text, epsilon=epsilon, mechanisms=mechanisms))
+        refuse((not isinstance(asked.get("text"), str), "text must be a sentence: reload the page"))
+        mechanisms, epsilon = _names(asked.get("mechanisms", [OURS])), _stop(asked.get("epsilon"))
+        releases = await self._work(
+            partial(self.sentences.release, asked["text"], epsilon=epsilon, mechanisms=mechanisms)
+        )
         return StreamingResponse(self._answer_lines(releases), media_type="application/x-ndjson")
 
     async def _answer_lines(self, releases: list[Release]) -> AsyncIterator[str]:
@@ -172,8 +172,9 @@ class Play:
     async def release(self, request: Request) -> Response:
         """Begin to release a file; the address of the file answers with the progress."""
         dropped, choices = await self._read_choices(request)
-        if dropped.running or dropped.finished:
-            raise ConfigurationError("this file is released already: drop it again for another release")
+        refuse(
+            (dropped.running or dropped.finished, "this file is released already: drop it again for another release")
+        )
         dropped.running, dropped.error = True, None
         self._group.start_soon(self._release, dropped, choices)
         return JSONResponse(_describe(dropped), 202)
@@ -197,7 +198,7 @@ class Play:
             await self._work(partial(self.files.release, dropped, choices))
             dropped.finished = True
         except Exception as error:  # noqa: BLE001 - any other would end the server's other work, too
-            dropped.error = unquoted(error) if isinstance(error, AdeptError) else _say_internal(error)
+            dropped.error = _reason(error)
         finally:
             dropped.running = False
 
@@ -257,15 +258,13 @@ def unquoted(error: Exception) -> str:
 
 
 def _refusal(request: Request, error: Exception) -> Response:
-    return JSONResponse({"error": unquoted(error)}, 400)
+    return JSONResponse({"error": _reason(error)}, 400 if isinstance(error, AdeptError) else 500)
 
 
-def _failure(request: Request, error: Exception) -> Response:
-    return JSONResponse({"error": _say_internal(error)}, 500)
-
-
-def _say_internal(error: Exception) -> str:
-    """Write to stderr where an error occurred, but not its message, which may quote typed text."""
+def _reason(error: Exception) -> str:
+    """Return what the page may say; write to stderr where an internal error occurred, whose message may quote text."""
+    if isinstance(error, AdeptError):
+        return unquoted(error)
     *_, place = traceback.extract_tb(error.__traceback__)
     sys.stderr.write(f"adept: an internal error: {type(error).__name__} in {place.name}, line {place.lineno}\n")
     return "an internal error: the terminal of adept play shows where"
@@ -291,8 +290,7 @@ async def _question(request: Request) -> dict[str, Any]:
 
 
 def _stop(value: Any) -> float:
-    if isinstance(value, bool) or value not in STOPS:
-        raise ConfigurationError("epsilon must be one of the slider's stops: reload the page")
+    refuse((isinstance(value, bool) or value not in STOPS, "epsilon must be a stop of the slider: reload the page"))
     return float(value)
 
 
@@ -304,8 +302,12 @@ def _names(value: object) -> list[str]:
 
 def _choices(asked: dict[str, Any]) -> Choices:
     given = {name: value for name, value in asked.items() if value not in (None, "")}
-    if not all(isinstance(value, CHOICES.get(name, ())) for name, value in given.items()):
-        raise ConfigurationError("the choices must be among those on the page: reload it")
+    refuse(
+        (
+            not all(isinstance(value, CHOICES.get(name, ())) for name, value in given.items()),
+            "the choices must be among those on the page: reload it",
+        )
+    )
     _names(given.get("label_set", []))
     return {"epsilon": DEFAULT, "labels": "drop"} | given
 

@@ -141,11 +141,17 @@ def test_a_missing_or_odd_text_column_is_named_with_the_record(tmp_path: Path, r
     [
         (
             '{"messages": [{"role": "user", "content": "secret"}]}',
-            "write an object with it for each text in 'messages'$",
+            "'messages': correct text_column=, or write an object for each text if",
         ),
-        ('{"version": 1, "nlu": {"examples": [{"text": "secret"}]}}', "an object with it for each text in 'nlu'$"),
+        (
+            '{"version": 1, "nlu": {"examples": [{"text": "secret"}]}}',
+            "'version', 'nlu': correct text_column=, or write an object for each text",
+        ),
         ('{"id": [1], "query": "secret", "data": {"a": 1}}', "add text_column=query$"),
-        ('{"text": "a"}\n{"files": [{"a": "secret"}]}', "in record 2; the column is 'files': correct text_column=$"),
+        (
+            '{"text": "a"}\n{"files": [{"a": "secret"}]}',
+            "in record 2; the column is 'files': correct text_column=, or write",
+        ),
     ],
 )
 def test_texts_that_lie_deeper_in_a_record_are_answered_with_what_to_write(

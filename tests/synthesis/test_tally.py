@@ -74,11 +74,3 @@ def test_without_persons_every_row_counts() -> None:
     tally = Tally(2)
     tally.add([1, 1, 1])
     assert tally.counts.tolist() == [0, 3]
-
-
-@pytest.mark.mutants("synthesis.votes")
-def test_names_of_persons_that_differ_in_case_or_unseen_letters_alone_are_counted() -> None:
-    """They count as other persons, so a person with two names has twice the votes."""
-    tally = Tally(2)
-    tally.add([0, 1, 0, 1, NO_TEXT], persons=["Ann@x.org", "ann@x.org ", "ann@x.org\u200b", "bob", "BOB"])
-    assert (tally.counts.sum(), tally.alike) == (4, 2)

@@ -197,7 +197,7 @@ DROP = """([names, where]) => {
 }"""
 
 
-def test_two_files_at_once_are_refused_and_a_file_beside_the_area_leaves_the_page_alone(page: Page) -> None:
+def test_two_files_at_once_are_refused_and_one_beside_the_area_opens_nothing(page: Page) -> None:
     assert page.evaluate(DROP, [["a.csv", "b.csv"], "#drop"])
     expect(page.locator("#file-error")).to_contain_text("one file at a time")
     assert page.evaluate(DROP, [["a.csv"], "h1"])

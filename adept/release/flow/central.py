@@ -48,7 +48,7 @@ from adept.release.records import Inputs
 from adept.release.statement.statement import CentralStatement, now
 from adept.rewriting.expectation import APPROVAL_EXAMPLES, short_texts
 from adept.synthesis.synthesizer import MAX_ROWS, Synthesizer
-from adept.synthesis.votes import ALIKE_PERSONS, Tally
+from adept.synthesis.votes import Tally
 
 BATCH_ROWS = 4096  # records that are read, and rows that are written, together
 
@@ -104,8 +104,7 @@ class TallyNotes:
         ]
         missing = "; ".join(f"{count} {what}" for count, what in parts if count)
         counted = f"{notes.rows} rows read, {int(self.tally.counts.sum())} counted{': ' if missing else ''}{missing}"
-        alike = [f"{self.tally.alike} {ALIKE_PERSONS}"] if self.tally.alike else []
-        return [counted, *alike, *self.mismatches]
+        return [counted, *self.mismatches]
 
 
 @dataclass(frozen=True, kw_only=True)
