@@ -80,7 +80,7 @@ def _verdict(error: BaseException) -> tuple[str, int]:
     of_torch = isinstance(error, RuntimeError) and re.search("allocate memory|out of memory", str(error))
     if of_torch or isinstance(error, MemoryError):  # PyTorch has no MemoryError of its own on the CPU
         return "not enough memory: free some, or lower batch_size", USER_ERROR
-    name = (getattr(error, "name", None) or "a package that adept needs").partition(".")[0]
+    name = str(getattr(error, "name", None) or "a package that adept needs").partition(".")[0]
     if (isinstance(error, ImportError) or "shared object" in str(error)) and name != "adept":
         advice = f'pip install "adept-dp[{EXTRAS[name]}]"' if name in EXTRAS else "install adept again"
         return f"{name} is not installed, or not as a whole: {advice}", USER_ERROR
