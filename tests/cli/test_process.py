@@ -67,7 +67,11 @@ def test_files_of_the_user_do_not_stand_in_for_modules(tmp_path: Path) -> None:
             2,
             "adept: adept-dp is not installed, or not as a whole: install adept again",
         ),
-        (OSError("libcudnn.so.9: cannot open shared object file: a secret"), 2, "adept: a package that adept needs is not"),
+        (
+            OSError("libcudnn.so.9: cannot open shared object file: a secret"),
+            2,
+            "adept: a package that adept needs is not",
+        ),
         (ModuleNotFoundError(name="adept.cli.none"), 70, "internal error (ModuleNotFoundError)"),
         (KeyboardInterrupt(), 130, "adept: interrupted\n"),
         (Interrupted("resume=true goes on"), 130, "adept: interrupted: resume=true goes on\n"),
