@@ -63,6 +63,10 @@ Exit status:
 
 def dispatch(arguments: list[str]) -> int:
     """Run the command that the first argument names, and return its exit status."""
+    return guard(lambda: _answer(arguments))
+
+
+def _answer(arguments: list[str]) -> int:
     from adept.cli.help import nearest, take_own_files  # here, where Ctrl-C is answered already
 
     if arguments[:1] == ["help"]:
@@ -84,7 +88,7 @@ def dispatch(arguments: list[str]) -> int:
         show_lines([f"adept: unknown command {command!r}: {advice}"], to_stderr=True)
         return USER_ERROR
     try:
-        return guard(lambda: run(command, arguments[1:]))
+        return run(command, arguments[1:])
     finally:
         take_own_files(command, [])  # forget those of this command
 

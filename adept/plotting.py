@@ -99,8 +99,7 @@ def drawing(rows: int, columns: int, *, size: tuple[float, float], share_rows: b
     if width is not None:
         shape = (rows * columns, 1) if width < columns * 3.0 else shape
         ratio = (size[1] / rows) / (size[0] / columns)
-        panel = max(2.4, ratio * width / shape[1])
-        size = width, shape[0] * min(panel, max(LOW_PANEL_HEIGHT, PAGE_HEIGHT / shape[0]))
+        size = width, shape[0] * min(max(2.4, ratio * width / shape[1]), max(LOW_PANEL_HEIGHT, PAGE_HEIGHT / shape[0]))
         style = STYLE | ({"font.size": 8} if width < 5.0 else {})
     with plt.rc_context(style):
         shared = share_rows and shape == (rows, columns)

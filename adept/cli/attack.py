@@ -55,8 +55,7 @@ def _record_target(config: AttackConfig) -> Target:
         raise DataError(f"private must be a split of the data, got {config.private}, which is missing")
     options: dict[str, Any] = {name: getattr(config, name) for name in ("records", "confidence", "seed")}
     game = AttackGame(rewriter=rewriter, private=splits[config.private], public=splits["train"], **options)
-    dim = rewriter.model.config.latent_dim
-    return rewriter.mechanism.name, rewriter.guarantee, dim, lambda: _play(game, config)
+    return rewriter.mechanism.name, rewriter.guarantee, rewriter.model.config.latent_dim, lambda: _play(game, config)
 
 
 def _file_target(config: AttackConfig) -> Target:

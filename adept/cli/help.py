@@ -200,7 +200,9 @@ def take_own_files(command: str, arguments: list[str]) -> list[str]:
 def config_directory() -> Path:
     """Return the directory ``conf/``: in the installed package, or beside it in a checkout."""
     package = Path(__file__).parents[1]
-    return next(path for path in (package / "conf", package.parent / "conf") if path.is_dir())
+    found = [path for path in (package / "conf", package.parent / "conf") if path.is_dir()]
+    refuse((not found, f"adept must be installed in a directory with its files, got {package}: install it"))
+    return found[0]
 
 
 def write_out(command: str, arguments: list[str]) -> list[str]:
@@ -263,8 +265,7 @@ def check_options(command: str, arguments: list[str]) -> None:
             chosen = [item.strip() for item in value[1:-1].split(",") if value != "[]"] if several else [value]
             if (wrong := next((item for item in chosen if item not in choices), None)) is not None:
                 meant = _elsewhere(name, wrong) or _own_mechanism(command, name, wrong) or _meant(wrong, choices)
-                got = f"{wrong or 'nothing'}{meant}"
-                raise ConfigurationError(f"{name} must be one of {', '.join(choices)}, got {got}")
+                raise ConfigurationError(f"{name} must be one of {', '.join(choices)}, got {wrong or 'nothing'}{meant}")
     own = [name for name in given if name.startswith("mechanism.")]
     for one, others in {"epsilon": {"mechanism.epsilon"}, "foreign": {"mechanism", *own}}.items():
         if one in given and (both := others.intersection(given)):

@@ -80,12 +80,16 @@ def _verdict(error: BaseException) -> tuple[str, int]:
     of_torch = isinstance(error, RuntimeError) and re.search("allocate memory|out of memory", str(error))
     if of_torch or isinstance(error, MemoryError):  # PyTorch has no MemoryError of its own on the CPU
         return "not enough memory: free some, or lower batch_size", USER_ERROR
-    if isinstance(error, ModuleNotFoundError) and error.name in EXTRAS:
-        return f'{error.name} is not installed: pip install "adept-dp[{EXTRAS[error.name]}]"', USER_ERROR
+    name = str(getattr(error, "name", None) or "a package that adept needs").partition(".")[0]
+    if (isinstance(error, ImportError) or "shared object" in str(error)) and name != "adept":
+        advice = f'pip install "adept-dp[{EXTRAS[name]}]"' if name in EXTRAS else "install adept again"
+        return f"{name} is not installed, or not as a whole: {advice}", USER_ERROR
     if reason := system_reason(error):
         return f"cannot read or write{reason}", USER_ERROR
-    advice = "please report it, with what ADEPT_TRACEBACK=1 shows"
-    return f"internal error ({type(error).__name__}): {advice}", INTERNAL_ERROR
+    return (
+        f"internal error ({type(error).__name__}): please report it, with what ADEPT_TRACEBACK=1 shows",
+        INTERNAL_ERROR,
+    )
 
 
 def system_reason(error: BaseException, place: object = "") -> str | None:

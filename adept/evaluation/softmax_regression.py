@@ -83,8 +83,7 @@ def softmax_regression(
         strength: scikit-learn's C; a smaller number gives a simpler classifier.
         start: weights from which the search starts; by default zeros.
     """
-    size = (features.width + 1, counts.shape[1])
-    weights = torch.zeros(size, dtype=torch.float32) if start is None else start.clone()
+    weights = torch.zeros(features.width + 1, counts.shape[1], dtype=torch.float32) if start is None else start.clone()
     weights.requires_grad_()
     optimiser = torch.optim.LBFGS(
         [weights], max_iter=steps, history_size=5, tolerance_change=1e-6, line_search_fn="strong_wolfe"

@@ -185,8 +185,7 @@ class TfidfClassifier(LinearClassifier):
 
         The texts of one record together weigh as much as one text.
         """
-        scaled = strength / self.samples
-        return softmax_regression(self._features, self._counts, strength=scaled, start=self._start)
+        return softmax_regression(self._features, self._counts, strength=strength / self.samples, start=self._start)
 
     def tune(self) -> float:
         """Choose the strength (the inverse penalty) of the regression by cross-validation.

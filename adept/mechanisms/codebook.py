@@ -21,8 +21,7 @@ al. 2022, "Optimal compression of locally differentially private mechanisms".
 *Learned codewords* (`LearnedCodebook`) come from the latents of public texts. Claim and proof are the same,
 for *any* public codewords. The rules of ``adept.mechanisms.policy`` set k and t.
 
-Checked proof: ``proofs/Symbols.v``, ``descriptions_are_private``; ``proofs/Privacy.v``,
-``composition_of_many``.
+Checked proof: ``proofs/Symbols.v``, ``descriptions_are_private``; ``proofs/Privacy.v``, ``composition_of_many``.
 """
 
 import math
@@ -257,8 +256,7 @@ def default_blocks(dim: int, *, epsilon: float, size: int | None) -> int:
     """Return the number of blocks, a power of two, for which the expected cosine is largest."""
     best, best_cosine = 1, 0.0
     for power in range(max(1, (dim // 2).bit_length()) if epsilon >= BUDGETS[0] * dim else 1):
-        layout = cut(dim, epsilon=epsilon, size=size, blocks=1 << power)
-        if (cosine := layout_cosine(layout)) > best_cosine:
+        if (cosine := layout_cosine(cut(dim, epsilon=epsilon, size=size, blocks=1 << power))) > best_cosine:
             best, best_cosine = 1 << power, cosine
     return best
 

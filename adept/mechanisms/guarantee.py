@@ -2,10 +2,9 @@ r"""Guarantees of mechanisms, the words that state them, and the public numbers 
 
 The words say how much an attacker's odds can change, and how often, at most, a guess is right.
 
-A *certificate* is a list of public numbers from which anyone can compute the guarantee of a
-release, as ``adept.release.statement.verify`` does. Releasing a record may take several random
-draws. Each *part* of a certificate describes the distribution of one draw, never the drawn value. A
-part has one of three kinds:
+A *certificate* is a list of public numbers from which anyone can compute the guarantee of a release, as
+``adept.release.statement.verify`` does. Releasing a record may take several random draws. Each *part* of a
+certificate describes the distribution of one draw, never the drawn value. A part has one of three kinds:
 
 - ``symbols``: subset selection, which draws one of k symbols. For each record, t symbols have the
   integer weight A, and the other symbols have the integer weight B. The program draws one integer
@@ -19,11 +18,9 @@ part has one of three kinds:
   vectors of n integers whose l2 distance is at most D. The guarantee holds if the bound (**) of
   ``adept.mechanisms.gaussian`` is at most delta.
 
-In a certificate, integers and fractions ("p/q") are strings, because a float may not represent them
-exactly.
+In a certificate, integers and fractions ("p/q") are strings, because a float may not represent them exactly.
 
-Checked proof: ``proofs/Checker.v``, ``accepted_symbols_are_private``,
-``accepted_noise_is_private``.
+Checked proof: ``proofs/Checker.v``, ``accepted_symbols_are_private``, ``accepted_noise_is_private``.
 """
 
 import math

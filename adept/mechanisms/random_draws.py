@@ -135,8 +135,7 @@ def exact_ranks(records: int, *, near: int, far: int, odds: tuple[int, int]) -> 
     """
     heavy, light = odds
     border = near * heavy
-    total = border + far * light
-    draws = (below(total) for _ in range(records))
+    draws = (below(border + far * light) for _ in range(records))
     return [draw // heavy if draw < border else near + (draw - border) // light for draw in draws]
 
 

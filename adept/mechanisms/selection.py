@@ -8,15 +8,13 @@ probability A / W, and each other index with probability B / W, where W = t A + 
 *Claim*: the release is pure eps-LDP, exactly, for any two records, and so is everything that is
 written from the released index.
 
-*Proof*: the program verifies in integers that S_x holds exactly t different indices below K, so W is
-the same for every x. So any index has probability A / W or B / W under any record, and these
-probabilities differ by a factor of at most A / B <= e^eps. What is written from the index is
-post-processing. QED. The proof uses no norm and no sensitivity. The bound is attained if an index is
-heavy for one record and not for another.
+*Proof*: the program verifies in integers that S_x holds exactly t different indices below K, so W is the same for
+every x. So any index has probability A / W or B / W under any record, and these probabilities differ by a factor of
+at most A / B <= e^eps. What is written from the index is post-processing. QED. The proof uses no norm and no
+sensitivity. The bound is attained if an index is heavy for one record and not for another.
 
-*What the proof needs.* The list, K, t and the weights are fixed without private data. S_x depends on x
-alone; an error of the search for S_x makes the release less useful, never less private. The random
-bits are independent of S_x.
+*What the proof needs.* The list, K, t and the weights are fixed without private data. S_x depends on x alone; an
+error of the search for S_x makes the release less useful, never less private. The random bits are independent of S_x.
 
 *Labels that are copied.* If the output copies the label c of a record, the list may depend on c. For
 two records with the same label the list is the same, and so are K, t, A and B, so the claim holds for

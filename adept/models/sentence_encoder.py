@@ -73,8 +73,11 @@ class SentenceEncoder:
     @cache
     def load(cls, directory: Path = PACKAGED_ENCODER) -> "SentenceEncoder":
         """Load the encoder in a directory; by default, the encoder that this package contains."""
-        tokenizer = tokenizers.Tokenizer.from_file(str(directory / TOKENIZER))
-        return cls(tokenizer, load_file(directory / VECTORS)["vectors"])
+        try:
+            tokenizer = tokenizers.Tokenizer.from_file(str(directory / TOKENIZER))
+            return cls(tokenizer, load_file(directory / VECTORS)["vectors"])
+        except Exception:  # noqa: BLE001 - the Rust side raises bare Exception
+            raise ModelError(f"the sentence encoder in {directory} is damaged: install adept again") from None
 
     @property
     def dim(self) -> int:

@@ -1,9 +1,8 @@
 """An encoder of texts into topics, which is linear in a text's words and fitted to public text.
 
-The topics of a text are the components of its TF-IDF vector along the first singular directions of the
-TF-IDF vectors of public texts, each divided by the square root of its standard deviation. Features are a
-word itself, parts of its spelling, its neighbours (co-occurrence) and its meaning
-(the sentence encoder's).
+The topics of a text are the components of its TF-IDF vector along the first singular directions of the TF-IDF vectors
+of public texts, each divided by the square root of its standard deviation. Features are a word itself, parts of its
+spelling, its neighbours (co-occurrence) and its meaning (the sentence encoder's).
 """
 
 from collections import defaultdict

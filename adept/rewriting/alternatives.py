@@ -234,8 +234,7 @@ class PromptSampling(InPositions):
         last, tokens = torch.full((len(texts),), START), torch.empty(len(texts), 0, dtype=torch.int64)
         while tokens.shape[1] < self.length and not (tokens == END).any(dim=1).all():
             logits, state = self.model.next_word(last, latents, state)
-            scores = (logits[:, places] - low) / (high - low)
-            last = places[exponential_choice(scores, epsilon=self.share)]
+            last = places[exponential_choice((logits[:, places] - low) / (high - low), epsilon=self.share)]
             tokens = torch.cat([tokens, last[:, None]], dim=1)
         return self.tokenizer.decode(tokens.tolist())
 

@@ -8,7 +8,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import Callable, Iterable
-from importlib.metadata import version
+from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -47,8 +47,32 @@ def test_files_of_the_user_do_not_stand_in_for_modules(tmp_path: Path) -> None:
         (RuntimeError("DefaultCPUAllocator: can't allocate memory: a secret"), 2, "not enough memory"),
         (OSError(28, "No space left on device", "a.bin"), 2, "cannot read or write a.bin: No space left on device"),
         (Exception("Error while serializing: I/O error: x (os error 28)"), 2, "write: No space left on device\n"),
-        (ModuleNotFoundError(name="sacrebleu"), 2, 'sacrebleu is not installed: pip install "adept-dp[compare]"'),
-        (ModuleNotFoundError(name="torch"), 70, "internal error (ModuleNotFoundError)"),
+        (
+            ModuleNotFoundError(name="sacrebleu"),
+            2,
+            'sacrebleu is not installed, or not as a whole: pip install "adept-dp[compare]"',
+        ),
+        (
+            ModuleNotFoundError(name="torch._C"),
+            2,
+            "adept: torch is not installed, or not as a whole: install adept again",
+        ),
+        (
+            ImportError("libc++.so: a secret"),
+            2,
+            "adept: a package that adept needs is not installed, or not as a whole",
+        ),
+        (
+            PackageNotFoundError("adept-dp"),
+            2,
+            "adept: adept-dp is not installed, or not as a whole: install adept again",
+        ),
+        (
+            OSError("libcudnn.so.9: cannot open shared object file: a secret"),
+            2,
+            "adept: a package that adept needs is not",
+        ),
+        (ModuleNotFoundError(name="adept.cli.none"), 70, "internal error (ModuleNotFoundError)"),
         (KeyboardInterrupt(), 130, "adept: interrupted\n"),
         (Interrupted("resume=true goes on"), 130, "adept: interrupted: resume=true goes on\n"),
         (SystemExit(0), 0, ""),
@@ -379,6 +403,27 @@ def test_help_lists_every_status_and_version_is_the_packages(adept: Run) -> None
     said = adept("--help").stdout
     assert all(f" {status}  " in said for status in (0, 1, 2, 70, 130))
     assert adept("--version").stdout == f"adept {version('adept-dp')}\n"
+
+
+@pytest.mark.parametrize(
+    ("lost", "arguments", "words"),
+    [
+        (
+            "importlib.metadata.version = lambda name: importlib.metadata.distribution('none')",
+            ["--version"],
+            "none is not",
+        ),
+        ("sys.modules['yaml'] = None", ["verify", "--help"], "yaml is not installed, or not as a whole"),
+        ("pathlib.Path.is_dir = lambda path: False", ["verify", "--help"], "adept must be installed in a directory"),
+    ],
+    ids=["metadata", "package", "conf"],
+)
+def test_what_an_installation_lacks_is_one_line(lost: str, arguments: list[str], words: str) -> None:
+    code = f"import importlib.metadata, pathlib, sys\n{lost}\nfrom adept.__main__ import main\nsys.exit(main())"
+    done = subprocess.run([sys.executable, "-c", code, *arguments], capture_output=True, text=True, check=False)
+    assert done.returncode == 2
+    assert done.stderr.startswith(f"adept: {words}")
+    assert done.stderr.count("\n") == 1
 
 
 def test_garbage_is_collected_again_once_a_command_is_imported(monkeypatch: pytest.MonkeyPatch) -> None:

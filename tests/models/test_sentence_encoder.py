@@ -1,5 +1,8 @@
 """The vector of a text is whole numbers that depend on the text alone, whatever is read with it."""
 
+import shutil
+from pathlib import Path
+
 import numpy as np
 import pytest
 import tokenizers
@@ -14,6 +17,7 @@ from adept.models.sentence_encoder import (
     LENGTH,
     MAX_DIMENSIONS,
     MAX_PARTS,
+    PACKAGED_ENCODER,
     PIECE_LETTERS,
     SentenceEncoder,
     at_length,
@@ -27,6 +31,18 @@ UNREADABLE = ["", "   ", "\n", "[MASK]", "[CLS][SEP]", "\ue000\ue001", "\x00"]
 @pytest.fixture(scope="module")
 def encoder() -> SentenceEncoder:
     return SentenceEncoder.load()
+
+
+@pytest.mark.parametrize("name", ["tokenizer.json", "vectors.safetensors"])
+@pytest.mark.parametrize("kept", [None, 0, 1000])
+def test_an_encoder_that_lacks_a_part_is_one_line(tmp_path: Path, name: str, kept: int | None) -> None:
+    shutil.copytree(PACKAGED_ENCODER, tmp_path, dirs_exist_ok=True)
+    part = (tmp_path / name).read_bytes()
+    (tmp_path / name).unlink()
+    if kept is not None:
+        (tmp_path / name).write_bytes(part[:kept])
+    with pytest.raises(ModelError, match=r"sentence encoder in .* is damaged: install adept again$"):
+        SentenceEncoder.load(tmp_path)
 
 
 def test_vectors_have_one_length_and_exact_products(encoder: SentenceEncoder) -> None:

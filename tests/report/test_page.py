@@ -7,6 +7,7 @@ from dataclasses import replace
 from html.parser import HTMLParser
 from pathlib import Path
 
+import jinja2
 import pytest
 from made_rows import BASE, made, make_mixed, make_rows
 
@@ -14,7 +15,9 @@ from adept.cli.overrides import compose
 from adept.comparison.config import CompareConfig
 from adept.comparison.results import AuditVerdict, Example, ResultRow, Results
 from adept.data.corpus import DataConfig
+from adept.errors import DataError
 from adept.models.config import TrainingConfig
+from adept.pages import render
 from adept.report import figures, page
 from adept.report.table import ComparisonTable, table
 
@@ -266,3 +269,11 @@ def test_what_is_kept_stands_before_the_same_for_another_record() -> None:
     assert grid.headings[-3:] == ["slots", "words", "fluency"]
     assert line(grid.sections, "random")[-3:] == ["0.500 (0.125)", "0.250 (0.0625)", "0.750"]
     assert line(grid.sections, "none")[-3:] == [page.ABSENT] * 3
+
+
+@pytest.mark.parametrize("text", [None, "{% if %}"])
+def test_a_template_that_an_installation_lacks_is_one_line(text: str | None, monkeypatch: pytest.MonkeyPatch) -> None:
+    held = {} if text is None else {"page.html.jinja": text}
+    monkeypatch.setattr("jinja2.PackageLoader", lambda package: jinja2.DictLoader(held))
+    with pytest.raises(DataError, match=r"^the template page\.html\.jinja is missing or damaged: install adept again$"):
+        render("adept.report", "page.html.jinja", {})

@@ -169,8 +169,7 @@ def multiply_all(asked: Codes, meanings: Codes, *, dtype: type[np.number[Any]] =
     """Return the inner products (L, N) of meanings (L, d) and (N, d), whole numbers of the type ``dtype``."""
     rows, found = asked.astype(np.float32), np.empty((len(asked), len(meanings)), dtype=dtype)
     for begin in range(0, len(meanings), BATCH_PRODUCTS):
-        part = meanings[begin : begin + BATCH_PRODUCTS].astype(np.float32)
-        found[:, begin : begin + BATCH_PRODUCTS] = rows @ part.T
+        found[:, begin : begin + BATCH_PRODUCTS] = rows @ meanings[begin : begin + BATCH_PRODUCTS].astype(np.float32).T
     return found
 
 

@@ -1,16 +1,14 @@
 """A search for the texts that are nearest to a record, by meaning and by words.
 
-The distance between a record and a text adds up three terms: the weight of those words of the record that
-are not in the text; ADDED_COST / MISSING_COST times the weight of those words of the text that are not in
-the record; and, times a constant, one minus the cosine of the meanings times the weight of the record's
-words. The constant is smaller in an index of MANY_TEXTS texts or more. Words that negate, such as "not",
-weigh NEGATION_FACTOR times as much as others of the same rarity. If the sentence encoder knows no token of a
-record, its words alone decide.
+The distance between a record and a text adds up three terms: the weight of those words of the record that are not in
+the text; ADDED_COST / MISSING_COST times the weight of those words of the text that are not in the record; and, times
+a constant, one minus the cosine of the meanings times the weight of the record's words. The constant is smaller in an
+index of MANY_TEXTS texts or more. Words that negate, such as "not", weigh NEGATION_FACTOR times as much as others of
+the same rarity. If the sentence encoder knows no token of a record, its words alone decide.
 
-An *inverted file* divides texts into groups with similar meanings, by k-means for directions (Dhillon and
-Modha 2001), in whole numbers, so that groups are the same on every machine. A record is compared with the
-centres of all groups, and then only with the texts in the PROBED_GROUPS nearest groups (Jegou, Douze and
-Schmid 2011, Section IV).
+An *inverted file* divides texts into groups with similar meanings, by k-means for directions (Dhillon and Modha
+2001), in whole numbers, so that groups are the same on every machine. A record is compared with the centres of all
+groups, and then only with the texts in the PROBED_GROUPS nearest groups (Jegou, Douze and Schmid 2011, Section IV).
 """
 
 import math
@@ -163,8 +161,7 @@ class SentenceIndex:
         distances = weights + self._by_words(wanted, numbers) + weights * apart // (2 * MEANING_LENGTH**2)
         counts = [len(set(record) - SILENT_MARKS) for record in records]  # "by by card" has two words
         least = np.array([[min(count // 2, SCRAP_WORDS)] for count in counts])
-        scraps = self._lengths[numbers] < least
-        return np.where(scraps, distances + (1 + most) * weights, distances)
+        return np.where(self._lengths[numbers] < least, distances + (1 + most) * weights, distances)
 
     def _rows(self, numbers: NDArray[np.int64]) -> "scipy.sparse.csr_array":
         first = int((numbers == np.arange(len(numbers))).argmin())  # rows 0, 1, 2, ...: one slice

@@ -18,11 +18,10 @@ release into a file goes through the following states. Each state is on the disk
 | published | every draw       | claims, marked readable  | complete        | all             |
 | tidied    | gone             | finished                 | gone            | all             |
 
-*Claim*: after any crash, on a disk that keeps what was synchronised,
-(a) a release with claims in the ledger has a journal, or is published;
-(b) if a journal holds draws for a record, the ledger holds a claim of that record;
-(c) once all files have their final names, every resumed run finds that the release is complete;
-(d) no record has two visible releases.
+*Claim*: after any crash, on a disk that keeps what was synchronised, (a) a release with claims in the ledger has a
+journal, or is published; (b) if a journal holds draws for a record, the ledger holds a claim of that record; (c) once
+all files have their final names, every resumed run finds that the release is complete; (d) no record has two visible
+releases.
 
 *Reason* (the proof is in ``docs/proofs.md``): records are claimed after the terms are on the disk,
 and drawn after they are claimed. The data file gets its name last, beside a statement that holds its
