@@ -69,8 +69,7 @@ def to_grid(latents: Tensor, *, clip: str, clip_norm: float) -> Tensor:
     values = latents.detach().to("cpu", torch.float64)
     values = torch.where(values.isfinite().all(dim=-1, keepdim=True), values, 0.0)
     clipped = clip_latents(values, clip=clip, clip_norm=clip_norm)
-    units = (clipped / grid_step(clip_norm)).trunc().to(torch.int64)
-    radius = grid_radius(clip_norm, clip=clip)
+    units, radius = (clipped / grid_step(clip_norm)).trunc().to(torch.int64), grid_radius(clip_norm, clip=clip)
     while (outside := units.abs().pow(NORM_ORDER[clip]).sum(dim=-1, keepdim=True) > radius).any():
         units = units - units.sign() * outside
     return units

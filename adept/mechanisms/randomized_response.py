@@ -1,16 +1,14 @@
 r"""Private labels: a label alone by randomised response, or a text and its label as one pair.
 
-Randomised response (Warner 1965; Habernal 2025, lecture 5) reports the true label with probability
-P(keep), and otherwise one of the other labels at random. With k labels and P(keep) = e^eps /
-(e^eps + k - 1), randomised response is eps-LDP. No eps-LDP mechanism reports every true label with
-a larger probability, because each of the k - 1 wrong labels has a probability of at least e^-eps
-P(keep), and all probabilities sum to 1.
+Randomised response (Warner 1965; Habernal 2025, lecture 5) reports the true label with probability P(keep), and
+otherwise one of the other labels at random. With k labels and P(keep) = e^eps / (e^eps + k - 1), randomised response is
+eps-LDP. No eps-LDP mechanism reports every true label with a larger probability, because each of the k - 1 wrong labels
+has a probability of at least e^-eps P(keep), and all probabilities sum to 1.
 
-*Pairs*: a record has a text and one of L public labels. The public list holds the k L pairs of an
-*outcome* (a codeword, or a sentence's number) and a label. The heavy pairs of a record are its t
-nearest outcomes, each with the record's own label. Claim and proof, also of what each half tells
-alone, are those of ``adept.mechanisms.selection``: the set of heavy pairs has t members, whatever the
-label is. The rules of ``adept.mechanisms.policy`` set k and t.
+*Pairs*: a record has a text and one of L public labels. The public list holds the k L pairs of an *outcome* (a
+codeword, or a sentence's number) and a label. The heavy pairs of a record are its t nearest outcomes, each with the
+record's own label. Claim and proof, also of what each half tells alone, are those of ``adept.mechanisms.selection``:
+the set of heavy pairs has t members, whatever the label is. The rules of ``adept.mechanisms.policy`` set k and t.
 
 Checked proof: ``proofs/Symbols.v``, ``randomized_response_is_private``, ``lecture_theta_is_private``,
 ``joint_response_is_private``, ``text_alone_is_private``, ``label_alone_is_private``.

@@ -68,8 +68,7 @@ def weight(draw: Selection) -> float:
 
 def kept(draw: Selection) -> float:
     """Return the logarithm of t' A / W: the probability that an index is released that is heavy for x and not for x'."""
-    heavy = own(draw) * math.exp(draw.epsilon)
-    others = draw.size - draw.heavy_count
+    heavy, others = own(draw) * math.exp(draw.epsilon), draw.size - draw.heavy_count
     return -math.log1p(((draw.heavy_count - own(draw)) * math.exp(draw.epsilon) + others) / heavy)
 
 
@@ -329,8 +328,7 @@ def _log1p(z: Complexes) -> Complexes:
     """Return ln(1 + z) for complex z = x + iy, computed from |1 + z|^2 - 1 = x (2 + x) + y^2."""
     # NumPy's logarithm of |1 + z| loses the real part of the result for a small z
     excess = z.real * (2 + z.real) + z.imag**2
-    near = np.abs(excess) < 0.5
-    far = np.log(np.maximum(np.hypot(1 + z.real, z.imag), 1e-150))
+    near, far = np.abs(excess) < 0.5, np.log(np.maximum(np.hypot(1 + z.real, z.imag), 1e-150))
     real = np.where(near, np.log1p(np.where(near, excess, 0.0)) / 2, far)
     return np.asarray(real + 1j * np.arctan2(z.imag, 1 + z.real))
 

@@ -91,8 +91,7 @@ def learn_codes(model: Autoencoder, tokenizer: Tokenizer, train: Corpus, validat
 @torch.inference_mode()
 def encode_public(model: Autoencoder, tokenizer: Tokenizer, texts: Sequence[str]) -> Tensor:
     """Return the clipped latents (N, n) of public texts."""
-    rows = tokenizer.encode(texts, max_length=model.config.max_length)
-    device = next(model.parameters()).device
+    rows, device = tokenizer.encode(texts, max_length=model.config.max_length), next(model.parameters()).device
     latents = torch.zeros((len(rows), model.config.latent_dim), dtype=torch.float32, device=device)
     order = sorted(range(len(rows)), key=lambda place: len(rows[place]))
     for start in range(0, len(order), ENCODED_BATCH_TEXTS):

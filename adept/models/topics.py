@@ -1,9 +1,8 @@
 """An encoder of texts into topics, which is linear in a text's words and fitted to public text.
 
-The topics of a text are the components of its TF-IDF vector along the first singular directions of the
-TF-IDF vectors of public texts, each divided by the square root of its standard deviation. Features are a
-word itself, parts of its spelling, its neighbours (co-occurrence) and its meaning
-(the sentence encoder's).
+The topics of a text are the components of its TF-IDF vector along the first singular directions of the TF-IDF vectors
+of public texts, each divided by the square root of its standard deviation. Features are a word itself, parts of its
+spelling, its neighbours (co-occurrence) and its meaning (the sentence encoder's).
 """
 
 from collections import defaultdict
@@ -93,8 +92,7 @@ class TopicEncoder(nn.Module):
         matrix = weigh.transform(counts) @ parts
         decomposition = TruncatedSVD(found, random_state=seed).fit(matrix)
         scores = decomposition.transform(matrix)
-        half = np.maximum(scores.std(axis=0), 1e-9) ** -0.5
-        rarity = np.where(known, weigh.idf_, 0.0)
+        half, rarity = np.maximum(scores.std(axis=0), 1e-9) ** -0.5, np.where(known, weigh.idf_, 0.0)
         directions = np.asarray(parts @ (decomposition.components_.T * half))
         offset = scores.mean(axis=0) * half
         wide = np.abs(np.vstack([rarity[:, None] * directions, offset])).max(axis=0) <= WIDEST

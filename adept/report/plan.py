@@ -125,8 +125,7 @@ def make_plan(
     Args:
         labels: all labels, which are public.
         model: the model that will make the release.
-        rows: expected number of rows of the private file.
-        examples, test: public texts with labels.
+        rows: expected number of rows of the private file. examples, test: public texts with labels.
         about: public sentences about labels.
         most: largest number of records of a person.
         is_packaged: False for a model other than the packaged one.
@@ -188,8 +187,7 @@ def rehearse(
 
 def _notes(labels: Sequence[str], about: Mapping[str, Sequence[str]], rows: int, *, packaged: bool) -> list[str]:
     """Return what is special about the labels, the number of rows and the model."""
-    count = len(labels)
-    nameless = [label for label in labels if not spell_name(label) and label not in about]
+    count, nameless = len(labels), [label for label in labels if not spell_name(label) and label not in about]
     notes = {
         f"no public sentence is found by the names of {len(nameless)} of {count} labels, such as {next(iter(nameless), '')!r}: "
         "give better names, or a sentence about each label with label_descriptions=": nameless,

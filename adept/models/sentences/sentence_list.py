@@ -1,12 +1,11 @@
 """The public sentences of a model: a list, from which ``description`` releases a sentence.
 
-The list holds sentences of the public training text, and no other text; the index of a sentence in the
-list is its *description*. The first sentences are the *utterances*, ordered so that, for every k, the
-first k represent all utterances well. The others are *listed*, in less memory. *Broad text* is public
-text about many subjects. A list of broad text is so long that each record is compared with some of its
-sentences only; any other list is compared as a whole. The privacy guarantee of a release holds whichever
-sentences are chosen (``adept.mechanisms.selection``). The list keeps no cache from one batch of records
-to the next, because a faster answer would reveal a repeated record.
+The list holds sentences of the public training text, and no other text; the index of a sentence in the list is its
+*description*. The first sentences are the *utterances*, ordered so that, for every k, the first k represent all
+utterances well. The others are *listed*, in less memory. *Broad text* is public text about many subjects. A list of
+broad text is so long that each record is compared with some of its sentences only; any other list is compared as a
+whole. The privacy guarantee of a release holds whichever sentences are chosen (``adept.mechanisms.selection``). The
+list keeps no cache from one batch of records to the next, because a faster answer would reveal a repeated record.
 """
 
 from collections import Counter
