@@ -4,11 +4,10 @@ A directory is opened once: its small files are read at once, and its tensors wh
 is opened only if it is a regular file and not too large. A tensor is read only if its name,
 shape and type fit the model's configuration, and if no number in it is beyond MAX_NUMBER (``adept.ranges``).
 
-*Claim*: the latents and logits of a model with such tensors are finite. *Proof*: a network of this
-package multiplies at most two numbers of a file (an embedding and a weight, or a rarity and a
-direction), adds up at most 2^14 such products, and squashes or clips each sum before the next
-product. So no sum exceeds ``2^14 * MAX_NUMBER^2 < 2 * 10^16``. The only divisor is at least 1e-9,
-and 32-bit floats reach 10^38. QED.
+*Claim*: the latents and logits of a model with such tensors are finite. *Proof*: a network of this package multiplies
+at most two numbers of a file (an embedding and a weight, or a rarity and a direction), adds up at most 2^14 such
+products, and squashes or clips each sum before the next product. So no sum exceeds ``2^14 * MAX_NUMBER^2 < 2 * 10^16``.
+The only divisor is at least 1e-9, and 32-bit floats reach 10^38. QED.
 """
 
 import hashlib
@@ -59,7 +58,7 @@ def model_directory(name: str | Path | None) -> Path:
         return packaged_directory()
     try:
         is_run = not (Path(name) / CONFIG).exists() and (Path(name) / config.MODEL / CONFIG).exists()
-    except (OSError, ValueError):
+    except (OSError, ValueError, TypeError):
         raise ModelError(f"{printable(name)} is not a model directory: train one or correct the path") from None
     return Path(name) / config.MODEL if is_run else Path(name)
 
