@@ -309,8 +309,7 @@ class _Sum:
         low, high = ~self._above, self._above
         log_low = _log1p(_turned(self.masses[low] / without, self.values[low], places))
         waves = np.exp(1j * places[:, None] * self.values[high]) @ self.masses[high]
-        log_ratio = n * _log1p(waves / without * np.exp(-log_low))
-        log_power = n * (log_low - odds)
+        log_ratio, log_power = n * _log1p(waves / without * np.exp(-log_low)), n * (log_low - odds)
         radius = without * np.exp(log_low.real) + gain + drift
         size = SLACK * (1 + places + n * odds + np.abs(log_power) + np.abs(log_ratio)) + n * drift / radius
         return _difference(log_power, log_ratio), n * gain * radius ** (n - 1) * size

@@ -222,8 +222,7 @@ def group_meanings(meanings: Codes, *, seed: int = 0) -> Groups:
 def _cut(groups: Tensor, most: int) -> Tensor:
     """Split groups into parts of at most ``most`` texts; return new group numbers without gaps."""
     order, sizes = torch.argsort(groups, stable=True), torch.bincount(groups)
-    inside = torch.arange(len(groups)) - (sizes.cumsum(0) - sizes)[groups[order]]
-    cut = torch.empty_like(groups)
+    inside, cut = torch.arange(len(groups)) - (sizes.cumsum(0) - sizes)[groups[order]], torch.empty_like(groups)
     cut[order] = torch.unique(groups[order] * len(groups) + inside // most, return_inverse=True)[1]
     return cut
 
