@@ -103,8 +103,7 @@ def encode_public(model: Autoencoder, tokenizer: Tokenizer, texts: Sequence[str]
 def draw_codewords(latents: Tensor, *, books: dict[int, Tensor], clip_norm: float) -> Tensor:
     """Replace each latent by a near codeword of one of m codebooks, each with probability 1 / (m + 1), or keep it."""
     drawn = torch.randint(len(books) + 1, (len(latents),), device=latents.device)
-    place = torch.empty(len(latents), 1, device=latents.device).geometric_(0.5).long() - 1
-    chosen = latents
+    place, chosen = torch.empty(len(latents), 1, device=latents.device).geometric_(0.5).long() - 1, latents
     for number, book in enumerate(books.values()):
         words = book.to(latents)
         near = (latents @ words.T).topk(min(MAX_NEIGHBOURS, len(words)), dim=1).indices

@@ -141,8 +141,7 @@ class Play:
         """Answer with the log-odds of ``worst_pair``, and with their claimed and actual maximum."""
         epsilon = _stop((await _question(request)).get("epsilon"))
         dim = self.sentences.model.config.latent_dim
-        odds = await self._work(partial(worst_pair, epsilon=epsilon, dim=dim))
-        bound = epsilon * dim**0.5
+        odds, bound = await self._work(partial(worst_pair, epsilon=epsilon, dim=dim)), epsilon * dim**0.5
         return JSONResponse({"claimed": epsilon, "true": bound, "spends": words(bound), "odds": odds})
 
     async def budgets(self, request: Request) -> Response:
