@@ -4,17 +4,17 @@ The secrets are drawn independently of each other, so the bounds in ``adept.stud
 right guesses.
 """
 
-import math
 import random
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
+from decimal import Decimal
 from typing import Any
 
 from torch import Tensor
 
 from adept.audit.stats import clopper_pearson
 from adept.data.corpus import Corpus
-from adept.mechanisms.guarantee import Guarantee, good_enough, json_number, words
+from adept.mechanisms.guarantee import Guarantee, format_bound, good_enough, json_number, words
 from adept.plotting import INK, PALETTE, Figure, drawing, legend
 from adept.ranges import refuse
 from adept.rewriting.rewriter import Rewriter
@@ -78,7 +78,7 @@ class AttackRow:
     def words(self) -> str:
         """Sentences that state the success rate, its bounds, and any refutation of the claim."""
         without, beyond = per_hundred(self.without_release), float(self.detail.get("beyond_claim", 0.0))
-        bound, claimed = (per_hundred(each, whole=math.ceil) for each in (self.bound, self.claimed_bound))
+        bound, claimed = (per_hundred(each, lower=False) for each in (self.bound, self.claimed_bound))
         return (
             f"Of 100 guesses {per_hundred(self.rate.value)} are right; {without} without any release, "
             f"at most {bound} are possible at the true epsilon"
@@ -164,16 +164,11 @@ class AttackGame:
         )
 
 
-def outward(value: float, whole: Callable[[float], int], *, places: int) -> str:
-    """Return a bound as text, rounded up if ``whole`` is math.ceil, or down if it is math.floor."""
-    return f"{whole(round(10**places * value, 7)) / 10**places:.{places}f}"
-
-
-def per_hundred(share: float, *, whole: Callable[[float], int] = round) -> str:
-    """Return a share in percent as text; bounds are rounded `outward`, others are "100" only if they are exactly 1."""
+def per_hundred(share: float, *, lower: bool | None = None) -> str:
+    """Return a share in percent as text, "100" only if it is exactly 1; with ``lower``, as ``format_bound`` rounds."""
     hundred = 100 * share
-    if whole is not round:
-        return outward(hundred, whole, places=int(hundred < 9.5))
+    if lower is not None:
+        return format_bound(100 * Decimal(str(share)), digits=int(hundred < 9.5), lower=lower)
     if 0 < hundred < 0.05:
         return "fewer than 0.1"
     if hundred >= 99.95:

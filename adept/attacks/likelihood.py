@@ -118,8 +118,7 @@ def _one_sided_score(mechanism: DPText, views: Tensor, released: Tensor) -> Tens
     """
     scale = mechanism.guarantee(views.shape[1]).scale or 1.0
     difference = released.to(views.dtype)[:, None] - views[None].to(released.dtype).to(views.dtype)
-    density = -difference.nan_to_num(posinf=0.0).sum(dim=2) / scale
-    exact = (difference == 0).sum(dim=2) * 50.0
+    density, exact = -difference.nan_to_num(posinf=0.0).sum(dim=2) / scale, (difference == 0).sum(dim=2) * 50.0
     return torch.where((difference >= 0).all(dim=2), density + exact, -torch.inf).float()
 
 

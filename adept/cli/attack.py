@@ -5,7 +5,7 @@ from collections.abc import Callable
 from typing import Any
 
 from adept.attacks import membership, reconstruction
-from adept.attacks.attack_game import AttackGame, AttackRow, GivenAway, draw_rates, outward
+from adept.attacks.attack_game import AttackGame, AttackRow, GivenAway, draw_rates
 from adept.cli.config import AttackConfig
 from adept.cli.console import show_table, write_json
 from adept.cli.process import show_lines
@@ -13,7 +13,7 @@ from adept.data.corpus import DataConfig, load
 from adept.data.writing import new_directory, write_table
 from adept.errors import ConfigurationError, DataError
 from adept.mechanisms.base import MechanismChoice
-from adept.mechanisms.guarantee import Guarantee, json_number
+from adept.mechanisms.guarantee import Guarantee, format_bound, json_number
 from adept.plotting import as_wide_as
 from adept.rewriting.loading import load_model
 from adept.rewriting.rewriter import Rewriter, best_exact
@@ -96,13 +96,13 @@ def verdict(rows: list[AttackRow]) -> str:
 def describe(away: GivenAway) -> str:
     """Describe a record that the attacker guessed right, and how certain the attacker was."""
     found = "given away beyond the claim" if away.beyond_claim else "guessed right, as the claim allows"
-    return f"{found}: {away.text} (certainty {away.certainty:.3f}, the claim allows {outward(away.allowed, math.ceil, places=3)})"
+    return f"{found}: {away.text} (certainty {away.certainty:.3f}, the claim allows {format_bound(away.allowed)})"
 
 
 def _line(row: AttackRow) -> list[str]:
     return [
         row.knows, row.success, f"{row.rate.value:.3f}",
-        f"{outward(row.rate.low, math.floor, places=3)} to {outward(row.rate.high, math.ceil, places=3)}",
-        outward(row.bound, math.ceil, places=3), outward(row.claimed_bound, math.ceil, places=3),
+        f"{format_bound(row.rate.low, lower=True)} to {format_bound(row.rate.high)}",
+        *map(format_bound, (row.bound, row.claimed_bound)),
         "" if row.optimum is None or math.isnan(row.optimum) else f"{row.optimum:.3f}", row.words,
     ]  # fmt: skip

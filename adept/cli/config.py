@@ -463,7 +463,7 @@ class PlayConfig:
     Where:
         host: Network address at which the page is served. If other machines can reach the address, you must also set
             token.
-        port: Port at which the page is served. If the port is in use, the page takes the next free one.
+        port: Port at which the page is served, or 0 for any free port. If it is in use, the page takes the next free one.
         token: Password of each request, which you must set if other machines can reach the page.
         browser: Open the page in a browser, if the command runs in a terminal.
     """

@@ -1,8 +1,7 @@
 """Print tables, results and progress bars of a command.
 
-Names of files, columns and labels, texts of a model and results of foreign code may hold anything:
-they are printed as text, with escapes for what is not printable, and never read as rich markup.
-rich is imported only where it is used.
+Names of files, columns and labels, texts of a model and results of foreign code may hold anything: they are printed as
+text, with escapes for what is not printable, and never read as rich markup. rich is imported only where it is used.
 """
 
 import contextlib

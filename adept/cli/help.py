@@ -242,6 +242,7 @@ def check_options(command: str, arguments: list[str]) -> None:
         refuse(
             (argument.startswith("~"), f"no option can be deleted, got {argument}: leave it out, or give it a value"),
             (name in ("-cp", "--config-path"), f"{command} has no flag {name}: --config-dir DIR reads your own files"),
+            (name == PRINTING[0], "--cfg must be followed by job, got something else: --cfg job prints all options"),
             (name in ("-r", "--run"), f"{command} has no flag {name}: leave it out, as a command runs once"),
             (argument.startswith("-"), f"{command} has no flag {argument}: {_as_option(argument, known) or in_help}"),
             (not equals, f"an option is written NAME=VALUE, got {argument}: adept {command} --help lists them"),

@@ -6,6 +6,7 @@ from pathlib import Path
 
 from adept.cli.config import LedgerConfig
 from adept.cli.console import show, show_table
+from adept.data.writing import make_directory
 from adept.errors import DataError
 from adept.mechanisms.guarantee import words
 from adept.release.ledger.claims import Ledger
@@ -51,7 +52,7 @@ def _place(config: LedgerConfig) -> str:
             if key_location().is_file() or config.limit is not None:
                 location = default_location(secret_key())
         if location is not None and config.limit is not None:
-            location.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+            make_directory(location.parent, mode=0o700)
         elif location is None or not location.is_file():
             raise DataError("no ledger was kept yet: give ledger=FILE, or release something with adept rewrite")
         return str(location)

@@ -52,9 +52,9 @@ def main(config: PlayConfig) -> None:
 
 
 def _listen(config: PlayConfig) -> socket.socket:
-    refuse((not 0 <= config.port < 2**16, f"port must be between 1 and 65535, got {config.port}"))
+    refuse((not 0 <= config.port < 2**16, f"port must be between 0 (any free port) and 65535, got {config.port}"))
     family, reason = socket.AF_INET6 if ":" in config.host else socket.AF_INET, ""
-    for port in range(config.port, min(config.port + MAX_PORTS, 2**16)):
+    for port in range(config.port, min(config.port + MAX_PORTS, 2**16) if config.port else 1):
         try:
             listener = socket.create_server((config.host, port), family=family, backlog=512)
         except OSError as error:

@@ -20,6 +20,7 @@ from adept.data.formats import (
     SPLITS,
     Record,
     check_shards,
+    ending_of,
     find_splits,
     format_of_name,
     say_once,
@@ -42,6 +43,7 @@ from adept.data.texts import (
 from adept.errors import ConfigurationError, DataError
 from adept.ranges import refuse
 
+TEXTS_ALONE = "a txt file holds texts alone, so give a csv, jsonl or parquet file with a column of labels"
 FROM_FILE = "@"  # before the name of a file with a label on each line
 HELD_OUT = 2_000  # texts of broad public text that nothing is learned from
 COMMON_IN = 60  # texts that hold a word which belongs to a template; rarer ones and numbers are what fills it
@@ -88,7 +90,8 @@ class Corpus:
             return self.labels
         if len(self.columns) > 1 and not advice:
             raise missing_column(self.columns, USUAL_LABEL_COLUMN, "label_column", place=name)
-        raise DataError(f"{name} must have labels: {advice or 'name their column with label_column='}")
+        advice = TEXTS_ALONE if ending_of(name) == "txt" else advice or "name their column with label_column="
+        raise DataError(f"{name} must have labels: {advice}")
 
     @property
     def slot_values(self) -> list[list[str]] | None:
@@ -174,8 +177,7 @@ def read_corpus(
     )
     labelled = labelled and (label_column or USUAL_LABEL_COLUMN) != text_column
     label = [("label_column", label_column)] if labelled and label_column else []
-    required = RequiredColumns((("text_column", text_column), *label))
-    options = options or ReadingOptions()
+    required, options = RequiredColumns((("text_column", text_column), *label)), options or ReadingOptions()
     parts, options = options.find_files(location)
     numbered = number_records(read_records(parts, options=options, required=required), parts, options, named=named)
     return _corpus_of(numbered, text_column, label_column, labelled)
@@ -225,8 +227,7 @@ def read_corpora(columns: Mapping[str, Mapping[str, Any]], options: ReadingOptio
 
 def join(corpora: Sequence[Corpus]) -> Corpus:
     """Join corpora; the result has no slots, and has labels only if all corpora have labels."""
-    labels = [corpus.labels for corpus in corpora]
-    texts = [text for corpus in corpora for text in corpus.texts]
+    labels, texts = [corpus.labels for corpus in corpora], [text for corpus in corpora for text in corpus.texts]
     return Corpus(texts, None if None in labels else [label for own in labels for label in own or []])
 
 
@@ -369,7 +370,9 @@ def _load_directory(config: DataConfig, columns: Columns) -> dict[str, Corpus]:
             break
     else:
         held = f"; it holds {', '.join(unread[:MAX_UNREAD])}" if unread else ""
-        folder = next((f", or give data.path={place / name}" for name in unread if (place / name).is_dir()), "")
+        folder = next(
+            (f", or give data.path={place / name}" for name in unread if [*(place / name).glob("*[Tt]rain*")]), ""
+        )
         raise DataError(
             f"{place} has no train.<ext> with <ext> one of {', '.join(ENDINGS)}{held}: put one there{folder}"
         )

@@ -1,11 +1,10 @@
 """Read and write csv files. The reader first finds the end of a row, and then checks the row.
 
-To find the end, the reader goes through the row character by character, and accepts any text. A
-quote at the beginning of a cell opens a quoted cell. In a cell that is not quoted, a quote is an
-ordinary character. In a quoted cell, two quotes together stand for one quote character, and a quote
-that stands alone ends the quoted part. The characters between this last quote and the next
-delimiter are not quoted. *A row ends at the first CR or LF outside quotes, or where the file ends*.
-An empty line is not a row. In a valid csv file, this rule gives the same rows as RFC 4180.
+To find the end, the reader goes through the row character by character, and accepts any text. A quote at the beginning
+of a cell opens a quoted cell. In a cell that is not quoted, a quote is an ordinary character. In a quoted cell, two
+quotes together stand for one quote character, and a quote that stands alone ends the quoted part. The characters
+between this last quote and the next delimiter are not quoted. *A row ends at the first CR or LF outside quotes, or
+where the file ends*. An empty line is not a row. In a valid csv file, this rule gives the same rows as RFC 4180.
 
 *Claim*: the end of a row depends only on the place where the row begins and on the characters of the row. *Proof*:
 the reader goes through the row in order and remembers only in which of four states it is: at the beginning of a cell,
@@ -62,8 +61,7 @@ ENDS = ("\n", "\r")
 @cache
 def _patterns(delimiter: str) -> tuple[re.Pattern[str], re.Pattern[str]]:
     """Return two patterns: one for a quoted cell up to its closing quote, one for whole cells."""
-    d = re.escape(delimiter)
-    quoted = '"[^"]*+(?:""[^"]*+)*+"'
+    d, quoted = re.escape(delimiter), '"[^"]*+(?:""[^"]*+)*+"'
     return re.compile(quoted), re.compile(f'(?:[^"{d}][^{d}]*+{d}|{d}|{quoted}[^{d}]*+{d})*+')
 
 
@@ -212,8 +210,7 @@ def _header(
     if named is not None:
         spelled = {folded(name): name for name in named}
         header = [spelled.get(folded(cell), cell) for cell in first]
-        is_header = any(header) and set(header) <= {*named, ""}
-        names = {*map(folded, named), *ALL_USUAL_NAMES}
+        is_header, names = any(header) and set(header) <= {*named, ""}, {*map(folded, named), *ALL_USUAL_NAMES}
         if not is_header and sum(name in names for name in set(map(folded, first))) > 1:
             raise UnfitFile(
                 "begins like a header of other names than columns=: leave columns= out, or move a record down"

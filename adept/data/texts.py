@@ -10,11 +10,10 @@ which keeps no state and reads no other data. ``label_of`` returns ``plain_text`
 the label column, or raises an error; the number of the record appears only in the message. QED. So
 if each record votes for its label, the vote of a record depends on this record only.
 
-No error message shows an element of a list or column, or prints a record. The first line of a csv
-file may be a record, and the keys of a JSON object may be data. So messages about missing columns
-of such files list only those entries that look like column names. The schema of a Parquet file
-holds no records, so messages list all of its names. In a central release, which computes one result
-from all records, messages list only names from the fixed list USUAL_NAMES.
+No error message shows an element of a list or column, or prints a record. The first line of a csv file may be a record,
+and the keys of a JSON object may be data. So messages about missing columns of such files list only those entries that
+look like column names. The schema of a Parquet file holds no records, so messages list all of its names. In a central
+release, which computes one result from all records, messages list only names from the fixed list USUAL_NAMES.
 """
 
 import numbers

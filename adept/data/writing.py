@@ -35,6 +35,7 @@ from adept.errors import DataError
 
 # As FAT and some network disks say
 NO_LINKS = (errno.EPERM, errno.EOPNOTSUPP, errno.ENOSYS, errno.EXDEV, errno.EMLINK)
+DISK_ERRORS = (errno.EIO, errno.ENOSPC, errno.EDQUOT)
 _held: dict[str, int] = {}  # handles of the directories that this process has locked, by their options
 
 
@@ -165,14 +166,32 @@ def _settle(partial: Path, final: Path, *, replace: bool = False) -> None:
     sync_directory(final.parent)
 
 
+def make_directory(directory: Path, *, mode: int = 0o777) -> None:
+    """Make a directory and its parents if they are missing, and wait until the name of each new one is on disk."""
+    new = [one for one in (directory, *directory.parents) if not one.exists()]
+    directory.mkdir(mode, parents=True, exist_ok=True)
+    for one in new:
+        sync_directory(one.parent)
+
+
 def sync_directory(directory: Path) -> None:
-    """Wait until a directory's list of files is on disk, if the file system allows this."""
-    with suppress(OSError):
+    """Wait until a directory's list of files is on disk, if the file system allows this; raise OSError if the disk fails."""
+    try:
         handle = os.open(directory, os.O_RDONLY)
         try:
             os.fsync(handle)
         finally:
             os.close(handle)
+    except OSError as error:
+        if error.errno in DISK_ERRORS:
+            raise OSError(error.errno, error.strerror, str(directory)) from None
+
+
+def describe_failure(error: OSError, place: object) -> str:
+    """Return what could not be done, and why; ``place`` is the file if the error names none."""
+    if error.filename2:
+        return f"cannot give {error.filename} the name {error.filename2}: {error.strerror}"
+    return f"cannot write {error.filename or place}: {error.strerror}"
 
 
 def give_name(partial: Path, final: Path) -> None:
@@ -208,7 +227,7 @@ def write_whole(path: Path, content: str, *, replace: bool = False) -> None:
     """Write a small file completely or not at all; raise DataError if it exists and ``replace`` is False."""
     partial = Path(f"{path}.partial")
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
+        make_directory(path.parent)
         partial.unlink(missing_ok=True)
         partial.touch(0o600)  # its owner's alone until it has its name
         partial.write_text(content, "utf-8")
@@ -218,7 +237,7 @@ def write_whole(path: Path, content: str, *, replace: bool = False) -> None:
             f"{error.filename2 or error.filename} exists and is not overwritten: remove it or choose another name"
         ) from None
     except OSError as error:
-        raise DataError(f"cannot write {path}: {error.strerror}") from None
+        raise DataError(describe_failure(error, path)) from None
     finally:
         with suppress(OSError):  # one that cannot be made cannot be removed
             partial.unlink(missing_ok=True)
@@ -228,7 +247,7 @@ def new_directory(path: str, option: str = "output_dir", *, marker: str = "") ->
     """Make and lock the directory of a run; raise DataError if it holds anything, but not the file ``marker``."""
     directory = Path(path)
     try:
-        directory.mkdir(parents=True, exist_ok=True)
+        make_directory(directory)
         hold_directory(directory, option)
         files = [one for one in directory.iterdir() if one.suffix != ".partial"]  # which a killed run began
         if files and not (marker and (directory / marker).is_file()):

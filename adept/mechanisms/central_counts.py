@@ -7,15 +7,14 @@ independent random integers with the discrete Laplace distribution: P(x) is prop
 
 *Neighbours*. Under ``add_or_remove``, two collections are neighbours if one of them has all rows of the other and the
 rows of one more *person*. Under ``replace``, they are neighbours if only the rows of one person differ; the number of
-records is then public. At most m votes of each person are counted. A rule that reads only the rows of a person
-chooses which. If the data name no persons, each record counts as a person, and m = 1.
+records is then public. At most m votes of each person are counted. A rule that reads only the rows of a person chooses
+which. If the data name no persons, each record counts as a person, and m = 1.
 
-*Claim*. Let s = m for ``add_or_remove`` and s = 2 m for ``replace``. If b >= s / eps, the release is
-eps-DP (pure), and so is everything that is computed from y and public data. *Reason*: neighbours differ
-by at most s in l1 norm. If the first m votes of a person are counted, the epsilon of one row is at most
-2 eps / s for adding or removing it, and 4 eps / s for replacing it. *Two rounds*: a first round may
-release the noisy number of all votes, from which the rule and the cells of the second round are chosen;
-the budgets add up. ``docs/proofs.md``, "Noisy counts of a file", has the proofs.
+*Claim*. Let s = m for ``add_or_remove`` and s = 2 m for ``replace``. If b >= s / eps, the release is eps-DP (pure), and
+so is everything that is computed from y and public data. *Reason*: neighbours differ by at most s in l1 norm. If the
+first m votes of a person are counted, the epsilon of one row is at most 2 eps / s for adding or removing it, and 4 eps
+/ s for replacing it. *Two rounds*: a first round may release the noisy number of all votes, from which the rule and the
+cells of the second round are chosen; the budgets add up. ``docs/proofs.md``, "Noisy counts of a file", has the proofs.
 
 *What the proof needs*. The rule, the cells, m, eps and the neighbouring relation are fixed before anyone
 looks at the records, apart from what the first round decides. Noise is added to *every* cell, because a

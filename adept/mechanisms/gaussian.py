@@ -1,9 +1,9 @@
 r"""Gaussian noise on an l2-clipped latent, calibrated tightly for every epsilon.
 
-The *continuous* Gaussian mechanism with standard deviation s, for latents at l2 distance at most D, is (eps,
-delta)-LDP if and only if delta >= delta_continuous(eps) = Phi(-u) - exp(eps) Phi(-v), where Phi is the standard
-normal distribution function, u = eps s / D - D / (2s) and v = eps s / D + D / (2s) (Balle and Wang 2018, Theorem 8).
-The release adds *discrete* Gaussian noise on the public grid (Canonne, Kamath, Steinke 2020), sampled exactly.
+The *continuous* Gaussian mechanism with standard deviation s, for latents at l2 distance at most D, is (eps, delta)-LDP
+if and only if delta >= delta_continuous(eps) = Phi(-u) - exp(eps) Phi(-v), where Phi is the standard normal
+distribution function, u = eps s / D - D / (2s) and v = eps s / D + D / (2s) (Balle and Wang 2018, Theorem 8). The
+release adds *discrete* Gaussian noise on the public grid (Canonne, Kamath, Steinke 2020), sampled exactly.
 
 *Claim*. Lengths are in grid steps. For n coordinates, any radius T, a = n / (8 s^2), c = T^2 / (8 s^4)
 and noise Y, two records x, x' and any set S of outputs satisfy

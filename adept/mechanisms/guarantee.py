@@ -3,8 +3,8 @@ r"""Guarantees of mechanisms, the words that state them, and the public numbers 
 The words say how much an attacker's odds can change, and how often, at most, a guess is right.
 
 A *certificate* is a list of public numbers from which anyone can compute the guarantee of a release, as
-``adept.release.statement.verify`` does. Releasing a record may take several random draws. Each *part* of a
-certificate describes the distribution of one draw, never the drawn value. A part has one of three kinds:
+``adept.release.statement.verify`` does. Releasing a record may take several random draws. Each *part* of a certificate
+describes the distribution of one draw, never the drawn value. A part has one of three kinds:
 
 - ``symbols``: subset selection, which draws one of k symbols. For each record, t symbols have the
   integer weight A, and the other symbols have the integer weight B. The program draws one integer
@@ -93,6 +93,13 @@ def words(number: float, *, lower: bool = False) -> str:
     context = Context(prec=4, rounding=ROUND_FLOOR if lower else ROUND_CEILING)  # not the caller's own rounding
     rounded = context.create_decimal(repr(float(number))).normalize(context)
     return f"{rounded:f}" if not rounded or rounded >= Decimal("1e-4") else f"{rounded:e}"
+
+
+def format_bound(value: float | Decimal, *, digits: int = 3, lower: bool = False) -> str:
+    """Return a bound as text with so many decimal places, rounded up; or down, if it is a lower bound."""
+    if not math.isfinite(value):
+        return str(value)
+    return f"{Decimal(str(value)).quantize(Decimal(10) ** -digits, ROUND_FLOOR if lower else ROUND_CEILING):f}"
 
 
 def often(probability: Fraction) -> str:

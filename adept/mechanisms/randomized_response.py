@@ -1,9 +1,9 @@
 r"""Private labels: a label alone by randomised response, or a text and its label as one pair.
 
 Randomised response (Warner 1965; Habernal 2025, lecture 5) reports the true label with probability P(keep), and
-otherwise one of the other labels at random. With k labels and P(keep) = e^eps / (e^eps + k - 1), randomised response
-is eps-LDP. No eps-LDP mechanism reports every true label with a larger probability, because each of the k - 1 wrong
-labels has a probability of at least e^-eps P(keep), and all probabilities sum to 1.
+otherwise one of the other labels at random. With k labels and P(keep) = e^eps / (e^eps + k - 1), randomised response is
+eps-LDP. No eps-LDP mechanism reports every true label with a larger probability, because each of the k - 1 wrong labels
+has a probability of at least e^-eps P(keep), and all probabilities sum to 1.
 
 *Pairs*: a record has a text and one of L public labels. The public list holds the k L pairs of an *outcome* (a
 codeword, or a sentence's number) and a label. The heavy pairs of a record are its t nearest outcomes, each with the

@@ -8,23 +8,22 @@ probability A / W, and each other index with probability B / W, where W = t A + 
 *Claim*: the release is pure eps-LDP, exactly, for any two records, and so is everything that is
 written from the released index.
 
-*Proof*: the program verifies in integers that S_x holds exactly t different indices below K, so W is the same for
-every x. So any index has probability A / W or B / W under any record, and these probabilities differ by a factor of
-at most A / B <= e^eps. What is written from the index is post-processing. QED. The proof uses no norm and no
-sensitivity. The bound is attained if an index is heavy for one record and not for another.
+*Proof*: the program verifies in integers that S_x holds exactly t different indices below K, so W is the same for every
+x. So any index has probability A / W or B / W under any record, and these probabilities differ by a factor of at most A
+/ B <= e^eps. What is written from the index is post-processing. QED. The proof uses no norm and no sensitivity. The
+bound is attained if an index is heavy for one record and not for another.
 
-*What the proof needs.* The list, K, t and the weights are fixed without private data. S_x depends on x alone; an
-error of the search for S_x makes the release less useful, never less private. The random bits are independent of S_x.
+*What the proof needs.* The list, K, t and the weights are fixed without private data. S_x depends on x alone; an error
+of the search for S_x makes the release less useful, never less private. The random bits are independent of S_x.
 
 *Labels that are copied.* If the output copies the label c of a record, the list may depend on c. For
 two records with the same label the list is the same, and so are K, t, A and B, so the claim holds for
 these two. Nothing is claimed for records with different labels.
 
-*Pairs.* If the list holds K' L pairs of an entry and one of L labels, and the heavy pairs of a record
-are its t heavy entries with its own label, the claim covers text and label together. The total weight
-of the L pairs with one entry is A + (L - 1) B or L B, and the total weight of the K' pairs with one
-label is t A + (K' - t) B or K' B. So the epsilon of the entry alone is ln((A + (L - 1) B) / (L B)), and
-the epsilon of the label alone is ln((t A + (K' - t) B) / (K' B)).
+*Pairs.* If the list holds K' L pairs of an entry and one of L labels, and the heavy pairs of a record are its t heavy
+entries with its own label, the claim covers text and label together. The total weight of the L pairs with one entry is
+A + (L - 1) B or L B, and the total weight of the K' pairs with one label is t A + (K' - t) B or K' B. So the epsilon of
+the entry alone is ln((A + (L - 1) B) / (L B)), and the epsilon of the label alone is ln((t A + (K' - t) B) / (K' B)).
 
 *Names.* t = 1 is k-ary randomised response (Warner 1965; Kairouz et al. 2016). The general case is
 subset selection (Ye and Barg 2018, "Optimal schemes for discrete distribution estimation under locally
@@ -285,8 +284,7 @@ def exponential_choice(scores: Tensor, *, epsilon: float) -> Tensor:
     temperature T = 2 (b2 - b1) / eps from a language model with logits clipped to [b1, b2] is such a choice,
     with u = (logit - b1) / (b2 - b1) (Utpala, Hooker and Chen 2023, Theorem 1).
     """
-    rows = max(1, MAX_WEIGHTS // max(1, scores.shape[1]))
-    chosen = [torch.empty(0, dtype=torch.int64)]
+    rows, chosen = max(1, MAX_WEIGHTS // max(1, scores.shape[1])), [torch.empty(0, dtype=torch.int64)]
     for part in torch.split(scores.detach(), rows):
         bounded = part.to("cpu", torch.float64).nan_to_num(0.0).clamp(0.0, 1.0)
         chosen.append(fresh_index(torch.exp(epsilon / 2 * (bounded - 1.0))))  # 1 at most: nothing overflows

@@ -9,16 +9,16 @@ Training is no release: nothing here is private. A mechanism's ``privatize`` alo
 
 import math
 import random
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from inspect import signature
-from typing import Any, cast
+from typing import Any, SupportsIndex, cast
 
 import pytorch_lightning as lightning
 import torch
 from torch import Tensor
 from torch.utils.data import DataLoader, DistributedSampler, SequentialSampler
 
-from adept.errors import ConfigurationError
+from adept.errors import ConfigurationError, printable
 from adept.models import config as limits
 from adept.models.lstm_autoencoder import Adept, pad
 from adept.models.tokenizer import PAD, Tokenizer
@@ -64,10 +64,16 @@ class AdeptModule(lightning.LightningModule):
         super().__init__()
         self.save_hyperparameters(ignore=["network", "randomise"], logger=False)
         refuse(
+            (not isinstance(encoder, bool), f"encoder must be true or false, got {printable(encoder)}"),
+            (not isinstance(network, Adept | None), f"network must be an Adept, got {type(network).__name__}"),
+            (
+                randomise is not None and not callable(randomise),
+                f"randomise must be a function, got {type(randomise).__name__}",
+            ),
             (
                 network is None and not encoder,
                 "encoder must be true without a network, got false: load the model with adept.Autoencoder.from_pretrained",
-            )
+            ),
         )
         sizes = {name: value for name, value in self.hparams.items() if name in signature(Adept).parameters}
         limits.ModelConfig(
@@ -120,8 +126,7 @@ class UtteranceDataModule(lightning.LightningDataModule):
 
     Args:
         train, validation, test: texts, or lists of token ids that each end with END.
-        tokenizer: for texts.
-        max_length: largest number of tokens that are read from a text.
+        tokenizer, max_length: for texts, and the largest number of tokens that are read from one.
         batch_size: number of utterances in one step on each device; without training, it is 4 times as many.
     """
 
@@ -138,8 +143,11 @@ class UtteranceDataModule(lightning.LightningDataModule):
     ) -> None:
         super().__init__()
         check_integer(1, limits.MAX_TRAINING_RECORDS, batch_size=batch_size, max_length=max_length)
+        check_integer(-(2**63), 2**63 - 1, seed=seed)
         self.batch_size, self.seed = batch_size, seed
-        self.rows, *self.unseen = (_token_ids(given, tokenizer, max_length) for given in (train, validation, test))
+        given = {"train": train, "validation": validation, "test": test}.items()
+        self.rows, *self.unseen = (_token_ids(name, rows, tokenizer, max_length) for name, rows in given)
+        refuse((not self.rows, "train must hold texts or lists of token ids, got none"))
 
     def train_dataloader(self) -> DataLoader[Any]:
         """Return batches (B, T) in another order in each epoch."""
@@ -159,19 +167,26 @@ class UtteranceDataModule(lightning.LightningDataModule):
         return {"rank": trainer.global_rank, "devices": trainer.world_size} if trainer else {}
 
 
-def _token_ids(given: Sequence[Any], tokenizer: Tokenizer | None, max_length: int) -> list[list[int]]:
-    rows: Any = given if isinstance(given, str) else list(given)
-    if not any(isinstance(text, str) for text in rows):
-        return [list(row) for row in rows]
-    if not isinstance(tokenizer, Tokenizer):
-        raise ConfigurationError("tokenizer must be given with texts, got no Tokenizer: give Tokenizer.train(texts)")
-    return tokenizer.encode(rows, max_length=max_length)
+def _token_ids(name: str, given: Any, tokenizer: Tokenizer | None, max_length: int) -> list[list[int]]:
+    rows: Any = given if isinstance(given, str) else list(given) if isinstance(given, Iterable) else [given]
+    if any(isinstance(text, str) for text in rows):
+        if not isinstance(tokenizer, Tokenizer):
+            raise ConfigurationError(
+                "tokenizer must be given with texts, got no Tokenizer: give Tokenizer.train(texts)"
+            )
+        return tokenizer.encode(rows, max_length=max_length)
+    ids: list[list[Any]] = [list(row) if isinstance(row, Iterable) else [] for row in rows]
+    most = limits.MAX_VOCABULARY + limits.MAX_LABELS
+    possible = all(
+        row and all(isinstance(token, SupportsIndex) and 0 <= int(token) < most for token in row) for row in ids
+    )
+    refuse((not possible, f"{name} must hold texts or lists of token ids, got another value"))
+    return ids
 
 
 def length_batches(lengths: Sequence[int], *, batch_size: int, seed: int | str) -> list[list[int]]:
     """Return batches of the places of texts, whose lengths are similar within a batch, in an order given by the seed."""
-    rng = random.Random(seed)
-    order = list(range(len(lengths)))
+    rng, order = random.Random(seed), list(range(len(lengths)))
     rng.shuffle(order)
     pool = POOL_BATCHES * batch_size
     pools = [sorted(order[i : i + pool], key=lengths.__getitem__) for i in range(0, len(order), pool)]

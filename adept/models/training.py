@@ -24,7 +24,7 @@ from pytorch_lightning.callbacks import Callback, Checkpoint, EarlyStopping, Mod
 from torch import Tensor
 
 from adept.data.corpus import Corpus
-from adept.data.writing import read_table, write_table
+from adept.data.writing import make_directory, read_table, write_table
 from adept.errors import ConfigurationError
 from adept.models import config as names
 from adept.models.codebooks import draw_codewords, fit_topics, learn_codes
@@ -80,7 +80,7 @@ def _tokenizer(train: Corpus, spec: TrainSpec, *, checkpoints: Path, resume: Pat
     refuse((none, f"tokenizer.min_frequency must leave a word, got {spec.tokenizer.min_frequency}: lower it"))
     if spec.training.content.english:
         tokenizer = tokenizer.with_synonyms()
-    checkpoints.mkdir(parents=True, exist_ok=True)
+    make_directory(checkpoints)
     tokenizer.save_pretrained(checkpoints)
     return tokenizer
 

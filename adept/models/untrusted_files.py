@@ -6,8 +6,8 @@ shape and type fit the model's configuration, and if no number in it is beyond M
 
 *Claim*: the latents and logits of a model with such tensors are finite. *Proof*: a network of this package multiplies
 at most two numbers of a file (an embedding and a weight, or a rarity and a direction), adds up at most 2^14 such
-products, and squashes or clips each sum before the next product. So no sum exceeds ``2^14 * MAX_NUMBER^2 < 2 *
-10^16``. The only divisor is at least 1e-9, and 32-bit floats reach 10^38. QED.
+products, and squashes or clips each sum before the next product. So no sum exceeds ``2^14 * MAX_NUMBER^2 < 2 * 10^16``.
+The only divisor is at least 1e-9, and 32-bit floats reach 10^38. QED.
 """
 
 import hashlib
@@ -58,7 +58,7 @@ def model_directory(name: str | Path | None) -> Path:
         return packaged_directory()
     try:
         is_run = not (Path(name) / CONFIG).exists() and (Path(name) / config.MODEL / CONFIG).exists()
-    except (OSError, ValueError):
+    except (OSError, ValueError, TypeError):
         raise ModelError(f"{printable(name)} is not a model directory: train one or correct the path") from None
     return Path(name) / config.MODEL if is_run else Path(name)
 

@@ -28,10 +28,11 @@ from adept.data.texts import (
     text_list,
     value_list,
 )
-from adept.errors import AdeptError, ConfigurationError, DataError, printable
+from adept.data.writing import describe_failure
+from adept.errors import AdeptError, ConfigurationError, DataError
 from adept.mechanisms import BY_NAME
 from adept.mechanisms.base import MechanismChoice
-from adept.ranges import check_positive, refuse
+from adept.ranges import check_path, check_positive, refuse
 from adept.release.flow.journal import NoJournal
 from adept.release.flow.local import LocalRun, open_release, plan_local
 from adept.release.flow.publication import Publication
@@ -44,6 +45,7 @@ from adept.torch_defaults import usual_torch
 Frame = TypeVar("Frame")
 FILE_OPTIONS = {option.name for option in fields(PersonOptions)} - {"max_records_per_person"} | {"card", "flush_every"}
 FRAME_OPTIONS = {option.name for option in fields(ReleaseRequest)} - FILE_OPTIONS
+PATHS = ("ledger", "key", "model_dir", "label_descriptions")  # options that name files
 TEXT_TYPES = ("string", "large_string")  # Arrow's types that a text column may keep
 # By the kind of texts without columns: how rewrites become an object of this kind
 TEXTS_RETURNED: dict[tuple[str, str], Callable[[Any, list[str]], Any]] = {
@@ -107,8 +109,7 @@ def rewrite_frame(
     """
     table = table_of(frame)
     text = table.text_column(text)
-    if not isinstance(statement, str | os.PathLike) or not os.fspath(statement):
-        raise ConfigurationError(f"statement must be the name of a file, got {printable(statement) or 'nothing'}")
+    check_path(statement=statement)
     label, person = (None if name is None else _spelled(name) for name in (label, person))
     request = _request(
         {"epsilon": epsilon, "text_column": text, "label_column": label, "person_column": person}, options
@@ -158,7 +159,7 @@ def _all_or_nothing(run: LocalRun, place: Publication) -> Iterator[None]:
         if ledger:
             ledger.forget(run.journal.run)
         if isinstance(error, OSError):
-            raise DataError(f"cannot write {error.filename or place.statement}: {error.strerror}") from None
+            raise DataError(f"{describe_failure(error, place.statement)}: mend that, and try again") from None
         raise
     finally:
         if made:
@@ -192,11 +193,10 @@ def _request(columns: Mapping[str, Any], options: dict[str, Any]) -> ReleaseRequ
     for name in ("keep_columns", "record_columns"):
         if options.get(name) is not None:
             options[name] = list(map(_spelled, value_list(options[name], None, name)))
-    options |= {  # as the command reads names of files: else ~/a.db would name two ledgers
-        name: os.path.expanduser(options[name])  # noqa: PTH111 - Path raises without a home
-        for name in ("ledger", "key", "model_dir", "label_descriptions")
-        if isinstance(options.get(name), str | os.PathLike)
-    }
+    paths = {name: options[name] for name in PATHS if options.get(name) is not None}
+    check_path(**paths)
+    # As the command reads names of files: else ~/a.db would name two ledgers; Path raises without a home
+    options |= {name: os.path.expanduser(path) for name, path in paths.items()}  # noqa: PTH111
     columns, options = ({name: python_value(value) for name, value in given.items()} for given in (columns, options))
     budgets = {"epsilon": columns["epsilon"], "label_epsilon": options.get("label_epsilon")}
     check_positive(**{name: value for name, value in budgets.items() if value is not None})

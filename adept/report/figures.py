@@ -121,11 +121,9 @@ def _draw_curve(axis: Any, curve: Curve, metric: str, *, bars: bool, factor: flo
 
 
 def _draw_levels(axis: Any, table: ComparisonTable, metric: str) -> None:
-    heights_of: dict[str, list[float]] = {}
-    for name, level in table.levels[metric].items():
-        heights_of.setdefault(name.split(" (")[0], []).append(level.mean)
+    levels_of = group_rows(table.levels[metric].items(), lambda level: level[0].split(" (")[0])
     for name, style in LEVEL_STYLES.items():
-        heights = heights_of.get(name, [])
+        heights = [level.mean for _, level in levels_of.get(name, [])]
         several = " (of each model)" if len(heights) > 1 else ""
         for height, label in zip(heights, [f"{NAMES.get(name, name)}{several}", *[None] * len(heights)], strict=False):
             axis.axhline(height, label=label, zorder=1, **style)

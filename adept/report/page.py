@@ -2,7 +2,7 @@
 
 import math
 import shlex
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from importlib.metadata import version
 from pathlib import Path
@@ -148,8 +148,8 @@ def _attack_cells(attacked: AttackedRelease, row: AttackRow) -> list[str]:
     return [
         f"{attacked.claimed_epsilon:g}" + (f" (true {words(attacked.epsilon)})" if false else ""),
         f"{row.detail['candidates']:,} {'private' if row.knows == 'pool' else 'in all'}{slots}",
-        f"{_of_hundred(row.rate.value)} ({_of_hundred(row.rate.low, math.floor)} to {_of_hundred(row.rate.high, math.ceil)})",
-        *(_of_hundred(each, math.ceil) for each in (row.claimed_bound, row.bound)),
+        f"{_of_hundred(row.rate.value)} ({_of_hundred(row.rate.low, True)} to {_of_hundred(row.rate.high, False)})",
+        *(_of_hundred(each, False) for each in (row.claimed_bound, row.bound)),
         *map(_of_hundred, (row.optimum, row.detail.get("beyond_claim"))),
         "beyond the truth: a defect"
         if row.beyond_bound
@@ -159,8 +159,8 @@ def _attack_cells(attacked: AttackedRelease, row: AttackRow) -> list[str]:
     ]
 
 
-def _of_hundred(share: float | None, whole: Callable[[float], int] = round) -> str:
-    return ABSENT if share is None else per_hundred(share, whole=whole).replace("fewer than", "<")
+def _of_hundred(share: float | None, lower: bool | None = None) -> str:
+    return ABSENT if share is None else per_hundred(share, lower=lower).replace("fewer than", "<")
 
 
 def _refutation(attacked: AttackedRelease, row: AttackRow) -> str:
@@ -169,7 +169,7 @@ def _refutation(attacked: AttackedRelease, row: AttackRow) -> str:
     finding = (
         f"What a release gives away ({title(attacked.mechanism)}, claimed epsilon {attacked.claimed_epsilon:g}, "
         f"a {what} among {row.detail['candidates']:,} {crowd}): of 100 guesses {per_hundred(row.rate.value)} are right, "
-        f"where the claim allows {per_hundred(row.claimed_bound, whole=math.ceil)}"
+        f"where the claim allows {per_hundred(row.claimed_bound, lower=False)}"
     )
     if beyond := row.detail.get("beyond_claim"):
         finding += f", and {per_hundred(beyond)} of 100 releases change the odds more than it allows"
@@ -178,8 +178,7 @@ def _refutation(attacked: AttackedRelease, row: AttackRow) -> str:
 
 def _examples(examples: Sequence[Example]) -> dict[str, Any]:
     named = dict.fromkeys(title(row.mechanism) for example in examples[:1] for row, _ in example.rewrites)
-    columns = sorted(named, key=lambda name: name == "random")
-    lines = []
+    columns, lines = sorted(named, key=lambda name: name == "random"), []
     for example in examples:
         shown = [(title(row.mechanism), (_spent(row), text)) for row, text in example.rewrites]
         own = [] if example.original is None else [[("", example.original)]]
@@ -377,8 +376,7 @@ def advise(table: ComparisonTable) -> str:
     best = find_best(table)
     if best is None:
         return "No mechanism of this comparison can be used: none has a claim that holds."
-    last = best.at.get(table.budgets[-1])
-    opening = f"{best.title}, the best here of those whose claim holds"
+    last, opening = best.at.get(table.budgets[-1]), f"{best.title}, the best here of those whose claim holds"
     if last is not None and last.above_floor is not None and last.above_floor.low <= 0:
         opening = f"nothing of this. Even {opening}, may be no better than {title(last.floor or '')}"
     reached = " and ".join(_describe_accuracy(best.at[epsilon]) for epsilon in sorted({min(best.at), max(best.at)}))

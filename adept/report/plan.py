@@ -7,7 +7,7 @@ the label set, public corpora and numbers, and ``adept plan`` has no option for 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from statistics import fmean
+from statistics import NormalDist, fmean
 
 from scipy.optimize import isotonic_regression
 
@@ -43,6 +43,7 @@ from adept.mechanisms.curves import (
     rows_needed,
 )
 from adept.mechanisms.guarantee import QUESTION, risk, words
+from adept.mechanisms.policy import WORTH_MARGIN
 from adept.models.label_names import spell_name, spell_out
 from adept.models.saved_model import Autoencoder
 from adept.models.sentence_encoder import SentenceEncoder, reads_as_english
@@ -125,8 +126,7 @@ def make_plan(
     Args:
         labels: all labels, which are public.
         model: the model that will make the release.
-        rows: expected number of rows of the private file.
-        examples, test: public texts with labels.
+        rows: expected number of rows of the private file. examples, test: public texts with labels.
         about: public sentences about labels.
         most: largest number of records of a person.
         is_packaged: False for a model other than the packaged one.
@@ -188,8 +188,7 @@ def rehearse(
 
 def _notes(labels: Sequence[str], about: Mapping[str, Sequence[str]], rows: int, *, packaged: bool) -> list[str]:
     """Return what is special about the labels, the number of rows and the model."""
-    count = len(labels)
-    nameless = [label for label in labels if not spell_name(label) and label not in about]
+    count, nameless = len(labels), [label for label in labels if not spell_name(label) and label not in about]
     notes = {
         f"no public sentence is found by the names of {len(nameless)} of {count} labels, such as {next(iter(nameless), '')!r}: "
         "give better names, or a sentence about each label with label_descriptions=": nameless,
@@ -259,15 +258,16 @@ def _advise(
 
 def _recommend(worth: list[Offer], shared: Mapping[str, str], *, guessed: bool) -> list[str]:
     """Return each command that is worth a release, with its smallest such budget, after a line that says when."""
-    needs = {SYNTHESIZE: "If nobody needs rows one by one", REWRITE: "If each row is needed on its own"}
-    lines = []
+    needs, lines = {SYNTHESIZE: "If nobody needs rows one by one", REWRITE: "If each row is needed on its own"}, []
     for command, need in needs.items():
         if own := next((offer for offer in worth if offer.command == command), None):
-            low, middle, high, _ = own.expected
-            kind = "guessed" if guessed else "expected"
+            low, middle, high, error = own.expected
+            gaining = int(100 * (1 - NormalDist(own.added, error).cdf(WORTH_MARGIN)))
+            sure = f", by which {gaining} of 100 such files gain {WORTH_MARGIN:g} or more"
+            kind, sure = ("guessed", sure) if guessed else ("expected", "")
             lines += [
-                f"{need}, use the next command. Its {kind} accuracy is {middle:.2f} ({low:.2f} to {high:.2f}), and {QUESTION} "
-                f"{own.risk}:",
+                f"{need}, use the next command. Its {kind} accuracy is {middle:.2f} ({low:.2f} to {high:.2f}){sure}, and "
+                f"{QUESTION} {own.risk}:",
                 f"adept {command} input=FILE output=NEWFILE epsilon={own.epsilon:g}{shared.get(command, '')}",
             ]
     return lines

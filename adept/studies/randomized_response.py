@@ -29,7 +29,7 @@ from scipy.stats import norm
 
 from adept.audit.stats import clopper_pearson
 from adept.mechanisms import RandomizedResponse, ScalarLaplace
-from adept.mechanisms.guarantee import words
+from adept.mechanisms.guarantee import format_bound, words
 from adept.plotting import PALETTE, Figure, Table, drawing, group_rows, legend, log_axis
 from adept.ranges import check_choice, check_integer
 from adept.studies.limits import CONFIDENCE
@@ -221,7 +221,8 @@ def tables(rows: Sequence[ResponseRow]) -> list[Table]:
     lines = [
         [SURVEYS[row.survey].title, f"{row.epsilon:g}", words(row.spent)]
         + [f"{value:.4g}" for value in (row.parameter, row.published)]
-        + [f"{value:.3f}" for value in (row.truth, row.released, row.estimate, row.half_width)]
+        + [f"{value:.3f}" for value in (row.truth, row.released, row.estimate)]
+        + [format_bound(row.half_width)]
         for row in rows
         if row.records == most
     ]

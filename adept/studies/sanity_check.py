@@ -1,11 +1,10 @@
 r"""Figure 2 of Habernal (2022): an empirical sanity check of mechanisms, compared with exact
 values.
 
-The inputs are x = (0, ..., 0) and x' = (1, ..., 1), whose l1 distance is n. Each coordinate of a release is rounded
-to 1 if it is at least 1/2, and otherwise to 0. The *vote* of the coordinates guesses x' if more than half of them are
-rounded to 1, and otherwise x. The *loss of the vote* is the largest absolute logarithm of P[guess | x] / P[guess |
-x'], over the two possible guesses. The vote is post-processing, so its loss is at most epsilon if the mechanism is
-eps-LDP.
+The inputs are x = (0, ..., 0) and x' = (1, ..., 1), whose l1 distance is n. Each coordinate of a release is rounded to
+1 if it is at least 1/2, and otherwise to 0. The *vote* of the coordinates guesses x' if more than half of them are
+rounded to 1, and otherwise x. The *loss of the vote* is the largest absolute logarithm of P[guess | x] / P[guess | x'],
+over the two possible guesses. The vote is post-processing, so its loss is at most epsilon if the mechanism is eps-LDP.
 
 The number of coordinates that are rounded to 1 is binomial, so the loss has a closed form. If a guess never occurs in
 a simulation, the simulation proves only a lower bound on the loss, not an infinite loss. The privacy loss of the
@@ -23,6 +22,7 @@ from scipy.stats import binom
 from torch import Tensor
 
 from adept.audit.stats import clopper_pearson
+from adept.mechanisms.guarantee import format_bound
 from adept.plotting import INK, Figure, Table, colours, columns, drawing, group_rows, legend, number
 from adept.ranges import check_choice, refuse
 from adept.studies.limits import CONFIDENCE
@@ -118,8 +118,7 @@ def likelihood_ratio(mechanism: str, *, epsilon: float, dim: int) -> float:
 
 def release(mechanism: str, rows: int, dim: int, *, value: float, epsilon: float, generator: torch.Generator) -> Tensor:
     """Return releases (rows, dim) of the input whose coordinates are all ``value``."""
-    b = scale(mechanism, epsilon=epsilon, dim=dim)
-    uniform = torch.rand(rows, dim, generator=generator)
+    b, uniform = scale(mechanism, epsilon=epsilon, dim=dim), torch.rand(rows, dim, generator=generator)
     if mechanism in ("copy", "random"):
         return uniform if mechanism == "random" else torch.full((rows, dim), value)
     if mechanism in ("laplace", "adept"):
@@ -191,14 +190,13 @@ def tables(rows: Sequence[SanityRow]) -> list[Table]:
 
 
 def _line(row: SanityRow) -> list[str]:
-    losses = (row.exact, row.run, row.run_lower, row.run_upper, row.published)
-    verdict = "false" if row.violated else ""
-    return [row.mechanism, str(row.dim), *map(number, losses), f"{row.likelihood_ratio:.4g}", verdict]
+    interval = [format_bound(row.run_lower, lower=True), format_bound(row.run_upper)]
+    losses = [number(row.exact), number(row.run), *interval, number(row.published), f"{row.likelihood_ratio:.4g}"]
+    return [row.mechanism, str(row.dim), *losses, "false" if row.violated else ""]
 
 
 def draw(rows: Sequence[SanityRow]) -> Figure:
-    names = group_rows(rows, lambda row: row.mechanism)
-    dims = sorted({row.dim for row in rows})
+    names, dims = group_rows(rows, lambda row: row.mechanism), sorted({row.dim for row in rows})
     of_dim = dict(zip(dims, colours(len(dims)), strict=True))
     with drawing(1, len(names), size=(1.2 + 2.3 * len(names), 4.2), share_rows=True) as opened:
         for axis, (name, chosen) in zip(opened.axes[0], names.items(), strict=True):

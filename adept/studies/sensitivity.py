@@ -22,6 +22,7 @@ from torch import Tensor
 from adept.audit.stats import clopper_pearson
 from adept.errors import ConfigurationError
 from adept.mechanisms.clip_to_grid import clip_latents
+from adept.mechanisms.guarantee import format_bound
 from adept.plotting import INK, Figure, Table, colours, drawing, group_rows, legend, log_axis, number
 from adept.ranges import refuse
 from adept.studies.limits import CONFIDENCE
@@ -80,8 +81,7 @@ def measure_latents(
     """Measure the l1 distances of random pairs of latents (N, n), for each way to clip latents."""
     if latents.ndim != 2 or len(latents) < 2:
         raise ConfigurationError(f"latents must have shape (N, n) with N >= 2, got {tuple(latents.shape)}")
-    values = latents.detach().to("cpu", torch.float64)
-    generator = torch.Generator().manual_seed(seed)
+    values, generator = latents.detach().to("cpu", torch.float64), torch.Generator().manual_seed(seed)
     first = torch.randint(len(values), (trials,), generator=generator)
     second = (first + torch.randint(1, len(values), (trials,), generator=generator)) % len(values)
     setting = {"latents": name, "dim": values.shape[1], "clip_norm": clip_norm}
@@ -144,7 +144,10 @@ def tables(rows: Sequence[SensitivityRow]) -> list[Table]:
             row.latents,
             row.clip,
             str(row.dim),
-            *(number(value, digits=4) for value in (row.share, row.lower, row.upper, row.published)),
+            f"{row.share:.4f}",
+            format_bound(row.lower, digits=4, lower=True),
+            format_bound(row.upper, digits=4),
+            number(row.published, digits=4),
             {None: "", True: "yes", False: "NO"}[row.agrees],
             f"{row.largest:.3f}",
         ]

@@ -20,6 +20,7 @@ from adept.data.csv_files import DELIMITERS
 from adept.data.formats import STATEMENT
 from adept.data.reading import ReadingOptions, read_records
 from adept.data.texts import USUAL_NAMES, folded
+from adept.data.writing import make_directory
 from adept.errors import AdeptError, DataError, ModelError
 from adept.mechanisms.guarantee import words
 from adept.models.untrusted_files import read_json
@@ -78,7 +79,7 @@ class Files:
     def __init__(self, *, ledger: str | None, model_dir: str | None = None) -> None:
         self.ledger, self.model_dir = str(Path(ledger).expanduser()) if ledger else None, model_dir
         if self.ledger:
-            Path(self.ledger).parent.mkdir(parents=True, exist_ok=True)
+            make_directory(Path(self.ledger).parent)
         self._root = Path(tempfile.mkdtemp(prefix="adept-play-"))
         self._files: dict[str, Dropped] = {}
 

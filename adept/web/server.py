@@ -33,6 +33,7 @@ from starlette.staticfiles import StaticFiles
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from adept.errors import AdeptError, ConfigurationError
+from adept.mechanisms.guarantee import words
 from adept.ranges import refuse
 from adept.rewriting.expectation import ADVICE
 from adept.web.files import MAX_UPLOAD_BYTES, Choices, Dropped, Files, earlier_results, read_earlier
@@ -145,8 +146,8 @@ class Play:
         """Answer with the log-odds of ``worst_pair``, and with their claimed and actual maximum."""
         epsilon = _stop((await _question(request)).get("epsilon"))
         dim = self.sentences.model.config.latent_dim
-        odds = await self._work(partial(worst_pair, epsilon=epsilon, dim=dim))
-        return JSONResponse({"claimed": epsilon, "true": epsilon * dim**0.5, "odds": odds})
+        odds, bound = await self._work(partial(worst_pair, epsilon=epsilon, dim=dim)), epsilon * dim**0.5
+        return JSONResponse({"claimed": epsilon, "true": bound, "spends": words(bound), "odds": odds})
 
     async def budgets(self, request: Request) -> Response:
         return JSONResponse(await self._work(self.sentences.budgets))

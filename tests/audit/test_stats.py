@@ -110,6 +110,14 @@ def test_gaussian_delta_inverts_the_mechanisms_analytic_scale(epsilon: float, de
     assert needed == pytest.approx(delta, rel=1e-4)
 
 
+@pytest.mark.parametrize("name", ["laplace", "gaussian"])
+def test_a_claim_of_what_the_noise_is_said_to_need_is_enough(name: str) -> None:
+    for distance in (0.7, 1.0, 1.2345678, 3.0):
+        _, needed = NOISES[name].holds(distance, scale=1.3, epsilon=0.1, delta=0.0)
+        kind, value = needed.split()
+        assert NOISES[name].holds(distance, scale=1.3, **{"epsilon": 0.1, "delta": 0.0} | {kind: float(value)})[0]
+
+
 def test_the_classical_gaussian_formula_fails_at_epsilon_10() -> None:
     sigma = math.sqrt(2 * math.log(1.25 / 1e-6)) / 10
     assert gaussian_delta(1.0, sigma=sigma, epsilon=10.0) > 1.5e-6

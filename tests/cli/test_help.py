@@ -176,6 +176,10 @@ def test_help_names_a_commands_groups_and_the_options_of_a_chosen_mechanism() ->
             ("train", flag, f"no flag {flag}: adept train --help lists all options, and --cfg job")
             for flag in ("-p", "-sc")
         ),
+        *(
+            ("rewrite", f"--cfg={kind}", "--cfg must be followed by job, got something else")
+            for kind in ("hydra", "all")
+        ),
         ("evaluate", "CLASSIFIER=text", "did you mean classifier?"),
         ("train", "mechanism=L1", "got L1: did you mean l1?"),
         ("rewrite", "lables=drop", "did you mean labels?"),

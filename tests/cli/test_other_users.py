@@ -96,4 +96,4 @@ def test_a_home_that_cannot_be_written_needs_no_key_for_a_plain_release(home: Pa
     assert done.returncode == 0, done.stderr
     refused = adept(*release(home, f"output={home}/b.txt", f"ledger={home}/ledger.db"))
     assert (refused.returncode, refused.stderr.count("\n")) == (2, 1)
-    assert "cannot keep a key (Permission denied): give key=FILE" in refused.stderr
+    assert f"cannot make the key {home}/config/adept/key: Permission denied: mend that, or give key=" in refused.stderr

@@ -45,6 +45,16 @@ def test_a_port_in_use_is_said_and_the_next_free_one_is_taken(taken: int, capsys
     assert capsys.readouterr().err == f"adept: port {taken} is in use: the page is at port {port}\n"
 
 
+def test_port_0_is_any_free_port_and_the_page_names_the_one_that_it_has(capsys: pytest.CaptureFixture[str]) -> None:
+    with _listen(config := PlayConfig(port=0)) as listener:
+        port = listener.getsockname()[1]
+        assert port >= 1024
+        assert _address(listener, config) == f"http://127.0.0.1:{port}/"
+    assert capsys.readouterr().err == ""
+    with pytest.raises(ConfigurationError, match=r"cannot serve at 192\.0\.2\.1, port 0"):
+        _listen(PlayConfig(host="192.0.2.1", port=0, token="s"))  # no address of this machine
+
+
 def test_no_free_port_is_one_line(taken: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("adept.cli.play.MAX_PORTS", 1)
     with pytest.raises(
@@ -55,7 +65,7 @@ def test_no_free_port_is_one_line(taken: int, monkeypatch: pytest.MonkeyPatch) -
 
 @pytest.mark.parametrize("port", [65_536, 10**9])
 def test_a_port_that_is_none_is_refused(port: int) -> None:
-    with pytest.raises(ConfigurationError, match="port must be between 1 and 65535"):
+    with pytest.raises(ConfigurationError, match=r"port must be between 0 \(any free port\) and 65535"):
         _listen(PlayConfig(port=port))
 
 

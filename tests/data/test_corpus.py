@@ -446,6 +446,10 @@ def test_what_map_wrote_beside_a_saved_data_set_is_not_read(tmp_path: Path) -> N
 def test_folders_of_which_none_is_chosen_are_advised(tmp_path: Path) -> None:
     with pytest.raises(DataError, match=r"it holds de, en: put one there, or give data\.path=.*/de"):
         lay_out(tmp_path, "en/train.csv", "de/train.csv")
+    (tmp_path / "more" / "a").mkdir(parents=True)
+    (tmp_path / "more" / "b.csv").touch()
+    with pytest.raises(DataError, match=r"it holds a, b\.csv: put one there$"):  # a has no train.<ext> either
+        load(DataConfig(name="files", path=str(tmp_path / "more")))
 
 
 @pytest.mark.parametrize("content", ['{"text": ["a", "b"]}', '{"text": {"0": "a", "1": "b"}}'])

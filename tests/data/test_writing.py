@@ -11,6 +11,7 @@ import os
 import stat
 import subprocess
 import sys
+from contextlib import nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -19,9 +20,18 @@ import pyarrow
 import pytest
 from pyarrow import parquet
 
+from adept.data import writing
 from adept.data.formats import file_format
 from adept.data.reading import ReadingOptions, read_records
-from adept.data.writing import new_directory, new_private_file, record_writer, write_table, write_whole
+from adept.data.writing import (
+    make_directory,
+    new_directory,
+    new_private_file,
+    record_writer,
+    sync_directory,
+    write_table,
+    write_whole,
+)
 from adept.errors import DataError
 
 ODD_TEXTS = [
@@ -399,6 +409,35 @@ def test_a_file_and_its_name_are_on_the_disk_before_it_is_done(tmp_path: Path, m
     with new_private_file(tmp_path / "a.txt") as partial:  # as of a key, without which a ledger is worth nothing
         partial.write_bytes(b"ours")
     assert synced[2:] == [(False, False), (True, True)]
+
+
+def test_the_name_of_each_new_directory_is_on_the_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    synced: list[Path] = []
+    monkeypatch.setattr(os, "fsync", lambda number: synced.append(Path(f"/proc/self/fd/{number}").readlink()))
+    make_directory(tmp_path / "a" / "b", mode=0o700)
+    assert sorted(synced) == [tmp_path, tmp_path / "a"]
+    assert stat.S_IMODE((tmp_path / "a" / "b").stat().st_mode) == 0o700
+    synced.clear()
+    make_directory(tmp_path / "a" / "b")
+    assert not synced
+
+
+def test_all_directories_with_parents_are_made_by_one_function() -> None:
+    package = Path(writing.__file__).parents[1]
+    assert [path.name for path in package.rglob("*.py") if "parents=True" in path.read_text()] == ["writing.py"]
+    assert not [path for path in package.rglob("*.py") if "makedirs" in path.read_text()]
+
+
+@pytest.mark.parametrize(("number", "fails"), [(errno.EIO, True), (errno.ENOSPC, True), (errno.EINVAL, False)])
+def test_a_disk_that_fails_is_no_file_system_that_cannot_synchronise(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, number: int, fails: bool
+) -> None:
+    def fail(handle: int) -> None:
+        raise OSError(number, os.strerror(number))
+
+    monkeypatch.setattr(os, "fsync", fail)
+    with pytest.raises(OSError, match=str(tmp_path)) if fails else nullcontext():
+        sync_directory(tmp_path)
 
 
 def test_names_that_cannot_be_made_are_user_errors(tmp_path: Path) -> None:

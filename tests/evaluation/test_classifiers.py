@@ -195,6 +195,9 @@ def test_files_without_a_common_label_or_without_labels_are_refused() -> None:
         check_files_fit({"a": train, "b": unlabelled}, train)
     with pytest.raises(DataError, match=r"^a must have labels: name their column with label_column=$"):
         check_files_fit({"a": unlabelled}, unlabelled)
+    for files, named in (({"a.txt": unlabelled}, "a.txt"), ({"a": train, "b.TXT.gz": unlabelled}, "b.TXT.gz")):
+        with pytest.raises(DataError, match=rf"^{named} must have labels: a txt file holds texts alone, so give a csv"):
+            check_files_fit(files, unlabelled)
 
 
 def test_a_file_without_labels_is_refused_with_the_names_of_its_columns(tmp_path: Path) -> None:

@@ -4,7 +4,7 @@ from fractions import Fraction
 
 import pytest
 
-from adept.mechanisms.guarantee import ALL_CASES, cases, good_enough, judge, often, words
+from adept.mechanisms.guarantee import ALL_CASES, cases, format_bound, good_enough, judge, often, words
 
 
 @pytest.mark.parametrize(
@@ -39,10 +39,14 @@ def test_how_often_the_own_is_released_is_never_said_to_be_never_or_always(proba
     assert often(probability) == said
 
 
-@pytest.mark.parametrize("number", [7.9996, 7.99996, 0.1, 1 / 3, 2.00001e-7, 123456.0])
+@pytest.mark.parametrize("number", [7.9996, 7.99996, 0.1, 0.123000000004, 0.122999999996, 1 / 3, 2.00001e-7, 123456.0])
 def test_a_number_is_rounded_away_from_what_it_bounds(number: float) -> None:
     """Were 7.9996 certified, "at least 8" would be too much."""
     assert Fraction(words(number, lower=True)) <= Fraction(repr(number)) <= Fraction(words(number))
+    for digits in (0, 1, 3):
+        low, high = format_bound(number, digits=digits, lower=True), format_bound(number, digits=digits)
+        assert Fraction(low) <= Fraction(repr(number)) <= Fraction(high)
+        assert Fraction(high) - Fraction(low) <= Fraction(1, 10**digits)
 
 
 def test_a_judgement_names_a_delta_because_it_may_be_all_that_an_attacker_needs() -> None:

@@ -268,6 +268,9 @@ def test_the_core_is_short_and_knows_nothing_of_lists_and_files() -> None:
         *(("vocabulary_size", value) for value in (0, "x", 10**9)),
         *((name, value) for name in ("learning_rate", "weight_decay") for value in (-1.0, "x")),
         ("tied_embeddings", "x"),
+        *((name, value) for name in ("encoder", "network") for value in ("x", 1)),
+        *(("randomise", value) for value in (3, "x")),
+        ("clip", ["l1"]),
     ],
 )
 def test_a_module_refuses_an_impossible_value_in_one_line(option: str, value: object) -> None:
@@ -282,9 +285,13 @@ def test_a_module_refuses_an_impossible_value_in_one_line(option: str, value: ob
         ("max_length", 0),
         ("max_length", "x"),
         ("tokenizer", "x"),
+        *(("seed", value) for value in ("x", 1.5, None)),
+        ("train", []),
+        *(("train", value) for value in (None, 3, [3], [[]], [[-1, 3]], [[1.5]], [["a"]], [[10**30]], [None])),
+        *((name, None) for name in ("validation", "test")),
     ],
 )
 def test_a_data_module_refuses_an_impossible_value_in_one_line(option: str, value: object) -> None:
-    given = {"tokenizer": Tokenizer.train(TEXTS), option: value}
-    with pytest.raises(ConfigurationError, match=rf"^{option} must be .*got [^\n]+$"):
-        UtteranceDataModule(TEXTS, TEXTS, **given)  # type: ignore[arg-type]
+    given = {"train": TEXTS, "validation": TEXTS, "tokenizer": Tokenizer.train(TEXTS), option: value}
+    with pytest.raises(ConfigurationError, match=rf"^{option} must (be|hold) .*got [^\n]+$"):
+        UtteranceDataModule(**given)  # type: ignore[arg-type]

@@ -1,6 +1,8 @@
 """Plans: verdicts follow the curves, what is free decides what is worth it, and a foreign text gets no numbers."""
 
+import re
 from pathlib import Path
+from statistics import NormalDist
 from typing import Any
 
 import pytest
@@ -8,7 +10,8 @@ import pytest
 from adept.data.corpus import Corpus
 from adept.evaluation.record_free import NEAREST_NAME, FreeRow, PublicTexts
 from adept.mechanisms import curves
-from adept.mechanisms.curves import REHEARSED, REWRITE, Known, Range, Rehearsal
+from adept.mechanisms.curves import REHEARSED, REWRITE, WORTH, Known, Range, Rehearsal
+from adept.mechanisms.policy import WORTH_MARGIN
 from adept.report import plan as plans
 from adept.report.plan import Offer, Plan, make_plan, rehearse
 from adept.rewriting.loading import load_model
@@ -66,6 +69,18 @@ def test_rows_that_would_change_a_verdict_are_named(
     shared = planned(100, most=3, shared={"rewrite": " max_records_per_person=3"})
     assert shared.advice[1].endswith(" epsilon=4 max_records_per_person=3")
     assert "at most 3 of a person" in shared.title
+
+
+@pytest.mark.parametrize("added", [0.03, 0.05, 0.2])
+def test_a_guess_that_is_worth_it_says_how_many_such_files_gain(added: float) -> None:
+    offer = Offer(REWRITE, 8.0, 8.0, "rarely", Range(0.5, 0.7, 0.8, 0.05), added, WORTH)
+    line, _ = plans._recommend([offer], {}, guessed=True)
+    [gaining] = re.findall(
+        r" is 0\.70 \(0\.50 to 0\.80\), by which (\d+) of 100 such files gain 0\.03 or more, and ", line
+    )
+    chance = 1 - NormalDist(added, 0.05).cdf(WORTH_MARGIN)
+    assert chance - 0.01 < int(gaining) / 100 <= chance  # rounded down
+    assert "such files" not in plans._recommend([offer], {}, guessed=False)[0]
 
 
 def test_a_release_that_may_be_better_is_not_said_to_be_worth_less(

@@ -126,6 +126,8 @@ def test_the_table_is_of_the_largest_survey() -> None:
     [(title, _, lines)] = study.tables(ROWS)
     assert title.startswith("5,000 people")
     assert len(lines) == 18
+    shown = [row.half_width for row in ROWS if row.records == 5000]
+    assert all(float(line[-1]) >= half for line, half in zip(lines, shown, strict=True))
 
 
 @pytest.mark.parametrize(

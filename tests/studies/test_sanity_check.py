@@ -68,3 +68,10 @@ def test_a_million_runs_agree_with_the_exact_losses_at_every_epsilon() -> None:
     print(f"\n{len(outside)} of {len(rows)} exact losses outside their 99.9 % interval", flush=True)
     assert len(outside) <= 3
     assert sanity_check.CONFIDENCE == 0.999
+
+
+def test_the_interval_that_a_table_shows_holds_the_computed_one() -> None:
+    lines = {(line[0], int(line[1])): line for _, _, table in sanity_check.tables(ROWS) for line in table}
+    for row in ROWS:
+        low, high = lines[row.mechanism, row.dim][4:6]
+        assert float(low) <= row.run_lower <= row.run_upper <= float(high)

@@ -45,3 +45,9 @@ def test_measured_latents_show_the_violation_of_the_l2_clip_and_none_of_the_l1_c
 def test_a_single_latent_has_no_pairs() -> None:
     with pytest.raises(ConfigurationError, match="N >= 2"):
         sensitivity.measure_latents(torch.zeros(1, 4), clip_norm=1.0)
+
+
+def test_the_interval_that_the_table_shows_holds_the_computed_one() -> None:
+    [(_, _, lines)] = sensitivity.tables(ROWS)
+    for row, line in zip(ROWS, lines, strict=True):
+        assert float(line[4]) <= row.lower <= row.upper <= float(line[5])

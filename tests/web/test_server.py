@@ -86,6 +86,9 @@ def test_a_sentence_comes_back_rewritten_with_a_reader_s_beliefs(client: TestCli
     assert not original["holds"]
     assert len(view["others"]) == len(other["others"]) == 7
     assert view["claimed"] == view["bound"] == other["claimed"] < other["bound"]
+    worst = client.post("/api/worst", json={"epsilon": 8}).json()
+    for stated, epsilon in ((original["spends"], original["epsilon"]), (worst["spends"], worst["true"])):
+        assert epsilon <= float(stated) < epsilon + 0.01  # a true epsilon is rounded up
 
 
 @pytest.mark.parametrize(

@@ -40,6 +40,7 @@ from adept.audit.distinguisher.statistics import RESOLUTION, WITHOUT_NOISE, Stat
 from adept.audit.result import Check, MechanismFailure, Verdict
 from adept.audit.stats import Floats, GameCounts, certified, game_lower_bound, rounds_needed, say_trials
 from adept.audit.subject.kinds import LIMIT, ValueTarget, VectorTarget
+from adept.mechanisms.guarantee import words
 
 MAX_DISTINGUISHERS = 7  # four on the best pair, one on another pair, two on a pair with NaN or infinity
 SCREENING_THRESHOLDS = 80
@@ -169,8 +170,7 @@ class _Candidate:
 
 def _candidates(target: AnyTarget, samples: list[PairSample], certifying: int) -> list[_Candidate]:
     """Fit each statistic to half of a pair's releases, and try the statistic on the other half."""
-    options = {"gap": 1.5 * RESOLUTION * target.clip_norm, "delta": target.delta}
-    candidates = []
+    options, candidates = {"gap": 1.5 * RESOLUTION * target.clip_norm, "delta": target.delta}, []
     for sample in samples:
         half = len(sample.releases[0]) // 2
         first, second = (side[half:] for side in sample.releases)
@@ -446,7 +446,7 @@ class Experiment(Generic[TargetT]):
         evidence = f"guessed the input from the {score.distinguisher.name}, pair {score.pair.name}: {counts}"
         evidence += f"; {_say_seen(score, played, limit=min(self.target.largest, LIMIT))}"
         if ceiling <= self.target.epsilon:
-            evidence += f"; no claim above {ceiling:.3g} can be refuted by so many"
+            evidence += f"; no claim above {words(ceiling)} can be refuted by so many"
         evidence = "; ".join([evidence, *self._failures])
         found = certified(
             counts, evidence, epsilon=self.target.epsilon, delta=self.target.delta, alpha=alpha, tests=tests

@@ -334,8 +334,7 @@ def release_in_forks(target: Target, release: Callable[[], Floats]) -> list[Floa
 
 def _forked_releases(target: Any, release: Callable[[], Floats]) -> list[Floats]:
     time.sleep(0.05)  # a fork could inherit the locks of a thread that is just ending
-    context = multiprocessing.get_context("fork")
-    workers = []
+    context, workers = multiprocessing.get_context("fork"), []
     for _ in range(2):
         receiver, sender = context.Pipe(duplex=False)
         process = context.Process(target=_release_in_child, args=(sender, target, release), daemon=True)

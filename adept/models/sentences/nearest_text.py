@@ -1,14 +1,14 @@
 """A search for the texts that are nearest to a record, by meaning and by words.
 
 The distance between a record and a text adds up three terms: the weight of those words of the record that are not in
-the text; ADDED_COST / MISSING_COST times the weight of those words of the text that are not in the record; and, times
-a constant, one minus the cosine of the meanings times the weight of the record's words. The constant is smaller in an
+the text; ADDED_COST / MISSING_COST times the weight of those words of the text that are not in the record; and, times a
+constant, one minus the cosine of the meanings times the weight of the record's words. The constant is smaller in an
 index of MANY_TEXTS texts or more. Words that negate, such as "not", weigh NEGATION_FACTOR times as much as others of
 the same rarity. If the sentence encoder knows no token of a record, its words alone decide.
 
-An *inverted file* divides texts into groups with similar meanings, by k-means for directions (Dhillon and Modha
-2001), in whole numbers, so that groups are the same on every machine. A record is compared with the centres of all
-groups, and then only with the texts in the PROBED_GROUPS nearest groups (Jegou, Douze and Schmid 2011, Section IV).
+An *inverted file* divides texts into groups with similar meanings, by k-means for directions (Dhillon and Modha 2001),
+in whole numbers, so that groups are the same on every machine. A record is compared with the centres of all groups, and
+then only with the texts in the PROBED_GROUPS nearest groups (Jegou, Douze and Schmid 2011, Section IV).
 """
 
 import math
@@ -191,8 +191,7 @@ class SentenceIndex:
         the total distance by words of TARGET_TEXTS random texts from their nearest chosen texts (Mirzasoleiman et
         al. 2015).
         """
-        rng = random.Random(seed)
-        left = list(range(len(self.texts)))
+        rng, left = random.Random(seed), list(range(len(self.texts)))
         rng.shuffle(left)
         targets = [set(self.texts[number]) for number in left[:TARGET_TEXTS]]
         nearest = np.array([*map(self._weigh_all, targets)])
@@ -221,10 +220,8 @@ def group_meanings(meanings: Codes, *, seed: int = 0) -> Groups:
 
 def _cut(groups: Tensor, most: int) -> Tensor:
     """Split groups into parts of at most ``most`` texts; return new group numbers without gaps."""
-    order = torch.argsort(groups, stable=True)
-    sizes = torch.bincount(groups)
-    inside = torch.arange(len(groups)) - (sizes.cumsum(0) - sizes)[groups[order]]
-    cut = torch.empty_like(groups)
+    order, sizes = torch.argsort(groups, stable=True), torch.bincount(groups)
+    inside, cut = torch.arange(len(groups)) - (sizes.cumsum(0) - sizes)[groups[order]], torch.empty_like(groups)
     cut[order] = torch.unique(groups[order] * len(groups) + inside // most, return_inverse=True)[1]
     return cut
 

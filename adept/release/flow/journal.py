@@ -253,7 +253,7 @@ def _lock(path: Path) -> FileIO:
                 continue  # the run that had it has just removed it
             raise DataError(f"cannot write {path}: its directory is gone") from None
         except OSError as error:
-            raise DataError(f"cannot write {path}: {error.strerror}") from None
+            raise DataError(f"cannot {'open' if path.exists() else 'make'} {path}: {error.strerror}") from None
         stream = FileIO(handle, "r+")
         try:
             fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)

@@ -44,7 +44,7 @@ from pathlib import Path
 from typing import Any
 
 from adept.data.formats import STANDARD_STREAM, STATEMENT, Types, Write
-from adept.data.writing import WrittenFile, publish, record_writer, sync_directory
+from adept.data.writing import WrittenFile, make_directory, publish, record_writer, sync_directory
 from adept.errors import DataError
 from adept.models.untrusted_files import file_sha256
 from adept.release.flow.journal import journal_files
@@ -157,18 +157,13 @@ class Publication:
 
         A name that is too long for the disk also raises DataError.
         """
-        for name in self.names:
+        for path in (*map(Path, self.names), *self._working_files):
             try:
-                Path(name).parent.mkdir(parents=True, exist_ok=True)
+                make_directory(path.parent)
+                with suppress(FileNotFoundError):
+                    path.lstat()
             except OSError as error:
-                raise DataError(f"cannot make the directory of {name}: {error.strerror}") from None
-        for path in self._working_files:
-            try:
-                path.lstat()
-            except FileNotFoundError:
-                continue
-            except OSError as error:
-                raise DataError(f"cannot write {path}: {error.strerror}") from None
+                raise DataError(f"cannot make {path} or its directory: {error.strerror}") from None
 
     def write_statement(self, described: dict[str, Any]) -> None:
         """Write a statement's fields into the temporary file of the statement."""

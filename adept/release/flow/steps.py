@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any, ClassVar, Generic, TypeVar
 
 from adept.data.formats import STANDARD_STREAM
+from adept.data.writing import describe_failure
 from adept.errors import AdeptError, DataError, Interrupted, ReleaseRefused
 from adept.release.flow.journal import LEDGER, Journal
 from adept.release.flow.publication import PARTIAL, Publication
@@ -319,8 +320,11 @@ class Run(ABC, Generic[Stated]):
 
     def _leave(self, error: BaseException, *, keep: bool) -> None:
         """After an error, remove all files of this run except those that a resumed run needs."""
-        self.publication.withdraw()
-        self.publication.clear()
+        try:
+            self.publication.withdraw()
+            self.publication.clear()
+        except OSError as late:  # all that is left stays, and the journal with it
+            error, keep = late, True
         if not self.journal.begun or (isinstance(error, AdeptError) and not keep):
             with suppress(OSError, AdeptError):  # nobody can have read a row; first the draws go
                 self.journal.give_up()
@@ -328,10 +332,8 @@ class Run(ABC, Generic[Stated]):
                     self.ledger.forget(self.journal.run)
                 self.journal.remove()
         if isinstance(error, OSError):
-            place = error.filename or ("standard output" if self.publication.streaming else self.publication.target)
-            raise DataError(
-                f"cannot write {place}: {error.strerror}: mend that, and continue with resume=true"
-            ) from None
+            place = "standard output" if self.publication.streaming else self.publication.target
+            raise DataError(f"{describe_failure(error, place)}: mend that, and continue with resume=true") from None
         if _is_interrupt(error) and self.journal.begun:
             raise Interrupted(
                 f"{self.plan.done[1].format(self.journal.records)} are drawn, and {self.journal.path} keeps them: the same "

@@ -319,8 +319,7 @@ class Ledger(LedgerFile):
             return LeftOut()
         with self._transaction():
             self._check_proved()
-            left_out = self._choose()
-            found = self._found()
+            left_out, found = self._choose(), self._found()
             self._check_again(found)
             self._check_limit(found)
             self._note(found)

@@ -17,7 +17,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
-from adept.data.writing import user_directory
+from adept.data.writing import make_directory, sync_directory, user_directory
 from adept.errors import AdeptError, ConfigurationError, DataError, ReleaseRefused
 from adept.mechanisms.guarantee import words
 from adept.release.ledger.claims import Ledger
@@ -124,6 +124,7 @@ def mark_limited(ledger: str) -> None:
     with suppress(RuntimeError):  # no home
         if Path(ledger).resolve().parent == _state_directory().resolve():
             _mark_of(ledger).touch(0o600)
+            sync_directory(_state_directory())
 
 
 def _mark_of(ledger: str | Path) -> Path:
@@ -200,7 +201,7 @@ def _open_default(key: bytes | None, *, tell: Tell, **options: Any) -> DefaultLe
             raise DataError("no key can be kept")
         location = default_location(key)
         if not options["read_only"]:
-            location.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+            make_directory(location.parent, mode=0o700)
         return DefaultLedger(str(location), key=key, tell=tell, **options)
     except (OSError, RuntimeError, DataError) as error:  # RuntimeError: the user has no home directory
         reason = str(error)

@@ -280,7 +280,8 @@ class LedgerFile:
 
     def __init__(self, path: str, *, key: bytes | None, seconds: float = WAIT_SECONDS, read_only: bool = False) -> None:
         self.path, self.key, self.read_only = path, key, read_only
-        absent = read_only and not os.path.lexists(path)
+        missing = not os.path.lexists(path)
+        absent = read_only and missing
         place = f"file:{quote(os.fsencode(Path(path).absolute()))}?mode={'ro' if read_only else 'rw'}"
         try:
             if not absent:
@@ -291,7 +292,8 @@ class LedgerFile:
             if absent:
                 self._database.executescript(SCHEMA + ADDED)
         except (OSError, sqlite3.Error) as error:
-            raise DataError(f"cannot open the ledger {path}: {getattr(error, 'strerror', error)}") from None
+            failed = f"cannot {'make' if missing else 'open'} the ledger {path}: {getattr(error, 'strerror', error)}"
+            raise DataError(f"{failed}: mend that, or give another one") from None
         self._database.name(path, f"{path} is damaged or cannot be used", "restore it, or give another one")
         try:
             self._prepare()

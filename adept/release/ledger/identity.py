@@ -31,7 +31,7 @@ from typing import Any
 
 from adept.data.formats import UnreadableValue
 from adept.data.texts import plain_text
-from adept.data.writing import new_private_file, user_directory
+from adept.data.writing import make_directory, new_private_file, user_directory
 from adept.errors import ConfigurationError, DataError
 from adept.synthesis.votes import person_name
 
@@ -160,14 +160,17 @@ def secret_key(path: str | None = None) -> bytes:
     """Return the 32-byte key from its file; create the file (mode 0600) if it does not exist."""
     try:
         location = Path(path) if path else key_location()
-        if not location.exists():
-            location.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        if missing := not os.path.lexists(location):
+            make_directory(location.parent, mode=0o700)
             with new_private_file(location) as partial:
                 partial.write_bytes(throwaway_key())
         check_private(location)
         key = location.read_bytes()
-    except (OSError, RuntimeError) as error:  # a RuntimeError says that there is no home
-        raise DataError(f"cannot keep a key ({getattr(error, 'strerror', None) or 'no home'}): give key=FILE") from None
+    except RuntimeError as error:  # there is no home
+        raise DataError(f"cannot keep a key ({error}): give key=FILE") from None
+    except OSError as error:
+        failed = f"cannot {'make' if missing else 'read'} the key {location}: {error.strerror}"
+        raise DataError(f"{failed}: mend that, or give key=FILE") from None
     if len(key) != KEY_BYTES:
         raise DataError(f"{location} is not a key of adept: give key=FILE")
     return key

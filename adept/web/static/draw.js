@@ -53,7 +53,7 @@ export function bars(view) {
 }
 
 // By how much one record's releases move the odds, whichever way: a dot each, piled up; those beyond the claim are rings.
-export function odds({claimed, true: bound, odds: drawn}) {
+export function odds({claimed, true: bound, spends, odds: drawn}) {
   const width = innerWidth < 640 ? 360 : 680, edge = 10, size = width < 400 ? 7 : 10;
   const told = drawn.map(Math.abs), largest = Math.max(2 * claimed, ...told) * 1.12;
   const x = value => edge + (width - 2 * edge) * value / largest;
@@ -75,6 +75,6 @@ export function odds({claimed, true: bound, odds: drawn}) {
   chart.append(shape("text", {x: 0, y: floor + 20, class: "quiet"}, "tells nothing"), shape("text", {x: width, y: floor + 20, "text-anchor": "end", class: "quiet"}, "gives it away"));
   const sentence = document.createElement("p");
   sentence.className = "said";
-  sentence.textContent = `${said} Its true epsilon is ${bound.toPrecision(3)}.`;
+  sentence.textContent = `${said} Its true epsilon is ${spends}.`;
   return [sentence, chart];
 }

@@ -56,7 +56,7 @@ function showBudget() {
 function written(one) {
   const list = made("ul", undefined, {class: "written"});
   list.append(...one.texts.map(text => made("li", text || "(nothing)")));
-  const title = one.holds ? one.title : `${one.title}: it says epsilon ${one.claimed} and spends ${Number(one.epsilon).toPrecision(3)}`;
+  const title = one.holds ? one.title : `${one.title}: it says epsilon ${one.claimed} and spends ${one.spends}`;
   return [made("h3", title, one.holds ? {} : {class: "broken"}), list];
 }
 

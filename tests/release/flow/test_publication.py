@@ -1,9 +1,11 @@
 """Visible files of a release, by time and reader; published files stay, whatever goes wrong later."""
 
+import errno
 import hashlib
 import json
 import os
 import random
+import re
 import shutil
 import stat
 from collections.abc import Iterator
@@ -24,6 +26,9 @@ from adept.release.flow.journal import Journal
 from adept.release.flow.local import release_file
 from adept.release.flow.publication import Publication, open_output
 from adept.release.ledger.claims import Ledger
+from adept.release.ledger.default import open_ledger
+from adept.release.ledger.identity import secret_key
+from adept.release.options import LedgerOptions
 from adept.release.records import ReleaseOptions
 from adept.release.statement.statement import PrivacyStatement
 from adept.rewriting.rewriter import Rewriter
@@ -367,6 +372,80 @@ def test_after_a_power_cut_in_any_state_a_release_goes_on_or_is_complete(
     rewriter: Rewriter, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, streaming: bool, drops: bool
 ) -> None:
     assert check_power_cuts(rewriter, tmp_path / "home", monkeypatch, streaming=streaming, drops=drops, most=10**6) > 40
+
+
+def test_all_new_directories_of_a_release_are_on_the_disk_before_a_draw(
+    rewriter: Rewriter, given: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lost, mkdir, fsync = set[Path](), os.mkdir, os.fsync
+
+    def make(path: str, *options: int) -> None:
+        mkdir(path, *options)
+        lost.add(Path(path))
+
+    def synchronise(handle: int) -> None:
+        fsync(handle)
+        lost.difference_update({path for path in lost if path.parent == Path(f"/proc/self/fd/{handle}").readlink()})
+
+    def look(written: int) -> None:
+        seen.extend(lost)
+
+    monkeypatch.setattr(os, "mkdir", make)
+    monkeypatch.setattr(os, "fsync", synchronise)
+    for variable in ("XDG_CONFIG_HOME", "XDG_STATE_HOME"):
+        monkeypatch.setenv(variable, str(tmp_path / variable / "new"))
+    seen, home = list[object](), tmp_path / "new" / "home"
+    with open_ledger(LedgerOptions(), secret_key(), tell=seen.append) as ledger:
+        statement = str(home / "statements" / "s.json")
+        released(rewriter, given, home / "rows" / "out.jsonl", statement=statement, ledger=ledger, progress=look)
+    assert len(list(tmp_path.glob("**/"))) == 1 + 3 + 3 + 4  # of the key, of the ledger, and of the files
+    assert not seen
+
+
+@pytest.mark.parametrize(
+    ("step", "name", "message"),
+    [
+        ("link", "key", "cannot make the key {home}/key: Input/output error: mend that, or give key=FILE"),
+        (
+            "link",
+            "ledger.db",
+            "cannot make the ledger {home}/ledger.db: Input/output error: mend that, or give another",
+        ),
+        ("open", "out.jsonl.journal", "cannot make {home}/out.jsonl.journal: Input/output error"),
+        (
+            "open",
+            "out.jsonl.partial",
+            "cannot write {home}/out.jsonl.partial: Input/output error: mend that, and continue",
+        ),
+        (
+            "link",
+            "out.jsonl",
+            "cannot give {home}/out.jsonl.partial the name {home}/out.jsonl: Input/output error: mend",
+        ),
+    ],
+)
+def test_a_message_names_the_step_that_failed_and_the_same_command_goes_on(
+    rewriter: Rewriter, given: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, step: str, name: str, message: str
+) -> None:
+    real = getattr(os, step)
+
+    def fail(path: Any, *others: Any, **options: Any) -> Any:
+        target = others[0] if step == "link" else None
+        if str(target or path) == str(tmp_path / name):
+            raise OSError(errno.EIO, os.strerror(errno.EIO), str(path), None, target and str(target))
+        return real(path, *others, **options)
+
+    def release() -> PrivacyStatement:
+        secret_key(str(tmp_path / "key"))
+        with closing(Ledger(str(tmp_path / "ledger.db"), key=KEY)) as ledger:
+            return released(rewriter, given, tmp_path / "out.jsonl", ledger=ledger, resume=True)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(os, step, fail)
+        with pytest.raises(DataError, match=f"^{re.escape(message.format(home=tmp_path))}"):
+            release()
+    assert not (tmp_path / name).exists()
+    assert release().records == 20
 
 
 def test_rows_of_standard_output_can_be_read_as_soon_as_they_are_written(

@@ -1,7 +1,10 @@
 """Whatever a genuine statement is changed into is refused or named as not checked, in one printable line and with status 2."""
 
+import bz2
 import copy
+import gzip
 import json
+import lzma
 import math
 import os
 import sys
@@ -441,6 +444,42 @@ def test_an_output_whose_line_ends_alone_were_changed_is_refused_and_says_so(
     (tmp_path / "out.txt").write_bytes(text.replace(b"\n", found) + b"!")
     with pytest.raises(Refused, match=r"the statement describes$"):
         check(name)
+
+
+PACKED = {
+    "gz": gzip.compress,
+    "bz2": bz2.compress,
+    "xz": lzma.compress,
+    "zst": lambda content: b"\x28\xb5\x2f\xfd" + content,
+    "zip": lambda content: b"PK\x03\x04" + content,
+}
+
+
+@pytest.mark.parametrize("kind", PACKED)
+def test_of_a_packed_output_or_statement_it_is_said_that_it_is_to_be_unpacked(kind: str, tmp_path: Path) -> None:
+    name = written(GENUINE["latent"], tmp_path)
+    packed = tmp_path / "packed"
+    packed.write_bytes(PACKED[kind]((tmp_path / "out.txt").read_bytes()))
+    with pytest.raises(Refused, match=rf"describes: it is packed \({kind}\), so unpack it, and name the file inside$"):
+        check(name, str(packed))
+    packed.write_bytes(PACKED[kind](Path(name).read_bytes()))
+    with pytest.raises(Refused, match=r"packed is packed: unpack it, and name the file inside$"):
+        check(str(packed))
+
+
+def test_of_an_unpacked_output_it_is_said_that_the_packed_file_is_meant(tmp_path: Path) -> None:
+    written(GENUINE["latent"], tmp_path)
+    packed = gzip.compress((tmp_path / "out.txt").read_bytes())
+    stated = GENUINE["latent"] | {"output_sha256": verify_statement.hashlib.sha256(packed).hexdigest()}
+    named = tmp_path / "out.txt.gz.privacy.json"
+    named.write_text(json.dumps(signed(stated)))
+    (tmp_path / "out.txt.gz").write_bytes(packed)
+    assert "out.txt.gz is the output that the statement describes." in "".join(check(str(named)))
+    with pytest.raises(Refused, match=r"the output was packed \(gz\), so name the packed file"):
+        check(str(named), str(tmp_path / "out.txt"))
+    (tmp_path / "other.gz").write_bytes(gzip.compress(b"x"))
+    with pytest.raises(Refused, match=r"the statement describes$"):
+        check(str(named), str(tmp_path / "other.gz"))
 
 
 @pytest.mark.parametrize("file", MODEL)
