@@ -86,10 +86,8 @@ def _verdict(error: BaseException) -> tuple[str, int]:
         return f"{name} is not installed, or not as a whole: {advice}", USER_ERROR
     if reason := system_reason(error):
         return f"cannot read or write{reason}", USER_ERROR
-    return (
-        f"internal error ({type(error).__name__}): please report it, with what ADEPT_TRACEBACK=1 shows",
-        INTERNAL_ERROR,
-    )
+    kind = type(error).__name__
+    return f"internal error ({kind}): please report it, with what ADEPT_TRACEBACK=1 shows", INTERNAL_ERROR
 
 
 def system_reason(error: BaseException, place: object = "") -> str | None:

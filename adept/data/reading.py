@@ -78,7 +78,7 @@ MAIL_FIELD = rb"(?:From|To|Cc|Subject|Date|Received|Delivered-To|Return-Path|Mes
 TEXT_HEADS = {  # of txt files whose lines are not texts
     "training data of Rasa": rb"version: *[\"']\d|nlu: *\r?\n|## (intent|synonym|regex|lookup):",
     "training data of fastText": rb"__label__\S",
-    "words with tags": rb"-DOCSTART-|(\S+[ \t](\S+[ \t])*(O|[BIESLU]-[A-Za-z][\w.-]*)\r?\n){2}",
+    "words with tags": rb"-DOCSTART-|(\S+[ \t](\S+[ \t])*(O|[BI]-[A-Za-z][\w.-]*)\r?\n){2}",
     "subtitles": rb"WEBVTT\b|\d+\s+(\d\d:){2}\d\d[.,]\d{3} -->",
     "mail": rb"From \S+ +\w{3} \w{3} +\d|(%b){2}" % MAIL_FIELD,
     "a chat or log": rb"(\xe2\x80\x8e)?\[?\d+([./-])\d+\2\d+,? \d+[:.]\d\d[^]\n-]{0,20}(\]| -) [^:\n]+: ",
@@ -457,9 +457,7 @@ def _unfit(head: bytes, kind: str, *, given: bool) -> str | None:
     if name := delimiter_of(begin.decode("utf-8", "replace")):
         return f"a csv: add format=csv delimiter={name}{as_text}"
     marked = next((name for name, pattern in TEXT_HEADS.items() if re.match(pattern, begin)), None)
-    return (
-        marked and f"no list of texts but {marked}: write its texts into a csv, or add format=txt if each line is one"
-    )
+    return marked and f"no list of texts but {marked}: write its texts into a csv{as_text}"
 
 
 def _begin(head: bytes) -> bytes:

@@ -153,13 +153,16 @@ def list_points(table: ComparisonTable, *, headline: bool = False) -> list[dict[
     shown = choose_curves(table.curves) if headline else table.curves
     lines = [line for curve in shown for line in curve.at.values()]
     lines += [line for line in table.texts if line.row.claimed_epsilon is None]
-    ends = ("mean", "low", "high")
     measured = METRICS if not headline else ("accuracy",)
     return [
         {
             "name": line.title,
             **{name: getattr(line.row, name) for name in ("mechanism", "clip", "claimed_epsilon", "epsilon")},
-            **{f"{name}_{end}": getattr(getattr(line, name), end) for name in measured for end in ends},
+            **{
+                f"{name}_{end}": getattr(getattr(line, name), end)
+                for name in measured
+                for end in ("mean", "low", "high")
+            },
             **({} if headline else {name: line.measures[name] for name in KEPT_DASHES}),
             "seeds": line.accuracy.seeds,
         }

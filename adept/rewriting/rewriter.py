@@ -218,9 +218,7 @@ class Rewriter:
             case LearnedCodebook(codewords=None):
                 return self._with_codewords(mechanism, pairs)
             case Description(by_label=True):
-                refuse(
-                    (pairs, "mechanism must not be a description by label where labels are private: use labels=copy")
-                )
+                refuse((pairs, "mechanism must not be a description by label if labels are private: use labels=copy"))
                 size = mechanism.count
                 return replace(mechanism, size=size, top=mechanism.top or policy.heavy_of_cell(mechanism.epsilon, size))
             case Description():

@@ -205,7 +205,8 @@ class Sentences:
         released, guarantee = rewriter.draw(encoded), rewriter.guarantee
         shown = {
             "mechanism": name, "title": self.mechanisms[name], "claimed": guarantee.claimed_epsilon,
-            "epsilon": json_number(guarantee.epsilon), "spends": words(guarantee.epsilon), "holds": guarantee.holds, "sentence": _sentence(guarantee),
+            "epsilon": json_number(guarantee.epsilon), "spends": words(guarantee.epsilon), "holds": guarantee.holds,
+            "sentence": _sentence(guarantee),
             "texts": list(dict.fromkeys(text for text, _ in rewriter.write(released, samples=3))),
         }  # fmt: skip
         return Release(shown, reader, encoded, released)

@@ -242,7 +242,8 @@ MARKED = {  # beginnings of files that tools of annotation, chats and mail write
 }  # fmt: skip
 UNMARKED = [
     "from boston to denver\n", "From: boston\nto denver\n", "version 3 is out\n", "1\n2\n", "06/10/18 at 10:56 please\n",
-    "[7 pm] is it late: or not\n", "O\nO\n", "play\ta song\nset an alarm\n", "## notes\n", "a B-12 vitamin\nan O\n", "\ta\n\tb\n",
+    "[7 pm] is it late: or not\n", "O\nO\n", "play\ta song\nset an alarm\n", "## notes\n",
+    "take the S-Bahn\nread my E-mail\n", "a B-12 vitamin\nan O\n", "\ta\n\tb\n",
 ]  # fmt: skip
 
 

@@ -194,7 +194,5 @@ class _Worker:
         self._others = ", ".join(f"{name} {own[name]}" for name in own if own[name] != stated[name])
 
     def draw(self, batch: Sequence[Record]) -> Entry:
-        refuse(
-            (self._others, f"a machine of the cluster has {self._others}, unlike this one: install the same versions")
-        )
+        refuse((self._others, f"a machine of the cluster has {self._others}, unlike this one: install the same"))
         return self._draw(batch)

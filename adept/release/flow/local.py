@@ -446,9 +446,7 @@ class LocalRun(Run[PrivacyStatement]):
         checked.notes += left_out.lines
         for batch, before, digest in self._batches(iter(checked)):
             if self._collected.get(before) != _shorten(digest):
-                raise DataError(
-                    "input changed while it was read: restore it, and run the same command with resume=true"
-                )
+                raise DataError("input changed while it was read: restore it, and run the command with resume=true")
             yield from checked.discount(*left_out.split(batch, before=before))
 
     def write(self, records: Iterator[Record]) -> str:
