@@ -735,7 +735,7 @@ CASES: dict[str, Callable[[Path], str | Case]] = {
     ),
     "a label of 10,000 letters": lambda place: placed(place, "a.csv", f"text,intent\nplay,{'x' * 10_000}\n".encode()),
     "JSON, or a csv with a header, in a `.txt` file": lambda place: placed(place, "a.txt", CSV),
-    "a chat, subtitles, mail or training data of Rasa in a `.txt` file": lambda place: placed(place, "a.txt", b"WEBVTT\n"),
+    "a chat, subtitles, mail or data of Rasa in a `.txt` file": lambda place: placed(place, "a.txt", b"WEBVTT\n"),
     "an address such as `https://`": lambda place: "https://example.org/a.csv",
     "a file without extension": lambda place: placed(place, "a", CSV),
     "a file in UTF-16": lambda place: placed(place, "a.csv", CSV.decode().encode("utf-16")),
