@@ -208,11 +208,13 @@ def test_two_files_at_once_are_refused_and_one_beside_the_area_opens_nothing(pag
 
 
 def test_a_file_that_is_too_large_is_not_sent(page: Page, tmp_path: Path) -> None:
-    """Else the browser says that the connection broke, and the page that the server has stopped."""
     with (tmp_path / "large.txt").open("wb") as file:
         file.truncate(200 * 2**20)
+    sent: list[str] = []
+    page.on("request", lambda request: sent.append(request.url))
     page.set_input_files("#file", tmp_path / "large.txt")
     expect(page.locator("#file-error")).to_contain_text("at most 20 MB")
+    assert sent == []
 
 
 def test_of_two_files_the_newer_one_counts_and_the_older_one_is_forgotten(
