@@ -176,8 +176,7 @@ def guess(candidates: Candidates, released: Tensor, *, prior: Tensor, classes: T
 
 def _guess(candidates: Candidates, released: Tensor, log_prior: Tensor, classes: Tensor | None) -> Guesses:
     scores = candidates.log_likelihood(released)
-    odds = scores.amax(dim=1) - scores.amin(dim=1)
-    posterior = torch.softmax(scores.double() + log_prior, dim=1)
+    odds, posterior = scores.amax(dim=1) - scores.amin(dim=1), torch.softmax(scores.double() + log_prior, dim=1)
     top, best = posterior.max(dim=1)
     if classes is None:
         return Guesses(best, best, top, odds)

@@ -234,8 +234,7 @@ def play_attribute(game: AttackGame, *, attribute: str) -> list[AttackRow]:
     released = game.release([private.texts[place] for place in draws])
     written, values = [text for text, _ in rewriter.write(released)], sorted(set(own))
     classes = torch.tensor([values.index(value) for value in own])
-    flat = torch.full((len(own),), 1 / len(own), dtype=torch.float64)
-    candidates = view(rewriter, private.texts)
+    flat, candidates = torch.full((len(own),), 1 / len(own), dtype=torch.float64), view(rewriter, private.texts)
     named = guess(candidates, released, prior=flat, classes=classes).best_class
     guesses = {
         "static": predict(Corpus(public.texts, others), written),

@@ -1,11 +1,12 @@
 """``adept verify``: check a privacy statement, and the output and model that it describes."""
 
+from contextlib import suppress
 from pathlib import Path
 
 from adept.cli.config import VerifyConfig
 from adept.cli.process import show_lines
 from adept.errors import DataError
-from adept.release.statement.verify import Json, Refused, check
+from adept.release.statement.verify import ENDING, Json, Refused, check
 
 # Digests of the packaged model's sentences in adept 0.2, and of the files that hold the same sentences now
 SAME_SENTENCES = {
@@ -16,6 +17,8 @@ SAME_SENTENCES = {
         "f15a504df4f6dc301c0c673a72ac470bab1f2f30cbd124a089c9909d7d1b4d1e"
     ),
 }
+# First bytes of packed files, and the usual ending of their names
+PACKINGS = {b"\x1f\x8b": "gz", b"PK\x03\x04": "zip", b"\x28\xb5\x2f\xfd": "zst", b"\xfd7zXZ": "xz", b"BZh": "bz2"}
 
 
 def main(config: VerifyConfig) -> None:
@@ -28,7 +31,25 @@ def run(config: VerifyConfig) -> list[str]:
     try:
         return check(config.statement, config.output, _model(config.model_dir), restate=_restate, same=SAME_SENTENCES)
     except Refused as error:
-        raise DataError(f"refused: {error}") from None
+        raise DataError(f"refused: {error}{_advise_packing(config)}") from None
+
+
+def _advise_packing(config: VerifyConfig) -> str:
+    """Return what to add to a refusal if the statement is packed, or if an output is packed that was not, or was."""
+    beside = config.statement.removesuffix(ENDING)
+    if kind := _packing(config.statement):
+        return f"; the statement is packed ({kind}), so unpack it, and name the file inside"
+    found, written = _packing(config.output or beside), Path(beside).suffix == ".gz"
+    if found and not written:
+        return f"; the output is packed ({found}), so unpack it, and name the file inside"
+    return "; the output was packed (gz), so name the packed file as it was written" if written and found == "" else ""
+
+
+def _packing(path: str) -> str | None:
+    """Return the usual ending of a packed file, by its first bytes; "" for others, and None if there is no such file."""
+    with suppress(OSError), Path(path).open("rb") as stream:
+        return next((kind for mark, kind in PACKINGS.items() if stream.peek().startswith(mark)), "")
+    return None
 
 
 def _restate(said: Json) -> Json | None:

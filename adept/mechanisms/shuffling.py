@@ -224,8 +224,7 @@ class _Sum:
     tilt: float  # theta
 
     def __post_init__(self) -> None:
-        powers = np.exp(self.tilt * self.values)
-        self.growth = self.chances * np.expm1(self.tilt * self.values)
+        powers, self.growth = np.exp(self.tilt * self.values), self.chances * np.expm1(self.tilt * self.values)
         near = 1.0 + float(self.growth.sum())
         self.moment = near if near > 0.5 else self.zero + float(self.chances @ powers)  # M = E[e^(theta X)]
         self.masses = self.chances * powers / self.moment  # the tilted probabilities m_j of the values of one X

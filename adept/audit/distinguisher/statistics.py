@@ -152,7 +152,8 @@ def _together(several: list[Statistic], first: Floats, second: Floats) -> Statis
 
     pooled = raw(np.concatenate([first, second]))
     middle = np.median(pooled, axis=0)
-    spread, learned = np.abs(pooled - middle).mean(axis=0) + 1e-300, features(pooled)
+    spread = np.abs(pooled - middle).mean(axis=0) + 1e-300
+    learned = features(pooled)
     score = _direction(learned[: len(first)], learned[len(first) :])
     return lambda z: score(features(raw(z)))
 

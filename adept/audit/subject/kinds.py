@@ -272,8 +272,7 @@ class ValueTarget(Target):
 
     def draw(self, record: Any, rows: int, *, alone: bool = False) -> Iterator[Array]:
         for start in range(0, rows, 2**12):
-            values = [record] * min(2**12, rows - start)
-            singly = alone or self.memoised
+            values, singly = [record] * min(2**12, rows - start), alone or self.memoised
             outcomes = self.call("privatize", partial(self._singly, values)) if singly else self.ask(values)
             yield self._read(outcomes, rows=len(values))
 
@@ -295,8 +294,7 @@ class ValueTarget(Target):
         raise reasons[0]
 
     def _probe(self, values: Sequence[Any]) -> tuple[float, tuple[int, ...]]:
-        batch = [value for value in values for _ in range(1 if self.memoised else 32)]
-        copied = self.scratch
+        batch, copied = [value for value in values for _ in range(1 if self.memoised else 32)], self.scratch
 
         def release() -> Any:
             return self._singly(batch) if self.memoised else copied.privatize(list(batch))

@@ -61,8 +61,6 @@ PART_FIELDS = {
     "discrete_laplace": ("sensitivity", "scale"),
     "discrete_gaussian": ("distance", "dim", "scale", "delta"),
 }
-# First bytes of packed files, and the ending that says so
-PACKINGS = {b"\x1f\x8b": "gz", b"PK\x03\x04": "zip", b"\x28\xb5\x2f\xfd": "zst", b"\xfd7zXZ": "xz", b"BZh": "bz2"}
 REAL = re.compile(r"(\w+_)?(epsilon|delta)|sensitivity|scale|clip_norm|label_keep_probability")  # fields, never whole
 DAMAGED = (LookupError, TypeError, ValueError, ArithmeticError, AttributeError, RecursionError, MemoryError)
 LIMITS = (
@@ -93,10 +91,10 @@ def check(
         _same(statement_sha256(said), digest, "the statement was changed: get the file as it was written")
         shown, unchecked = _implied(said, said["certificate"]["parts"])
         unchecked += [] if is_ours(said) else ["statement_version", *map(quoted, _unknown(said))]
-        again, beside = (restate and restate(said)) or {}, statement.removesuffix(ENDING)
+        again = (restate and restate(said)) or {}
+        beside = statement.removesuffix(ENDING)
         output = output or (beside if beside != statement and Path(beside).is_file() else None)
-        packed = Path(beside).suffix == ".gz"
-        shown += [_file("output", output, said["output_sha256"], packed=packed), *_model(said, model_dir, dict(same))]
+        shown += [_file("output", output, said["output_sha256"]), *_model(said, model_dir, dict(same))]
         named = bool(model_dir and said.get("model_files"))
         given = {"output_sha256": output, "model_sha256": model_dir, "model_files": named}
         unchecked += [name for name in given if not given[name]]
@@ -110,7 +108,6 @@ def check(
 def _read(statement: str) -> Json:
     with Path(statement).open("rb") as stream:
         content = stream.read(MAX_BYTES + 1)
-    _same(_packing(statement), "", f"{path_shown(statement)} is packed: unpack it, and name the file inside")
     large = f"{path_shown(statement)} is larger or deeper than a statement, or holds a number that none has"
     _same(len(content) > MAX_BYTES or content.count(b"[") + content.count(b"{") > MAX_BRACKETS, False, large)
     said: Json = json.loads(content.decode("utf-8-sig"), object_pairs_hook=_once)
@@ -432,25 +429,14 @@ def _model(said: Json, directory: str | None, same: Json) -> list[str]:
     return [shown, f"So are all {len(files)} files of its directory on which a release depends.{other}"]
 
 
-def _file(
-    name: str, path: Name, digest: str, other: Name = None, *, hint: str = "output=FILE", packed: bool = False
-) -> str:
+def _file(name: str, path: Name, digest: str, other: Name = None, *, hint: str = "output=FILE") -> str:
     if not path:
         return f"The {name} was not looked at: give {hint}."
     if _sha256(path) not in (digest, other):
         ends = [told for end, told in ((b"\n", "LF"), (b"\r\n", "CRLF")) if _sha256(path, end) == digest]
         why = f": only its line ends were changed, convert them to {ends[0]}" if ends else ""
-        if bool(packing := _packing(path)) != packed:
-            why = f": it is packed ({packing}), so unpack it, and name the file inside"
-            why = why if packing else ": the output was packed (gz), so name the packed file as it was written"
         raise Refused(f"{path_shown(path)} is not the {name} that the statement describes{why}")
     return f"{path_shown(path)} is the {name} that the statement describes."
-
-
-def _packing(path: str) -> str:
-    """Return the usual ending of a packed file, by its first bytes; "" for others."""
-    with Path(path).open("rb") as stream:
-        return next((kind for mark, kind in PACKINGS.items() if stream.peek().startswith(mark)), "")
 
 
 def _sha256(path: str, line_end: bytes | None = None) -> str:

@@ -460,11 +460,15 @@ def test_of_a_packed_output_or_statement_it_is_said_that_it_is_to_be_unpacked(ki
     name = written(GENUINE["latent"], tmp_path)
     packed = tmp_path / "packed"
     packed.write_bytes(PACKED[kind]((tmp_path / "out.txt").read_bytes()))
-    with pytest.raises(Refused, match=rf"describes: it is packed \({kind}\), so unpack it, and name the file inside$"):
-        check(name, str(packed))
+    with pytest.raises(
+        DataError, match=rf"describes; the output is packed \({kind}\), so unpack it, and name the file"
+    ):
+        run(VerifyConfig(statement=name, output=str(packed)))
     packed.write_bytes(PACKED[kind](Path(name).read_bytes()))
-    with pytest.raises(Refused, match=r"packed is packed: unpack it, and name the file inside$"):
-        check(str(packed))
+    with pytest.raises(
+        DataError, match=rf"; the statement is packed \({kind}\), so unpack it, and name the file inside$"
+    ):
+        run(VerifyConfig(statement=str(packed)))
 
 
 def test_of_an_unpacked_output_it_is_said_that_the_packed_file_is_meant(tmp_path: Path) -> None:
@@ -473,13 +477,11 @@ def test_of_an_unpacked_output_it_is_said_that_the_packed_file_is_meant(tmp_path
     stated = GENUINE["latent"] | {"output_sha256": verify_statement.hashlib.sha256(packed).hexdigest()}
     named = tmp_path / "out.txt.gz.privacy.json"
     named.write_text(json.dumps(signed(stated)))
-    (tmp_path / "out.txt.gz").write_bytes(packed)
-    assert "out.txt.gz is the output that the statement describes." in "".join(check(str(named)))
-    with pytest.raises(Refused, match=r"the output was packed \(gz\), so name the packed file"):
-        check(str(named), str(tmp_path / "out.txt"))
+    with pytest.raises(DataError, match=r"describes; the output was packed \(gz\), so name the packed file"):
+        run(VerifyConfig(statement=str(named), output=str(tmp_path / "out.txt")))
     (tmp_path / "other.gz").write_bytes(gzip.compress(b"x"))
-    with pytest.raises(Refused, match=r"the statement describes$"):
-        check(str(named), str(tmp_path / "other.gz"))
+    with pytest.raises(DataError, match=r"the statement describes$"):
+        run(VerifyConfig(statement=str(named), output=str(tmp_path / "other.gz")))
 
 
 @pytest.mark.parametrize("file", MODEL)
