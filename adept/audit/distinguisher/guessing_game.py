@@ -398,10 +398,13 @@ class Experiment(Generic[TargetT]):
             options["trials"] = max(certifying, int(min(enough, longer // 2)))
             further: list[Score] = [certify(target, other, **options, claim=target.epsilon) for other in games[1:]]
             score = max([score, *further], key=lambda each: each.bound)
-        # For vectors, whose statistics take longer, a mere hope is enough only against a large claim
-        hopeful = hopeful_pairs and (share == LARGE_SHARE or isinstance(target, ValueTarget))
-        if share and score.bound <= target.epsilon and (hopeful or _is_doubtful(score.counts, target)):
-            longest: list[Score] = self._play_longer(score, hopeful_pairs, longer, share * alpha)
+        of_values = isinstance(
+            target, ValueTarget
+        )  # for vectors, whose statistics take longer, a mere hope is not enough
+        worth_it = of_values and (bool(hopeful_pairs) or share == LARGE_SHARE)
+        if share and score.bound <= target.epsilon and (worth_it or _is_doubtful(score.counts, target)):
+            others = hopeful_pairs if of_values else []
+            longest: list[Score] = self._play_longer(score, others, longer, share * alpha)
             score = max([score, *longest], key=lambda each: each.bound)
         return self._check(score, tests)
 
