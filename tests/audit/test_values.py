@@ -435,7 +435,7 @@ def test_agreement_with_the_texts_is_counted_place_by_place() -> None:
 
 WORDS = [f"w{place}" for place in range(80)]
 RANDOM = np.random.default_rng
-RED, BLUE = "love the red wine from rioja", "cancel my flight to oslo please"
+RED, BLUE = "love w1 red wine w2 rioja w3 w4", "cancel w5 flight w6 oslo w7 please w8"
 WEEK = "monday tuesday wednesday thursday friday saturday sunday january march april june july"
 
 
@@ -470,9 +470,19 @@ def in_the_order_of_the_record(text: str) -> str:
     [
         (a_word_now_and_then, (RED, BLUE), 1.0),
         (words_of_the_label, (("yes", RED), ("no", RED)), 3.0),
-        (in_the_order_of_the_record, (WEEK, " ".join(reversed(WEEK.split()))), 5.0),
+        (in_the_order_of_the_record, (WEEK, " ".join(reversed(WEEK.split()))), 6.0),
     ],
 )
 def test_what_few_words_of_a_text_reveal_is_found(release: Any, pair: tuple[Any, Any], epsilon: float) -> None:
     mechanism = Claim(lambda records: [release(record) for record in records], epsilon=epsilon)
     assert finds("event", mechanism, pairs=[pair], trials=6_000)
+
+
+def test_numbers_with_noise_of_few_seeds_are_found_at_a_large_claim() -> None:
+    """Each record has 4,096 outcomes of its own: the main game's rules have seen one in seven, those of the longer most."""
+
+    def release(values: list[int]) -> list[float]:
+        uniform = (RANDOM().integers(4096, size=len(values)) + 0.5) / 4096 - 0.5
+        return (np.array(values) - 99 / 8 * np.sign(uniform) * np.log1p(-2 * np.abs(uniform))).tolist()
+
+    assert finds("event", Claim(release, epsilon=8.0, alphabet=100), trials=10_000)
