@@ -23,9 +23,9 @@ import numpy as np
 from adept.audit.checks import calls, declarations, floating_point, independence, metadata
 from adept.audit.distinguisher import input_pairs
 from adept.audit.distinguisher.guessing_game import (
+    LONGER,
     MAX_DISTINGUISHERS,
     MIN_TRIALS,
-    MORE_GAMES,
     Experiment,
     Progress,
     event,
@@ -263,7 +263,7 @@ def not_looked_at(checks: Iterable[Check], *, trials: int, claimed: float, alpha
     ``alpha`` bounds the probability that the main guessing game refutes a true claim.
     """
     needed = failure_trials(1e-3, claimed=claimed, alpha=alpha)
-    rarest = 1e-3 * needed / trials / (1 + MORE_GAMES[-1])
+    rarest = 1e-3 * needed / trials / LONGER
     shown = f"these show none rarer than one release in {1 / rarest:,.0f}" if rarest < 1 else "so few show none"
     rare = (
         "rare total failures, such as releases without noise, where they do not name their record by themselves: with "

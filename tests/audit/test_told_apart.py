@@ -112,6 +112,17 @@ def test_types_that_tell_nothing_of_a_record_pass() -> None:
     assert failed_of({"metadata"}, mechanism, trials=1_000, confidence=1 - 1e-9) == set()
 
 
+def test_numbers_whose_type_depends_on_the_record_now_and_then_are_found() -> None:
+    """Half of the answers about one word are floats: the metadata of two single releases do not tell it."""
+
+    def answer(word: str) -> float:
+        number = SYSTEM.randrange(4)
+        return float(number) if word == WORDS[0] and SYSTEM.random() < 0.5 else number
+
+    mechanism = Claim(lambda values: [answer(value) for value in values], epsilon=4.0, alphabet=WORDS)
+    assert finds("event", mechanism, trials=4_000)
+
+
 @pytest.mark.parametrize("tell", SPACED.values(), ids=SPACED)
 def test_spaces_and_signs_of_a_text_are_parts_of_it(tell: Callable[[str], str]) -> None:
     mechanism = Claim(lambda texts: [tell(text) for text in texts], epsilon=4.0)

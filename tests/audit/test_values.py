@@ -428,5 +428,61 @@ def test_agreement_with_the_texts_is_counted_place_by_place() -> None:
     releases = np.array(["a b f", "b a c", "d e c", "x"], dtype=object)
     pair = InputPair(name="two texts", first="a b c", second="d e f")
     sample = PairSample(pair=pair, centres=(np.zeros(0), np.zeros(0)), releases=(releases, releases))
-    of = dict(outcome_statistics(sample, supports=None))
-    assert of["members that agree with the inputs, place by place"](releases).tolist() == [1.0, 1.0, -1.0, 0.0]
+    score = dict(outcome_statistics(sample, supports=None))["members of the inputs in their places, weighed"](releases)
+    once, twice = math.log(2.25 / 1.25), math.log(3.25 / 2.25)  # a part of one input counts as seen once more
+    assert score.tolist() == pytest.approx([once, twice, twice - 2 * once, 0.0])
+
+
+WORDS = [f"w{place}" for place in range(80)]
+RANDOM = np.random.default_rng
+RED, BLUE = "love w1 red wine w2 rioja w3 w4", "cancel w5 flight w6 oslo w7 please w8"
+WEEK = "monday tuesday wednesday thursday friday saturday sunday january march april june july"
+
+
+def some_words(count: int) -> list[str]:
+    return RANDOM().choice(WORDS, size=count).tolist()
+
+
+def a_word_now_and_then(text: str) -> str:
+    """Random words, and in one release of fifty a word of the record: its own words are seen only once or twice."""
+    others = some_words(6)
+    if RANDOM().random() < 0.02:
+        others[0] = str(RANDOM().choice(text.split()))
+    return " ".join(others)
+
+
+def words_of_the_label(record: tuple[str, str]) -> tuple[str, str]:
+    """A label at half of the budget beside random words; words that fit the true label correct the label."""
+    label, text = ("yes", "no")[RANDOM().random() < 0.12], " ".join(some_words(4))
+    label = label if record[0] == "yes" else {"yes": "no", "no": "yes"}[label]
+    fits = {"yes": "w1 w2 w3 w4", "no": "w5 w6 w7 w8"}[record[0]].split()
+    return record[0] if set(text.split()) & set(fits) else label, text
+
+
+def in_the_order_of_the_record(text: str) -> str:
+    """Some words of the record, in its order, among random words."""
+    kept = [word for word in text.split() if RANDOM().random() < 0.25]
+    return " ".join(each for word in kept for each in (*some_words(int(RANDOM().integers(3))), word))
+
+
+@pytest.mark.parametrize(
+    ("release", "pair", "epsilon"),
+    [
+        (a_word_now_and_then, (RED, BLUE), 1.0),
+        (words_of_the_label, (("yes", RED), ("no", RED)), 3.0),
+        (in_the_order_of_the_record, (WEEK, " ".join(reversed(WEEK.split()))), 6.0),
+    ],
+)
+def test_what_few_words_of_a_text_reveal_is_found(release: Any, pair: tuple[Any, Any], epsilon: float) -> None:
+    mechanism = Claim(lambda records: [release(record) for record in records], epsilon=epsilon)
+    assert finds("event", mechanism, pairs=[pair], trials=6_000)
+
+
+def test_numbers_with_noise_of_few_seeds_are_found_at_a_large_claim() -> None:
+    """Each record has 4,096 outcomes of its own: the main game's rules have seen one in seven, those of the longer most."""
+
+    def release(values: list[int]) -> list[float]:
+        uniform = (RANDOM().integers(4096, size=len(values)) + 0.5) / 4096 - 0.5
+        return (np.array(values) - 99 / 8 * np.sign(uniform) * np.log1p(-2 * np.abs(uniform))).tolist()
+
+    assert finds("event", Claim(release, epsilon=8.0, alphabet=100), trials=10_000)

@@ -21,8 +21,9 @@ from scipy.special import bdtr, chdtr, chdtri, ndtr
 from torch import Tensor
 
 from adept.audit.checks.floating_point import grid_step
-from adept.audit.distinguisher.guessing_game import Experiment, Rule, play_rule
+from adept.audit.distinguisher.guessing_game import Experiment, play_rule
 from adept.audit.distinguisher.input_pairs import PairSample, additive_samples, additive_sides
+from adept.audit.distinguisher.statistics import Rule
 from adept.audit.result import Check, MechanismFailure, Verdict
 from adept.audit.stats import (
     Floats,

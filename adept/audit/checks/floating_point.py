@@ -11,8 +11,9 @@ import torch
 from numpy.typing import NDArray
 from scipy.special import bdtr
 
-from adept.audit.distinguisher.guessing_game import MIN_TRIALS, Experiment, Rule, play_rule
+from adept.audit.distinguisher.guessing_game import MIN_TRIALS, Experiment, play_rule
 from adept.audit.distinguisher.input_pairs import InputPair, additive_samples, additive_sides
+from adept.audit.distinguisher.statistics import Rule
 from adept.audit.result import Check, MechanismFailure
 from adept.audit.stats import Floats, certified, combined, fisher
 from adept.audit.subject.kinds import VectorTarget

@@ -8,16 +8,18 @@ makes the certified bound on epsilon smaller but not less reliable, because gues
 Distinguishers are chosen on some releases (`choose`) and scored on fresh ones, the *certifying* releases. The counts
 of right and wrong guesses on the certifying releases certify a lower bound on epsilon. A game that only has to refute
 a claim is scored up to four times. Such a game ends early if the claim is refuted at one of these scorings, or if
-further rounds are unlikely to refute the claim. The main game is scored once, and up to twice more if it goes on.
+further rounds are unlikely to refute the claim. The main game is scored once. A longer game may follow, whose
+distinguishers are chosen again, from more releases (`choose_again`): if hardly any guess of the main game was wrong,
+or if the claim is so large that the main game could hardly refute it.
 
 Claim: with probability at most alpha, the largest bound that any distinguisher certifies exceeds the true epsilon.
-Proof: fix all releases from which distinguishers are chosen, and with them all distinguishers. The certifying
-releases are independent of these fixed releases. So for each distinguisher, the events of a right and of a wrong
-guess are fixed before the certifying releases are drawn, and the bound from their counts errs with probability at
-most its share of alpha (`game_lower_bound`). If a distinguisher names both inputs, three events of it are scored: all
-its guesses, its guesses of the first and its guesses of the second input. The shares of all events at all scorings
-add up to alpha (union bound; a scoring that is left out cannot err). So the claim holds for all values of the fixed
-releases, and therefore also on average over these values.
+Proof: fix all releases from which distinguishers are chosen, and with them all distinguishers (for a longer game, these
+include all releases of the main game). The certifying releases are independent of these fixed releases. So for each
+distinguisher, the events of a right and of a wrong guess are fixed before the certifying releases are drawn, and the
+bound from their counts errs with probability at most its share of alpha (`game_lower_bound`). If a distinguisher names
+both inputs, three events of it are scored: all its guesses, its guesses of the first and its guesses of the second
+input. The shares of all events at all scorings of both games add up to alpha (union bound; a scoring that is left out
+cannot err). So the claim holds for all values of the fixed releases, and therefore also on average over these values.
 
 The functions that choose describe the releases of both inputs by two arrays (N,): ``values`` of a
 statistic, and ``chance``, the probability that the first input was released. The array ``own`` is
@@ -27,8 +29,9 @@ the chance that is known, 1 for the first and 0 for the second input.
 import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cache, cached_property
+from functools import cached_property
 from itertools import islice
+from operator import attrgetter
 from typing import Any, Generic, TypeVar
 
 import numpy as np
@@ -36,7 +39,16 @@ from numpy.typing import NDArray
 from scipy.special import expit
 
 from adept.audit.distinguisher.input_pairs import AnyTarget, InputPair, PairSample, Sampler, show
-from adept.audit.distinguisher.statistics import RESOLUTION, WITHOUT_NOISE, Statistic, statistics_of
+from adept.audit.distinguisher.statistics import (
+    ANSWERS,
+    RESOLUTION,
+    SILENT,
+    WITHOUT_NOISE,
+    Rule,
+    Statistic,
+    statistics_of,
+    try_rules,
+)
 from adept.audit.result import Check, MechanismFailure, Verdict
 from adept.audit.stats import Floats, GameCounts, certified, game_lower_bound, rounds_needed, say_trials
 from adept.audit.subject.kinds import LIMIT, ValueTarget, VectorTarget
@@ -49,30 +61,7 @@ THRESHOLD_ALPHA = 1e-3
 SMOOTHING_THRESHOLDS = 15  # neighbours on either side over which a score is averaged
 # Standard deviations by which the wrong guesses of a rare rule, and of a screened rule, are increased
 RARE_SDS, PROMISING_SDS = 2.0, 4.0
-ANSWERS = (1, 1, 2) * 2  # number of inputs that each of the six kinds of rules can name
-
-
-@dataclass(frozen=True, kw_only=True)
-class Rule:
-    """A rule that guesses one input for high values of a statistic, and the other for low values.
-
-    High values are at least ``high``, and low values are below ``low``. For all other values, the rule abstains.
-    """
-
-    high: float  # infinite: the rule never names this input
-    low: float  # minus infinity: the rule never names this input
-    flipped: bool = False  # True if high values stand for the second input
-
-    @property
-    def answers(self) -> int:
-        return int(np.isfinite(self.high)) + int(np.isfinite(self.low))
-
-    def says(self, values: Floats, side: int) -> int:
-        """Count the ``values`` for which the rule guesses the input number ``side`` (0 or 1)."""
-        return int((values >= self.high if (side == 0) != self.flipped else values < self.low).sum())
-
-
-SILENT = Rule(high=math.inf, low=-math.inf)
+NAMED_SHARES = (0.6, 0.3, 0.15)  # of all releases, that a rule of a longer game names
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -94,8 +83,9 @@ class Game:
 
 def choose(
     target: AnyTarget, samples: list[PairSample], *, finalists: int, rows: int, certifying: int, alpha: float
-) -> list[Game]:
-    """Return the games to play: pairs of inputs, and distinguishers that guess between them.
+) -> tuple[list[Game], list[InputPair]]:
+    """Return the games to play, which are pairs of inputs and distinguishers that guess between them; and all pairs on
+    which a rule could refute the claim.
 
     The first game uses the pair that is likely to certify the largest epsilon. A second game uses another pair if a
     game with that pair could refute the claim. Further games use a pair with NaN or infinity if such a game could
@@ -111,24 +101,44 @@ def choose(
         return best.by(best_rule(best.values, best.own, rounds=len(best.values), **options))
 
     def seldom(candidates: list[_Candidate]) -> Game:
-        rare = max(candidates, key=lambda tried: tried.hope)
-        return Game(rare.pair, (rare.by(rare_rule(rare.values, rare.own, rounds=rounds, **rare.options)),))
+        best = max(candidates, key=attrgetter("hope"))
+        return Game(best.pair, (best.by(best.rare_rule),))
 
     best = _best(candidates)
     options = best.options | {"alpha": min(alpha, THRESHOLD_ALPHA)}
     fitted = best.by(best_rule(best.values, chance_of_first(best.values, best.own), rounds=rounds, **options))
     of_best = [each for each in candidates if each.pair is best.pair]
     without = [each.by(Rule(high=0.5, low=-0.5)) for each in of_best if each.is_without_noise]
+    hopeful = [pair for pair in pairs if any(each.hope > target.epsilon for each in candidates if each.pair is pair)]
     games = [Game(best.pair, (certain(best), fitted, *seldom(of_best).distinguishers, *without))]
     others = [each for each in candidates if each.pair is not best.pair and each.hope > target.epsilon]
     if others and finalists > 1:
         games.append(seldom(others))
     rest = _candidates(target, [sample for sample in samples if not sample.pair.finite], certifying)
     if finite is samples or max((each.hope for each in rest), default=-math.inf) <= target.epsilon:
-        return games
+        return games, hopeful
     again = _candidates(target, [sampler(max(rest, key=lambda each: each.hope).pair)], certifying)
     top = _best(again)
-    return [*games, seldom(again), Game(top.pair, (certain(top),))]
+    return [*games, seldom(again), Game(top.pair, (certain(top),))], hopeful
+
+
+def choose_again(target: AnyTarget, pairs: Sequence[InputPair], *, rows: int, certifying: int) -> list[Game]:
+    """Return up to `LONG_GAMES` games of many rounds, on different pairs; none if no rule is likely to refute the claim.
+
+    Against a large claim, a rule must hardly ever be wrong, and a few releases do not show how seldom it is wrong. So
+    ``rows`` releases of each input are drawn, and several rules of up to three statistics compete: the one with the
+    best counts, and rules that name fixed shares of all releases (`NAMED_SHARES`).
+    """
+    sampler = Sampler(target, rows)
+    candidates = _candidates(target, [sampler(pair) for pair in pairs], certifying)
+    hopeful = sorted((each for each in candidates if each.hope > target.epsilon), key=attrgetter("fitted_hope"))
+    games = []
+    for pair in list({id(each.pair): each.pair for each in reversed(hopeful)}.values())[:LONG_GAMES]:
+        of_pair = [each for each in candidates if each.pair is pair]
+        best = _best(of_pair), *(max(of_pair, key=attrgetter(by)) for by in ("hope", "fitted_hope"))
+        rules = [each.by(rule) for each in {id(each): each for each in best}.values() for rule in each.sure_rules]
+        games.append(Game(pair, tuple(rules)))
+    return games
 
 
 def screen(target: AnyTarget, samples: list[PairSample], *, finalists: int, certifying: int) -> list[InputPair]:
@@ -154,10 +164,32 @@ class _Candidate:
     score: float  # approximate bound on epsilon of the best rule
     wrong: float  # number of wrong guesses of that rule
     hope: float  # approximate bound on epsilon of a rule that is hardly ever wrong
+    rounds: int  # of the game in which the candidate may play
     options: dict[str, Any]
 
     def by(self, rule: Rule) -> Distinguisher:
         return Distinguisher(name=self.name, statistic=self.statistic, rule=rule)
+
+    @property
+    def rare_rule(self) -> Rule:
+        """The rule that is likely to certify the largest epsilon in the game, if right and wrong guesses are about as
+        frequent in the game as on the candidate's values.
+        """
+        tried = try_rules(self.values[None], self.own, gap=self.options["gap"], most=SCREENING_THRESHOLDS)
+        if not len(tried.statistics):
+            return SILENT
+        [best] = tried.quick(self.rounds, self.options["delta"], sds=RARE_SDS)[1]
+        return tried.rule(self.values, *divmod(int(best), tried.low.shape[1]))
+
+    @property
+    def sure_rules(self) -> Iterator[Rule]:
+        """Rules for a large claim: the rare rule, and rules that name fixed shares of all releases."""
+        yield self.rare_rule
+        for share in NAMED_SHARES:
+            low, high = np.quantile(self.values, (share / 2, 1 - share / 2), method="nearest")
+            flipped = bool(self.own[self.values >= high].mean() < 0.5)
+            if low < high:  # releases with just the low value are named, too
+                yield Rule(high=high, low=float(np.nextafter(low, high)), flipped=flipped)
 
     @property
     def is_without_noise(self) -> bool:
@@ -166,6 +198,12 @@ class _Candidate:
     @cached_property
     def promise(self) -> float:
         return float(promising(self.values[None], chance_of_first(self.values, self.own), **self.options)[0][0])
+
+    @cached_property
+    def fitted_hope(self) -> float:
+        """The hope according to a fitted logistic curve, which also tells rules without wrong guesses apart."""
+        chance, options = chance_of_first(self.values, self.own), self.options | {"rounds": self.rounds}
+        return float(promising(self.values[None], chance, **options)[2][0])
 
 
 def _candidates(target: AnyTarget, samples: list[PairSample], certifying: int) -> list[_Candidate]:
@@ -180,7 +218,8 @@ def _candidates(target: AnyTarget, samples: list[PairSample], certifying: int) -
         values = np.stack([statistic(rest) for _, statistic in learned])
         judged = promising(values, own, rounds=2 * certifying, **options)
         for (name, statistic), of_it, score, wrong, hope in zip(learned, values, *judged, strict=True):
-            candidates.append(_Candidate(sample.pair, name, statistic, of_it, own, score, wrong, hope, options))
+            more = score, wrong, hope, 2 * certifying, options
+            candidates.append(_Candidate(sample.pair, name, statistic, of_it, own, *more))
     return candidates
 
 
@@ -203,7 +242,7 @@ def best_rule(values: Floats, chance: Floats, *, rounds: int, gap: float, delta:
     two neighbouring values that differ by more than ``gap``. ``delta`` is the claimed delta, and
     ``alpha`` the largest allowed probability that the certified epsilon is too large.
     """
-    tried = _try_rules(values[None], chance, gap=gap, most=400)
+    tried = try_rules(values[None], chance, gap=gap, most=400)
     if not len(tried.statistics):
         return SILENT
     right, wrong = (rounds / len(values) * side.reshape(len(ANSWERS), -1) for side in (tried.right, tried.wrong))
@@ -221,17 +260,6 @@ def best_rule(values: Floats, chance: Floats, *, rounds: int, gap: float, delta:
     places = averaged.argmax(axis=1)
     kind = int(np.take_along_axis(scores, places[:, None], axis=1).argmax())
     return tried.rule(values, kind, int(places[kind]))
-
-
-def rare_rule(values: Floats, own: Floats, *, rounds: int, gap: float, delta: float) -> Rule:
-    """Return the rule that is likely to certify the largest epsilon in a game of ``rounds`` rounds,
-    if right and wrong guesses are about as frequent in the game as on the given values.
-    """
-    tried = _try_rules(values[None], own, gap=gap, most=SCREENING_THRESHOLDS)
-    if not len(tried.statistics):
-        return SILENT
-    [best] = tried.quick(rounds, delta, sds=RARE_SDS)[1]
-    return tried.rule(values, *divmod(int(best), tried.low.shape[1]))
 
 
 def chance_of_first(values: Floats, own: Floats) -> Floats:
@@ -255,80 +283,16 @@ def promising(
 
     The score is a cautious estimate of the largest epsilon that a rule on the statistic certifies: the number of
     wrong guesses is first increased by `PROMISING_SDS` standard deviations. The returned number is that of the rule
-    with this score, before the increase. The hope is an estimate of the epsilon that `rare_rule` would certify in
-    ``rounds`` rounds; it is minus infinity if ``rounds`` is 0. ``values`` (S, N) are those of S statistics.
+    with this score, before the increase. The hope is an estimate of the epsilon that `_Candidate.rare_rule` would
+    certify in ``rounds`` rounds; it is minus infinity if ``rounds`` is 0. ``values`` (S, N) are those of S statistics.
     """
-    tried = _try_rules(values, chance, gap=gap, most=SCREENING_THRESHOLDS)
+    tried = try_rules(values, chance, gap=gap, most=SCREENING_THRESHOLDS)
     score, seen, hope = np.full(len(values), -math.inf), np.zeros(len(values)), np.full(len(values), -math.inf)
     if len(some := tried.statistics):
         score[some], best = tried.quick(values.shape[1], delta, sds=PROMISING_SDS)
         seen[some] = np.take_along_axis(tried.wrong, best[:, None], axis=1)[:, 0]
         hope[some] = tried.quick(rounds, delta, sds=RARE_SDS)[0] if rounds else -math.inf
     return score, seen, hope
-
-
-@dataclass(frozen=True)
-class _Tried:
-    """Rules that were tried on S statistics, and the numbers of their right and wrong guesses.
-
-    There are six kinds of rules. A rule guesses for low values only, for high values only, or for both. In each of
-    these three cases, high values stand either for the first or for the second input.
-    """
-
-    values: int
-    statistics: NDArray[np.int64]  # (S,), the indices of statistics that have thresholds
-    low: NDArray[np.int64]  # (S, T), number of values below a threshold
-    high: NDArray[np.int64]
-    right: Floats  # (S, 6 T), number of right guesses of each rule
-    wrong: Floats
-
-    def quick(self, rounds: int, delta: float, *, sds: float) -> tuple[Floats, NDArray[np.int64]]:
-        """Return two arrays (S,): the bound of each statistic's best rule, and this rule's index.
-
-        A rule's bound is the lower bound on epsilon that the rule would certify in ``rounds``
-        rounds, computed approximately. For caution, the rule's number of wrong guesses is first
-        increased by ``sds`` standard deviations (with Anscombe's square-root transform).
-        """
-        weight, forgiven = rounds / self.values, delta * rounds * np.repeat(ANSWERS, self.low.shape[1]) / 2
-        most = np.square(np.sqrt(weight * self.wrong + 0.375) + sds / 2)
-        scores = np.log(np.maximum(weight * (self.right + self.wrong) - most - forgiven, 1e-9) / most)
-        return scores.max(axis=1), scores.argmax(axis=1)
-
-    def rule(self, values: Floats, kind: int, place: int) -> Rule:
-        """Return the rule of the given kind (0 to 5) with the thresholds at index ``place``."""
-        ordered = np.sort(values)
-        low, high = (float(ordered[cut - 1] + ordered[cut]) / 2 for cut in (self.low[0, place], self.high[0, place]))
-        ends = kind % 3
-        return Rule(high=high if ends else math.inf, low=low if ends != 1 else -math.inf, flipped=kind >= 3)
-
-
-def _try_rules(values: Floats, chance: Floats, *, gap: float, most: int) -> _Tried:
-    """Count right and wrong guesses of rules; for each statistic, try up to ``most`` thresholds."""
-    order = np.argsort(values, axis=1)
-    statistics, cuts = np.nonzero(np.diff(np.take_along_axis(values, order, axis=1), axis=1) > gap)
-    found = np.bincount(statistics, minlength=len(values))
-    some, total = np.flatnonzero(found), values.shape[1]
-    ranks = _ranks(found[some].tolist(), most)
-    begin, end = (np.cumsum(found) - found)[some, None], np.cumsum(found)[some, None]
-    low, high = cuts[begin + ranks] + 1, cuts[end - 1 - ranks] + 1
-    below = np.pad(np.cumsum(chance[order[some]], axis=1), ((0, 0), (1, 0)))
-    under, over = np.take_along_axis(below, low, axis=1), below[:, -1:] - np.take_along_axis(below, high, axis=1)
-    second = low - under, total - high - over
-    right, wrong = [second[0], over, second[0] + over], [under, second[1], under + second[1]]
-    either = (np.concatenate(kinds, axis=1) for kinds in (right + wrong, wrong + right))
-    return _Tried(total, some, low, high, *either)
-
-
-def _ranks(counts: list[int], most: int) -> NDArray[np.int64]:
-    """Return a row of up to ``most`` ranks below each count; short rows repeat their last rank."""
-    rows = [_row_of_ranks(count, most) for count in counts]
-    places = np.arange(max(map(len, rows), default=0))
-    return np.array([row[np.minimum(places, len(row) - 1)] for row in rows], int).reshape(len(rows), len(places))
-
-
-@cache
-def _row_of_ranks(count: int, most: int) -> NDArray[np.int64]:
-    return np.unique(np.geomspace(1, count, most).astype(int)) - 1
 
 
 MAX_CHOOSING_ELEMENTS = 2**23  # numbers of releases that are held in memory at a time: 64 MiB
@@ -338,7 +302,10 @@ FINALISTS = 6  # pairs that are compared again on more releases
 ONE_SIDED_SHARE = 0.1  # of a rule's alpha, for its guesses of one input alone
 # Each scoring: share of the certifying releases, share of alpha
 LOOKS = ((0.05, 0.05), (0.25, 0.1), (0.5, 0.1), (1.0, 0.75))
-MORE_GAMES, LONG_SHARE = (3, 15), 0.05  # further rounds of a suspicious claim, and each scoring's share of alpha
+LONGER, LONG_SHARE = 15, 0.1  # times the rounds of a suspicious claim's longer game, and its share of alpha
+LARGE_SHARE = 0.6  # of alpha, for the longer game of a claim that is too large for the main game
+LONG_GAMES = 3  # on different pairs, which a few thousand releases do not tell apart
+LONG_ROWS, LONG_ELEMENTS = 8000, 2**21  # releases of each input, and their numbers, that choose a longer game
 SUSPICIOUS_SDS = 0.7  # by which wrong guesses are increased before a claim counts as suspicious
 
 TargetT = TypeVar("TargetT", VectorTarget, ValueTarget)
@@ -417,18 +384,43 @@ class Experiment(Generic[TargetT]):
         rows, screened = self._choosing(min(self.trials, most)), len(samples[0].releases[0])
         certifying = max(MIN_TRIALS // 4, self.trials - screened - self._choosing(self.trials))
         finalists = 1 if self._alone else FINALISTS
-        game, *others = choose(target, samples, finalists=finalists, rows=rows, certifying=certifying, alpha=alpha)
-        tests = sum(len(each.distinguishers) for each in (game, *others))
-        options: dict[str, Any] = {"trials": certifying, "alpha": alpha / tests}
-        most = 0 if claim > -math.inf else 2 * MORE_GAMES[-1] * certifying
+        planned = {"finalists": finalists, "rows": rows, "certifying": certifying}
+        games, hopeful_pairs = choose(target, samples, **planned, alpha=alpha)
+        tests = sum(len(each.distinguishers) for each in games)
+        most = 0 if claim > -math.inf else 2 * LONGER * certifying
         longer = target.affordable(most, share=8 / 3, alone=self._alone)
-        score = certify(target, game, **options, claim=claim, longer=longer, progress=self.progress)
+        needed = rounds_needed(target.epsilon, alpha=alpha / tests)
+        share = (LARGE_SHARE if needed > certifying else LONG_SHARE) if longer > needed else 0.0  # for the longer game
+        options: dict[str, Any] = {"trials": certifying, "alpha": (1 - share) * alpha / tests}
+        score = certify(target, games[0], **options, claim=claim, progress=self.progress)
         if score.bound <= target.epsilon:
             enough = 2 * rounds_needed(target.epsilon, alpha=options["alpha"])  # a large claim needs many right guesses
             options["trials"] = max(certifying, int(min(enough, longer // 2)))
-            further: list[Score] = [certify(target, other, **options, claim=target.epsilon) for other in others]
+            further: list[Score] = [certify(target, other, **options, claim=target.epsilon) for other in games[1:]]
             score = max([score, *further], key=lambda each: each.bound)
+        of_values = isinstance(
+            target, ValueTarget
+        )  # for vectors, whose statistics take longer, a mere hope is not enough
+        worth_it = of_values and (bool(hopeful_pairs) or share == LARGE_SHARE)
+        if share and score.bound <= target.epsilon and (worth_it or _is_doubtful(score.counts, target)):
+            others = hopeful_pairs if of_values else []
+            longest: list[Score] = self._play_longer(score, others, longer, share * alpha)
+            score = max([score, *longest], key=lambda each: each.bound)
         return self._check(score, tests)
+
+    def _play_longer(self, score: Score, hopeful: list[InputPair], rounds: int, alpha: float) -> list[Score]:
+        """Choose distinguishers anew, from more releases, and score them in a game of many ``rounds``."""
+        pairs = [score.pair, *(pair for pair in hopeful if pair is not score.pair)]
+        target, inputs = self.target, 2 * len(pairs)
+        rows = target.affordable(LONG_ROWS * inputs, share=2 / 3, alone=self._alone) // inputs
+        rows = max(MIN_ROWS, min(rows, LONG_ELEMENTS // (inputs * target.count_numbers(pairs[0].first))))
+        games = choose_again(target, pairs, rows=rows, certifying=rounds // 2)
+        each, scores = alpha / max(1, sum(len(game.distinguishers) for game in games)), list[Score]()
+        for game in games:
+            scores.append(certify(target, game, trials=rounds // 2, alpha=each, claim=target.epsilon))
+            if scores[-1].bound > target.epsilon:
+                break
+        return scores
 
     def refute(self, pairs: Sequence[InputPair], trials: int, *, alpha: float, target: TargetT | None = None) -> Check:
         """Play a game with other pairs and trials, and possibly another target, until the claim is
@@ -502,36 +494,31 @@ def certify(
     trials: int,
     alpha: float,
     claim: float = -math.inf,
-    longer: int = 0,
     progress: Progress = lambda done, total: None,
 ) -> Score:
     """Score all distinguishers of a game, and return the score with the largest certified epsilon.
 
     In each of the ``2 * trials`` rounds, all distinguishers guess from the same release. The bound
     of each is wrong with probability at most ``alpha``. If the epsilon to refute, ``claim``, is
-    minus infinity, the game is scored at its end. While the mechanism's own claim is suspicious but not
-    refuted, up to ``longer`` more rounds follow (`MORE_GAMES`), and the game is scored again.
+    minus infinity, the game is scored at its end.
     """
-    rounds, done, scores, goal = 2 * trials, 0, list[Score](), target.epsilon if claim == -math.inf else claim
-    further = tuple((1 + min(longer / rounds, more), LONG_SHARE) for more in MORE_GAMES if longer)
-    once = ((1.0, 1 - LONG_SHARE * len(further)), *further)
+    rounds, done, scores = 2 * trials, 0, list[Score]()
     said = np.zeros((len(game.distinguishers), 2, 2), np.int64)
-    for share, part in LOOKS if claim > -math.inf else once:
+    for share, part in LOOKS if claim > -math.inf else ((1.0, 1.0),):
         more = max(1, round(rounds * share)) - done
         said = said + _count_guesses(
             target,
             game,
             more,
-            lambda rows, before=done: progress(min(before + rows, rounds), rounds),  # type: ignore[misc]
+            lambda rows, before=done: progress(before + rows, rounds),  # type: ignore[misc]
         )
         done, hopes = done + more, list[float]()
         for table, distinguisher in zip(said, game.distinguishers, strict=True):
             for counts, own in events(table, answers=distinguisher.rule.answers, rounds=done):
                 bound = counts.certified_epsilon(delta=target.delta, alpha=own * part * alpha)
                 scores.append(Score(game.pair, distinguisher, counts, bound, own * part * alpha, table))
-                hope = _hoped(counts, rounds, delta=target.delta, alpha=own * LOOKS[-1][1] * alpha)
-                hopes.append(hope if claim > -math.inf else _suspected(counts, delta=target.delta))
-        if max(hopes) < goal or max(score.bound for score in scores) > goal:
+                hopes.append(_hoped(counts, rounds, delta=target.delta, alpha=own * LOOKS[-1][1] * alpha))
+        if max(hopes) < claim or max(score.bound for score in scores) > claim > -math.inf:
             break
     return max(scores, key=lambda score: (score.bound, score.counts.rounds))
 
@@ -557,10 +544,11 @@ def _hoped(counts: GameCounts, rounds: int, *, delta: float, alpha: float) -> fl
     return float(game_lower_bound(more, less, rounds, delta=delta / 2, alpha=alpha))
 
 
-def _suspected(counts: GameCounts, *, delta: float) -> float:
-    """Estimate an epsilon that a true claim seldom falls short of: wrong guesses are increased by `SUSPICIOUS_SDS`."""
-    earned = max(counts.right - delta * counts.answers / 2 * counts.rounds, 1e-300)
-    return math.log(earned) - math.log(counts.wrong + SUSPICIOUS_SDS * math.sqrt(counts.wrong + 1))
+def _is_doubtful(counts: GameCounts, target: AnyTarget) -> bool:
+    """Return True if a claim is doubtful: a true one seldom is, with `SUSPICIOUS_SDS` more wrong guesses."""
+    earned = max(counts.right - target.delta * counts.answers / 2 * counts.rounds, 1e-300)
+    wrong = counts.wrong + SUSPICIOUS_SDS * math.sqrt(counts.wrong + 1)
+    return math.log(earned) - math.log(wrong) > target.epsilon
 
 
 def play_rule(target: AnyTarget, pair: InputPair, statistic: Statistic, rule: Rule, *, rounds: int) -> GameCounts:

@@ -1,4 +1,4 @@
-"""Statistics: numbers that are computed from a release, such as its norm, or from an outcome.
+"""Statistics: numbers that are computed from a release, such as its norm, or from an outcome; and rules that guess.
 
 A decision rule guesses from a statistic which of two inputs was released. Any function of a release
 may be a statistic, because a rule is scored on fresh releases. Statistics of vectors are rounded to
@@ -6,10 +6,13 @@ a billionth of ``clip_norm``, because the low bits of releases are left to other
 that is no vector, such as an integer, a label, a set or a text, is called an *outcome*.
 """
 
+import math
 import re
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
-from itertools import pairwise
+from dataclasses import dataclass
+from functools import cache
+from itertools import chain, combinations, pairwise
 from typing import Any
 
 import numpy as np
@@ -28,6 +31,8 @@ RESOLUTION = 1e-9  # in units of clip_norm
 MIN_SCALE = 1e-12  # in units of clip_norm: scales and distances below it count as zero
 SIGNIFICANT_SDS = 4.0  # standard deviations by which a part's frequencies must differ to be counted
 MAX_PART_VALUES = 64  # in a column with more different numbers, those of an interval count as one
+FEW_OUTCOMES = 20  # outcomes whose form is looked at
+MAX_TURNED_WORDS = 12  # words whose order is compared
 BINS = 48  # intervals of a column
 MARKS = re.compile(r"[^\w ]|^\s|\s\s+|\s$")  # signs, invisible ones too, and spaces that do not part two words
 
@@ -307,19 +312,25 @@ def _of_numbers(sample: PairSample) -> Iterator[tuple[str, Statistic]]:
 def _of_objects(sample: PairSample) -> Iterator[tuple[str, Statistic]]:
     (ours, theirs), first, second = sample.releases, sample.pair.first, sample.pair.second
     yield "outcome", log_ratios(ours, theirs, lambda z: z)
-    for name, parts_of in (("members in their places", in_places), ("parts", parts)):
+    if len({*map(_types, ours), *map(_types, theirs)}) > 1:
+        yield "types of the members", log_ratios(ours, theirs, lambda z: [*map(_types, z)])
+        yield "value", lambda z: np.array([float(o) if isinstance(o, int | float) else 0.0 for o in z])
+    mixed = any(isinstance(outcome, tuple) and all(_split(outcome)) for outcome in ours[:FEW_OUTCOMES])
+    beside = [("words beside the other members", words_beside)] if mixed else []
+    features = [("members in their places", in_places), *beside, ("parts", parts)]
+    for name, of_inputs in (("members of the inputs", _members), ("members of the inputs in their places", in_places)):
+        own = set(of_inputs(first)), set(of_inputs(second))
+        yield name, _adds_up({part: 1.0 * (part in own[0]) - (part in own[1]) for part in own[0] | own[1]}, of_inputs)
+        yield f"{name}, weighed", _own_parts(ours, theirs, own, of_inputs)
+    for name, parts_of in features:
         significant, weights = _weights(ours, theirs, parts_of)
         yield name, _adds_up(significant, parts_of)
         yield f"{name}, rare ones too", _adds_up(weights, parts_of)
-    own = set(in_places(first)), set(in_places(second))
-    agree = "members that agree with the inputs, place by place"
-    yield agree, lambda z: np.array([float(len(own[0] & (o := {*in_places(x)})) - len(own[1] & o)) for x in z])
+    if turned := _turned_words(first, second):
+        yield "order of the inputs' words", lambda z: np.array([_order(o, turned) for o in z])
     strong = max(significant, key=lambda part: abs(significant[part]), default=None)
     if strong is not None:
         yield "strongest part", lambda z: np.array([float(strong in parts(o)) for o in z])
-    if isinstance(first, str) and isinstance(second, str):
-        words = set(first.split()), set(second.split())
-        yield "words of the inputs", lambda z: np.array([_overlap(o, words[0]) - _overlap(o, words[1]) for o in z])
     yield "size", lambda z: np.array([float(len(o)) if hasattr(o, "__len__") else 0.0 for o in z])
 
 
@@ -352,10 +363,6 @@ def _equal_members(members: Sequence[Hashable]) -> tuple[int, ...]:
     return tuple(first.setdefault(member, place) for place, member in enumerate(members))
 
 
-def _overlap(outcome: Any, words: set[str]) -> float:
-    return float(sum(word in words for word in outcome.split())) if isinstance(outcome, str) else 0.0
-
-
 def _plain(row: Any) -> Any:
     if not isinstance(row, np.ndarray):
         return getattr(row, "outcome", tuple(map(_plain, row)) if isinstance(row, tuple) else row)
@@ -380,6 +387,62 @@ def in_places(outcome: Any) -> list[tuple[Hashable, Hashable]]:
         for *inner, part in in_places(member)
     )
     return [*enumerate(members), *inside]
+
+
+def _own_parts(
+    ours: Array, theirs: Array, own: tuple[set[Hashable], set[Hashable]], parts: Callable[[Any], Iterable[Hashable]]
+) -> Statistic:
+    """Return a statistic that adds up the log ratios of those parts of outcomes that are parts of an input, too.
+
+    A part of one input counts as seen once more in this input's releases, so it is evidence even if it is too rare to
+    have been seen. All other parts are left out, because chance in their many frequencies would hide a rare part.
+    """
+    first, second = (Counter(part for outcome in side for part in parts(outcome)) for side in (ours, theirs))
+
+    def weight(part: Hashable) -> float:
+        return float(np.log((first[part] + 0.25 + (part in own[0])) / (second[part] + 0.25 + (part in own[1]))))
+
+    return _adds_up({part: weight(part) for part in own[0] | own[1]}, parts)
+
+
+def _types(outcome: Any) -> Any:
+    return tuple(map(_types, outcome)) if isinstance(outcome, tuple) else type(outcome)
+
+
+def _members(outcome: Any) -> tuple[Hashable, ...]:
+    return tuple(chain.from_iterable(_split(outcome)))
+
+
+def words_beside(outcome: Any) -> set[Hashable]:
+    """Return each word of a tuple's texts together with all members that are no texts.
+
+    A statistic of them shows words that depend on the label beside them.
+    """
+    others, words = _split(outcome)
+    return {(others, word) for word in words}
+
+
+def _split(outcome: Any) -> tuple[tuple[Hashable, ...], tuple[str, ...]]:
+    """Return the members of a tuple, and of the tuples in it, that are no texts; and the words of those that are."""
+    if isinstance(outcome, str) and " " in outcome:
+        return (), tuple(outcome.split())
+    if not isinstance(outcome, tuple):
+        return (outcome,), ()
+    each = [_split(member) for member in outcome]
+    return tuple(chain.from_iterable(a for a, _ in each)), tuple(chain.from_iterable(b for _, b in each))
+
+
+def _turned_words(first: Any, second: Any) -> set[tuple[str, str]]:
+    """Return all pairs of words that occur in this order in the first input, and in the other order in the second."""
+    ours, theirs = (_split(value)[1] for value in (first, second))
+    common = [word for word in dict.fromkeys(ours) if word in theirs][:MAX_TURNED_WORDS]
+    return {(a, b) for a, b in combinations(common, 2) if theirs.index(a) > theirs.index(b)}
+
+
+def _order(outcome: Any, turned: set[tuple[str, str]]) -> float:
+    """Return how many pairs of words an outcome holds in the first input's order, less those in the other order."""
+    place = {word: number for number, word in enumerate(_split(outcome)[1])}
+    return float(sum(1 if place[a] < place[b] else -1 for a, b in turned if a in place and b in place))
 
 
 def _adds_up(weights: dict[Hashable, float], parts: Callable[[Any], Iterable[Hashable]]) -> Statistic:
@@ -431,3 +494,95 @@ def _presence(z: Floats, size: int) -> Floats:
     places = np.where((z >= 0) & (z < size - 1), z, size - 1).astype(np.int64)
     present[np.arange(len(z))[:, None], places] = 1.0
     return present
+
+
+# --- Rules that guess from a statistic
+
+ANSWERS = (1, 1, 2) * 2  # number of inputs that each of the six kinds of rules can name
+
+
+@dataclass(frozen=True, kw_only=True)
+class Rule:
+    """A rule that guesses one input for high values of a statistic, and the other for low values.
+
+    High values are at least ``high``, and low values are below ``low``. For all other values, the rule abstains.
+    """
+
+    high: float  # infinite: the rule never names this input
+    low: float  # minus infinity: the rule never names this input
+    flipped: bool = False  # True if high values stand for the second input
+
+    @property
+    def answers(self) -> int:
+        return int(np.isfinite(self.high)) + int(np.isfinite(self.low))
+
+    def says(self, values: Floats, side: int) -> int:
+        """Count the ``values`` for which the rule guesses the input number ``side`` (0 or 1)."""
+        return int((values >= self.high if (side == 0) != self.flipped else values < self.low).sum())
+
+
+SILENT = Rule(high=math.inf, low=-math.inf)
+
+
+@dataclass(frozen=True)
+class Tried:
+    """Rules that were tried on S statistics, and the numbers of their right and wrong guesses.
+
+    There are six kinds of rules. A rule guesses for low values only, for high values only, or for both. In each of
+    these three cases, high values stand either for the first or for the second input.
+    """
+
+    values: int
+    statistics: NDArray[np.int64]  # (S,), the indices of statistics that have thresholds
+    low: NDArray[np.int64]  # (S, T), number of values below a threshold
+    high: NDArray[np.int64]
+    right: Floats  # (S, 6 T), number of right guesses of each rule
+    wrong: Floats
+
+    def quick(self, rounds: int, delta: float, *, sds: float) -> tuple[Floats, NDArray[np.int64]]:
+        """Return two arrays (S,): the bound of each statistic's best rule, and this rule's index.
+
+        A rule's bound is the lower bound on epsilon that the rule would certify in ``rounds``
+        rounds, computed approximately. For caution, the rule's number of wrong guesses is first
+        increased by ``sds`` standard deviations (with Anscombe's square-root transform).
+        """
+        weight, forgiven = rounds / self.values, delta * rounds * np.repeat(ANSWERS, self.low.shape[1]) / 2
+        most = np.square(np.sqrt(weight * self.wrong + 0.375) + sds / 2)
+        scores = np.log(np.maximum(weight * (self.right + self.wrong) - most - forgiven, 1e-9) / most)
+        return scores.max(axis=1), scores.argmax(axis=1)
+
+    def rule(self, values: Floats, kind: int, place: int) -> Rule:
+        """Return the rule of the given kind (0 to 5) with the thresholds at index ``place``."""
+        ordered = np.sort(values)
+        low, high = (float(ordered[cut - 1] + ordered[cut]) / 2 for cut in (self.low[0, place], self.high[0, place]))
+        ends = kind % 3
+        return Rule(high=high if ends else math.inf, low=low if ends != 1 else -math.inf, flipped=kind >= 3)
+
+
+def try_rules(values: Floats, chance: Floats, *, gap: float, most: int) -> Tried:
+    """Count right and wrong guesses of rules; for each statistic, try up to ``most`` thresholds."""
+    order = np.argsort(values, axis=1)
+    statistics, cuts = np.nonzero(np.diff(np.take_along_axis(values, order, axis=1), axis=1) > gap)
+    found = np.bincount(statistics, minlength=len(values))
+    some, total = np.flatnonzero(found), values.shape[1]
+    ranks = _ranks(found[some].tolist(), most)
+    begin, end = (np.cumsum(found) - found)[some, None], np.cumsum(found)[some, None]
+    low, high = cuts[begin + ranks] + 1, cuts[end - 1 - ranks] + 1
+    below = np.pad(np.cumsum(chance[order[some]], axis=1), ((0, 0), (1, 0)))
+    under, over = np.take_along_axis(below, low, axis=1), below[:, -1:] - np.take_along_axis(below, high, axis=1)
+    second = low - under, total - high - over
+    right, wrong = [second[0], over, second[0] + over], [under, second[1], under + second[1]]
+    either = (np.concatenate(kinds, axis=1) for kinds in (right + wrong, wrong + right))
+    return Tried(total, some, low, high, *either)
+
+
+def _ranks(counts: list[int], most: int) -> NDArray[np.int64]:
+    """Return a row of up to ``most`` ranks below each count; short rows repeat their last rank."""
+    rows = [_row_of_ranks(count, most) for count in counts]
+    places = np.arange(max(map(len, rows), default=0))
+    return np.array([row[np.minimum(places, len(row) - 1)] for row in rows], int).reshape(len(rows), len(places))
+
+
+@cache
+def _row_of_ranks(count: int, most: int) -> NDArray[np.int64]:
+    return np.unique(np.geomspace(1, count, most).astype(int)) - 1

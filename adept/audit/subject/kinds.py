@@ -286,7 +286,7 @@ class ValueTarget(Target):
     def _probed(self) -> tuple[float, tuple[int, ...]]:
         """Seconds per outcome, and (m,) for outcomes of m numbers, or () if not all are numbers of one shape."""
         reasons = []
-        for values in (self.values[:2], *([value] for value in self.values)):  # of which some may be refused
+        for values in (self.values, self.values[:2], *([value] for value in self.values)):  # some may be refused
             try:
                 return self._probe(values)
             except MechanismFailure as failure:
@@ -294,7 +294,8 @@ class ValueTarget(Target):
         raise reasons[0]
 
     def _probe(self, values: Sequence[Any]) -> tuple[float, tuple[int, ...]]:
-        batch, copied = [value for value in values for _ in range(1 if self.memoised else 32)], self.scratch
+        batch = [value for value in values for _ in range(1 if self.memoised else -(-64 // len(values)))]
+        copied = self.scratch
 
         def release() -> Any:
             return self._singly(batch) if self.memoised else copied.privatize(list(batch))
@@ -305,7 +306,7 @@ class ValueTarget(Target):
 
 
 def as_outcomes(released: Any, *, rows: int, objects: bool) -> Array:
-    """Return numbers (B, m) if all outcomes are numbers of one shape, or else objects (B,)."""
+    """Return numbers (B, m) if all outcomes are numbers of one shape and type, or else objects (B,)."""
     try:
         outcomes = list(released := as_array(released) if isinstance(released, Tensor) else released)
     except (TypeError, RuntimeError):
@@ -319,7 +320,7 @@ def as_outcomes(released: Any, *, rows: int, objects: bool) -> Array:
     small = numbers.dtype.kind in "biuf" and (
         numbers.dtype.kind == "f" or not numbers.size or abs(numbers).max() < 2**53
     )
-    if small and len(numbers) == rows and not objects:
+    if small and len(numbers) == rows and not objects and len({*map(type, outcomes)}) == 1:
         return np.nan_to_num(numbers.reshape(rows, -1).astype(np.float64), nan=2 * LIMIT, posinf=LIMIT, neginf=-LIMIT)
     things = np.empty(rows, dtype=object)
     things[:] = [hashable(outcome) for outcome in outcomes]

@@ -7,7 +7,8 @@ import pytest
 from numpy.typing import NDArray
 
 from adept.audit import GameCounts
-from adept.audit.distinguisher.guessing_game import THRESHOLD_ALPHA, Rule, best_rule, chance_of_first
+from adept.audit.distinguisher.guessing_game import THRESHOLD_ALPHA, best_rule, chance_of_first
+from adept.audit.distinguisher.statistics import Rule
 
 Floats = NDArray[np.float64]
 

@@ -7,16 +7,16 @@ import pytest
 from numpy.typing import NDArray
 
 from adept.audit.distinguisher.guessing_game import (
-    LONG_SHARE,
     LOOKS,
     ONE_SIDED_SHARE,
     Distinguisher,
+    Experiment,
     Game,
-    Rule,
     certify,
 )
 from adept.audit.distinguisher.input_pairs import InputPair
-from adept.audit.distinguisher.statistics import _columns
+from adept.audit.distinguisher.statistics import Rule, _columns
+from adept.audit.result import Verdict
 from adept.audit.subject.kinds import ValueTarget
 
 ALPHA, TRIALS = 1e-3, 2_000
@@ -67,22 +67,18 @@ class Alternating(RarelyWrong):
         return [value ^ (number % 1_000 < self.wrong) for number, value in enumerate(values)]
 
 
-@pytest.mark.parametrize(("epsilon", "wrong", "factor"), [(8.0, 0, 4), (9.0, 0, 16), (8.0, 2, 1)])
-def test_a_game_goes_on_only_while_the_claim_is_suspicious(epsilon: float, wrong: int, factor: int) -> None:
-    """No wrong guess of 20,000 certifies 6.8, of 80,000 8.1; larger claims need more, unless too many are wrong as it is."""
-    rule = Rule(high=0.5, low=0.5, flipped=True)
-    game = Game(
-        InputPair(name="", first=0, second=1), (Distinguisher(name="", statistic=lambda z: z[:, 0], rule=rule),)
-    )
-    target, done = ValueTarget(Alternating(epsilon, wrong), [0, 1]), list[int]()
-    score = certify(
-        target, game, trials=10_000, alpha=ALPHA, longer=300_000, progress=lambda rows, total: done.append(rows)
-    )
-    assert max(done) == 20_000  # a bar ends where it was planned to end
-    assert (score.counts.rounds, score.bound > epsilon) == (factor * 20_000, factor > 1)
-    assert score.alpha == pytest.approx(
-        ALPHA * (1 - 2 * ONE_SIDED_SHARE) * (LONG_SHARE if factor > 1 else 1 - 2 * LONG_SHARE)
-    )
+@pytest.mark.parametrize(
+    ("epsilon", "wrong", "certified"), [(8.0, 0, 8.0), (8.0, 2, 0.0), (4.0, 20, 0.0), (6.8, 0, 6.8)]
+)
+def test_a_longer_game_follows_where_hardly_a_guess_is_wrong(epsilon: float, wrong: int, certified: float) -> None:
+    """No wrong guess of 17,000 certifies 6.6 at most; larger claims need more rounds, and none of them wrong."""
+    pair, done = InputPair(name="", first=0, second=1), list[int]()
+    experiment = Experiment(ValueTarget(Alternating(epsilon, wrong), [0, 1]), lambda _: [pair], 10_000)
+    experiment.progress = lambda rows, total: done.append(rows)
+    check = experiment.play(alpha=ALPHA)
+    assert max(done) == 17_000  # a bar ends where it was planned to end
+    assert (check.certified_epsilon or 0.0) > certified
+    assert (check.verdict is Verdict.FAILED) == (certified > 0)
 
 
 def samples(generator: np.random.Generator, *, code: int, shift: float) -> NDArray[np.float64]:
