@@ -263,7 +263,7 @@ def _recommend(worth: list[Offer], shared: Mapping[str, str], *, guessed: bool) 
         if own := next((offer for offer in worth if offer.command == command), None):
             low, middle, high, error = own.expected
             gaining = int(100 * (1 - NormalDist(own.added, error).cdf(WORTH_MARGIN)))
-            sure = f", by which {gaining} of 100 such files gain {WORTH_MARGIN:g} or more"
+            sure = f", by which {gaining} of 100 such files gain {WORTH_MARGIN:g} or more over what is free"
             kind, sure = ("guessed", sure) if guessed else ("expected", "")
             lines += [
                 f"{need}, use the next command. Its {kind} accuracy is {middle:.2f} ({low:.2f} to {high:.2f}){sure}, and "

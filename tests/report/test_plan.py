@@ -76,7 +76,8 @@ def test_a_guess_that_is_worth_it_says_how_many_such_files_gain(added: float) ->
     offer = Offer(REWRITE, 8.0, 8.0, "rarely", Range(0.5, 0.7, 0.8, 0.05), added, WORTH)
     line, _ = plans._recommend([offer], {}, guessed=True)
     [gaining] = re.findall(
-        r" is 0\.70 \(0\.50 to 0\.80\), by which (\d+) of 100 such files gain 0\.03 or more, and ", line
+        r" is 0\.70 \(0\.50 to 0\.80\), by which (\d+) of 100 such files gain 0\.03 or more over what is free, and ",
+        line,
     )
     chance = 1 - NormalDist(added, 0.05).cdf(WORTH_MARGIN)
     assert chance - 0.01 < int(gaining) / 100 <= chance  # rounded down
