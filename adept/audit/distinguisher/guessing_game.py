@@ -398,9 +398,8 @@ class Experiment(Generic[TargetT]):
             options["trials"] = max(certifying, int(min(enough, longer // 2)))
             further: list[Score] = [certify(target, other, **options, claim=target.epsilon) for other in games[1:]]
             score = max([score, *further], key=lambda each: each.bound)
-        of_values = isinstance(
-            target, ValueTarget
-        )  # for vectors, whose statistics take longer, a mere hope is not enough
+        # For vectors, whose statistics take longer, a mere hope is not enough
+        of_values = isinstance(target, ValueTarget)
         worth_it = of_values and (bool(hopeful_pairs) or share == LARGE_SHARE)
         if share and score.bound <= target.epsilon and (worth_it or _is_doubtful(score.counts, target)):
             others = hopeful_pairs if of_values else []
