@@ -118,7 +118,8 @@ def _one_sided_score(mechanism: DPText, views: Tensor, released: Tensor) -> Tens
     """
     scale = mechanism.guarantee(views.shape[1]).scale or 1.0
     difference = released.to(views.dtype)[:, None] - views[None].to(released.dtype).to(views.dtype)
-    density, exact = -difference.nan_to_num(posinf=0.0).sum(dim=2) / scale, (difference == 0).sum(dim=2) * 50.0
+    density = -difference.nan_to_num(posinf=0.0).sum(dim=2) / scale
+    exact = (difference == 0).sum(dim=2) * 50.0
     return torch.where((difference >= 0).all(dim=2), density + exact, -torch.inf).float()
 
 
@@ -176,7 +177,8 @@ def guess(candidates: Candidates, released: Tensor, *, prior: Tensor, classes: T
 
 def _guess(candidates: Candidates, released: Tensor, log_prior: Tensor, classes: Tensor | None) -> Guesses:
     scores = candidates.log_likelihood(released)
-    odds, posterior = scores.amax(dim=1) - scores.amin(dim=1), torch.softmax(scores.double() + log_prior, dim=1)
+    odds = scores.amax(dim=1) - scores.amin(dim=1)
+    posterior = torch.softmax(scores.double() + log_prior, dim=1)
     top, best = posterior.max(dim=1)
     if classes is None:
         return Guesses(best, best, top, odds)

@@ -49,7 +49,8 @@ class TextReader:
         from sklearn.linear_model import LogisticRegression
         from sklearn.pipeline import make_pipeline
 
-        texts, self.classes = text_list(texts), sorted(set(values))
+        texts = text_list(texts)
+        self.classes = sorted(set(values))
         self._model = make_pipeline(
             TfidfVectorizer(ngram_range=(1, 2), token_pattern=r"\S+"),
             LogisticRegression(C=10.0, max_iter=300, random_state=seed),  # C: chosen once, on public text
@@ -95,7 +96,8 @@ def play(game: AttackGame, *, models: int) -> list[AttackRow]:
         raise DataError("the private split must have two records of one label: it has none")
     labels = [own_labels[first] for first, _ in pairs]
     texts = ([private.texts[first] for first, _ in pairs], [private.texts[second] for _, second in pairs])
-    shadows, right = _train_shadows(game, texts, labels, models, draw), []
+    shadows = _train_shadows(game, texts, labels, models, draw)
+    right = []
     for _ in range(models):
         coins = np.array([draw.random() < 0.5 for _ in pairs])
         chosen = [texts[0 if coin else 1][place] for place, coin in enumerate(coins)]

@@ -198,7 +198,8 @@ def name_from_text(rewriter: Rewriter, released: Tensor, texts: list[str], candi
     nearest = [(unit(part) @ unit(own).T).topk(count, dim=1).indices for part in torch.split(read, BATCH_ROWS)]
     shortlist, points, model = torch.cat(nearest), _noiseless(rewriter, own), rewriter.model
     tokens = rewriter.tokenizer.encode(written, max_length=model.config.max_length)
-    batches, scores = [slice(start, start + BATCH_ROWS) for start in range(0, len(tokens), BATCH_ROWS)], []
+    batches = [slice(start, start + BATCH_ROWS) for start in range(0, len(tokens), BATCH_ROWS)]
+    scores = []
     for place in range(count):
         chosen = points[shortlist[:, place]]
         scores.append(torch.cat([likelihood(model, chosen[rows], pad(tokens[rows])) for rows in batches]))
@@ -232,9 +233,11 @@ def play_attribute(game: AttackGame, *, attribute: str) -> list[AttackRow]:
     own, others = read_attribute(private, attribute), read_attribute(public, attribute)
     draws = game.draw(len(private))
     released = game.release([private.texts[place] for place in draws])
-    written, values = [text for text, _ in rewriter.write(released)], sorted(set(own))
+    written = [text for text, _ in rewriter.write(released)]
+    values = sorted(set(own))
     classes = torch.tensor([values.index(value) for value in own])
-    flat, candidates = torch.full((len(own),), 1 / len(own), dtype=torch.float64), view(rewriter, private.texts)
+    flat = torch.full((len(own),), 1 / len(own), dtype=torch.float64)
+    candidates = view(rewriter, private.texts)
     named = guess(candidates, released, prior=flat, classes=classes).best_class
     guesses = {
         "static": predict(Corpus(public.texts, others), written),

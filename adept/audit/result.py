@@ -204,7 +204,8 @@ class NotJudged(AdeptError):
     """
 
     def __init__(self, result: AuditResult) -> None:
-        self.result, reasons = result, [check.evidence for check in result.checks if check.name == "event"]
+        self.result = result
+        reasons = [check.evidence for check in result.checks if check.name == "event"]
         reasons += [check.evidence for check in result.checks if check.verdict is Verdict.UNJUDGED] or ["no check"]
         super().__init__(
             f"the claim of {result.mechanism} could not be judged ({reasons[0]}): mend the mechanism and audit again"

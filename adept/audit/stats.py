@@ -198,7 +198,8 @@ def differences(first: Floats, second: Floats, *, what: str) -> list[Difference]
     numbers, every way to divide them into the two samples is equally likely, and the thresholds are
     always the same. So the number of values above the threshold in one sample is hypergeometric.
     """
-    pooled, found = np.concatenate([first, second]), []
+    pooled = np.concatenate([first, second])
+    found = []
     for threshold in np.unique(np.quantile(pooled, (0.02, 0.1, 0.3, 0.5, 0.7, 0.9, 0.98))):
         counts = int((first > threshold).sum()), len(first), int((second > threshold).sum()), len(second)
         found.append(fisher(f"{what} above {threshold:.4g}", *counts))
@@ -324,7 +325,8 @@ def cap_p_value(releases: Floats, centre: Floats, *, epsilon: float, clip_norm: 
     least t, q = u(g), and p is ``q * e^eps / (1 + (e^eps - 1) * q)``. All releases have the l2 norm C / g, where C is
     ``clip_norm``. So the test computes g as C divided by the median norm of the releases.
     """
-    dim, length = releases.shape[1], np.linalg.norm(releases, axis=1)
+    dim = releases.shape[1]
+    length = np.linalg.norm(releases, axis=1)
     g = min(clip_norm / max(float(np.median(length)), 1e-300), 1.0)
     # At the width (1 - g^2) / (n g) = 3e-4, rounding to the grid changes Kolmogorov's distance by less than 1e-3
     if dim < 2 or 1 - g * g < 3e-4 * dim * g:

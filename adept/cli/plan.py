@@ -38,7 +38,8 @@ def run(config: PlanConfig) -> Plan:
     given = {name: path for name in ("examples", "test") if (path := getattr(config, name)) is not None}
     columns = {"text_column": config.text_column, "label_column": config.label_column, "labelled": True}
     read = read_corpora(dict.fromkeys(given.values(), columns), config)
-    public, labels = {name: read[path] for name, path in given.items()}, list(read_label_set(config.label_set))
+    public = {name: read[path] for name, path in given.items()}
+    labels = list(read_label_set(config.label_set))
     named = sorted({label for corpus in public.values() for label in corpus.labels or []})
     if labels and (outside := set(named) - set(labels)):
         raise ConfigurationError(

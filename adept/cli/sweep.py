@@ -185,7 +185,8 @@ def plan(command: str, arguments: list[str]) -> tuple[SweepOptions, list[Run]]:
     in_table_alone = command == "train" and options.objective in ("train_loss", "learning_rate", "epoch", "step")
     key_of = getattr(importlib.import_module(f"adept.cli.{command}"), "result_key", None)
     for number, (run_arguments, chosen) in enumerate(listed):
-        directory, written = Path(options.sweep_dir) / f"{number}", write_out(command, run_arguments)
+        directory = Path(options.sweep_dir) / f"{number}"
+        written = write_out(command, run_arguments)
         check_options(command, written)
         config = configure(command, [*written, f"output_dir={directory}"])
         ranges.refuse(

@@ -243,7 +243,8 @@ class Store:
     def _path(self, kind: type[Any], seed: int, recipe: Recipe) -> Path:
         mechanism = _mechanism_key(recipe.mechanism)
         release = [mechanism, *_budget(recipe.budget), *([_model_key(recipe.model)] if recipe.model else [])]
-        text, own = [*release, *([recipe.decoder] if recipe.decoder else [])], f"seed{seed}"
+        text = [*release, *([recipe.decoder] if recipe.decoder else [])]
+        own = f"seed{seed}"
         places: dict[type[Any], tuple[str, list[str]]] = {
             ReleasedLabels: ("labels", [*_budget(recipe.label_epsilon), own]),
             WrittenTexts: ("rewrites", [*text, own]),

@@ -307,7 +307,8 @@ def _copy_lists(array: Any, rows: Places, make: Callable[[Any, Any], Any]) -> An
     kind, present = array.type, rows != NOWHERE
     fixed = types.is_fixed_size_list(kind)
     if fixed:
-        begins, lengths = (array.offset + rows) * kind.list_size, np.full(len(rows), kind.list_size)
+        begins = (array.offset + rows) * kind.list_size
+        lengths = np.full(len(rows), kind.list_size)
     else:
         offsets = array.offsets.to_numpy()
         begins, lengths = offsets[rows], np.where(present, np.diff(offsets)[rows], 0)

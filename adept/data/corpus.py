@@ -177,7 +177,8 @@ def read_corpus(
     )
     labelled = labelled and (label_column or USUAL_LABEL_COLUMN) != text_column
     label = [("label_column", label_column)] if labelled and label_column else []
-    required, options = RequiredColumns((("text_column", text_column), *label)), options or ReadingOptions()
+    required = RequiredColumns((("text_column", text_column), *label))
+    options = options or ReadingOptions()
     parts, options = options.find_files(location)
     numbered = number_records(read_records(parts, options=options, required=required), parts, options, named=named)
     return _corpus_of(numbered, text_column, label_column, labelled)
@@ -227,7 +228,8 @@ def read_corpora(columns: Mapping[str, Mapping[str, Any]], options: ReadingOptio
 
 def join(corpora: Sequence[Corpus]) -> Corpus:
     """Join corpora; the result has no slots, and has labels only if all corpora have labels."""
-    labels, texts = [corpus.labels for corpus in corpora], [text for corpus in corpora for text in corpus.texts]
+    labels = [corpus.labels for corpus in corpora]
+    texts = [text for corpus in corpora for text in corpus.texts]
     return Corpus(texts, None if None in labels else [label for own in labels for label in own or []])
 
 

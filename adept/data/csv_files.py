@@ -61,7 +61,8 @@ ENDS = ("\n", "\r")
 @cache
 def _patterns(delimiter: str) -> tuple[re.Pattern[str], re.Pattern[str]]:
     """Return two patterns: one for a quoted cell up to its closing quote, one for whole cells."""
-    d, quoted = re.escape(delimiter), '"[^"]*+(?:""[^"]*+)*+"'
+    d = re.escape(delimiter)
+    quoted = '"[^"]*+(?:""[^"]*+)*+"'
     return re.compile(quoted), re.compile(f'(?:[^"{d}][^{d}]*+{d}|{d}|{quoted}[^{d}]*+{d})*+')
 
 
@@ -210,7 +211,8 @@ def _header(
     if named is not None:
         spelled = {folded(name): name for name in named}
         header = [spelled.get(folded(cell), cell) for cell in first]
-        is_header, names = any(header) and set(header) <= {*named, ""}, {*map(folded, named), *ALL_USUAL_NAMES}
+        is_header = any(header) and set(header) <= {*named, ""}
+        names = {*map(folded, named), *ALL_USUAL_NAMES}
         if not is_header and sum(name in names for name in set(map(folded, first))) > 1:
             raise UnfitFile(
                 "begins like a header of other names than columns=: leave columns= out, or move a record down"

@@ -201,7 +201,8 @@ def _file_records(
     required: RequiredColumns | None,
     may_be_empty: bool,
 ) -> Generator[Record, None, int]:
-    kind, number = file_format(location, options.format), 0
+    kind = file_format(location, options.format)
+    number = 0
     if kind in ("csv", "json", "jsonl") and location != STANDARD_STREAM:
         _say_classes(location)
 

@@ -72,7 +72,8 @@ def exact_laplace(values: Tensor, *, scale: float) -> Tensor:
 
 def laplace_noise(count: int, *, t: int, shift: int) -> Integers:
     """Draw integers z with P(z) proportional to exp(-2^shift |z| / t), by step 4 of the proof."""
-    noise, open_places = np.zeros(count, dtype=np.int64), np.arange(count)
+    noise = np.zeros(count, dtype=np.int64)
+    open_places = np.arange(count)
     while len(open_places):
         size = _magnitudes(len(open_places), t=t, shift=shift)
         minus = below_each(2, len(size)) == 1
@@ -94,7 +95,8 @@ def _magnitudes(count: int, *, t: int, shift: int) -> Integers:
 
 def _wholes(count: int) -> Integers:
     """Draw ``count`` integers v >= 0 with P(v) proportional to exp(-v), by step 3 of the proof."""
-    failures, drawn = np.empty(0, dtype=np.int64), 0
+    failures = np.empty(0, dtype=np.int64)
+    drawn = 0
     while len(failures) < count:
         coins = _decays(np.ones(_plenty(count - len(failures)), dtype=np.int64), 1)
         failures = np.concatenate([failures, drawn + np.flatnonzero(~coins)])

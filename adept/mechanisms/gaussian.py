@@ -165,7 +165,8 @@ def discrete_log_delta(scale: float, *, distance: float, dim: int, epsilon: floa
 
     The radius T is chosen so that the module's bound on *tail* equals ``tail``.
     """
-    near, reach = dim / (8 * scale**2), distance + 2 * scale * math.sqrt(dim * math.log(1.5) - math.log(tail))
+    near = dim / (8 * scale**2)
+    reach = distance + 2 * scale * math.sqrt(dim * math.log(1.5) - math.log(tail))
     slack = 2 * near + reach**2 / (8 * scale**4)
     return near + log_delta(scale / distance, epsilon=epsilon - slack)
 

@@ -73,7 +73,8 @@ class _Laplace(Mechanism):
         return from_grid(noisy, clip_norm=self.clip_norm, like=latents)
 
     def simulate(self, latents: Tensor, generator: torch.Generator | None) -> Tensor:
-        clipped, scale = self.clip_as_floats(latents), self._scale(latents.shape[1]) * grid_step(self.clip_norm)
+        clipped = self.clip_as_floats(latents)
+        scale = self._scale(latents.shape[1]) * grid_step(self.clip_norm)
         return clipped + simulated_laplace(clipped, scale=scale, generator=generator)
 
     def guarantee(self, dim: int) -> Guarantee:

@@ -109,7 +109,8 @@ def optimal_cap(dim: int, *, epsilon: float) -> Cap:
     """
     check_between(*BUDGETS, epsilon=epsilon)
     check_integer(*SPHERE_DIMS, dim=dim)  # of a sphere
-    a, log_gain = (dim - 1) / 2, epsilon + math.log(-math.expm1(-epsilon))
+    a = (dim - 1) / 2
+    log_gain = epsilon + math.log(-math.expm1(-epsilon))
 
     def excess(logit: float) -> float:
         return log_gain + log_overshoot(logit, dim=dim) - 0.5 * float(scipy.special.log_expit(-logit))

@@ -284,7 +284,8 @@ def exponential_choice(scores: Tensor, *, epsilon: float) -> Tensor:
     temperature T = 2 (b2 - b1) / eps from a language model with logits clipped to [b1, b2] is such a choice,
     with u = (logit - b1) / (b2 - b1) (Utpala, Hooker and Chen 2023, Theorem 1).
     """
-    rows, chosen = max(1, MAX_WEIGHTS // max(1, scores.shape[1])), [torch.empty(0, dtype=torch.int64)]
+    rows = max(1, MAX_WEIGHTS // max(1, scores.shape[1]))
+    chosen = [torch.empty(0, dtype=torch.int64)]
     for part in torch.split(scores.detach(), rows):
         bounded = part.to("cpu", torch.float64).nan_to_num(0.0).clamp(0.0, 1.0)
         chosen.append(fresh_index(torch.exp(epsilon / 2 * (bounded - 1.0))))  # 1 at most: nothing overflows

@@ -68,7 +68,8 @@ def weight(draw: Selection) -> float:
 
 def kept(draw: Selection) -> float:
     """Return the logarithm of t' A / W: the probability that an index is released that is heavy for x and not for x'."""
-    heavy, others = own(draw) * math.exp(draw.epsilon), draw.size - draw.heavy_count
+    heavy = own(draw) * math.exp(draw.epsilon)
+    others = draw.size - draw.heavy_count
     return -math.log1p(((draw.heavy_count - own(draw)) * math.exp(draw.epsilon) + others) / heavy)
 
 
@@ -224,7 +225,8 @@ class _Sum:
     tilt: float  # theta
 
     def __post_init__(self) -> None:
-        powers, self.growth = np.exp(self.tilt * self.values), self.chances * np.expm1(self.tilt * self.values)
+        powers = np.exp(self.tilt * self.values)
+        self.growth = self.chances * np.expm1(self.tilt * self.values)
         near = 1.0 + float(self.growth.sum())
         self.moment = near if near > 0.5 else self.zero + float(self.chances @ powers)  # M = E[e^(theta X)]
         self.masses = self.chances * powers / self.moment  # the tilted probabilities m_j of the values of one X
@@ -308,7 +310,8 @@ class _Sum:
         low, high = ~self._above, self._above
         log_low = _log1p(_turned(self.masses[low] / without, self.values[low], places))
         waves = np.exp(1j * places[:, None] * self.values[high]) @ self.masses[high]
-        log_ratio, log_power = n * _log1p(waves / without * np.exp(-log_low)), n * (log_low - odds)
+        log_ratio = n * _log1p(waves / without * np.exp(-log_low))
+        log_power = n * (log_low - odds)
         radius = without * np.exp(log_low.real) + gain + drift
         size = SLACK * (1 + places + n * odds + np.abs(log_power) + np.abs(log_ratio)) + n * drift / radius
         return _difference(log_power, log_ratio), n * gain * radius ** (n - 1) * size
@@ -326,7 +329,8 @@ def _log1p(z: Complexes) -> Complexes:
     """Return ln(1 + z) for complex z = x + iy, computed from |1 + z|^2 - 1 = x (2 + x) + y^2."""
     # NumPy's logarithm of |1 + z| loses the real part of the result for a small z
     excess = z.real * (2 + z.real) + z.imag**2
-    near, far = np.abs(excess) < 0.5, np.log(np.maximum(np.hypot(1 + z.real, z.imag), 1e-150))
+    near = np.abs(excess) < 0.5
+    far = np.log(np.maximum(np.hypot(1 + z.real, z.imag), 1e-150))
     real = np.where(near, np.log1p(np.where(near, excess, 0.0)) / 2, far)
     return np.asarray(real + 1j * np.arctan2(z.imag, 1 + z.real))
 

@@ -108,7 +108,8 @@ def adapt(
 
 
 def _show_a_domain(examples: Sequence[str], tokenizer: Tokenizer) -> bool:
-    known, words = set(tokenizer.words), [word for text in examples for word in words_of(text)]
+    known = set(tokenizer.words)
+    words = [word for text in examples for word in words_of(text)]
     return len(examples) >= MANY_EXAMPLES or sum(word in known for word in words) < MIN_KNOWN_WORD_SHARE * len(words)
 
 

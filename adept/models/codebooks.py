@@ -91,7 +91,8 @@ def learn_codes(model: Autoencoder, tokenizer: Tokenizer, train: Corpus, validat
 @torch.inference_mode()
 def encode_public(model: Autoencoder, tokenizer: Tokenizer, texts: Sequence[str]) -> Tensor:
     """Return the clipped latents (N, n) of public texts."""
-    rows, device = tokenizer.encode(texts, max_length=model.config.max_length), next(model.parameters()).device
+    rows = tokenizer.encode(texts, max_length=model.config.max_length)
+    device = next(model.parameters()).device
     latents = torch.zeros((len(rows), model.config.latent_dim), dtype=torch.float32, device=device)
     order = sorted(range(len(rows)), key=lambda place: len(rows[place]))
     for start in range(0, len(order), ENCODED_BATCH_TEXTS):
@@ -103,7 +104,8 @@ def encode_public(model: Autoencoder, tokenizer: Tokenizer, texts: Sequence[str]
 def draw_codewords(latents: Tensor, *, books: dict[int, Tensor], clip_norm: float) -> Tensor:
     """Replace each latent by a near codeword of one of m codebooks, each with probability 1 / (m + 1), or keep it."""
     drawn = torch.randint(len(books) + 1, (len(latents),), device=latents.device)
-    place, chosen = torch.empty(len(latents), 1, device=latents.device).geometric_(0.5).long() - 1, latents
+    place = torch.empty(len(latents), 1, device=latents.device).geometric_(0.5).long() - 1
+    chosen = latents
     for number, book in enumerate(books.values()):
         words = book.to(latents)
         near = (latents @ words.T).topk(min(MAX_NEIGHBOURS, len(words)), dim=1).indices

@@ -186,7 +186,8 @@ def _token_ids(name: str, given: Any, tokenizer: Tokenizer | None, max_length: i
 
 def length_batches(lengths: Sequence[int], *, batch_size: int, seed: int | str) -> list[list[int]]:
     """Return batches of the places of texts, whose lengths are similar within a batch, in an order given by the seed."""
-    rng, order = random.Random(seed), list(range(len(lengths)))
+    rng = random.Random(seed)
+    order = list(range(len(lengths)))
     rng.shuffle(order)
     pool = POOL_BATCHES * batch_size
     pools = [sorted(order[i : i + pool], key=lengths.__getitem__) for i in range(0, len(order), pool)]

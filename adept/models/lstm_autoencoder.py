@@ -117,7 +117,8 @@ class Adept(nn.Module):
 
     def read(self, tokens: Tensor) -> Tensor:
         """Return unclipped latents r (B, n): a linear map of each direction's last LSTM outputs."""
-        lengths, positions = (tokens != PAD).sum(dim=1), torch.arange(tokens.shape[1], device=tokens.device)
+        lengths = (tokens != PAD).sum(dim=1)
+        positions = torch.arange(tokens.shape[1], device=tokens.device)
         backward = (lengths[:, None] - 1 - positions).clamp(min=0)  # (B, T): last token first
         words = self.dropout(self.embedding(tokens))  # (B, T, E)
         rows = torch.arange(len(tokens), device=tokens.device)

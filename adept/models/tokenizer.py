@@ -261,7 +261,8 @@ def _check_words(words: dict[str, int], special: list[str]) -> None:
 
 
 def _load_synonyms(files: ModelFiles, backend: tokenizers.Tokenizer) -> dict[str, str]:
-    synonyms, words = files.objects.get(SYNONYMS, {}), backend.get_vocab(with_added_tokens=False)
+    synonyms = files.objects.get(SYNONYMS, {})
+    words = backend.get_vocab(with_added_tokens=False)
     special = {token.content for token in backend.get_added_tokens_decoder().values()}
     if len(synonyms) > MAX_VOCABULARY or not all(
         isinstance(known, str) and known in words and known not in special for known in synonyms.values()

@@ -92,7 +92,8 @@ class TopicEncoder(nn.Module):
         matrix = weigh.transform(counts) @ parts
         decomposition = TruncatedSVD(found, random_state=seed).fit(matrix)
         scores = decomposition.transform(matrix)
-        half, rarity = np.maximum(scores.std(axis=0), 1e-9) ** -0.5, np.where(known, weigh.idf_, 0.0)
+        half = np.maximum(scores.std(axis=0), 1e-9) ** -0.5
+        rarity = np.where(known, weigh.idf_, 0.0)
         directions = np.asarray(parts @ (decomposition.components_.T * half))
         offset = scores.mean(axis=0) * half
         wide = np.abs(np.vstack([rarity[:, None] * directions, offset])).max(axis=0) <= WIDEST

@@ -302,7 +302,8 @@ class CheckedRecords:
         self.first_texts, self.notes = list[str](), list[str]()
         self._records = number_records(records, inputs.locations if inputs else (), inputs.options if inputs else None)
         self._options, self._label_column = options, label_column
-        self._kept, self._drops_labels = kept or KeptColumns(), written == "txt" or options.labels == "drop"
+        self._kept = kept or KeptColumns()
+        self._drops_labels = written == "txt" or options.labels == "drop"
         self._allowed = None if labels is None else frozenset(labels)
         # A model that writes labels needs none in a record, unless their column was named.
         self._optional = options.labels == "joint" and options.label_column is None

@@ -178,7 +178,8 @@ def _refutation(attacked: AttackedRelease, row: AttackRow) -> str:
 
 def _examples(examples: Sequence[Example]) -> dict[str, Any]:
     named = dict.fromkeys(title(row.mechanism) for example in examples[:1] for row, _ in example.rewrites)
-    columns, lines = sorted(named, key=lambda name: name == "random"), []
+    columns = sorted(named, key=lambda name: name == "random")
+    lines = []
     for example in examples:
         shown = [(title(row.mechanism), (_spent(row), text)) for row, text in example.rewrites]
         own = [] if example.original is None else [[("", example.original)]]
@@ -376,7 +377,8 @@ def advise(table: ComparisonTable) -> str:
     best = find_best(table)
     if best is None:
         return "No mechanism of this comparison can be used: none has a claim that holds."
-    last, opening = best.at.get(table.budgets[-1]), f"{best.title}, the best here of those whose claim holds"
+    last = best.at.get(table.budgets[-1])
+    opening = f"{best.title}, the best here of those whose claim holds"
     if last is not None and last.above_floor is not None and last.above_floor.low <= 0:
         opening = f"nothing of this. Even {opening}, may be no better than {title(last.floor or '')}"
     reached = " and ".join(_describe_accuracy(best.at[epsilon]) for epsilon in sorted({min(best.at), max(best.at)}))

@@ -188,7 +188,8 @@ def rehearse(
 
 def _notes(labels: Sequence[str], about: Mapping[str, Sequence[str]], rows: int, *, packaged: bool) -> list[str]:
     """Return what is special about the labels, the number of rows and the model."""
-    count, nameless = len(labels), [label for label in labels if not spell_name(label) and label not in about]
+    count = len(labels)
+    nameless = [label for label in labels if not spell_name(label) and label not in about]
     notes = {
         f"no public sentence is found by the names of {len(nameless)} of {count} labels, such as {next(iter(nameless), '')!r}: "
         "give better names, or a sentence about each label with label_descriptions=": nameless,
@@ -258,7 +259,8 @@ def _advise(
 
 def _recommend(worth: list[Offer], shared: Mapping[str, str], *, guessed: bool) -> list[str]:
     """Return each command that is worth a release, with its smallest such budget, after a line that says when."""
-    needs, lines = {SYNTHESIZE: "If nobody needs rows one by one", REWRITE: "If each row is needed on its own"}, []
+    needs = {SYNTHESIZE: "If nobody needs rows one by one", REWRITE: "If each row is needed on its own"}
+    lines = []
     for command, need in needs.items():
         if own := next((offer for offer in worth if offer.command == command), None):
             low, middle, high, error = own.expected

@@ -167,10 +167,12 @@ def name_model(row: ResultRow) -> str:
 
 def _curves(lines: list[Line]) -> list[Curve]:
     random = {_reader(line.row): line for line in lines if line.row.mechanism == "random"}
-    claiming, found = [line for line in lines if line.row.claimed_epsilon is not None], []
+    claiming = [line for line in lines if line.row.claimed_epsilon is not None]
+    found = []
     for own in group_rows(claiming, lambda line: (line.row.mechanism, *_reader(line.row))).values():
         at = {line.row.claimed_epsilon or 0.0: line for line in own}
-        false, floor = any(line.false_claim for line in own), random.get(_reader(own[0].row))
+        false = any(line.false_claim for line in own)
+        floor = random.get(_reader(own[0].row))
         found.append(Curve(own[0].row.mechanism, own[0].title, false, dict(sorted(at.items())), floor))
     order = [*BY_NAME, "by_label", "synthesizer", *ALTERNATIVES]
     return sorted(found, key=lambda curve: [*order, curve.mechanism].index(curve.mechanism))

@@ -74,7 +74,8 @@ class Latents:
         return _ENCODED[model]
 
     def _decode(self, released: Tensor) -> list[Pair]:
-        device, parts = next(self.model.parameters()).device, torch.split(released, self.batch_size)
+        device = next(self.model.parameters()).device
+        parts = torch.split(released, self.batch_size)
         rows = [row for part in parts for row in decode_best(self.model, part.to(device), self.decoding).tolist()]
         labels = self.tokenizer.decode_labels(rows) if self.labels else [None] * len(rows)
         return list(zip(self.tokenizer.decode(rows), labels, strict=True))

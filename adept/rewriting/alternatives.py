@@ -75,7 +75,8 @@ def learn_word_vectors(texts: Iterable[str], *, size: int, dim: int) -> WordVect
     """
     split = [text.lower().split() for text in texts]
     names = tuple(word for word, _ in Counter(word for row in split for word in row).most_common(size))
-    places, together = {name: place for place, name in enumerate(names)}, np.zeros((len(names), len(names)))
+    places = {name: place for place, name in enumerate(names)}
+    together = np.zeros((len(names), len(names)))
     for row in split:
         known = [places[word] for word in row if word in places]
         for lag in range(1, WINDOW_WORDS + 1):
@@ -187,7 +188,8 @@ class TokenExponential(WordByWord):
     def scores(self) -> Floats:
         """Scores (K, K) of all pairs of symbols; the vector of the symbol for unknown words is 0."""
         vectors = np.concatenate([self.public.vectors, np.zeros((1, self.public.vectors.shape[1]))])
-        distances, scores = WordVectors((*self.public.names, ""), vectors).distances(), np.eye(self.symbols)
+        distances = WordVectors((*self.public.names, ""), vectors).distances()
+        scores = np.eye(self.symbols)
         scores[:-1, :-1] = 1 - distances / max(float(distances.max()), 1e-12)
         return scores
 

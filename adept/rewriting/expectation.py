@@ -284,8 +284,10 @@ def foreign_warnings(tokenizer: Tokenizer, texts: Sequence[str], *, max_length: 
     head, first = 1 if tokenizer.labels else 0, text_list(texts)[:FIRST_TEXTS]
     whole = tokenizer.encode(first, max_length=max_length + 1)
     rows = tokenizer.encode([NUMBERS.sub(" ", text) for text in first], max_length=max_length)
-    words, unknown = sum(len(row) - head - 1 for row in rows), sum(row[head:].count(UNKNOWN) for row in rows)
-    long, found = sum(len(row) - head - 1 > max_length for row in whole), []
+    words = sum(len(row) - head - 1 for row in rows)
+    unknown = sum(row[head:].count(UNKNOWN) for row in rows)
+    long = sum(len(row) - head - 1 > max_length for row in whole)
+    found = []
     if unknown >= max(MIN_UNKNOWN, UNKNOWN_SHARE * words):
         found.append(
             f"the model does not know {_percent(unknown, words)} of the words, as in another language, and "

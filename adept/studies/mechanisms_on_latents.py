@@ -142,7 +142,8 @@ def _mean_and_error(values: Tensor) -> tuple[float, float]:
 
 def tables(rows: Sequence[MechanismRow]) -> list[Table]:
     ordered = sorted(rows, key=lambda row: (row.dim, row.claimed_epsilon))
-    headings, found = ["claimed epsilon", *dict.fromkeys(f"{row.claimed_epsilon:g}" for row in ordered)], []
+    headings = ["claimed epsilon", *dict.fromkeys(f"{row.claimed_epsilon:g}" for row in ordered)]
+    found = []
     for dim, of_dim in group_rows(ordered, lambda row: row.dim).items():
         curves = group_rows(of_dim, lambda row: row.mechanism).items()
         lines = [[NAMES.get(name, name), *(f"{row.cosine:.3f}" for row in curve)] for name, curve in curves]

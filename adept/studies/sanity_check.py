@@ -118,7 +118,8 @@ def likelihood_ratio(mechanism: str, *, epsilon: float, dim: int) -> float:
 
 def release(mechanism: str, rows: int, dim: int, *, value: float, epsilon: float, generator: torch.Generator) -> Tensor:
     """Return releases (rows, dim) of the input whose coordinates are all ``value``."""
-    b, uniform = scale(mechanism, epsilon=epsilon, dim=dim), torch.rand(rows, dim, generator=generator)
+    b = scale(mechanism, epsilon=epsilon, dim=dim)
+    uniform = torch.rand(rows, dim, generator=generator)
     if mechanism in ("copy", "random"):
         return uniform if mechanism == "random" else torch.full((rows, dim), value)
     if mechanism in ("laplace", "adept"):
@@ -196,7 +197,8 @@ def _line(row: SanityRow) -> list[str]:
 
 
 def draw(rows: Sequence[SanityRow]) -> Figure:
-    names, dims = group_rows(rows, lambda row: row.mechanism), sorted({row.dim for row in rows})
+    names = group_rows(rows, lambda row: row.mechanism)
+    dims = sorted({row.dim for row in rows})
     of_dim = dict(zip(dims, colours(len(dims)), strict=True))
     with drawing(1, len(names), size=(1.2 + 2.3 * len(names), 4.2), share_rows=True) as opened:
         for axis, (name, chosen) in zip(opened.axes[0], names.items(), strict=True):

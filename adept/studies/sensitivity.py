@@ -81,7 +81,8 @@ def measure_latents(
     """Measure the l1 distances of random pairs of latents (N, n), for each way to clip latents."""
     if latents.ndim != 2 or len(latents) < 2:
         raise ConfigurationError(f"latents must have shape (N, n) with N >= 2, got {tuple(latents.shape)}")
-    values, generator = latents.detach().to("cpu", torch.float64), torch.Generator().manual_seed(seed)
+    values = latents.detach().to("cpu", torch.float64)
+    generator = torch.Generator().manual_seed(seed)
     first = torch.randint(len(values), (trials,), generator=generator)
     second = (first + torch.randint(1, len(values), (trials,), generator=generator)) % len(values)
     setting = {"latents": name, "dim": values.shape[1], "clip_norm": clip_norm}

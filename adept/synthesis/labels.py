@@ -147,7 +147,8 @@ def estimate(released: NDArray[np.int64], cells: PublicCells, scores: Scores, *,
     ``scores`` are those of ``score_labels``.
     """
     counts, places, share = released.astype(np.float64), cells.places, cells.public.shares
-    shares, total = np.bincount(places, weights=share, minlength=len(counts)), max(counts.sum(), 0.0)
+    shares = np.bincount(places, weights=share, minlength=len(counts))
+    total = max(counts.sum(), 0.0)
     weights = _weights(counts, shares / shares.sum(), total=max(total, 1.0), variance=2 * decay / (1 - decay) ** 2)
     each = weights[places] * share / shares[places]
     if not 1 < counts.shape[1] <= MAX_SCORES // len(each):
@@ -224,5 +225,6 @@ def _series(ratio: Numbers, last: Numbers) -> tuple[Numbers, Numbers]:
     """Return the sums of s^j and j s^j over j from 0 to ``last``, for each ratio s in (0, 1]."""
     gap = np.maximum(1 - ratio, MIN_GAP)
     whole = -np.expm1((last + 1) * np.log1p(-gap)) / gap
-    moment, flat = (whole - 1 - last * (1 - gap) ** (last + 1)) / gap, 1 - ratio < MIN_GAP
+    moment = (whole - 1 - last * (1 - gap) ** (last + 1)) / gap
+    flat = 1 - ratio < MIN_GAP
     return np.where(flat, last + 1, whole), np.where(flat, last * (last + 1) / 2, moment)

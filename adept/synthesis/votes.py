@@ -171,7 +171,8 @@ def _seats(groups: NDArray[np.int32], weights: NDArray[np.float64], size: int) -
     By D'Hondt's rule, a group of weight w has the quotients w / 1, w / 2, ... for its rows, and each of the
     ``size`` largest quotients of all groups wins a centre.
     """
-    order, counts = np.argsort(groups, kind="stable"), np.bincount(groups)
+    order = np.argsort(groups, kind="stable")
+    counts = np.bincount(groups)
     ranks = np.concatenate([np.arange(1, count + 1) for count in counts])
     quotients = np.bincount(groups, weights=weights)[groups[order]] / ranks
     chosen = order[np.argsort(-quotients, kind="stable")[:size]]

@@ -93,7 +93,8 @@ class Reader:
         crowd = read_candidates(self._rewriter.mechanism, encoded).before(self.prepare())
         beliefs = torch.softmax(crowd.log_likelihood(released)[0].double(), dim=0)
         after, rest = float(beliefs[0]), beliefs[1:]
-        likeliest, guarantee = torch.topk(rest, 7), self._rewriter.guarantee
+        likeliest = torch.topk(rest, 7)
+        guarantee = self._rewriter.guarantee
         return {
             "people": PEOPLE,  # you among them
             "claimed": bound(guarantee.claimed_epsilon),  # the largest belief that the mechanism's claim allows
@@ -115,7 +116,8 @@ def worst_pair(*, epsilon: float, dim: int) -> list[float]:
     mechanism = OriginalLaplace(epsilon=epsilon)
     corner = torch.full((1, dim), mechanism.clip_norm / math.sqrt(dim), dtype=torch.float64)
     inputs = mechanism.project(corner).expand(DRAWS, dim)
-    released, scale = mechanism.privatize(inputs), mechanism.guarantee(dim).scale or math.inf
+    released = mechanism.privatize(inputs)
+    scale = mechanism.guarantee(dim).scale or math.inf
     odds: list[float] = (((released + inputs).abs() - (released - inputs).abs()).sum(dim=1) / scale).tolist()
     return odds
 
@@ -202,7 +204,8 @@ class Sentences:
     def _release(self, text: str, name: str, epsilon: float) -> Release:
         rewriter, reader = self._at(name, epsilon)
         encoded = rewriter.encode([text])
-        released, guarantee = rewriter.draw(encoded), rewriter.guarantee
+        released = rewriter.draw(encoded)
+        guarantee = rewriter.guarantee
         shown = {
             "mechanism": name, "title": self.mechanisms[name], "claimed": guarantee.claimed_epsilon,
             "epsilon": json_number(guarantee.epsilon), "spends": words(guarantee.epsilon), "holds": guarantee.holds,

@@ -68,7 +68,8 @@ def in_batch(experiment: Experiment[Any], alpha: float) -> Check:
         calls, rows = 2, max(CALL_ROWS, target.affordable(MAX_BATCH_ROWS, share=0.5) // 4 * 4)
     else:
         calls, rows = 16, _value_rows(target) // 16
-    released, half = [_repeat(experiment, rows) for _ in range(calls)], rows // 2
+    released = [_repeat(experiment, rows) for _ in range(calls)]
+    half = rows // 2
     between = _joined([(a[half:], b[half:]) for a, b in zip(released[::2], released[1::2], strict=True)])
     lags = (1, 2, 3, 4, 5, 8, 10, 16, 32, 64, 100, 128, 256)
     for lag in sorted({*(lag for lag in lags if lag < half // 2), half // 2}):

@@ -208,7 +208,8 @@ class _Candidate:
 
 def _candidates(target: AnyTarget, samples: list[PairSample], certifying: int) -> list[_Candidate]:
     """Fit each statistic to half of a pair's releases, and try the statistic on the other half."""
-    options, candidates = {"gap": 1.5 * RESOLUTION * target.clip_norm, "delta": target.delta}, []
+    options = {"gap": 1.5 * RESOLUTION * target.clip_norm, "delta": target.delta}
+    candidates = []
     for sample in samples:
         half = len(sample.releases[0]) // 2
         first, second = (side[half:] for side in sample.releases)

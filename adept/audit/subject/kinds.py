@@ -272,7 +272,8 @@ class ValueTarget(Target):
 
     def draw(self, record: Any, rows: int, *, alone: bool = False) -> Iterator[Array]:
         for start in range(0, rows, 2**12):
-            values, singly = [record] * min(2**12, rows - start), alone or self.memoised
+            values = [record] * min(2**12, rows - start)
+            singly = alone or self.memoised
             outcomes = self.call("privatize", partial(self._singly, values)) if singly else self.ask(values)
             yield self._read(outcomes, rows=len(values))
 

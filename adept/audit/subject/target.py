@@ -334,7 +334,8 @@ def release_in_forks(target: Target, release: Callable[[], Floats]) -> list[Floa
 
 def _forked_releases(target: Any, release: Callable[[], Floats]) -> list[Floats]:
     time.sleep(0.05)  # a fork could inherit the locks of a thread that is just ending
-    context, workers = multiprocessing.get_context("fork"), []
+    context = multiprocessing.get_context("fork")
+    workers = []
     for _ in range(2):
         receiver, sender = context.Pipe(duplex=False)
         process = context.Process(target=_release_in_child, args=(sender, target, release), daemon=True)

@@ -191,7 +191,8 @@ class SentenceIndex:
         the total distance by words of TARGET_TEXTS random texts from their nearest chosen texts (Mirzasoleiman et
         al. 2015).
         """
-        rng, left = random.Random(seed), list(range(len(self.texts)))
+        rng = random.Random(seed)
+        left = list(range(len(self.texts)))
         rng.shuffle(left)
         targets = [set(self.texts[number]) for number in left[:TARGET_TEXTS]]
         nearest = np.array([*map(self._weigh_all, targets)])
@@ -220,8 +221,10 @@ def group_meanings(meanings: Codes, *, seed: int = 0) -> Groups:
 
 def _cut(groups: Tensor, most: int) -> Tensor:
     """Split groups into parts of at most ``most`` texts; return new group numbers without gaps."""
-    order, sizes = torch.argsort(groups, stable=True), torch.bincount(groups)
-    inside, cut = torch.arange(len(groups)) - (sizes.cumsum(0) - sizes)[groups[order]], torch.empty_like(groups)
+    order = torch.argsort(groups, stable=True)
+    sizes = torch.bincount(groups)
+    inside = torch.arange(len(groups)) - (sizes.cumsum(0) - sizes)[groups[order]]
+    cut = torch.empty_like(groups)
     cut[order] = torch.unique(groups[order] * len(groups) + inside // most, return_inverse=True)[1]
     return cut
 

@@ -201,7 +201,8 @@ class CentralRun(Run[CentralStatement]):
     plan: CentralPlan
 
     def draw(self) -> tuple[CentralStatement, None]:
-        release, plan = self._draw_counts(), self.plan
+        release = self._draw_counts()
+        plan = self.plan
         rows, written = plan.writer.write(release, rows=plan.options.rows), 0
         with open_output(plan.publication, format=plan.format, columns=plan.columns) as (write, sha256):
             while part := list(islice(rows, BATCH_ROWS)):

@@ -319,7 +319,8 @@ class Ledger(LedgerFile):
             return LeftOut()
         with self._transaction():
             self._check_proved()
-            left_out, found = self._choose(), self._found()
+            left_out = self._choose()
+            found = self._found()
             self._check_again(found)
             self._check_limit(found)
             self._note(found)

@@ -499,7 +499,8 @@ def codebook_facts(
     if not (draws := mechanism.selections(dim)):
         return {"size": None, "top": None, "codebook_sha256": None}
     sizes, tops = [draw.size for draw in draws], [draw.heavy_count for draw in draws]
-    several, sha256 = len(draws) > 1, sentences and sentences_sha256(sentences)
+    several = len(draws) > 1
+    sha256 = sentences and sentences_sha256(sentences)
     if isinstance(mechanism, Codebook):
         codewords = (block.codewords.contiguous().numpy().astype("<f4").tobytes() for block in mechanism.layout(dim))
         sha256 = hashlib.sha256(b"".join(codewords)).hexdigest()
