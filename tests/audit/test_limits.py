@@ -11,7 +11,7 @@ from adept.audit.auditor import EVENT, failure_trials, not_looked_at
 ALPHA = EVENT.share * 1e-3
 
 
-@pytest.mark.parametrize(("trials", "said"), [(10_000, "none rarer than one release in 523"), (5, "so few show none")])
+@pytest.mark.parametrize(("trials", "said"), [(10_000, "none rarer than one release in 480"), (5, "so few show none")])
 def test_total_failures_too_rare_for_so_few_trials_are_named(trials: int, said: str) -> None:
     assert said in not_looked_at([], trials=trials, claimed=4.0, alpha=ALPHA)[0]
 
