@@ -1,9 +1,8 @@
 """Permitted ranges of options and of a model's numbers, and checks of them."""
 
-import os
 import sys
 from collections.abc import Collection
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from adept.errors import ConfigurationError, printable
 
@@ -44,18 +43,6 @@ def check_choice(choices: Collection[str], **values: object) -> None:
     """Raise ConfigurationError unless every value is one of the choices."""
     for field, value in values.items():
         refuse((value not in tuple(choices), f"{field} must be one of {', '.join(choices)}, got {printable(value)}"))
-
-
-def check_path(**paths: Any) -> None:
-    """Raise ConfigurationError unless every value can be the name of a file or directory: text, or a path."""
-    for field, path in paths.items():
-        try:
-            parts = os.fsencode(path).split(b"/")  # Linux has no longer names
-            possible = isinstance(os.fspath(path), str) and parts != [b""] and max(map(len, parts)) < 256
-            possible = possible and b"\0" not in b"".join(parts)
-        except (TypeError, UnicodeEncodeError):
-            possible = False
-        refuse((not possible, f"{field} must be the name of a file, got {printable(path) or 'nothing'}"))
 
 
 def is_moderate(tensor: "Tensor") -> bool:

@@ -31,7 +31,8 @@ from adept.data.formats import (
 )
 from adept.data.json_files import write_json, write_jsonl
 from adept.data.reading import ReadingOptions
-from adept.errors import DataError
+from adept.errors import DataError, printable
+from adept.ranges import refuse
 
 # As FAT and some network disks say
 NO_LINKS = (errno.EPERM, errno.EOPNOTSUPP, errno.ENOSYS, errno.EXDEV, errno.EMLINK)
@@ -164,6 +165,18 @@ def _settle(partial: Path, final: Path, *, replace: bool = False) -> None:
         os.fsync(complete.fileno())
     (Path.replace if replace else give_name)(partial, final)
     sync_directory(final.parent)
+
+
+def check_path(**paths: Any) -> None:
+    """Raise ConfigurationError unless every value can be the name of a file or directory: text, or a path."""
+    for field, path in paths.items():
+        try:
+            parts = os.fsencode(path).split(b"/")  # Linux has no longer names
+            possible = isinstance(os.fspath(path), str) and parts != [b""] and max(map(len, parts)) < 256
+            possible = possible and b"\0" not in b"".join(parts)
+        except (TypeError, UnicodeEncodeError):
+            possible = False
+        refuse((not possible, f"{field} must be the name of a file, got {printable(path) or 'nothing'}"))
 
 
 def make_directory(directory: Path, *, mode: int = 0o777) -> None:

@@ -11,6 +11,7 @@ import math
 import random
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from inspect import signature
+from itertools import chain
 from typing import Any, SupportsIndex, cast
 
 import pytorch_lightning as lightning
@@ -66,10 +67,7 @@ class AdeptModule(lightning.LightningModule):
         refuse(
             (not isinstance(encoder, bool), f"encoder must be true or false, got {printable(encoder)}"),
             (not isinstance(network, Adept | None), f"network must be an Adept, got {type(network).__name__}"),
-            (
-                randomise is not None and not callable(randomise),
-                f"randomise must be a function, got {type(randomise).__name__}",
-            ),
+            (not (randomise is None or callable(randomise)), "randomise must be a function, got another value"),
             (
                 network is None and not encoder,
                 "encoder must be true without a network, got false: load the model with adept.Autoencoder.from_pretrained",
@@ -171,15 +169,11 @@ def _token_ids(name: str, given: Any, tokenizer: Tokenizer | None, max_length: i
     rows: Any = given if isinstance(given, str) else list(given) if isinstance(given, Iterable) else [given]
     if any(isinstance(text, str) for text in rows):
         if not isinstance(tokenizer, Tokenizer):
-            raise ConfigurationError(
-                "tokenizer must be given with texts, got no Tokenizer: give Tokenizer.train(texts)"
-            )
+            raise ConfigurationError("tokenizer must be given with texts, got no Tokenizer: use Tokenizer.train(texts)")
         return tokenizer.encode(rows, max_length=max_length)
     ids: list[list[Any]] = [list(row) if isinstance(row, Iterable) else [] for row in rows]
     most = limits.MAX_VOCABULARY + limits.MAX_LABELS
-    possible = all(
-        row and all(isinstance(token, SupportsIndex) and 0 <= int(token) < most for token in row) for row in ids
-    )
+    possible = all(ids) and all(isinstance(token, SupportsIndex) and 0 <= int(token) < most for token in chain(*ids))
     refuse((not possible, f"{name} must hold texts or lists of token ids, got another value"))
     return ids
 

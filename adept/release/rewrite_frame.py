@@ -28,11 +28,11 @@ from adept.data.texts import (
     text_list,
     value_list,
 )
-from adept.data.writing import describe_failure
+from adept.data.writing import check_path, describe_failure
 from adept.errors import AdeptError, ConfigurationError, DataError
 from adept.mechanisms import BY_NAME
 from adept.mechanisms.base import MechanismChoice
-from adept.ranges import check_path, check_positive, refuse
+from adept.ranges import check_positive, refuse
 from adept.release.flow.journal import NoJournal
 from adept.release.flow.local import LocalRun, open_release, plan_local
 from adept.release.flow.publication import Publication
