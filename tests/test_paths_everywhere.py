@@ -1,4 +1,4 @@
-"""What can be no name of a file is refused in one line, whichever function is given it."""
+"""Each function that takes the name of a file refuses a value that cannot be one, in one line."""
 
 from collections.abc import Callable
 from pathlib import Path

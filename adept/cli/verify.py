@@ -17,8 +17,6 @@ SAME_SENTENCES = {
         "f15a504df4f6dc301c0c673a72ac470bab1f2f30cbd124a089c9909d7d1b4d1e"
     ),
 }
-# First bytes of packed files, and the usual ending of their names
-PACKINGS = {b"\x1f\x8b": "gz", b"PK\x03\x04": "zip", b"\x28\xb5\x2f\xfd": "zst", b"\xfd7zXZ": "xz", b"BZh": "bz2"}
 
 
 def main(config: VerifyConfig) -> None:
@@ -47,8 +45,12 @@ def _advise_packing(config: VerifyConfig) -> str:
 
 def _packing(path: str) -> str | None:
     """Return the usual ending of a packed file, by its first bytes; "" for others, and None if there is no such file."""
-    with suppress(OSError), Path(path).open("rb") as stream:
-        return next((kind for mark, kind in PACKINGS.items() if stream.peek().startswith(mark)), "")
+    from adept.data.reading import COMPRESSED_HEAD  # seconds to import, and rarely needed
+
+    if Path(path).is_file():  # a pipe, which was read, would never open again
+        with suppress(OSError), Path(path).open("rb") as stream:
+            found = COMPRESSED_HEAD.match(stream.peek())
+            return found.lastgroup if found else "zip" if stream.peek().startswith(b"PK\x03\x04") else ""
     return None
 
 

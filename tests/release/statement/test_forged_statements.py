@@ -7,7 +7,9 @@ import json
 import lzma
 import math
 import os
+import subprocess
 import sys
+import threading
 from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
@@ -589,3 +591,14 @@ def test_a_central_statement_says_to_which_local_releases_it_adds(neighbours: st
     assert {GENUINE[name]["neighbours"] for name in ("latent", "labels joint", "one symbol", "labels randomised")} == {
         "any two records"
     }
+
+
+def test_a_pipe_that_is_refused_is_not_opened_again(tmp_path: Path) -> None:
+    """Its writer is gone, so that nothing would ever open it."""
+    os.mkfifo(tmp_path / "pipe")
+    writer = threading.Thread(target=(tmp_path / "pipe").write_text, args=("{}",), daemon=True)
+    writer.start()
+    command = [sys.executable, "-m", "adept", "verify", str(tmp_path / "pipe")]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "has no certificate" in done.stderr
