@@ -3,7 +3,6 @@
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
-from adept.cli.help import REQUIRED
 from adept.comparison.config import CompareConfig as CompareConfig  # beside those below
 from adept.comparison.config import FigureConfig
 from adept.data.corpus import Columns, DataConfig
@@ -19,16 +18,22 @@ from adept.models.config import (
     TokenizerConfig,
     TrainerConfig,
     TrainingConfig,
+    TrainingDataConfig,
 )
 from adept.models.decoding_options import DecodingConfig
 from adept.ranges import check_choice, check_integer, check_positive, refuse
 from adept.release.options import CentralOptions, LedgerOptions, ReleaseRequest
 
+REQUIRED: Any = "???"  # the default of what must be given, as OmegaConf writes it
 NEIGHBOURS = ("add_or_remove", "replace")
 MAX_EXPECTED_ROWS = 10**9
 LONG_TEXT = (
     "i would like to fly from boston to denver on the first monday of june and be back before noon on friday please"
 )
+STUDIES = {  # and their modules in adept.studies
+    "sensitivity": "sensitivity", "sanity_check": "sanity_check", "randomized_response": "randomized_response",
+    "mechanisms": "mechanisms_on_latents", "limits": "limits",
+}  # fmt: skip
 
 
 @dataclass
@@ -516,8 +521,6 @@ class StudyConfig(Columns):
         where = f"`python audits/run.py {self.study} --output-dir DIR` in the repository"
         gone = f"study={self.study} audits the claims of others and is no part of the package: run {where}"
         refuse((self.study in ("wild", "zoo"), gone))
-        from adept.cli.study import STUDIES  # seconds to import
-
         check_choice(STUDIES, study=self.study)
         lists = ("records", "dims", "epsilons", "mechanisms")
         refuse(
@@ -527,18 +530,6 @@ class StudyConfig(Columns):
         check_positive(**{f"epsilons[{i}]": epsilon for i, epsilon in enumerate(self.epsilons or [])})
         if self.clip_norm is not None:
             check_positive(clip_norm=self.clip_norm)
-
-
-@dataclass
-class TrainingDataConfig:
-    """The user's declaration that the model's training text is public or private.
-
-    Attributes:
-        public: True if the training text is public. With null, named data sets count as public, and your own files
-            count as private.
-    """
-
-    public: bool | None = None
 
 
 @dataclass
@@ -591,3 +582,18 @@ class TrainConfig(Columns):
             **self.data.overridden(),
         }
         return {name: f"{name} has no effect here, because {why}" for name, why in reasons.items() if why}
+
+
+@dataclass
+class SweepOptions:
+    """Several runs, with -m: each list of values A,B or range(1,10) multiplies the number of runs.
+
+    Attributes:
+        sweep_dir: Directory of the numbered runs and of their table sweep.csv. With null, the name is made from the
+            options, so that a repeated command continues its sweep.
+        objective: Number of each run that the table shows: a field of result.json, or a column of metrics.csv (train)
+            or results.csv (compare). With null, it is validation_loss, accuracy or certified_epsilon.
+    """
+
+    sweep_dir: str | None = None
+    objective: str | None = None

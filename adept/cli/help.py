@@ -15,6 +15,8 @@ from typing import Any, get_args, get_origin, get_type_hints
 
 import yaml
 
+from adept.cli import config
+from adept.cli.config import REQUIRED
 from adept.errors import ConfigurationError, typed_as
 from adept.ranges import refuse
 from adept.removed import removal
@@ -26,7 +28,6 @@ OWN_FLAGS = ("--config-dir", "--config-name")
 SHORT_FLAGS = {"-c": PRINTING[0], "-cd": OWN_FLAGS[0], "-cn": OWN_FLAGS[1]}  # as of Hydra
 OWN_MECHANISM = ("train", "rewrite")  # commands that take mechanism=MODULE:ATTRIBUTE; audit has foreign for it
 SWEEPING = ("train", "evaluate", "compare", "audit")  # commands that take yaml files of the user, and -m
-REQUIRED: Any = "???"  # the default of what must be given, as OmegaConf writes it
 OPEN_GROUPS = ("trainer", "logger", "callbacks")  # whose options have Lightning's names
 SEVERAL = ("logger", "callbacks")  # groups of which a run may have several
 PARTS = (
@@ -38,6 +39,8 @@ ELSEWHERE = {  # whole or last words of names of lightning-hydra-template, and o
     "lr": "training.learning_rate", "optimized_metric": "objective", "hydra.sweep.dir": "sweep_dir",
     "hydra.run.dir": "output_dir", "paths.output_dir": "output_dir", "debug": "trainer=debug",
 }  # fmt: skip
+# A quoted text at the beginning of a value, a bracket, a comma, or any other character
+TOKEN = re.compile(r"""(?<![^,\[(\s])(?:'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*")|.""", re.DOTALL)
 INDENT = 30
 NAME = "NAME"
 PLACEHOLDERS = {str: "TEXT", int: "N", float: "X", bool: "true|false", NAME: NAME}
@@ -74,8 +77,6 @@ def options(command: str) -> list[Option]:
 
 def configuration(command: str) -> type[Any]:
     """Return the dataclass of a command's options; imports no PyTorch."""
-    from adept.cli import config
-
     found: type[Any] = getattr(config, f"{command.capitalize()}Config")
     return found
 
@@ -273,6 +274,18 @@ def check_options(command: str, arguments: list[str]) -> None:
             raise ConfigurationError(f"{one} must be given once, got {one} and {min(both)}: leave one out")
 
 
+def split(text: str) -> list[str]:
+    """Split a text at the commas that stand outside quotes and brackets."""
+    items, depth = [""], 0
+    for token in TOKEN.findall(text):
+        depth += (token in "[({") - (token in "])}")
+        if token == "," and depth <= 0:
+            items.append("")
+        else:
+            items[-1] += token
+    return items
+
+
 def refuse_interpolation(name: str, value: str, known: Iterable[str]) -> None:
     """Raise ConfigurationError for ``${NAME}`` of an option, or of one of Hydra's resolvers, outside quotes."""
     named = re.findall(r"\$\{([\w.]+)(:?)", re.sub(r"'[^']*'|\"[^\"]*\"", "", value))
@@ -323,12 +336,10 @@ def _meant(name: str, known: Iterable[str]) -> str:
 
 def help_text(command: str, sentence: str, arguments: list[str]) -> str:
     """Return a command's help with the values of ``arguments``; ``mechanism=NAME`` adds this mechanism's options."""
-    from adept.cli import sweep
-
     chosen = [argument.partition("=")[2] for argument in arguments if argument.startswith("mechanism=")]
     listed = [*options(command), *(option for name in chosen for option in mechanism_options(name))]
     if command in SWEEPING:
-        listed += options_of(sweep.SweepOptions, heading=_summary(sweep.SweepOptions))
+        listed += options_of(config.SweepOptions, heading=_summary(config.SweepOptions))
     plain = [argument for argument in arguments if re.fullmatch(r"[\w.]+=(?!null$)[\w./:~-]+", argument)]
     given = dict(argument.split("=") for argument in plain)
     listed = [replace(option, default=given.get(option.name, option.default)) for option in listed]

@@ -22,12 +22,10 @@ from types import NoneType
 from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
 import torch
-import yaml
 
 from adept.cli.config import TrainConfig
 from adept.cli.console import warn
 from adept.cli.help import SEVERAL, nearest
-from adept.cli.sweep import split
 from adept.errors import ConfigurationError, flatten, printable, typed_as
 from adept.foreign import import_foreign
 from adept.models.config import Parts, TrainerConfig, check_device
@@ -73,24 +71,6 @@ WANDB_SETTINGS = {"x_disable_meta": True, "x_save_requirements": False, "disable
 QUIET = {"MLFLOW_DISABLE_TELEMETRY": "true", "MLFLOW_LOGGING_LEVEL": "WARNING", "WANDB_ERROR_REPORTING": "false"}
 # Those that start processes by a fork: others run this program's file again, which knows no command then
 FORKING = ("ddp_fork", "ddp_notebook")
-
-
-class _Loader(yaml.SafeLoader):
-    """A loader that reads 1e-3 as a number, as in the yaml files, where OmegaConf does; yaml alone asks for 1.0e-3."""
-
-
-_Loader.add_implicit_resolver("tag:yaml.org,2002:float", re.compile(r"[+-]?(\d+\.?\d*|\.\d+)[eE][+-]?\d+$"), None)
-
-
-def read_scalar(name: str, text: str) -> Any:
-    """Return the number, truth value, null, list or text for which a text stands, as in yaml; a text may be quoted."""
-    if len(items := split(text)) > 1:
-        raise ConfigurationError(f"{name} must be one value, got {len(items)} ({printable(text)}): quote a comma")
-    try:
-        value = _Loader(text).get_single_data()
-    except (yaml.YAMLError, ValueError):
-        return text
-    return value if isinstance(value, bool | int | float | list | NoneType) or text[0] in "\"'" else text
 
 
 def build(config: TrainConfig, directory: Path) -> Parts:

@@ -14,6 +14,7 @@ import warnings
 from dataclasses import fields, is_dataclass
 from functools import cache, reduce
 from pathlib import Path
+from types import NoneType
 from typing import Any, get_args, get_origin, get_type_hints
 
 import hydra
@@ -35,6 +36,7 @@ from adept.cli.help import (
     is_foreign,
     nearest,
     options_of,
+    split,
     without_none,
 )
 from adept.cli.process import interrupt_on_signals, show_lines
@@ -225,8 +227,6 @@ def _refuse_texts(values: dict[str, Any], schema: type[Any]) -> None:
 
 def _set_part(values: dict[str, Any], group: str, inside: list[str], text: str) -> None:
     """Set an option of a part of Lightning, such as ``logger.wandb.offline``."""
-    from adept.cli.lightning_parts import read_scalar
-
     refuse(
         (
             len(inside) != (1 if group == "trainer" else 2) or not all(inside),
@@ -239,6 +239,24 @@ def _set_part(values: dict[str, Any], group: str, inside: list[str], text: str) 
             place[name] = {}
         place = place[name]
     place[inside[-1]] = read_scalar(".".join([group, *inside]), text)
+
+
+class _Loader(yaml.SafeLoader):
+    """A loader that reads 1e-3 as a number, as in the yaml files, where OmegaConf does; yaml alone asks for 1.0e-3."""
+
+
+_Loader.add_implicit_resolver("tag:yaml.org,2002:float", re.compile(r"[+-]?(\d+\.?\d*|\.\d+)[eE][+-]?\d+$"), None)
+
+
+def read_scalar(name: str, text: str) -> Any:
+    """Return the number, truth value, null, list or text for which a text stands, as in yaml; a text may be quoted."""
+    if len(items := split(text)) > 1:
+        raise ConfigurationError(f"{name} must be one value, got {len(items)} ({printable(text)}): quote a comma")
+    try:
+        value = _Loader(text).get_single_data()
+    except (yaml.YAMLError, ValueError):
+        return text
+    return value if isinstance(value, bool | int | float | list | NoneType) or text[0] in "\"'" else text
 
 
 def _move_trainer_options(values: dict[str, Any]) -> None:

@@ -47,11 +47,11 @@ def run(config: RewriteConfig, inputs: Inputs, public: Corpus | None) -> Privacy
     rewriter, options = open_release(config)
     options = replace(options, public_texts=public)
     warnings_about = partial(foreign_warnings, rewriter.tokenizer, max_length=rewriter.model.config.max_length)
-    first = inputs.first_records(FIRST_TEXTS)
+    first, as_txt = inputs.first_records(FIRST_TEXTS), ending_of(config.output) == "txt"
     columns = dict.fromkeys(name for record in first for name in record)
     label = find_label_column(columns, config.label_column)
-    labelled = label is not None and config.labels in LABELLED and ending_of(config.output) != "txt"
-    dropped = _column_lines(config, columns, label)
+    labelled = label is not None and config.labels in LABELLED and not as_txt
+    dropped = _column_lines(config, columns, label, as_txt=as_txt)
     writer = choose_writer(rewriter, options, has_labels=labelled)
     lines = [*expected_lines(writer, public, labelled=labelled), *dropped]
     private = warnings_about(first_texts(first, config.text_column))
@@ -74,9 +74,9 @@ def run(config: RewriteConfig, inputs: Inputs, public: Corpus | None) -> Privacy
     return statement
 
 
-def _column_lines(config: RewriteConfig, columns: Iterable[str], label: str | None) -> list[str]:
+def _column_lines(config: RewriteConfig, columns: Iterable[str], label: str | None, *, as_txt: bool) -> list[str]:
     others = [name for name in columns if name not in (config.text_column, config.person_column, *config.keep_columns)]
-    asked = config.labels != "copy" or config.label_column or ending_of(config.output) == "txt"
+    asked = config.labels != "copy" or config.label_column or as_txt
     dropped = [name for name in others if name != label]
     lines = {
         "no labels are written, as no column is called intent: label_column=NAME copies those of another one": (
@@ -91,6 +91,7 @@ def _column_lines(config: RewriteConfig, columns: Iterable[str], label: str | No
 def _public_texts(config: RewriteConfig, inputs: Inputs) -> Corpus | None:
     if config.expect is None:
         return None
+    is_input = any(_same(config.expect, name) for name in inputs.locations)
     refuse(
         (
             config.public is not True,
@@ -98,7 +99,7 @@ def _public_texts(config: RewriteConfig, inputs: Inputs) -> Corpus | None:
             "if anyone may read them",
         ),
         (
-            config.expect == STANDARD_STREAM or any(_same(config.expect, name) for name in inputs.locations),
+            config.expect == STANDARD_STREAM or is_input,
             "expect must be a file of public texts, got the input: figures about private records would be a release of their own",
         ),
     )

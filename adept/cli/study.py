@@ -1,5 +1,6 @@
 """``adept study``: recompute published values, and compare the results with the papers."""
 
+import importlib
 import math
 from collections.abc import Iterator
 from inspect import signature
@@ -9,7 +10,7 @@ from typing import Any
 
 import torch
 
-from adept.cli.config import StudyConfig
+from adept.cli.config import STUDIES, StudyConfig
 from adept.cli.console import progress, show_table, write_json
 from adept.cli.process import show_lines
 from adept.comparison.config import FigureConfig
@@ -20,27 +21,20 @@ from adept.plotting import as_wide_as
 from adept.ranges import refuse
 from adept.rewriting.loading import load_model
 from adept.rewriting.rewriter import Rewriter
-from adept.studies import limits, mechanisms_on_latents, randomized_response, sanity_check, sensitivity
+from adept.studies import sensitivity
 
 SIMULATED = "Simulated with seeded noise: this shows what releases would look like, and guarantees nothing."
-STATEMENTS = {limits: "Mathematical bounds: nothing was simulated or measured."}  # of modules that simulate nothing
-# Each module has run(**options) -> rows (dataclasses), tables(rows) and draw(rows) -> SVG text
-STUDIES = {
-    "sensitivity": sensitivity,  # also measures the latents of a model
-    "sanity_check": sanity_check,
-    "randomized_response": randomized_response,
-    "mechanisms": mechanisms_on_latents,
-    "limits": limits,
-}
+STATEMENTS = {"limits": "Mathematical bounds: nothing was simulated or measured."}  # of studies that simulate nothing
 # Options of which a study may use some
 OPTIONS = ("trials", "records", "dims", "epsilons", "mechanisms", "clip_norm", "seed", "model_dir")
 
 
 def main(config: StudyConfig) -> None:
     """Run a study, print its tables, and write its table, its figure and ``result.json``."""
-    directory, module = new_directory(config.output_dir), STUDIES[config.study]
-    statement = STATEMENTS.get(module, SIMULATED)
-    write_results(config.study, module, list(study_rows(config)), directory, statement=statement, options=config)
+    directory, statement = new_directory(config.output_dir), STATEMENTS.get(config.study, SIMULATED)
+    write_results(
+        config.study, _module(config.study), list(study_rows(config)), directory, statement=statement, options=config
+    )
 
 
 def write_results(
@@ -58,9 +52,14 @@ def write_results(
     show_lines([f"Figure: {directory / f'{name}.svg'}"])
 
 
+def _module(study: str) -> ModuleType:
+    """Return a module with run(**options) -> rows (dataclasses), tables(rows) and draw(rows) -> SVG text."""
+    return importlib.import_module(f"adept.studies.{STUDIES[study]}")
+
+
 def study_rows(config: StudyConfig) -> Iterator[Any]:
     """Yield the rows of a study's table and, if a model is given, rows about the model's latents."""
-    module, options = STUDIES[config.study], {}
+    module, options = _module(config.study), dict[str, Any]()
     known = {name: parameter.default for name, parameter in signature(module.run).parameters.items()}
     for name in OPTIONS:
         value = getattr(config, name)

@@ -22,9 +22,10 @@ from statistics import fmean
 from typing import Any
 
 from adept import ranges
+from adept.cli.config import SweepOptions
 from adept.cli.console import show_table, warn
 from adept.cli.help import OWN as OWN_FILES
-from adept.cli.help import PRINTING, SWEEPING, check_options, groups, names, refuse_interpolation, write_out
+from adept.cli.help import PRINTING, SWEEPING, check_options, groups, names, refuse_interpolation, split, write_out
 from adept.cli.help import options as list_options
 from adept.cli.process import DONE, describe, is_interrupted, resume_collection, show_lines
 from adept.data.writing import new_directory, read_table, write_table, write_whole
@@ -52,24 +53,7 @@ MEASURED = {  # numbers that each run of a command measures; callbacks and furth
 }  # fmt: skip
 RESULT_TABLES = {"train": "metrics.csv", "compare": "results.csv"}  # tables with columns that objective may name
 MAX_RUNS = 10_000
-# A quoted text at the beginning of a value, a bracket, a comma, or any other character
-TOKEN = re.compile(r"""(?<![^,\[(\s])(?:'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*")|.""", re.DOTALL)
 FUNCTION = re.compile(r"\s*(choice|range|glob)\((.*)\)\s*", re.DOTALL)
-
-
-@dataclass
-class SweepOptions:
-    """Several runs, with -m: each list of values A,B or range(1,10) multiplies the number of runs.
-
-    Attributes:
-        sweep_dir: Directory of the numbered runs and of their table sweep.csv. With null, the name is made from the
-            options, so that a repeated command continues its sweep.
-        objective: Number of each run that the table shows: a field of result.json, or a column of metrics.csv (train)
-            or results.csv (compare). With null, it is validation_loss, accuracy or certified_epsilon.
-    """
-
-    sweep_dir: str | None = None
-    objective: str | None = None
 
 
 @dataclass
@@ -231,18 +215,6 @@ def expand(command: str, arguments: list[str]) -> Iterator[tuple[list[str], dict
             [name if value is None else f"{name}={value}" for name, value, _ in pairs],
             {name: value for name, value, all_values in pairs if value is not None and len(all_values) > 1},
         )
-
-
-def split(text: str) -> list[str]:
-    """Split a text at the commas that stand outside quotes and brackets."""
-    items, depth = [""], 0
-    for token in TOKEN.findall(text):
-        depth += (token in "[({") - (token in "])}")
-        if token == "," and depth <= 0:
-            items.append("")
-        else:
-            items[-1] += token
-    return items
 
 
 def _choices(command: str, name: str, text: str) -> list[str]:

@@ -12,9 +12,9 @@ from typing import Any
 
 import yaml
 
-from adept.cli.config import TrainConfig
+from adept.cli.config import REQUIRED, TrainConfig
 from adept.cli.console import show, warn, write_json
-from adept.cli.help import OPEN_GROUPS, OWN, REQUIRED, config_directory, is_foreign
+from adept.cli.help import OPEN_GROUPS, OWN, config_directory, is_foreign
 from adept.cli.lightning_parts import TARGET, is_public
 from adept.cli.lightning_parts import build as build_parts
 from adept.cli.overrides import SAVED, read_value

@@ -206,11 +206,11 @@ def expectation(rewriter: Rewriter, public: Corpus | None = None) -> Expectation
     equal = (text.lower().split() == own.lower().split() for text, own in zip(texts, written, strict=True))
     return Expectation(
         texts=len(texts),
-        topic=_same_topic(rewriter, texts, written),
-        topic_of_others=_same_topic(rewriter, texts, others),
         words=mean_word_f1(texts, written),
         words_of_others=mean_word_f1(texts, others),
         exact=fmean(equal),
+        topic=_same_topic(rewriter, texts, written),
+        topic_of_others=_same_topic(rewriter, texts, others),
     )
 
 

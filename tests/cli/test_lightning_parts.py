@@ -19,6 +19,7 @@ from tiny import TINY_MODEL, Run
 from adept import foreign
 from adept.cli import lightning_parts as parts
 from adept.cli.help import config_directory
+from adept.cli.overrides import read_scalar
 from adept.cli.train import draw_curve
 from adept.foreign import blame, import_foreign
 from adept.models.config import TrainerConfig
@@ -427,7 +428,7 @@ def test_of_several_processes_one_writes(adept: Run, tmp_path: Path, choice: lis
      ("1e-3x", "1e-3x"), ("e3", "e3")]
 )  # fmt: skip
 def test_a_value_of_lightnings_is_read_as_yaml(text: str, value: Any) -> None:
-    assert parts.read_scalar("trainer.x", text) == value
+    assert read_scalar("trainer.x", text) == value
 
 
 def test_the_groups_name_files_that_are_there() -> None:

@@ -20,7 +20,8 @@ from tiny import Run
 
 from adept.__main__ import COMMANDS
 from adept.cli import sweep
-from adept.cli.help import REQUIRED, check_options, groups, options
+from adept.cli.config import REQUIRED
+from adept.cli.help import check_options, groups, options
 from adept.cli.overrides import FILES, QUOTED_STRING, configure, read_value, read_values
 from adept.errors import ConfigurationError, typed_as
 
