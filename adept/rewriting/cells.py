@@ -1,10 +1,11 @@
 """Cells of labels: the public sentences about a label, one of which replaces a record that keeps its label.
 
-The *cell* of a label c holds k of a model's public sentences. Every cell contains the first n sentences
-of the list, which limit the harm if the label's name misleads. The others are the k - n later sentences
-whose meanings (``adept.models.sentences.meanings``) have the largest inner products with that of c; of equal
-ones, the first. The meaning of c is the average of the meanings of its name and of public sentences about
-it. If these have no token with a meaning, the cell holds the first k sentences of the list.
+The *cell* of a label c holds k of a model's public sentences. Every cell contains the first n sentences of the list
+and m later ones, as many of each group of similar sentences (``SentenceList.spread``), which limit the harm if the
+label's name misleads. The others are those k - n - m later sentences whose meanings
+(``adept.models.sentences.meanings``) have the largest inner products with that of c; of equal ones, the first. The
+meaning of c is the average of the meanings of its name and of public sentences about it. If these have no token with
+a meaning, the cell holds the first k sentences of the list.
 
 A sentence of the cell is likely to be released if it is near to the record (``adept.mechanisms.selection`` has claim
 and proof of privacy). The distance adds up the difference in words (``adept.models.sentences.nearest_text``) and
@@ -12,7 +13,7 @@ CELL_HALVES halves of one minus the cosine of meanings, times the weight of the 
 with the record, that with the mean of the cell is subtracted: what all sentences of the cell have in common tells
 nothing. Beyond MAX_COMPARED sentences, the nearest of the whole list are looked for.
 
-*Claim 1*: a cell is a function of its label, the sentences about the label, the list, k and n, and holds exactly k
+*Claim 1*: a cell is a function of its label, the sentences about the label, the list, k, n and m, and holds exactly k
 distinct places of the list. *Claim 2*: the sentences found for a record depend on the record, the cell and public facts
 alone. Reason: all weights, meanings and products are whole numbers that floats hold exactly, so neither other labels
 nor other records of a batch change them. ``docs/proofs.md`` has both proofs. Somebody who times the program can tell
@@ -70,20 +71,29 @@ class LabelCells:
         index: the index of all public sentences of a model.
         size: the number k of sentences in a cell.
         first: the number n of the first sentences, which every cell contains.
+        spread: places (m,) of later sentences that every cell contains, too.
         about: public sentences about each label.
     """
 
     def __init__(
-        self, index: SentenceIndex, *, size: int, first: int = 0, about: Mapping[str, Texts] | None = None
+        self,
+        index: SentenceIndex,
+        *,
+        size: int,
+        first: int = 0,
+        spread: Places | None = None,
+        about: Mapping[str, Texts] | None = None,
     ) -> None:
         self.index, self.size, self.first = index, size, first
+        self.spread = np.zeros(0, dtype=np.int32) if spread is None else spread
         self.about = about or {}
         self._first = torch.from_numpy(index.meanings(np.arange(first))).float().T.contiguous()
         self._kept: OrderedDict[Texts, Places] = OrderedDict()
         self._lock = Lock()
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return partial(LabelCells, size=self.size, first=self.first, about=self.about), (self.index,)
+        options = {"size": self.size, "first": self.first, "spread": self.spread, "about": self.about}
+        return partial(LabelCells, **options), (self.index,)
 
     def of(self, labels: Iterable[str]) -> dict[str, Places]:
         """Return the cell of each label: the sorted places (k,) of its sentences in the list."""
@@ -121,6 +131,7 @@ class LabelCells:
             for texts, meaning, products in zip(part, meanings, self.index.compare_all(meanings), strict=True):
                 made[texts] = np.arange(self.size, dtype=np.int32)
                 if meaning.any():
+                    products[self.spread] = np.iinfo(products.dtype).max
                     near = np.argsort(-products[self.first :], kind="stable")[: self.size - self.first]
                     made[texts][self.first :] = self.first + np.sort(near)
         return made
@@ -224,8 +235,9 @@ class Cells(Sentences):
         said = {label: tuple(texts) for label, texts in {**model.label_examples, **(about or {})}.items()}
         self.public_labels = list(dict.fromkeys([*label_set, *said]))
         self._examples = {words_of(text): label for label, texts in said.items() for text in texts}
-        first = round(size * policy.COMMON_SHARE)
-        self.cells = LabelCells(self.sentences.index(), size=size, first=first, about=said)
+        first, spread = (round(size * share) for share in policy.COMMON_SHARES)
+        common = self.sentences.spread(first, spread)
+        self.cells = LabelCells(self.sentences.index(), size=size, first=first, spread=common, about=said)
 
     def check_labels(self, labels: Sequence[str | None]) -> None:
         if None in labels:

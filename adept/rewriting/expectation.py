@@ -133,7 +133,7 @@ def adaptation_lines(writer: Rewriter) -> list[str]:
     near, possible = len(model.sentences.utterances), writer.alphabet.selection.size
     if isinstance(writer.alphabet, Cells):
         share, who = (
-            1 - policy.COMMON_SHARE,
+            1 - sum(policy.COMMON_SHARES),
             "these and the names of labels" if model.label_examples else "names of labels",
         )
         how = f"{who} choose {share:.0%} of the {possible:,} sentences that a rewrite can be"

@@ -1,6 +1,7 @@
 """Claims about the cells of labels: exactly k sentences, by the label alone."""
 
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
@@ -12,7 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from adept.models.sentences.meanings import ListedTexts, mean_meaning
+from adept.models.sentences.meanings import ListedTexts, WordWeights, mean_meaning
 from adept.models.sentences.sentence_list import SentenceList
 from adept.models.tokenizer import join_words
 from adept.rewriting import cells
@@ -33,9 +34,9 @@ def cells_of(sentences: SentenceList, about: dict[str, list[str]] | None = None)
     return LabelCells(sentences.index(), size=64, first=32, about=said)
 
 
-def cell_by_definition(products: list[int], *, size: int, first: int) -> list[int]:
-    later = sorted(range(first, len(products)), key=lambda place: (-products[place], place))
-    return [*range(first), *sorted(later[: size - first])]
+def cell_by_definition(products: list[int], *, size: int, first: int, spread: Sequence[int] = ()) -> list[int]:
+    later = sorted({*range(first, len(products))} - {*spread}, key=lambda place: (-products[place], place))
+    return [*range(first), *sorted([*spread, *later[: size - first - len(spread)]])]
 
 
 @settings(max_examples=60, deadline=None)
@@ -43,16 +44,35 @@ def cell_by_definition(products: list[int], *, size: int, first: int) -> list[in
 def test_a_cell_has_exactly_k_different_sentences_whatever_the_products_are(
     products: list[int], data: st.DataObject
 ) -> None:
-    """The first n, and of the later ones those with the largest products; of equal ones, the first."""
+    """The first n, m later ones, and of the others those with the largest products; of equal ones, the first."""
     size = data.draw(st.integers(1, len(products)))
     first = data.draw(st.integers(0, size))
+    later = st.integers(first, len(products) - 1) if first < len(products) else st.nothing()
+    spread = sorted(data.draw(st.sets(later, max_size=size - first)))
     table: Any = SimpleNamespace(
         compare_all=lambda meanings: np.array([products] * len(meanings), dtype=np.int16),
         meanings=lambda numbers: np.zeros((len(numbers), 1), dtype=np.int8),
     )
-    cell = LabelCells(table, size=size, first=first).of(["airfare"])["airfare"]
+    cell = LabelCells(table, size=size, first=first, spread=np.array(spread, dtype=np.int32)).of(["airfare"])["airfare"]
     assert len(set(cell.tolist())) == len(cell) == size
-    assert cell.tolist() == cell_by_definition(products, size=size, first=first)
+    assert cell.tolist() == cell_by_definition(products, size=size, first=first, spread=spread)
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.lists(st.integers(0, 5), max_size=60), st.integers(0, 4), st.integers(0, 70), st.integers(0, 70))
+def test_spread_sentences_stand_behind_the_first_and_are_dealt_out_over_all_groups(
+    groups: list[int], said: int, first: int, count: int
+) -> None:
+    """A group has at most one sentence more than another one, unless it has no more or they stand among the first."""
+    listed = ListedTexts(["", "fare"], np.array([1, 0] * len(groups), dtype=np.int16), np.array(groups, dtype=np.int16))
+    table = SentenceList(WordWeights.of([]), [("fare",)] * said, listed=listed, is_broad=True)
+    spread = table.spread(first, count).tolist()
+    later = [place for place in range(said, said + len(groups)) if place >= first]
+    assert len({*spread}) == len(spread) == min(count, len(later))
+    assert {*spread} <= {*later}
+    if first <= said:
+        held, whole = Counter(groups[place - said] for place in spread), Counter(groups)
+        assert all(held[group] >= min(whole[group], max(held.values(), default=0) - 1) for group in whole)
 
 
 def test_a_cell_holds_the_sentences_with_the_largest_inner_products(sentences: SentenceList) -> None:

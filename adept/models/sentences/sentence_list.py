@@ -77,6 +77,15 @@ class SentenceList(Learned):
         count = len(self.utterances)
         return self.utterances[place] if place < count else self.listed[place - count]
 
+    def spread(self, first: int, count: int) -> NDArray[np.int32]:
+        """Return the places of ``count`` sentences behind the ``first``: one of each group, then a second one, and so on."""
+        groups = self.listed.groups
+        order = np.argsort(groups, kind="stable")
+        turns = np.empty(len(order), dtype=np.int64)
+        turns[order] = np.arange(len(order)) - np.searchsorted(groups[order], groups[order])
+        places = len(self.utterances) + np.argsort(turns, kind="stable").astype(np.int32)
+        return places[places >= first][:count]
+
     def nearest(self, texts: Sequence[str], *, size: int, count: int = 1) -> list[list[int]]:
         """Return, for each text alone, the ``count`` nearest of the first ``size`` sentences."""
         records = text_list(texts)
