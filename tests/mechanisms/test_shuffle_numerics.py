@@ -8,7 +8,7 @@ import mpmath
 import numpy as np
 import pytest
 
-from adept.mechanisms import shuffling
+from adept.mechanisms import Selection, shuffling
 
 
 def bound(chances: list[float], values: list[float], copies: int) -> float:
@@ -89,6 +89,6 @@ def test_where_rounding_cannot_be_bounded_a_simpler_bound_stands() -> None:
 def test_a_caller_who_makes_underflow_an_error_gets_the_same_epsilon() -> None:
     draws = [Selection(epsilon=8.0, size=8192, heavy_count=16)]
     with np.errstate(all="raise"):
-        found = central_epsilon(draws, records=15, delta=1e-6)
-    _smallest.cache_clear()
-    assert found == central_epsilon(draws, records=15, delta=1e-6)
+        found = shuffling.central_epsilon(draws, records=15, delta=1e-6)
+    shuffling._smallest.cache_clear()
+    assert found == shuffling.central_epsilon(draws, records=15, delta=1e-6)
