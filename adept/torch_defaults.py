@@ -12,7 +12,6 @@ from contextlib import ExitStack, contextmanager
 
 import torch
 
-DEVICES = ("cpu", "cuda")  # for which a program may switch autocast on
 _lock, _callers = threading.Lock(), list[torch.dtype]()  # what each running call found, in any thread
 os.register_at_fork(before=_lock.acquire, after_in_parent=_lock.release, after_in_child=_lock.release)
 
@@ -35,7 +34,7 @@ def usual_torch() -> Iterator[None]:
                 stack.enter_context(fake.unset_fake_temporarily())
             stack.enter_context(torch.inference_mode(False))
             stack.enter_context(torch.enable_grad())
-            for device in DEVICES:
+            for device in ("cpu", "cuda"):
                 if torch.is_autocast_enabled(device):
                     stack.enter_context(torch.autocast(device, enabled=False))
             yield

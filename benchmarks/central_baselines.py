@@ -35,7 +35,7 @@ from adept.evaluation.metrics import accuracy, codes, macro_f1
 from adept.mechanisms import Votes
 from adept.mechanisms.gaussian import analytic_scale
 from adept.rewriting.loading import load_model
-from adept.synthesis.synthesizer import Synthesizer
+from adept.synthesis.synthesizer import Synthesizer, least_standing_out
 
 EPSILONS, DELTA, ROUNDS = (0.5, 1.0, 2.0, 4.0), 1e-6, 10
 CANDIDATES, NEIGHBOURS = 40, 10  # candidates of each label; public texts that a candidate may become
@@ -80,7 +80,7 @@ def plain(made: Synthesizer, private: Corpus, test: Corpus, seed: int) -> Score:
     draw, tally = np.random.default_rng(seed), made.tally()
     tally.add(made.vote(private.texts, private.labels))
     counts = made.release(tally)
-    kept = np.where(counts >= made.least_standing_out, counts, 0)
+    kept = np.where(counts >= least_standing_out(made.votes, counts.size), counts, 0)
     texts: list[str] = []
     labels: list[str] = []
     for codeword, label in zip(*np.nonzero(kept), strict=True):

@@ -7,6 +7,7 @@ from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 import torch
 from tiny import tiny_config
@@ -45,6 +46,7 @@ CHANGES: dict[str, Callable[[], AbstractContextManager[Any]]] = {
     "no grad": torch.no_grad,
     "tensors without values": FakeTensorMode,
     "autocast": lambda: torch.autocast("cpu", dtype=torch.bfloat16),
+    "errors of NumPy": lambda: np.errstate(all="raise"),
     "deterministic": lambda: changed(torch.use_deterministic_algorithms, True, False),
     "two threads": lambda: changed(torch.set_num_threads, 2, torch.get_num_threads()),
 }

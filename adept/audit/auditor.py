@@ -229,7 +229,7 @@ def _answer(experiment: Experiment[Any], table: Sequence[Question], *, trials: i
         if (asked := at[question.dim]) is None or (question.of_responses and response_of(target.mechanism) is None):
             continue
         # Lengths of huge latents are infinite
-        with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
+        with np.errstate(all="ignore"):
             check = partial(question.check, asked, question.share * alpha)
             answer = judge(question.name, check, sees=question.sees, kind=question.kind)
         repeats = question.of_seeding and answer.verdict is Verdict.FAILED and answer.kind is Kind.RANDOMNESS

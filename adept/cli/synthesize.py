@@ -11,12 +11,13 @@ from adept.errors import ConfigurationError
 from adept.mechanisms.central_counts import ADD_OR_REMOVE
 from adept.mechanisms.guarantee import odds_change, words
 from adept.mechanisms.policy import ROWS_PER_RECORD
-from adept.release.flow.central import CentralRun, TallyNotes, check_label_set, prepare_synthesis
+from adept.release.flow.central import CentralRun, check_label_set, prepare_synthesis
 from adept.release.records import Inputs
 from adept.release.statement.statement import CentralStatement
 from adept.rewriting.expectation import PLAN, first_texts, foreign_warnings
 from adept.synthesis.labels import spell_label_set
 from adept.synthesis.synthesizer import Synthesizer, share_standing_out
+from adept.synthesis.votes import Tally
 
 
 def main(config: SynthesizeConfig) -> None:
@@ -46,7 +47,7 @@ def run(config: SynthesizeConfig, inputs: Inputs) -> CentralStatement:
     for line in [*([PLAN] if planned else []), *_share_lines(config, synthesizer)]:
         warn(line)
 
-    def tell(notes: TallyNotes) -> None:
+    def tell(notes: Tally) -> None:
         tell_curator(notes.lines)
         if config.label_set and config.rows is None:
             warn(

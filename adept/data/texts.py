@@ -71,6 +71,7 @@ UNSEEN = re.compile(r"\A[\s\u200b-\u200f\u2060\ufeff]+|[\s\u200b-\u200f\u2060\uf
 USUAL_LABEL_COLUMN = "intent"  # the label column of files, if no option names another one
 # Of labels as programs spell a missing value or a list. "none" is how a label may be called.
 ODD_LABEL = re.compile(r"nan|NaN|None|NULL|null|<NA>|NA|N/A|n/a|#N/A|NaT|\[.*\]|\{.*\}", re.DOTALL)
+MANY_LABELS = 20  # so few records may well have labels of their own
 INTEGER = re.compile(r"0|-?[1-9][0-9]{0,19}")  # how whole numbers are spelled that a column of 64 bits can hold
 
 

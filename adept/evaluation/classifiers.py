@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from adept.data.corpus import Corpus, join
-from adept.data.texts import ODD_LABEL, folded, text_list
+from adept.data.texts import MANY_LABELS, ODD_LABEL, folded, text_list
 from adept.errors import DataError, printable
 from adept.evaluation.metrics import ConfidenceInterval, Hits, accuracy, bootstrap, codes, macro_f1
 from adept.evaluation.text_classifier import EncoderClassifier, TfidfClassifier
@@ -38,7 +38,8 @@ class Evaluation:
 def check_files_fit(train: Mapping[str, Corpus], test: Corpus, *, name: str = "test") -> list[str]:
     """Check that classifiers trained on ``train`` can be tested on ``test``; return notes for the user.
 
-    A note counts test records whose labels training lacks or test texts that it holds, or names spellings of a label.
+    A note counts test records whose labels training lacks, test texts that it holds, or texts without a letter, or tells
+    of labels that are very many or oddly spelled.
 
     Args:
         train: training corpora, by the names that messages give them.
@@ -59,9 +60,16 @@ def check_files_fit(train: Mapping[str, Corpus], test: Corpus, *, name: str = "t
         advice = "spell them alike" if alike else "use the same labels, or name their column with label_column="
         raise DataError(f"{names} and {name} have no label in common ({list_few(known)}; {list_few(unseen)}): {advice}")
     count, repeated = sum(unseen.values()), sum(folded(text) in texts for text in test.texts)
-    lost = f"{count} of {len(test)} records of {name} have labels that {names} lacks ({list_few(unseen)})"
-    seen = f"{repeated} of {len(test)} texts of {name} also occur in {names}, apart from case and spaces"
-    return [note for note, found in ((lost, count), (seen, repeated)) if found] + note_labels([*known, *unseen])
+    found: dict[str, object] = {
+        f"{count} of {len(test)} records of {name} have labels that {names} lacks ({list_few(unseen)})": count,
+        f"{repeated} of {len(test)} texts of {name} also occur in {names}, apart from case and spaces": repeated,
+    }
+    for place, corpus in corpora.items():
+        own, wordless = set(corpus.labels or []), sum(not any(map(str.isalpha, text)) for text in corpus.texts)
+        found[f"{wordless} of {len(corpus)} texts of {place} have no letter: text_column= names texts"] = wordless
+        many = place in train and 2 * len(own) > max(len(corpus), MANY_LABELS)
+        found[f"{len(corpus)} texts of {place} have {len(own)} labels: label_column= names labels"] = many
+    return [note for note, holds in found.items() if holds] + note_labels([*known, *unseen])
 
 
 def note_labels(labels: Iterable[str]) -> list[str]:

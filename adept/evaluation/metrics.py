@@ -60,14 +60,14 @@ def bootstrap(
     """Return a metric's value and its 95 % interval, by the percentile bootstrap (Efron 1979).
 
     The metric, from ``least`` to 1, may be any function of two arrays with an entry for each record; the two entries
-    of a record stay together. If all resamples have one value, as if each record is right, other records may be
+    of a record stay together. If the interval is one value, as if each record is right, other records may be
     missing by chance: up to the share that Clopper and Pearson (1934) give for none seen.
     """
     rng = np.random.default_rng(seed)
     draws = (rng.integers(len(truth), size=len(truth)) for _ in range(resamples))
     values = [metric(truth[draw], predicted[draw]) for draw in draws]
     low, high = np.quantile(values, [0.025, 0.975])
-    unseen = 1 - 0.025 ** (1 / len(truth)) if max(values) == min(values) else 0.0
+    unseen = 1 - 0.025 ** (1 / len(truth)) if low == high else 0.0
     return ConfidenceInterval(
         metric(truth, predicted), float(low - unseen * (low - least)), float(high + unseen * (1 - high))
     )

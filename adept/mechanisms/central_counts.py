@@ -138,7 +138,7 @@ class Votes:
 
 
 def _add_noise(counts: Counts, scale: float) -> Counts:
-    _check(counts)
+    _check(counts := np.asarray(counts))
     released, flat = np.empty(counts.size, dtype=np.int64), counts.reshape(-1)
     for start in range(0, counts.size, NOISE_BATCH):
         part = slice(start, start + NOISE_BATCH)

@@ -33,6 +33,7 @@ import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from numbers import Integral
 from typing import ClassVar
 
 import torch
@@ -44,7 +45,7 @@ from adept.mechanisms.clip_to_grid import from_grid, grid_radius, grid_step, rou
 from adept.mechanisms.discrete_laplace import exact_laplace, smallest_scale
 from adept.mechanisms.guarantee import Guarantee, Part, laplace_part, total, words
 from adept.mechanisms.random_draws import fresh_directions, fresh_uniform, simulated_directions, simulated_laplace
-from adept.ranges import check_choice, check_positive, refuse
+from adept.ranges import check_choice, check_listed, check_positive, refuse
 
 NAN_RULES = ("redraw", "zero")
 MAX_RANGE = 2**31
@@ -183,14 +184,14 @@ class ScalarLaplace:
     def privatize(self, values: Sequence[int]) -> list[int]:
         """Clamp each integer and release it, with noise from the operating system's entropy."""
         check_integers(values)
-        clamped = [min(max(value, self.lower), self.upper) - self.lower for value in values]
+        clamped = [min(max(int(value), self.lower), self.upper) - self.lower for value in values]
         noisy = exact_laplace(torch.tensor(clamped, dtype=torch.int64), scale=self.scale)
         return [int(value) + self.lower for value in noisy.tolist()]
 
     def simulate(self, values: Sequence[int], generator: torch.Generator | None) -> list[int]:
         """Simulate a release of each integer with a seeded generator, without privacy."""
         check_integers(values)
-        clamped = torch.tensor(list(values), dtype=torch.int64).clamp(self.lower, self.upper)
+        clamped = torch.tensor(list(map(int, values)), dtype=torch.int64).clamp(self.lower, self.upper)
         first, second = torch.empty(2, len(clamped), dtype=torch.float64).exponential_(generator=generator)
         noise = (self.scale * first).floor() - (self.scale * second).floor()
         return [int(value) for value in (clamped + noise.to(torch.int64)).tolist()]
@@ -340,7 +341,8 @@ def inverse_on_wrong_interval(uniform: Tensor, *, scale: float) -> Tensor:
     return -scale * uniform.sign() * (1 - 2 * uniform.abs()).log()
 
 
-def check_integers(values: Sequence[int]) -> None:
+def check_integers(values: Sequence[object]) -> None:
+    check_listed("values", values)
     for row, value in enumerate(values, start=1):
-        if isinstance(value, bool) or not isinstance(value, int):
+        if isinstance(value, bool) or not isinstance(value, Integral):
             raise ConfigurationError(f"values must be integers, got {type(value).__name__} in record {row}")

@@ -31,7 +31,7 @@ from adept.mechanisms.base import LocalRandomizer
 from adept.mechanisms.codebook import LearnedCodebook
 from adept.mechanisms.guarantee import Guarantee, Part, often, words
 from adept.mechanisms.selection import Description, Selection
-from adept.ranges import BUDGETS, check_between, check_choice, refuse
+from adept.ranges import BUDGETS, check_between, check_choice, check_listed, refuse
 
 THETAS = ("tight", "lecture")
 MAX_AUDITED_PAIRS = 2**12  # pairs of the largest distribution that is written down for an audit
@@ -117,7 +117,7 @@ class RandomizedResponse:
         its share r among the N released labels, (r - Q) / (P - Q) estimates f, with the standard error sqrt(r (1 - r)
         / N) / (P - Q), which covers noise and sampling (Warner 1965). The estimates sum to one and may be negative.
         """
-        refuse((not released, "released must hold at least one label, got none"))
+        refuse((not list(released), "released must hold at least one label, got none"))
         (heavy, light), total = self.odds, self.selection.total
         floor, gain = light / total, (heavy - light) / total
         counts = Counter(label_places(self.labels, released))
@@ -255,7 +255,7 @@ class JointResponse:
 def label_tuple(labels: object) -> tuple[str, ...]:
     """Return a public label set as a tuple; refuse it unless it holds two labels, all different."""
     if not isinstance(labels, list | tuple) or not all(isinstance(label, str) for label in labels):
-        raise ConfigurationError(f"labels must be a list of strings, got a {type(labels).__name__}")
+        raise ConfigurationError(f"labels must be a list of strings alone, got a {type(labels).__name__}")
     if len(labels) < 2 or len(set(labels)) != len(labels):
         raise ConfigurationError(
             f"labels must be at least two, all different, got {len(labels)} ({len(set(labels))} different)"
@@ -265,6 +265,7 @@ def label_tuple(labels: object) -> tuple[str, ...]:
 
 def label_places(known: Sequence[str], labels: Sequence[str]) -> list[int]:
     """Return the place of each label in a public set; refuse an unknown one without repeating it."""
+    check_listed("labels", labels)
     places = {label: place for place, label in enumerate(known)}
     unknown = next((row for row, label in enumerate(labels, start=1) if label not in places), None)
     if unknown is not None:

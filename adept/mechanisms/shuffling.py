@@ -125,6 +125,7 @@ def _smallest(draws: tuple[Selection, ...], records: int, delta: float, local: f
     return float(min(central, local))
 
 
+@np.errstate(under="ignore")  # a caller may have made it an error
 def central_delta(draws: Sequence[Selection], *, records: int, epsilon: float) -> float:
     """Return a delta for which the shuffled file is (epsilon, delta)-DP, by the module's claim."""
     if epsilon >= total(*(draw.epsilon for draw in draws)):

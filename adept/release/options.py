@@ -9,10 +9,15 @@ from adept.data.texts import RequiredColumns
 from adept.errors import ConfigurationError
 from adept.models.config import BATCH_SIZE
 from adept.models.decoding_options import DecodingConfig
-from adept.ranges import check_between, check_choice, refuse
+from adept.ranges import check_between, check_choice, check_integer, refuse
 
 TEXT = str | os.PathLike | None, "text"
-KINDS: dict[Any, tuple[Any, str]] = {str: TEXT, str | None: TEXT, bool: (bool, "True or False")}
+KINDS: dict[Any, tuple[Any, str]] = {
+    **dict.fromkeys((str, str | None), TEXT),
+    bool: (bool, "True or False"),
+    list[str]: (list, "a list of names"),
+    DecodingConfig: (DecodingConfig, "a DecodingConfig"),
+}
 MAX_SAMPLES = 1000  # rewrites of one record: more of them tell nothing new, and would fill the memory
 
 
@@ -135,8 +140,8 @@ class FileOptions(PersonOptions):
         super().__post_init__()
         check_choice(("copy", "joint", "joint_response", "randomized_response", "drop"), labels=self.labels)
         check_choice(("refuse", "drop"), excess=self.excess, over_limit=self.over_limit)
-        self.check_counts("samples", "flush_every", "shuffled_records")
-        refuse((self.samples > MAX_SAMPLES, f"samples must be at most {MAX_SAMPLES:,}, got {self.samples}"))
+        self.check_counts("flush_every", "shuffled_records")
+        check_integer(1, MAX_SAMPLES, samples=self.samples)
         if self.central_delta is not None:
             check_between(1e-100, 0.5, central_delta=self.central_delta)
         for name in ("excess", "over_limit"):

@@ -39,6 +39,7 @@ from adept.data.reading import (
 )
 from adept.data.texts import (
     INTEGER,
+    MANY_LABELS,
     ODD_LABEL,
     USUAL_LABEL_COLUMN,
     RequiredColumns,
@@ -298,7 +299,7 @@ class CheckedRecords:
         kept: "KeptColumns | None" = None,
         written: str = "jsonl",
     ) -> None:
-        self.count, self._unlisted, self._odd, self._blank = 0, 0, 0, 0
+        self.count, self._unlisted, self._odd, self._wordless = 0, 0, 0, 0
         self.first_texts, self.notes = list[str](), list[str]()
         self._records = number_records(records, inputs.locations if inputs else (), inputs.options if inputs else None)
         self._options, self._label_column = options, label_column
@@ -322,7 +323,7 @@ class CheckedRecords:
 
     def _check(self, record: Record, number: int) -> Record:
         text = text_of(record, self._options.text_column, number=number)
-        self._blank += not text.strip()
+        self._wordless += not any(map(str.isalpha, text))
         if len(self.first_texts) < FIRST_TEXTS:
             self.first_texts.append(text)
         if missing := [column for column in self._options.keep_columns if column not in record]:
@@ -362,12 +363,15 @@ class CheckedRecords:
     @property
     def lines(self) -> list[str]:
         """Lines of text, for the holder of the input alone, about labels, and records that were left out."""
+        alone = sum(number == 1 for number in self._groups.values()) if self._grouped else 0
         left_out = self._persons.left_out if self._persons else Counter[bytes]()
         counts = {
             f"records of {len(left_out)} persons were left out, as they are beyond max_records_per_person": left_out.total(),
             "records have a label that label_set lacks, which is copied as it is": self._unlisted,
             "records have a label as programs write a missing value or a list, which is copied as it is": self._odd,
-            "records have an empty text, as an empty line of a txt file is, and count like any other": self._blank,
+            "records have a text without a letter, such as a number or an empty line, and count like any other": self._wordless,
+            "records have a label of their own, copied as it is, which names them (label_column= names labels)": alone
+            * (2 * alone > max(self.count, MANY_LABELS)),
         }
         return [*(f"{count} {what}" for what, count in counts.items() if count), *self.notes]
 

@@ -136,7 +136,14 @@ def rewrite_frame(
             places = np.repeat([cast(PlacedRecord, record).index for record in records], asked.samples).tolist()
             kept = {name: table.copy_rows(name, places) for name in asked.keep_columns}
             rows = [row for _, part in plan.ordered_rows(run.entries(iter(records))) for row in part]
-            private: Frame = table.from_rows(rows, plan.columns, plan.types, kept, text=text)
+            private: Frame = table.build(
+                {
+                    name: kept[name]
+                    if name in kept
+                    else table.make(name, [row[name] for row in rows], plan.types.get(name), text=text)
+                    for name in plan.columns
+                }
+            )
             place.write_statement(replace(plan.statement(checked), date=now()).to_json())
             place.publish()
         for line in [*_index_lines(frame), *checked.notes, *describe_overlap(ledger)]:
@@ -288,25 +295,6 @@ class Table:
         rows = enumerate(zip(*(self.values(name) for name in names), strict=True))
         return [PlacedRecord(dict(zip(names, row, strict=True)), None, place) for place, row in rows]
 
-    def from_rows(
-        self,
-        rows: Sequence[Record],
-        columns: Sequence[str],
-        types: Mapping[str, Any],
-        kept: Mapping[str, Any],
-        *,
-        text: str,
-    ) -> Any:
-        """Return a new table of the given rows and of the ``kept`` columns that were copied."""
-        return self._table(
-            {
-                name: kept[name]
-                if name in kept
-                else self._make(name, [row[name] for row in rows], types.get(name), text=text)
-                for name in columns
-            }
-        )
-
     def copy_rows(self, name: str, places: Sequence[int]) -> Any:
         """Return a column's values at the given places, without anything of other rows."""
         column = self.frame.iloc[:, self.names.index(name)]
@@ -330,10 +318,10 @@ class Table:
         kind = getattr(kind, "numpy_dtype", kind)
         return pa.from_numpy_dtype(kind) if isinstance(kind, np.dtype) and kind.kind in "iu" else None
 
-    def _make(self, name: str, values: list[Any], kind: Any, *, text: str) -> Any:
+    def make(self, name: str, values: list[Any], kind: Any, *, text: str) -> Any:
         return values if kind is None else np.array(values, kind.to_pandas_dtype())
 
-    def _table(self, columns: dict[str, Any]) -> Any:
+    def build(self, columns: dict[str, Any]) -> Any:
         own = dict(zip(self.names, self.frame.columns, strict=True))
         return sys.modules["pandas"].DataFrame({own.get(name, name): values for name, values in columns.items()})
 
@@ -365,7 +353,7 @@ class _Texts(Table):
     def integer_type(self, name: str) -> Any:
         return None
 
-    def _table(self, columns: dict[str, Any]) -> Any:
+    def build(self, columns: dict[str, Any]) -> Any:
         kind = instance_of(self._given, TEXTS_RETURNED)
         return TEXTS_RETURNED[kind](self._given, columns["text"]) if kind else columns["text"]
 
@@ -393,11 +381,11 @@ class _Arrow(Table):
         kind = plain_type(self._column(name).type)
         return kind if pa.types.is_integer(kind) else None
 
-    def _make(self, name: str, values: list[Any], kind: Any, *, text: str) -> Any:
+    def make(self, name: str, values: list[Any], kind: Any, *, text: str) -> Any:
         given = str(self._column(name).type) if name == text else None
         return pa.array(values, kind or (given if given in TEXT_TYPES else "string"))
 
-    def _table(self, columns: dict[str, Any]) -> Any:
+    def build(self, columns: dict[str, Any]) -> Any:
         table = pa.table(columns)
         return table.to_batches()[0] if isinstance(self.frame, pa.RecordBatch) else table
 
@@ -410,7 +398,7 @@ class _Polars(_Arrow):
             raise DataError(f"column {name!r} holds objects of Python: convert it, or leave it out of keep_columns")
         return pa.chunked_array([column.to_arrow()])
 
-    def _table(self, columns: dict[str, Any]) -> Any:
+    def build(self, columns: dict[str, Any]) -> Any:
         return sys.modules["polars"].from_arrow(pa.table(columns))
 
 
@@ -429,11 +417,11 @@ class _DataSet(_Arrow):
             feature = sys.modules["datasets"].Features.from_arrow_schema(pa.schema([(name, values.type)]))[name]
         return values, feature
 
-    def _make(self, name: str, values: list[Any], kind: Any, *, text: str) -> Any:
-        made = super()._make(name, values, kind, text=text)
+    def make(self, name: str, values: list[Any], kind: Any, *, text: str) -> Any:
+        made = super().make(name, values, kind, text=text)
         return made, sys.modules["datasets"].Value(str(made.type))
 
-    def _table(self, columns: dict[str, Any]) -> Any:
+    def build(self, columns: dict[str, Any]) -> Any:
         library = sys.modules["datasets"]
         features = library.Features({name: feature for name, (_, feature) in columns.items()})
         arrow = pa.table({name: values for name, (values, _) in columns.items()})

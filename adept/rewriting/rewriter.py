@@ -33,6 +33,7 @@ from adept.rewriting.loading import fetch, load_model, publish
 from adept.torch_defaults import usual_torch
 
 THREADS = Path("/proc/self/task")  # threads of this process, on Linux
+FIXED = ("model", "tokenizer", "mechanism", "joint", "choice", "decoding", "alphabet")  # parts that belong together
 HUB_NAME = re.compile(r"[\w.-]+/[\w.-]+")
 HUB_OPTIONS = ("revision", "cache_dir", "force_download", "local_files_only", "token")
 
@@ -118,6 +119,12 @@ class Rewriter:
             accept_private_model=accept_private_model,
             accept_unproved=accept_unproved,
         )
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        """Set an attribute, but neither exchange a part, as another one draws then, nor set an epsilon, as none reads it."""
+        held = name == "epsilon" or (name in FIXED and name in vars(self))
+        refuse((held, f"{name} of a Rewriter cannot be changed: make a new Rewriter"))
+        super().__setattr__(name, value)
 
     @classmethod
     def for_measurement(cls, model: Autoencoder, tokenizer: Tokenizer, **options: Any) -> "Rewriter":
@@ -208,7 +215,7 @@ class Rewriter:
         if self._by_label is None or self._by_label[0] != asked:
             other = copy(self)
             own = Description(epsilon=self.mechanism.epsilon, by_label=True, size=cell.size, top=cell.heavy)
-            other.mechanism, other.alphabet = own, Cells(self.model, own, descriptions, label_set=label_set)
+            vars(other).update(mechanism=own, alphabet=Cells(self.model, own, descriptions, label_set=label_set))
             self._by_label = asked, other
         return self._by_label[1]
 

@@ -7,6 +7,7 @@ first round of votes, in which all records vote for the same cell. The noisy num
 decides how many codewords there are. Claim: ``adept.mechanisms.central_counts``.
 """
 
+import logging
 import math
 from collections.abc import Iterator, Sequence
 from copy import copy
@@ -140,10 +141,6 @@ class Synthesizer:
         """True if codewords are chosen; False if the first round must still decide their number."""
         return self.cells.size > 0
 
-    @property
-    def least_standing_out(self) -> int:
-        return least_standing_out(self.votes, self.cells.size * len(self.labels))
-
     @usual_torch()
     def synthesize(self, texts: Any, labels: Any = None, persons: Any = None, *, rows: int | None = None) -> list[Pair]:
         """Release the noisy counts of a collection once, and write synthetic records from them.
@@ -161,7 +158,10 @@ class Synthesizer:
         writer = self
         if not self.has_codewords:
             writer = self.choose_codewords(self.release_number(self._count(given, beside, people)))
-        return list(writer.write(writer.release(writer._count(given, beside, people)), rows=rows))
+        tally = writer._count(given, beside, people)
+        if tally.uncounted:
+            logging.getLogger("adept").warning(f"not part of the release: {tally.lines[0]}")
+        return list(writer.write(writer.release(tally), rows=rows))
 
     def _count(self, texts: Sequence[object], labels: Any, persons: Any) -> Tally:
         tally = self.tally()
@@ -217,7 +217,7 @@ class Synthesizer:
 
     def stands_out(self, released: Counts) -> bool:
         """Return True if noise alone hardly ever reaches the largest of the released counts."""
-        return bool(released.max() >= self.least_standing_out)
+        return bool(released.max() >= least_standing_out(self.votes, released.size))
 
     @cached_property
     def scores(self) -> Scores:

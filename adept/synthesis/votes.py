@@ -66,7 +66,13 @@ BATCH_TEXTS = 4096
 
 Features = NDArray[np.float64]
 Places = NDArray[np.int64]
-NO_TEXT, OUTSIDE = -1, -2  # in the place of a vote: the reason why there is none
+NO_TEXT, OUTSIDE, NOBODY, EXCESS = -1, -2, -3, -4  # in the place of a vote: the reason why none is counted
+UNCOUNTED = {
+    NO_TEXT: "have no text (text_column= names its column)",
+    OUTSIDE: "have a label outside label_set, or none (label_column= names its column)",
+    NOBODY: "name no person",
+    EXCESS: "exceed their person's bound",
+}
 DIGEST_BYTES = 16
 
 
@@ -187,46 +193,37 @@ def _unit(rows: Features) -> Features:
 # --- The count
 
 
-@dataclass
-class Notes:
-    """Notes for the curator only: exact numbers of rows, which are not part of the release."""
-
-    rows: int = 0
-    no_text: int = 0
-    outside: int = 0  # rows whose label is not in the public label set
-    nobody: int = 0  # rows that name no person
-    excess: int = 0  # rows beyond the votes that are counted for their person
-
-
 class Tally:
-    """Counts (M,) of votes for M cells, at most m votes per person, and notes for the curator."""
+    """Counts (M,) of votes for M cells, at most m votes per person, and notes for the curator, which are no release."""
 
     def __init__(self, cells: int, *, votes_per_person: int = 1) -> None:
         self.counts: Counts = np.zeros(cells, dtype=np.int64)
-        self.notes = Notes()
+        self.rows, self.uncounted, self.warnings = 0, Counter[int](), list[str]()
         self._most, self._had = votes_per_person, Counter[bytes]()
 
     def add(self, votes: Sequence[int], persons: Sequence[object] | None = None) -> None:
-        """Add the votes of rows: indices of cells, NO_TEXT or OUTSIDE. Without ``persons``, all votes are counted."""
-        self.notes.rows += len(votes)
-        self.notes.no_text += sum(vote == NO_TEXT for vote in votes)
-        self.notes.outside += sum(vote == OUTSIDE for vote in votes)
-        cast = [(row, vote) for row, vote in enumerate(votes) if vote >= 0]
+        """Add the votes of rows: cells, or reasons of UNCOUNTED. Without ``persons``, all votes are counted."""
+        self.rows += len(votes)
         if persons is not None:
-            cast = [(row, vote) for row, vote in cast if self._may_vote(persons[row])]
-        np.add.at(self.counts, np.array([vote for _, vote in cast], dtype=np.int64), 1)
+            votes = [self._vote_of(person, vote) for person, vote in zip(persons, votes, strict=True)]
+        self.uncounted.update(vote for vote in votes if vote < 0)
+        np.add.at(self.counts, np.array([vote for vote in votes if vote >= 0], dtype=np.int64), 1)
 
-    def _may_vote(self, person: object) -> bool:
-        name = person_name(person)
-        if name is None:
-            self.notes.nobody += 1
-            return False
+    @property
+    def lines(self) -> list[str]:
+        """Lines for the curator alone, first of all how many rows are counted, and why the others are not."""
+        missing = "; ".join(f"{self.uncounted[why]} {what}" for why, what in UNCOUNTED.items() if self.uncounted[why])
+        return [f"{self.rows} rows read, {int(self.counts.sum())} counted{missing and ': '}{missing}", *self.warnings]
+
+    def _vote_of(self, person: object, vote: int) -> int:
+        """Return a vote, or the reason why it is not counted; remember the votes of persons."""
+        if vote < 0 or (name := person_name(person)) is None:
+            return vote if vote < 0 else NOBODY
         digest = hashlib.blake2b(name.encode("utf-8", "surrogatepass"), digest_size=DIGEST_BYTES).digest()
         if self._had[digest] >= self._most:
-            self.notes.excess += 1
-            return False
+            return EXCESS
         self._had[digest] += 1
-        return True
+        return vote
 
 
 def person_name(person: object) -> str | None:

@@ -144,7 +144,7 @@ REWRITE = "rewrite model_dir={model} input={input} output={output}"
         ),
         (f"{REWRITE} epsilon=8 labels=joint_response label_set=@{{nowhere}}.txt", "cannot read"),
         (f"{REWRITE} epsilon=abc", "epsilon must be a number, got abc: write epsilon=0.5, for example\n"),
-        (f"{REWRITE} epsilon=8 samples=1001", "samples must be at most 1,000, got 1001\n"),
+        (f"{REWRITE} epsilon=8 samples=1001", "samples must be an integer between 1 and 1000, got 1001\n"),
         (f"{REWRITE} epsilon=8 statement={{output}}.partial", "must be different files"),
         (f"{REWRITE} epsilon=8 samples=few", "samples must be a whole number, got few: write samples=1, for example\n"),
         (f"{REWRITE} epsilon=8 shuffle=perhaps", "shuffle must be true or false, got perhaps"),

@@ -218,3 +218,18 @@ def test_text_without_spaces_is_classified_by_its_characters(classifier: str) ->
     labelled = Corpus(texts, ["music", "weather"] * len(places))
     train, test = labelled.take(range(16)), labelled.take(range(16, 24))
     assert evaluate(train, test, classifier=classifier).accuracy.value == 1.0
+
+
+def test_texts_without_letters_and_labels_of_their_own_are_noted() -> None:
+    """As after text_column=id or label_column=id, where scores are low and nothing else looks wrong."""
+    numbers = Corpus([str(place) for place in range(30)], ["fare", "seat", "meal"] * 10)
+    spoken = Corpus([f"a fare to gate {place}" for place in range(30)], [f"id {place}" for place in range(30)])
+    few = Corpus(["a fare", "a seat", "a meal"], ["fare", "seat", "meal"])
+    assert check_files_fit({"a": numbers}, few, name="b") == [
+        "30 of 30 texts of a have no letter: text_column= names texts"
+    ]
+    assert (
+        check_files_fit({"a": spoken}, spoken.take([1]))[-1]
+        == "30 texts of a have 30 labels: label_column= names labels"
+    )
+    assert check_files_fit({"a": few}, Corpus(["pay", "sit"], ["fare", "seat"])) == []

@@ -74,6 +74,14 @@ def test_records_that_are_all_alike_do_not_make_an_interval_a_point(
     assert (same.value, same.low) == (0.0, pytest.approx(-same.high))
 
 
+def test_an_interval_of_equal_ends_is_no_point_where_few_resamples_differ() -> None:
+    """One label is never found and the others always are, so only resamples without a label have another macro-F1."""
+    truth, guess = np.repeat([0, 1, 2], 5), np.repeat([0, 1, 0], 5)
+    guess[10:] = 3
+    found = bootstrap(macro_f1, truth, guess)
+    assert (found.value, found.high - found.low > 0.1) == (pytest.approx(2 / 3), True)
+
+
 def test_bleu_is_100_for_a_copy_and_falls_with_every_change() -> None:
     records = ["show me flights from boston to denver", "what is the fare on monday"]
     changed = ["show me flights from boston to dallas", "what is the fare on monday"]

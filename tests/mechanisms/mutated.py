@@ -22,7 +22,7 @@ MUTATED = {  # functions by module
     "mechanisms.central_counts": (
         "Votes.sensitivity Votes.number_epsilon Votes.counts_epsilon Votes.privatize_number _add_noise _check"
     ),
-    "synthesis.votes": "Tally.add Tally._may_vote person_name",
+    "synthesis.votes": "Tally.add Tally._vote_of person_name",
     "mechanisms.laplace": (
         "ScalarLaplace.scale ScalarLaplace.privatize "
         "_Laplace._true_diameter _Laplace._true_epsilon _Laplace.guarantee OriginalLaplace._assumed_diameter"

@@ -11,6 +11,7 @@ from collections import Counter
 from fractions import Fraction
 
 import mpmath
+import numpy as np
 import pytest
 import torch
 from scipy import stats
@@ -173,7 +174,7 @@ def test_a_simulation_has_the_distribution_of_a_release() -> None:
     [
         ({"labels": ("one",)}, "labels must be at least two, all different, got 1"),
         ({"labels": ("a", "a", "b")}, r"got 3 \(2 different\)"),
-        ({"labels": "ab"}, "labels must be a list of strings, got a str"),
+        ({"labels": "ab"}, "labels must be a list of strings alone, got a str"),
         ({"labels": (1, 2)}, "labels must be a list of strings"),
         ({"epsilon": 0.0}, "epsilon must be positive"),
         ({"epsilon": 601.0}, "epsilon must be between"),
@@ -280,3 +281,23 @@ def test_scores_outside_their_range_count_as_its_ends() -> None:
 
 def test_nobody_may_choose() -> None:
     assert exponential_choice(torch.empty(0, 3), epsilon=1.0).shape == (0,)
+
+
+@pytest.mark.parametrize(
+    "values", [iter(["no", "yes"]), "no", {"no", "yes"}, {"no": 1}, b"no", (label for label in ["no"])]
+)
+def test_what_cannot_be_read_twice_in_order_is_refused(values) -> None:
+    """A generator was used up by the check, so no record was released; a text gave a release for each letter."""
+    response, scalar = RandomizedResponse(epsilon=1.0, labels=("no", "yes", "n", "o")), ScalarLaplace(epsilon=1.0)
+    for release in (response.privatize, response.estimate_frequencies, scalar.privatize):
+        with pytest.raises(ConfigurationError, match="must be a list, got a value of type"):
+            release(values)
+
+
+def test_arrays_and_columns_are_released_element_by_element() -> None:
+    response, scalar = RandomizedResponse(epsilon=500.0, labels=("no", "yes")), ScalarLaplace(epsilon=500.0, lower=-200)
+    assert response.privatize(np.array(["yes", "no"])) == ["yes", "no"]
+    assert scalar.privatize(np.array([100, -128], dtype=np.int8)) == pytest.approx(
+        [15, -128], abs=60
+    )  # or chance e^-140
+    assert response.estimate_frequencies(np.array(["yes", "yes"]))[0]["yes"] == pytest.approx(1.0)

@@ -8,7 +8,7 @@ import mpmath
 import numpy as np
 import pytest
 
-from adept.mechanisms import shuffling
+from adept.mechanisms import Selection, shuffling
 
 
 def bound(chances: list[float], values: list[float], copies: int) -> float:
@@ -84,3 +84,11 @@ def test_where_rounding_cannot_be_bounded_a_simpler_bound_stands() -> None:
     assert 0 < found < 1e-100
     assert bound([1e-3, 0.5], [1.0, -1.0], 10**6) > 0
     assert math.isfinite(bound([0.5, 0.5], [1.0, -1e300], 3))
+
+
+def test_a_caller_who_makes_underflow_an_error_gets_the_same_epsilon() -> None:
+    draws = [Selection(epsilon=8.0, size=8192, heavy_count=16)]
+    with np.errstate(all="raise"):
+        found = shuffling.central_epsilon(draws, records=15, delta=1e-6)
+    shuffling._smallest.cache_clear()
+    assert found == shuffling.central_epsilon(draws, records=15, delta=1e-6)

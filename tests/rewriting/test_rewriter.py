@@ -1,6 +1,8 @@
 """The record reaches the output through its released latent alone, and the statement says what that guarantees."""
 
+import pickle
 import random
+from copy import deepcopy
 from pathlib import Path
 from typing import Any
 
@@ -100,6 +102,18 @@ def test_samples_of_a_record_are_consecutive_and_come_from_one_release(tiny_run:
     rewrites = greedy.rewrite(TEXTS, samples=3)
     assert len(rewrites) == 3 * len(TEXTS)
     assert all(len(set(rewrites[3 * i : 3 * i + 3])) == 1 for i in range(len(TEXTS)))
+
+
+@pytest.mark.parametrize(
+    "name", ["mechanism", "model", "tokenizer", "decoding", "alphabet", "joint", "choice", "epsilon"]
+)
+def test_no_part_of_a_rewriter_can_be_exchanged(name: str, tiny_run: Path) -> None:
+    """Another mechanism would state its own epsilon, while the first one went on to draw."""
+    rewriter = Rewriter.from_pretrained(tiny_run, mechanism=Random())
+    with pytest.raises(ConfigurationError, match=f"{name} of a Rewriter cannot be changed: make a new Rewriter"):
+        setattr(rewriter, name, None)
+    rewriter.batch_size = 7
+    assert pickle.loads(pickle.dumps(rewriter)).batch_size == deepcopy(rewriter).batch_size == 7
 
 
 def test_no_record_is_released_without_a_text(tiny_run: Path) -> None:

@@ -20,6 +20,7 @@ from adept.models.config import TrainingData
 from adept.models.saved_model import Autoencoder
 from adept.models.tokenizer import Tokenizer
 from adept.synthesis.synthesizer import Pair, choose_rows, share_standing_out
+from adept.synthesis.votes import NO_TEXT, OUTSIDE
 
 Loaded = tuple[Autoencoder, Tokenizer]
 
@@ -108,7 +109,18 @@ def test_rows_that_cannot_vote_change_nothing_and_raise_nothing(second_round: Sy
     tally = second_round.tally()
     tally.add(second_round.vote(texts, [known, known, "unheard of", None, known]))
     assert tally.counts.sum() == 1  # the empty text is a text
-    assert (tally.notes.no_text, tally.notes.outside) == (2, 2)
+    assert (tally.uncounted[NO_TEXT], tally.uncounted[OUTSIDE]) == (2, 2)
+
+
+def test_rows_that_are_not_counted_are_told(second_round: Synthesizer, caplog: pytest.LogCaptureFixture) -> None:
+    known, texts = second_round.labels[0], ["show me flights"] * 4
+    second_round.synthesize(texts, [known] * 4)
+    assert not caplog.messages
+    second_round.synthesize(texts, [known, "unheard of", known, known], ["ann", "bob", "ann", float("nan")])
+    assert caplog.messages == [
+        "not part of the release: 4 rows read, 1 counted: 1 have a label outside label_set, or none (label_column= names "
+        "its column); 1 name no person; 1 exceed their person's bound"
+    ]
 
 
 def test_of_an_empty_collection_hardly_anything_stands_out(second_round: Synthesizer) -> None:

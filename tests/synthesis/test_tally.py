@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 import pytest
 
-from adept.synthesis.votes import NO_TEXT, OUTSIDE, Tally, person_name
+from adept.synthesis.votes import EXCESS, NO_TEXT, NOBODY, OUTSIDE, Tally, person_name
 
 Row = tuple[int, object]
 
@@ -58,8 +58,7 @@ def test_what_has_no_vote_is_noted_and_changes_no_count() -> None:
     tally = Tally(3, votes_per_person=1)
     tally.add([0, NO_TEXT, OUTSIDE, 1, 1, 2], ["a", "b", "c", "a", None, "d"])
     assert tally.counts.tolist() == [1, 0, 1]
-    notes = tally.notes
-    assert (notes.rows, notes.no_text, notes.outside, notes.excess, notes.nobody) == (6, 1, 1, 1, 1)
+    assert (tally.rows, tally.uncounted) == (6, dict.fromkeys((NO_TEXT, OUTSIDE, EXCESS, NOBODY), 1))
 
 
 @pytest.mark.mutants("synthesis.votes")

@@ -62,7 +62,7 @@ def synthesize_file(
     resume: bool = False,
     ledger: Ledger | None = None,
     progress: Progress | None = None,
-    tell: Callable[["TallyNotes"], None] = ignore,
+    tell: Callable[[Tally], None] = ignore,
 ) -> CentralStatement:
     """Write synthetic records for the file ``source`` into ``target``, with a privacy statement.
 
@@ -84,27 +84,6 @@ def prepare_synthesis(
     """Return the files of a release and its planning function, as arguments for ``release``."""
     inputs, publication = find_files(source, target, options, ledger=ledger)
     return publication, partial(plan_central, synthesizer, inputs, publication, options)
-
-
-@dataclass(frozen=True)
-class TallyNotes:
-    """Notes for the curator only: exact numbers of rows, and warnings about file formats."""
-
-    tally: Tally
-    mismatches: tuple[str, ...] = ()
-
-    @property
-    def lines(self) -> list[str]:
-        notes = self.tally.notes
-        parts = [
-            (notes.no_text, "have no text (text_column= names its column)"),
-            (notes.outside, "have a label outside label_set, or none (label_column= names its column)"),
-            (notes.nobody, "name no person"),
-            (notes.excess, "exceed their person's bound"),
-        ]
-        missing = "; ".join(f"{count} {what}" for count, what in parts if count)
-        counted = f"{notes.rows} rows read, {int(self.tally.counts.sum())} counted{': ' if missing else ''}{missing}"
-        return [counted, *self.mismatches]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -172,9 +151,11 @@ class CentralPlan(Plan[CentralStatement]):
     def restore(self, stated: CentralStatement, described: dict[str, Any]) -> CentralStatement:
         return replace(stated, stands_out=described.get("stands_out") is True)
 
-    def preview(self, ledger: Ledger | None = None) -> tuple[CentralStatement, TallyNotes]:
+    def preview(self, ledger: Ledger | None = None) -> tuple[CentralStatement, Tally]:
         told = foretell(CentralRun(self, NoJournal(), b"", ledger).claim)[1] if ledger else []
-        return self.expected_statement(), TallyNotes(self.count(self.records()), (*self.inputs.mismatches, *told))
+        tally = self.count(self.records())
+        tally.warnings = [*self.inputs.mismatches, *told]
+        return self.expected_statement(), tally
 
     def examples(self) -> list[tuple[str, str]]:
         return [(text, "") for text in short_texts(self.writer.model.public_texts, APPROVAL_EXAMPLES)]
@@ -184,7 +165,7 @@ class CentralPlan(Plan[CentralStatement]):
         parts = ((part,) for part in iter(lambda: list(islice(records, BATCH_ROWS)), []))
         for (part,), entry in draw_parts(self.vote, parts, self.options):
             tally.add(entry["votes"], [record.get(person) for record in part] if person else None)
-            progress(tally.notes.rows)
+            progress(tally.rows)
         return tally
 
     def vote(self, batch: Sequence[Record]) -> Entry:
@@ -234,7 +215,7 @@ class CentralRun(Run[CentralStatement]):
                 )
             return np.array(stored["counts"], dtype=np.int64).reshape(plan.writer.cells.size, -1)
         tally = plan.count(begun, self.progress)
-        self.tell(TallyNotes(tally))
+        self.tell(tally)
         release = plan.writer.release(tally)
         counts = {"counts": release.reshape(-1).tolist(), "codebook_sha256": plan.codebook_sha256}
         self.journal.append({"records": 1, **counts}, durable=True)

@@ -293,8 +293,7 @@ class Ledger(LedgerFile):
 
         ``before`` is the number of records that earlier calls have collected.
         """
-        if self.limit is None:
-            raise ConfigurationError(NO_LIMIT)
+        refuse((self.limit is None, NO_LIMIT))
         rows = ((number, *(digest for digest, _ in found)) for number, found in self._numbered(records, before))
         with self._database.transaction("BEGIN"):
             self._database.executemany("INSERT INTO waiting VALUES (?, ?, ?)", rows)

@@ -23,7 +23,7 @@ from adept.data.reading import ReadingOptions, read_records
 from adept.errors import ConfigurationError, DataError, Interrupted, ReleaseRefused
 from adept.mechanisms import Votes
 from adept.mechanisms.central_counts import Counts
-from adept.release.flow.central import TallyNotes, prepare_synthesis, synthesize_file
+from adept.release.flow.central import prepare_synthesis, synthesize_file
 from adept.release.flow.journal import Journal
 from adept.release.flow.steps import preview
 from adept.release.ledger.claims import Ledger
@@ -36,6 +36,7 @@ from adept.release.statement.verify import Refused, statement_sha256
 from adept.rewriting.loading import load_model
 from adept.synthesis import votes
 from adept.synthesis.synthesizer import Synthesizer, choose_rows
+from adept.synthesis.votes import EXCESS, NO_TEXT, Tally
 
 KEY = b"k" * 32
 LABELS = ["fare", "flight", "weather"]
@@ -72,14 +73,14 @@ def rows(out: Path) -> list[dict[str, Any]]:
 
 
 def test_synthetic_records_and_their_statement(synthesizer: Synthesizer, given: Path, tmp_path: Path) -> None:
-    out, told = tmp_path / "out.jsonl", list[TallyNotes]()
+    out, told = tmp_path / "out.jsonl", list[Tally]()
     statement = released(synthesizer, given, out, tell=told.append)
     assert {row["text"] for row in rows(out)} <= set(synthesizer.cells.texts)
     assert {row["intent"] for row in rows(out)} <= set(LABELS)
     assert said(out) == json.loads(json.dumps(statement.to_json()))
     assert said(out)["records"] == len(rows(out))
     assert (said(out)["trust"], said(out)["unit"], said(out)["neighbours"]) == ("central", "record", "add_or_remove")
-    assert told[0].tally.counts.sum() == len(FILE)
+    assert told[0].counts.sum() == len(FILE)
     assert sorted(path.name for path in tmp_path.iterdir()) == ["in.jsonl", "out.jsonl", "out.jsonl.privacy.json"]
 
 
@@ -217,7 +218,7 @@ def test_a_part_of_no_bytes_is_a_part_without_rows(
     content = row[ending.removesuffix(".gz")].encode()
     (tmp_path / f"1.{ending}").write_bytes(gzip.compress(content) if ending.endswith("gz") else content)
     (tmp_path / f"2.{ending}").touch()
-    told: list[TallyNotes] = []
+    told: list[Tally] = []
     monkeypatch.setattr(Votes, "privatize", lambda self, counts: counts)
     released(synthesizer, tmp_path / f"*.{ending}", tmp_path / "out.jsonl", tell=told.append)
     assert told[0].lines == ["1 rows read, 1 counted"]
@@ -239,7 +240,7 @@ def test_a_schema_without_a_column_is_refused_whether_there_are_rows_or_not(tmp_
 def test_a_record_that_cannot_be_read_has_no_vote(
     synthesizer: Synthesizer, given: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    real, told = type(synthesizer.cells).vote, list[TallyNotes]()
+    real, told = type(synthesizer.cells).vote, list[Tally]()
 
     def fails(self: Any, texts: list[str]) -> Any:
         if any(text.endswith("3") for text in texts):
@@ -249,8 +250,8 @@ def test_a_record_that_cannot_be_read_has_no_vote(
     monkeypatch.setattr(type(synthesizer.cells), "vote", fails)
     released(synthesizer, given, tmp_path / "out.jsonl", tell=told.append)
     failing = sum(record["text"].endswith("3") for record in FILE)
-    assert told[0].tally.counts.sum() == len(FILE) - failing
-    assert told[0].tally.notes.no_text == failing
+    assert told[0].counts.sum() == len(FILE) - failing
+    assert told[0].uncounted[NO_TEXT] == failing
 
 
 def test_a_number_in_the_text_column_and_a_boolean_label_count_as_in_a_csv(
@@ -260,19 +261,19 @@ def test_a_number_in_the_text_column_and_a_boolean_label_count_as_in_a_csv(
     values: list[Any] = [12345, 1.0, True, "1"]
     (tmp_path / "in.csv").write_text(f"text,intent\n12345,{label}\n1,{label}\ntrue, {label} \n1,{label}\n")
     for given in (written(tmp_path / "in.jsonl", [{"text": v, "intent": label} for v in values]), tmp_path / "in.csv"):
-        told = list[TallyNotes]()
+        told = list[Tally]()
         released(synthesizer, given, tmp_path / f"{given.name}.out.jsonl", tell=told.append)
-        counts.append(told[0].tally.counts.tolist())
+        counts.append(told[0].counts.tolist())
     assert sum(counts[0]) == len(values)
     assert counts[0] == counts[1]
 
 
 def test_rows_beyond_a_persons_are_left_out(topic_run: Path, given: Path, tmp_path: Path) -> None:
     votes = Votes(epsilon=2.0, votes_per_person=2)
-    made, told = Synthesizer(*load_model(topic_run), votes=votes, label_set=LABELS, cells=16), list[TallyNotes]()
+    made, told = Synthesizer(*load_model(topic_run), votes=votes, label_set=LABELS, cells=16), list[Tally]()
     persons = CentralOptions(person_column="user", max_records_per_person=2, rows=5)
     released(made, given, tmp_path / "out.jsonl", options=persons, tell=told.append)
-    assert (told[0].tally.counts.sum(), told[0].tally.notes.excess) == (14, len(FILE) - 14)
+    assert (told[0].counts.sum(), told[0].uncounted[EXCESS]) == (14, len(FILE) - 14)
     assert len(rows(tmp_path / "out.jsonl")) == 5
     assert said(tmp_path / "out.jsonl")["person_epsilon"] == 2.0
     assert "user" not in (tmp_path / "out.jsonl").read_text()
@@ -293,12 +294,12 @@ def test_a_cluster_counts_what_one_process_does(
 
     monkeypatch.setattr("adept.release.flow.cluster.draw_on_cluster", drawn)
     monkeypatch.setattr("adept.release.flow.central.BATCH_ROWS", 7)
-    told = list[TallyNotes]()
+    told = list[Tally]()
     for engine in ("local", "ray"):
         options = CentralOptions(engine=engine, workers=2)
         released(synthesizer, given, tmp_path / f"{engine}.jsonl", options=options, tell=told.append)
-    assert told[0].tally.counts.tolist() == told[1].tally.counts.tolist()
-    assert told[0].tally.notes == told[1].tally.notes
+    assert told[0].counts.tolist() == told[1].counts.tolist()
+    assert told[0].lines == told[1].lines
 
 
 # --- Drawn once
@@ -553,7 +554,7 @@ def test_standard_input_is_counted_twice_like_a_file(
         Votes, "privatize_number", lambda self, number: exact["privatize_number"].append(number) or number
     )
     monkeypatch.setattr(Votes, "privatize", lambda self, counts: exact["privatize"].append(int(counts.sum())) or counts)
-    told = list[TallyNotes]()
+    told = list[Tally]()
     released(two_rounds, given, tmp_path / "out.jsonl", options=PERSONS, tell=told.append)
     assert exact == {"privatize_number": [14], "privatize": [14]}
     assert [notes.lines for notes in told] == [["40 rows read, 14 counted: 26 exceed their person's bound"]]
@@ -628,7 +629,7 @@ def test_another_release_is_not_continued(synthesizer: Synthesizer, given: Path,
 def test_a_ledger_refuses_by_what_it_lists_and_never_by_a_row(
     synthesizer: Synthesizer, given: Path, tmp_path: Path
 ) -> None:
-    place, told = str(tmp_path / "ledger.db"), list[TallyNotes]()
+    place, told = str(tmp_path / "ledger.db"), list[Tally]()
     others = written(tmp_path / "others.jsonl", [{"text": "nobody else's", "intent": "fare"}])
     with closing(Ledger(place, key=KEY)) as ledger:
         released(synthesizer, given, tmp_path / "a.jsonl", ledger=ledger, tell=told.append)
@@ -755,7 +756,7 @@ def test_a_dry_run_draws_nothing_and_says_how_many_would_count(
     synthesizer: Synthesizer, given: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.delattr(Votes, "privatize")
-    told = list[TallyNotes]()
+    told = list[Tally]()
     out = str(tmp_path / "out.jsonl")
     statement = preview(*prepare_synthesis(synthesizer, str(given), out, options=OPTIONS), told.append)
     assert statement.records is None

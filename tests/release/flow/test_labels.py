@@ -19,7 +19,7 @@ from adept.data.reading import read_records
 from adept.data.texts import label_set_of
 from adept.errors import ConfigurationError, DataError, ReleaseRefused
 from adept.mechanisms import JointResponse, LearnedCodebook, RandomizedResponse, SqrtNLaplace, Votes
-from adept.release.flow.central import TallyNotes, prepare_synthesis
+from adept.release.flow.central import prepare_synthesis
 from adept.release.flow.local import open_release, prepare_file, release_file
 from adept.release.flow.steps import preview
 from adept.release.ledger.claims import Ledger
@@ -28,6 +28,7 @@ from adept.release.records import CheckedRecords, Inputs, ReleaseOptions, find_l
 from adept.rewriting.loading import load_model
 from adept.rewriting.rewriter import Rewriter
 from adept.synthesis.synthesizer import Synthesizer
+from adept.synthesis.votes import OUTSIDE, Tally
 
 ONE = [1, 1.0, "1", " 1 ", "1.0"]
 KEY = b"k" * 32
@@ -136,11 +137,11 @@ def test_a_rewriter_refuses_two_labels_that_become_one(topic_run: Path) -> None:
 
 def test_labels_vote_whatever_spells_them_and_others_have_no_vote(topic_run: Path, tmp_path: Path) -> None:
     made = Synthesizer(*load_model(topic_run), votes=Votes(epsilon=2.0), label_set=[1, "réservation", True], cells=4)  # type: ignore[list-item]
-    told: list[TallyNotes] = []
+    told: list[Tally] = []
     given = labelled(tmp_path / "in.jsonl", [*MIXED, None, 0.5, ["1"], "", "2"])
     preview(*prepare_synthesis(made, given, f"{tmp_path}/out.jsonl", options=CentralOptions()), told.append)
-    assert told[0].tally.counts.reshape(4, 3).sum(axis=0).tolist() == [5, 3, 2]
-    assert told[0].tally.notes.outside == 5
+    assert told[0].counts.reshape(4, 3).sum(axis=0).tolist() == [5, 3, 2]
+    assert told[0].uncounted[OUTSIDE] == 5
 
 
 @pytest.mark.parametrize("values", [[1, 2, 1], [1.0, 2.0, 1.0]])
@@ -324,10 +325,10 @@ def test_one_record_without_a_column_changes_no_vote_of_another(topic_run: Path,
     for number, first in enumerate([UNLABELLED, {"intent": "meal"}, {}, {"text": 3, "intent": {"a": 1}}]):
         source, notes = (
             write_parts(tmp_path / str(number), "jsonl", [[first or {"x": 1}, *[LABELLED] * 5]]),
-            list[TallyNotes](),
+            list[Tally](),
         )
         preview(*prepare_synthesis(synthesizer, source, f"{tmp_path}/o.jsonl", options=CentralOptions()), notes.append)
-        assert int(notes[0].tally.counts.sum()) == 5
+        assert int(notes[0].counts.sum()) == 5
 
 
 @pytest.mark.parametrize(("first", "second"), [("other", "Intent"), ("Intent", "intent")])

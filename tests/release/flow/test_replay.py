@@ -171,7 +171,7 @@ def test_too_little_noise_and_cells_without_it_are_found(
 
 @pytest.mark.slow
 def test_all_rows_of_a_person_are_found(loaded: tuple[Any, Any], monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(tallies.Tally, "_may_vote", lambda self, person: True)
+    monkeypatch.setattr(tallies.Tally, "_vote_of", lambda self, person, vote: vote)
     assert guessed(made(loaded), trials=FEW).violated
 
 
@@ -211,7 +211,7 @@ class ExactRows(Synthesizer):
     """A target that writes as many rows as there were."""
 
     def release(self, tally: Tally) -> Counts:
-        ExactRows.count = tally.notes.rows
+        ExactRows.count = tally.rows
         return super().release(tally)
 
     count = 0
@@ -262,7 +262,7 @@ def test_a_statement_that_tells_the_number_of_rows_is_found(
 
     def count(self: Any, *arguments: Any) -> Tally:
         tally = real(self, *arguments)
-        counted[0] = tally.notes.rows
+        counted[0] = tally.rows
         return tally
 
     fields = CentralStatement.to_json

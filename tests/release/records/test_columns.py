@@ -81,14 +81,28 @@ def test_the_first_records_of_each_person_are_written_in_their_order(
     assert notes[0].lines == ["3 records of 2 persons were left out, as they are beyond max_records_per_person"]
 
 
-def test_empty_texts_are_counted_for_the_curator(rewriter: Rewriter, tmp_path: Path) -> None:
-    """As of lines that end with CR CR LF, each of which is read as a text and an empty text."""
-    (tmp_path / "in.txt").write_bytes(b"a fare\r\r\nto boston\r\r\n")
+def test_texts_without_a_letter_are_counted_for_the_curator(rewriter: Rewriter, tmp_path: Path) -> None:
+    """As of lines that end with CR CR LF, each of which is read as a text and an empty text; or of a column of ids."""
+    (tmp_path / "in.txt").write_bytes("a fare\r\r\n42\r\n票\r\n".encode())
     notes = list[CheckedRecords]()
     release_file(rewriter, f"{tmp_path}/in.txt", f"{tmp_path}/o.txt", options=ReleaseOptions(), tell=notes.append)
     assert notes[0].lines == [
-        "2 records have an empty text, as an empty line of a txt file is, and count like any other"
+        "2 records have a text without a letter, such as a number or an empty line, and count like any other"
     ]
+
+
+@pytest.mark.parametrize(("labels", "told"), [(30, 30), (16, 16), (15, 0), (10, 0)])
+def test_records_with_a_label_of_their_own_are_counted(labels: int, told: int) -> None:
+    """As of a column of ids or of the texts themselves, which would be copied; half of the records may have one."""
+    rare = [{"text": "a fare", "intent": f"id {place}"} for place in range(labels)]
+    passed = CheckedRecords(
+        [*rare, *[{"text": "a fare", "intent": "fare"}] * (30 - labels)], "intent", ReleaseOptions()
+    )
+    assert len([*passed]) == 30
+    line = "records have a label of their own, copied as it is, which names them (label_column= names labels)"
+    assert passed.lines == [f"{told} {line}"] * (told > 0)
+    few = CheckedRecords(rare[:10], "intent", ReleaseOptions())
+    assert (len([*few]), few.lines) == (10, [])
 
 
 def test_labels_as_programs_write_missing_values_or_lists_are_counted(rewriter: Rewriter, tmp_path: Path) -> None:
