@@ -207,10 +207,10 @@ def best_success(candidates: Candidates, prior: Tensor, classes: Tensor) -> floa
         prior: the prior probability of each candidate (j,); the sum is one.
         classes: the class of each candidate (j,), whole numbers from 0 on.
     """
-    found = _distribution(candidates)
-    if found is None:
+    draws = candidates.mechanism.selections(candidates.dim)
+    if len(draws) != 1:
         return None
-    symbols, odds, size = found
+    [symbols], odds, size = candidates.views, math.exp(candidates.mechanism.epsilon), draws[0].size
     prior = prior.double()
     masses = torch.zeros(int(classes.max()) + 1, dtype=torch.float64).index_add(0, classes, prior)
     used, places = torch.unique(symbols, return_inverse=True)
@@ -222,14 +222,3 @@ def best_success(candidates: Candidates, prior: Tensor, classes: Tensor) -> floa
     best.scatter_reduce_(0, pairs // len(masses), (odds - 1) * heavy + masses[pairs % len(masses)], "amax")
     light = 1 / (symbols.shape[1] * (odds - 1) + size)  # probability of a symbol that is not heavy
     return float(light * (best.sum() + (size - len(used)) * masses.max()))
-
-
-def _distribution(candidates: Candidates) -> tuple[Tensor, float, float] | None:
-    """Return each candidate's heavy symbols (j, t), the odds A, and the number k of symbols."""
-    mechanism, views = candidates.mechanism, candidates.views
-    draws = mechanism.selections(candidates.dim)
-    if len(draws) != 1:
-        return None
-    [heavy] = views
-    # Number only the indices that are heavy for some candidate
-    return torch.unique(heavy, return_inverse=True)[1], math.exp(mechanism.epsilon), float(draws[0].size)
