@@ -135,7 +135,9 @@ def coordinates(experiment: Experiment[VectorTarget], alpha: float) -> Check:
     declared, scale = _smooth_noise(experiment)
     values, shares = [], []
     for noise in _noises(experiment.samples):
-        coins = [noise > 0] if declared.median is None else [noise > 0, np.abs(noise) > scale * declared.median]
+        coins = [noise > 0]
+        if declared.coordinate is not None:
+            coins.append(np.abs(noise) > scale * declared.coordinate.ppf(0.75))
         for agree in (each for coin in coins for each in _agreements(coin)):
             values.append(float(binomial_p_value(int(agree.sum()), agree.size, 0.5)))
             shares.append(float(agree.mean()))
