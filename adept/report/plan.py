@@ -26,22 +26,8 @@ from adept.evaluation.record_free import (
     find_hits,
     measure_free_rows,
 )
-from adept.mechanisms.curves import (
-    MAX_MEASURED_LABELS,
-    MAX_MEASURED_ROWS,
-    MIN_TEXTS,
-    REHEARSED,
-    REWRITE,
-    SYNTHESIZE,
-    TOO_CLOSE,
-    WORTH,
-    Known,
-    Range,
-    Rehearsal,
-    expect_accuracy,
-    expected_names,
-    rows_needed,
-)
+from adept.mechanisms import curves
+from adept.mechanisms.curves import REWRITE, SYNTHESIZE, Known, Range, Rehearsal, expect_accuracy, expected_names
 from adept.mechanisms.guarantee import QUESTION, risk, words
 from adept.mechanisms.policy import WORTH_MARGIN
 from adept.models.label_names import spell_name, spell_out
@@ -141,8 +127,8 @@ def make_plan(
     notes += check_files_fit({"examples": examples}, test) if examples and test else note_labels(labels)
     free = measure_free_rows(labels, public, said, has_examples=examples is not None) if public else []
     free.sort(key=lambda row: -row.accuracy)
-    if free and free[0].texts < MIN_TEXTS:
-        notes.append(f"fewer than {MIN_TEXTS} public texts were judged: a guess")
+    if free and free[0].texts < curves.MIN_TEXTS:
+        notes.append(f"fewer than {curves.MIN_TEXTS} public texts were judged: a guess")
     if not english:
         return Plan(count, rows, most, free, notes=notes, advice=[FOREIGN])
     names = _find_names(free, labels, said)
@@ -181,9 +167,9 @@ def rehearse(
         found = (find_hits(own, pool, judged, epsilon=epsilon, most=most, folds=folds) for own in trained)
         return fmean(fmean(hits or [0.0]) for hits in found)
 
-    released = isotonic_regression([*map(release, REHEARSED)]).x.tolist()  # sorted noise would look like growth
+    released = isotonic_regression([*map(release, curves.REHEARSED)]).x.tolist()  # sorted noise would look like growth
     each = min(most, round(len(pool) * (folds - 1) / folds)) / len(labels)
-    return Rehearsal(dict(zip(REHEARSED, released, strict=True)), each, len(judged))
+    return Rehearsal(dict(zip(curves.REHEARSED, released, strict=True)), each, len(judged))
 
 
 def _notes(labels: Sequence[str], about: Mapping[str, Sequence[str]], rows: int, *, packaged: bool) -> list[str]:
@@ -193,11 +179,11 @@ def _notes(labels: Sequence[str], about: Mapping[str, Sequence[str]], rows: int,
     notes = {
         f"no public sentence is found by the names of {len(nameless)} of {count} labels, such as {next(iter(nameless), '')!r}: "
         "give better names, or a sentence about each label with label_descriptions=": nameless,
-        f"{count:,} labels: the curves were measured with 3 to {MAX_MEASURED_LABELS} labels: elsewhere they are a guess": (
-            not 3 <= count <= MAX_MEASURED_LABELS
+        f"{count:,} labels: the curves were measured with 3 to {curves.MAX_MEASURED_LABELS} labels: elsewhere they are a guess": (
+            not 3 <= count <= curves.MAX_MEASURED_LABELS
         ),
-        f"the curves were measured with 2 to {MAX_MEASURED_ROWS} rows for each label: elsewhere they are a guess": (
-            rows and not 2 * count <= rows <= MAX_MEASURED_ROWS * count
+        f"the curves were measured with 2 to {curves.MAX_MEASURED_ROWS} rows for each label: elsewhere they are a guess": (
+            rows and not 2 * count <= rows <= curves.MAX_MEASURED_ROWS * count
         ),
         "without rows nothing can be added to what is free": rows == 0,
         "there are fewer rows than labels, so most labels have no row": 0 < rows < count,
@@ -235,7 +221,7 @@ def _doubt_labels(free: list[FreeRow], rehearsal: Rehearsal | None) -> list[str]
         "The public texts do not show that texts tell their labels: nothing that was measured is clearly better than "
         f"{TITLES[row.name]} ({row.accuracy:.2f}), so more rows may not help either."
         for row in free
-        if row.name == COMMONEST_LABEL and row.texts >= MIN_TEXTS and reached <= row.accuracy + 2 * row.doubt
+        if row.name == COMMONEST_LABEL and row.texts >= curves.MIN_TEXTS and reached <= row.accuracy + 2 * row.doubt
     ]
 
 
@@ -243,8 +229,12 @@ def _advise(
     offers: list[Offer], known: Known, name: str, accuracy: float, most: int, shared: Mapping[str, str]
 ) -> list[str]:
     """Return sentences on what to do: the first says what to release, or that nothing is worth it."""
-    worth, floor, lines = [offer for offer in offers if offer.verdict == WORTH], f"{name} ({accuracy:.2f})", list[str]()
-    if not worth and any(offer.verdict == TOO_CLOSE for offer in offers):
+    worth, floor, lines = (
+        [offer for offer in offers if offer.verdict == curves.WORTH],
+        f"{name} ({accuracy:.2f})",
+        list[str](),
+    )
+    if not worth and any(offer.verdict == curves.TOO_CLOSE for offer in offers):
         lines = [f"too close to call: no budget is expected to be clearly better than what is free, {floor}"]
     elif any(offer.added > 0 for offer in offers) and not worth:
         lines = [f"do not release: no budget is likely enough to be better than what is free, {floor}"]
@@ -282,8 +272,8 @@ def _count_rows(floor: float, known: Known, most: int, *, released: set[str]) ->
         if command in released:
             continue
         one, _ = _divide(command, epsilon, most)
-        needed = rows_needed(command, known, epsilon=one, floor=floor, most=MAX_ROWS) or 0
-        guess = " (beyond what was measured)" if needed > MAX_MEASURED_ROWS * known.labels else ""
+        needed = curves.rows_needed(command, known, epsilon=one, floor=floor, most=MAX_ROWS) or 0
+        guess = " (beyond what was measured)" if needed > curves.MAX_MEASURED_ROWS * known.labels else ""
         never = f"no number of rows up to {MAX_ROWS:,} is expected to make {command} at epsilon {epsilon:g} worth it"
         found = f"{command} at epsilon {epsilon:g} is expected to be worth it from about {needed:,} rows on{guess}"
         lines.append(found if needed else never)
