@@ -12,17 +12,13 @@ from statistics import NormalDist, fmean
 from scipy.optimize import isotonic_regression
 
 from adept.data.corpus import Corpus
+from adept.evaluation import record_free
 from adept.evaluation.classifiers import check_files_fit, note_labels
 from adept.evaluation.record_free import (
     COMMONEST_LABEL,
-    EXAMPLES,
-    FOLDS,
-    LARGER_ENCODER,
     NEAREST_NAME,
-    TITLES,
     FreeRow,
     PublicTexts,
-    can_deal,
     find_hits,
     measure_free_rows,
 )
@@ -138,7 +134,7 @@ def make_plan(
     offers = [
         _offer(command, epsilon, known, best, rows, most) for command in BUDGETS for epsilon in BUDGETS[command] if rows
     ]
-    name = f"your {len(examples or []):,} public examples" if best.name == EXAMPLES else best.cells[0]
+    name = f"your {len(examples or []):,} public examples" if best.name == record_free.EXAMPLES else best.cells[0]
     advice = _doubt_labels(free, known.rehearsal) + _advise(offers, known, name, best.accuracy, most, shared or {})
     return Plan(count, rows, most, free, offers, notes, advice)
 
@@ -155,9 +151,9 @@ def rehearse(
 ) -> Rehearsal | None:
     """Release the public texts, and measure classifiers of as many as the file has rows; None if there are too few."""
     pool, judged, most = public.pool, public.rehearsed, max(rows, len(labels))
-    if len(labels) > 300 or not can_deal(pool):  # more labels take minutes
+    if len(labels) > 300 or not record_free.can_deal(pool):  # more labels take minutes
         return None
-    count, folds = (1, 4) if len(pool) >= 300 else (3, FOLDS)
+    count, folds = (1, 4) if len(pool) >= 300 else (3, record_free.FOLDS)
 
     def release(epsilon: float) -> float:
         mechanism = best_exact(model[0], epsilon=epsilon)(epsilon=epsilon)
@@ -219,7 +215,7 @@ def _doubt_labels(free: list[FreeRow], rehearsal: Rehearsal | None) -> list[str]
     reached = max([0.0, *hopes, *(rehearsal.released.values() if rehearsal else [])])
     return [
         "The public texts do not show that texts tell their labels: nothing that was measured is clearly better than "
-        f"{TITLES[row.name]} ({row.accuracy:.2f}), so more rows may not help either."
+        f"{record_free.TITLES[row.name]} ({row.accuracy:.2f}), so more rows may not help either."
         for row in free
         if row.name == COMMONEST_LABEL and row.texts >= curves.MIN_TEXTS and reached <= row.accuracy + 2 * row.doubt
     ]
@@ -243,7 +239,7 @@ def _advise(
     if offers and known.rehearsal is None:
         lines.append(UNMEASURED.format(", and one in four such recommendations is wrong" if worth else ""))
     lines += _count_rows(accuracy, known, most, released={offer.command for offer in worth})
-    sentences = [f"{line[0].upper()}{line[1:]}." for line in lines] + [LARGER_ENCODER]
+    sentences = [f"{line[0].upper()}{line[1:]}." for line in lines] + [record_free.LARGER_ENCODER]
     return _recommend(worth, shared, guessed=known.rehearsal is None) + sentences
 
 

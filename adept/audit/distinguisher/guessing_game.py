@@ -38,17 +38,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import expit
 
+from adept.audit.distinguisher import statistics
 from adept.audit.distinguisher.input_pairs import AnyTarget, InputPair, PairSample, Sampler, show
-from adept.audit.distinguisher.statistics import (
-    ANSWERS,
-    RESOLUTION,
-    SILENT,
-    WITHOUT_NOISE,
-    Rule,
-    Statistic,
-    statistics_of,
-    try_rules,
-)
+from adept.audit.distinguisher.statistics import Rule, Statistic
 from adept.audit.result import Check, MechanismFailure, Verdict
 from adept.audit.stats import Floats, GameCounts, certified, game_lower_bound, rounds_needed, say_trials
 from adept.audit.subject.kinds import LIMIT, ValueTarget, VectorTarget
@@ -175,9 +167,9 @@ class _Candidate:
         """The rule that is likely to certify the largest epsilon in the game, if right and wrong guesses are about as
         frequent in the game as on the candidate's values.
         """
-        tried = try_rules(self.values[None], self.own, gap=self.options["gap"], most=SCREENING_THRESHOLDS)
+        tried = statistics.try_rules(self.values[None], self.own, gap=self.options["gap"], most=SCREENING_THRESHOLDS)
         if not len(tried.statistics):
-            return SILENT
+            return statistics.SILENT
         [best] = tried.quick(self.rounds, self.options["delta"], sds=RARE_SDS)[1]
         return tried.rule(self.values, *divmod(int(best), tried.low.shape[1]))
 
@@ -193,7 +185,8 @@ class _Candidate:
 
     @property
     def is_without_noise(self) -> bool:
-        return self.name == WITHOUT_NOISE and bool((np.where(self.own, self.values, -self.values) >= 0.5).any())
+        equal = np.where(self.own, self.values, -self.values) >= 0.5
+        return self.name == statistics.WITHOUT_NOISE and bool(equal.any())
 
     @cached_property
     def promise(self) -> float:
@@ -208,14 +201,14 @@ class _Candidate:
 
 def _candidates(target: AnyTarget, samples: list[PairSample], certifying: int) -> list[_Candidate]:
     """Fit each statistic to half of a pair's releases, and try the statistic on the other half."""
-    options = {"gap": 1.5 * RESOLUTION * target.clip_norm, "delta": target.delta}
+    options = {"gap": 1.5 * statistics.RESOLUTION * target.clip_norm, "delta": target.delta}
     candidates = []
     for sample in samples:
         half = len(sample.releases[0]) // 2
         first, second = (side[half:] for side in sample.releases)
         learn = replace(sample, releases=(sample.releases[0][:half], sample.releases[1][:half]))
         own = np.repeat([1.0, 0.0], [len(first), len(second)])
-        learned, rest = list(statistics_of(target, learn)), np.concatenate([first, second])
+        learned, rest = list(statistics.statistics_of(target, learn)), np.concatenate([first, second])
         values = np.stack([statistic(rest) for _, statistic in learned])
         judged = promising(values, own, rounds=2 * certifying, **options)
         for (name, statistic), of_it, score, wrong, hope in zip(learned, values, *judged, strict=True):
@@ -243,16 +236,13 @@ def best_rule(values: Floats, chance: Floats, *, rounds: int, gap: float, delta:
     two neighbouring values that differ by more than ``gap``. ``delta`` is the claimed delta, and
     ``alpha`` the largest allowed probability that the certified epsilon is too large.
     """
-    tried = try_rules(values[None], chance, gap=gap, most=400)
+    tried = statistics.try_rules(values[None], chance, gap=gap, most=400)
     if not len(tried.statistics):
-        return SILENT
-    right, wrong = (rounds / len(values) * side.reshape(len(ANSWERS), -1) for side in (tried.right, tried.wrong))
-    scores = averaged = np.stack(
-        [
-            game_lower_bound(ours, theirs, rounds, delta=delta * answers / 2, alpha=alpha)
-            for ours, theirs, answers in zip(right, wrong, ANSWERS, strict=True)
-        ]
-    )
+        return statistics.SILENT
+    answers = np.array(statistics.ANSWERS)
+    right, wrong = (rounds / len(values) * side.reshape(len(answers), -1) for side in (tried.right, tried.wrong))
+    rules = zip(right, wrong, delta * answers / 2, strict=True)
+    scores = averaged = np.stack([game_lower_bound(*counts, rounds, delta=d, alpha=alpha) for *counts, d in rules])
     if scores.shape[1] >= 8 * SMOOTHING_THRESHOLDS:  # the best place on average over neighbours
         ends = (0, 0), (SMOOTHING_THRESHOLDS, SMOOTHING_THRESHOLDS)
         padded = np.pad(np.maximum(scores, -50.0), ends, mode="edge")  # -50 stands for "certifies nothing"
@@ -287,7 +277,7 @@ def promising(
     with this score, before the increase. The hope is an estimate of the epsilon that `_Candidate.rare_rule` would
     certify in ``rounds`` rounds; it is minus infinity if ``rounds`` is 0. ``values`` (S, N) are those of S statistics.
     """
-    tried = try_rules(values, chance, gap=gap, most=SCREENING_THRESHOLDS)
+    tried = statistics.try_rules(values, chance, gap=gap, most=SCREENING_THRESHOLDS)
     score, seen, hope = np.full(len(values), -math.inf), np.zeros(len(values)), np.full(len(values), -math.inf)
     if len(some := tried.statistics):
         score[some], best = tried.quick(values.shape[1], delta, sds=PROMISING_SDS)
