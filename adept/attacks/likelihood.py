@@ -25,8 +25,6 @@ from adept.mechanisms import Codebook, DPText, LocalRandomizer, Mechanism, Rando
 from adept.mechanisms.clip_to_grid import to_grid
 from adept.mechanisms.privunit import PrivUnit, optimal_cap
 
-MAX_SCORES = 2**24  # scores of releases under candidates in memory at a time: 64 MiB
-
 
 @dataclass(frozen=True)
 class Candidates:
@@ -170,7 +168,7 @@ def guess(candidates: Candidates, released: Tensor, *, prior: Tensor, classes: T
 
     ``classes`` (j,) holds the class of each candidate. By default, each candidate is a class of its own.
     """
-    rows = max(1, MAX_SCORES // len(candidates))
+    rows = max(1, 2**24 // len(candidates))  # 64 MiB of scores in memory at a time
     parts = [_guess(candidates, part, prior.log(), classes) for part in torch.split(released, rows)]
     return Guesses(*(torch.cat(tensors) for tensors in zip(*parts, strict=True)))
 

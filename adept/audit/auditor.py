@@ -27,7 +27,7 @@ from adept.audit.distinguisher.input_pairs import InputPair
 from adept.audit.result import FINITENESS, AuditResult, Check, Kind, Verdict, judge, judged
 from adept.audit.stats import rounds_needed
 from adept.audit.subject.kinds import ValueTarget, VectorTarget, alphabet_of, response_of, some_of
-from adept.audit.subject.target import CALLER, Rewriting, try_copy
+from adept.audit.subject.target import Rewriting, try_copy
 from adept.errors import ConfigurationError
 from adept.ranges import check_positive, refuse
 from adept.torch_defaults import usual_torch
@@ -213,7 +213,7 @@ def _at(experiment: Experiment[Any], dim: int) -> Experiment[Any] | None:
 def _answer(experiment: Experiment[Any], table: Sequence[Question], *, trials: int, confidence: float) -> AuditResult:
     started, alpha, target = time.monotonic(), 1 - confidence, experiment.target
     checks: dict[Question, Check] = {}
-    leave = getattr(target.mechanism, "randomness", None) == CALLER
+    leave = getattr(target.mechanism, "randomness", None) == "caller"
     at: dict[int | None, Experiment[Any] | None] = {None: experiment}
     for question in table:
         if question.dim is not None and question.dim not in at:

@@ -43,13 +43,11 @@ PUBLIC_ROWS = "what you type here counts as public: give a round number known wi
 HEADINGS = [
     "command", "epsilon", "for a person", QUESTION, "accuracy", "range of one release", "the rows add", "verdict",
 ]  # fmt: skip
-GUESS = "any label at random, as no name has a meaning"
 FOREIGN = (
     "No estimate: the names or texts do not look like English, in which alone the curves were measured. If they are English, "
     "give texts with test=FILE public=true. Otherwise train a model of your language with adept train, and measure it with "
     "adept compare."
 )
-SINGLE = "Do not release for a classifier: every text has the same label, so there is nothing to learn."
 Model = tuple[Autoencoder, Tokenizer]
 
 
@@ -116,7 +114,8 @@ def make_plan(
     """
     said, count = about or {}, len(labels)
     if count < 2:
-        return Plan(count, rows, most, [], advice=[SINGLE])
+        nothing = "Do not release for a classifier: every text has the same label, so there is nothing to learn."
+        return Plan(count, rows, most, [], advice=[nothing])
     public = PublicTexts.of(examples, test, labels=count)
     english = reads_as_english(public.read.texts) if public else _are_english_names(labels)
     notes = _notes(labels, said, rows, packaged=is_packaged)
@@ -191,8 +190,9 @@ def _notes(labels: Sequence[str], about: Mapping[str, Sequence[str]], rows: int,
 
 def _find_names(free: list[FreeRow], labels: Sequence[str], about: Mapping[str, Sequence[str]]) -> FreeRow:
     """Return the accuracy of label names as it was measured, or the usual one, or a guess if no name has a meaning."""
-    count, named = len(labels), any(map(spell_name, labels)) or about
-    usual = FreeRow(NEAREST_NAME, expected_names(count), 0) if named else FreeRow(GUESS, 1 / count, 0)
+    usual = FreeRow(NEAREST_NAME, expected_names(len(labels)), 0)
+    if not about and not any(map(spell_name, labels)):
+        usual = FreeRow("any label at random, as no name has a meaning", 1 / len(labels), 0)
     return next((row for row in free if row.name == NEAREST_NAME), usual)
 
 

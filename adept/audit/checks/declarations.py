@@ -31,7 +31,6 @@ from adept.audit.subject.kinds import ValueTarget, VectorTarget, outcome_key, re
 from adept.mechanisms.guarantee import words
 from adept.mechanisms.random_draws import exact_odds
 
-MIN_SMOOTH_STEPS = 100  # least scale of exact noise, in steps, whose distribution is that of smooth noise
 REACH_NUMBERS = 2**19  # of noise, of which 32 lie above nine scales of Laplace noise
 
 
@@ -243,11 +242,11 @@ def _agreements(coin: NDArray[np.bool_]) -> Iterator[NDArray[np.bool_]]:
 
 
 def _smooth_noise(experiment: Experiment[VectorTarget]) -> tuple[Noise, float]:
-    """Return the declared distribution and scale; raise MechanismFailure if exact noise has too few steps to be smooth."""
+    """Return the declared distribution and scale; raise MechanismFailure if exact noise has a scale below 100 steps."""
     target = experiment.target
     declared, scale = target.noise()
     values = additive_samples(experiment.samples)[0].releases[0]
-    if target.says_exact and values.any() and scale < MIN_SMOOTH_STEPS * (step := grid_step(values)):
+    if target.says_exact and values.any() and scale < 100 * (step := grid_step(values)):
         raise MechanismFailure(f"the declared scale is {scale / step:.3g} steps of a grid, so the noise is not smooth")
     return declared, scale
 

@@ -20,7 +20,6 @@ from adept.audit.subject.kinds import VectorTarget
 from adept.mechanisms.clip_to_grid import NORM_ORDER
 
 MANTISSA_BITS = 53
-MAX_EXACT_SCALE = 1e8  # in units of clip_norm; a step of 2^-20 has too few floats beyond
 MIN_SCALE_STEPS = 4.0  # least scale of exact noise, in steps, of which 0.4 to 0.6 of all multiples are odd
 
 
@@ -160,7 +159,7 @@ def grid_step(values: Floats) -> float:
 
 def _exact_values(experiment: Experiment[VectorTarget]) -> Floats:
     """Return all released numbers; raise MechanismFailure unless exact noise is declared."""
-    if experiment.target.noise()[1] > MAX_EXACT_SCALE * experiment.target.clip_norm:
+    if experiment.target.noise()[1] > 1e8 * experiment.target.clip_norm:  # a step of 2^-20 has too few floats beyond
         raise MechanismFailure("the declared noise is so large that floats do not hold all multiples of a fine step")
     if not experiment.target.says_exact:
         raise MechanismFailure("the mechanism does not say that its releases are exact")

@@ -45,7 +45,6 @@ ReleasePairs = tuple[Floats, Floats]
 CALL_ROWS = 3 * 128  # 128 pairs of releases are compared after a seed and after a fork
 MAX_BATCH_ROWS = 2**13
 MAX_BATCHES, SMALL_BATCHES = 16, 1000
-MOST_MEMBERS = 60  # of outcomes, whose frequencies are compared
 MAX_CALL_OUTCOMES = 2**20  # in calls whose outcomes are compared as a whole
 
 
@@ -202,7 +201,7 @@ def of_neighbouring_values(experiment: Experiment[ValueTarget], alpha: float) ->
         first, second = (_count_members(target.release([*chain.from_iterable(each)])[::2]) for each in pairs)
         found += [
             stats.fisher("one outcome or member", first[member], len(constant), second[member], len(constant))
-            for member, _ in (first + second).most_common(MOST_MEMBERS)
+            for member, _ in (first + second).most_common(60)
         ]
     return stats.least_probable(found, "releases of one value among others", alpha=alpha)
 
@@ -317,9 +316,9 @@ def _compared_beside(first: Floats, second: Floats, direction: Floats, own: Floa
 
 Integers = NDArray[np.int64]
 
-RECORDS, MAX_RECORDS = 96, 768  # the more records, the more a right name certifies, and the less often releases repeat
+RECORDS = 96  # the more records, the more a right name certifies, and the less often releases repeat
 SEEN, NEAR = "came back as", "lay nearest by far to"  # names of the two rules, as evidence reports them
-NOBODY, MIN_RELEASES = -1, 8  # of each record, on average; with less time, only `RECORDS` records are tried
+NOBODY = -1
 MAX_CALLS, MAX_ROWS = 30_000, 120_000  # most releases in separate calls, and in calls of many rows
 
 
@@ -346,7 +345,7 @@ def come_back_or_lie_near(experiment: Experiment[VectorTarget], alpha: float) ->
 
 def _records(target: VectorTarget) -> Tensor:
     generator, enough = torch.Generator().manual_seed(2023), math.exp(min(target.epsilon, 700)) / 8
-    count = max(RECORDS, int(min(enough, MAX_RECORDS)))
+    count = max(RECORDS, int(min(enough, 768)))
     directions = torch.randn(count, target.dim, dtype=torch.float64, generator=generator)
     sizes = torch.linspace(0.1, 1.0, count, dtype=torch.float64)[:, None] * target.clip_norm
     return sizes * torch.nn.functional.normalize(directions, dim=1)
@@ -357,7 +356,8 @@ def _learn_and_score(
 ) -> dict[str, GameCounts]:
     """Learn the rules *seen* and *near* from half of the releases; score them on the other half."""
     releases = target.affordable(most, share=share, alone=alone) // 2
-    records = records[:: -(-len(records) // RECORDS) if releases < MIN_RELEASES * len(records) else 1]
+    # With less time than for eight releases of each record, only `RECORDS` records are tried
+    records = records[:: -(-len(records) // RECORDS) if releases < 8 * len(records) else 1]
     rows = releases // len(records)
     if rows < 2:
         return dict.fromkeys((SEEN, NEAR), GameCounts(right=0, wrong=0, rounds=1, records=len(records)))

@@ -53,7 +53,6 @@ THRESHOLD_ALPHA = 1e-3
 SMOOTHING_THRESHOLDS = 15  # neighbours on either side over which a score is averaged
 # Standard deviations by which the wrong guesses of a rare rule, and of a screened rule, are increased
 RARE_SDS, PROMISING_SDS = 2.0, 4.0
-NAMED_SHARES = (0.6, 0.3, 0.15)  # of all releases, that a rule of a longer game names
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -115,17 +114,17 @@ def choose(
 
 
 def choose_again(target: AnyTarget, pairs: Sequence[InputPair], *, rows: int, certifying: int) -> list[Game]:
-    """Return up to `LONG_GAMES` games of many rounds, on different pairs; none if no rule is likely to refute the claim.
+    """Return up to three games of many rounds, on different pairs; none if no rule is likely to refute the claim.
 
     Against a large claim, a rule must hardly ever be wrong, and a few releases do not show how seldom it is wrong. So
     ``rows`` releases of each input are drawn, and several rules of up to three statistics compete: the one with the
-    best counts, and rules that name fixed shares of all releases (`NAMED_SHARES`).
+    best counts, and rules that name fixed shares of all releases.
     """
     sampler = Sampler(target, rows)
     candidates = _candidates(target, [sampler(pair) for pair in pairs], certifying)
     hopeful = sorted((each for each in candidates if each.hope > target.epsilon), key=attrgetter("fitted_hope"))
     games = []
-    for pair in list({id(each.pair): each.pair for each in reversed(hopeful)}.values())[:LONG_GAMES]:
+    for pair in list({id(each.pair): each.pair for each in reversed(hopeful)}.values())[:3]:
         of_pair = [each for each in candidates if each.pair is pair]
         best = _best(of_pair), *(max(of_pair, key=attrgetter(by)) for by in ("hope", "fitted_hope"))
         rules = [each.by(rule) for each in {id(each): each for each in best}.values() for rule in each.sure_rules]
@@ -177,7 +176,7 @@ class _Candidate:
     def sure_rules(self) -> Iterator[Rule]:
         """Rules for a large claim: the rare rule, and rules that name fixed shares of all releases."""
         yield self.rare_rule
-        for share in NAMED_SHARES:
+        for share in (0.6, 0.3, 0.15):
             low, high = np.quantile(self.values, (share / 2, 1 - share / 2), method="nearest")
             flipped = bool(self.own[self.values >= high].mean() < 0.5)
             if low < high:  # releases with just the low value are named, too
@@ -242,7 +241,7 @@ def best_rule(values: Floats, chance: Floats, *, rounds: int, gap: float, delta:
     answers = np.array(statistics.ANSWERS)
     right, wrong = (rounds / len(values) * side.reshape(len(answers), -1) for side in (tried.right, tried.wrong))
     rules = zip(right, wrong, delta * answers / 2, strict=True)
-    scores = averaged = np.stack([game_lower_bound(*counts, rounds, delta=d, alpha=alpha) for *counts, d in rules])
+    scores = averaged = np.stack([game_lower_bound(a, b, rounds, delta=d, alpha=alpha) for a, b, d in rules])
     if scores.shape[1] >= 8 * SMOOTHING_THRESHOLDS:  # the best place on average over neighbours
         ends = (0, 0), (SMOOTHING_THRESHOLDS, SMOOTHING_THRESHOLDS)
         padded = np.pad(np.maximum(scores, -50.0), ends, mode="edge")  # -50 stands for "certifies nothing"
@@ -295,9 +294,6 @@ ONE_SIDED_SHARE = 0.1  # of a rule's alpha, for its guesses of one input alone
 LOOKS = ((0.05, 0.05), (0.25, 0.1), (0.5, 0.1), (1.0, 0.75))
 LONGER, LONG_SHARE = 15, 0.1  # times the rounds of a suspicious claim's longer game, and its share of alpha
 LARGE_SHARE = 0.6  # of alpha, for the longer game of a claim that is too large for the main game
-LONG_GAMES = 3  # on different pairs, which a few thousand releases do not tell apart
-LONG_ROWS, LONG_ELEMENTS = 8000, 2**21  # releases of each input, and their numbers, that choose a longer game
-SUSPICIOUS_SDS = 0.7  # by which wrong guesses are increased before a claim counts as suspicious
 
 TargetT = TypeVar("TargetT", VectorTarget, ValueTarget)
 Progress = Callable[[int, int], None]
@@ -402,8 +398,8 @@ class Experiment(Generic[TargetT]):
         """Choose distinguishers anew, from more releases, and score them in a game of many ``rounds``."""
         pairs = [score.pair, *(pair for pair in hopeful if pair is not score.pair)]
         target, inputs = self.target, 2 * len(pairs)
-        rows = target.affordable(LONG_ROWS * inputs, share=2 / 3, alone=self._alone) // inputs
-        rows = max(MIN_ROWS, min(rows, LONG_ELEMENTS // (inputs * target.count_numbers(pairs[0].first))))
+        rows = target.affordable(8000 * inputs, share=2 / 3, alone=self._alone) // inputs
+        rows = max(MIN_ROWS, min(rows, 2**21 // (inputs * target.count_numbers(pairs[0].first))))
         games = choose_again(target, pairs, rows=rows, certifying=rounds // 2)
         each, scores = alpha / max(1, sum(len(game.distinguishers) for game in games)), list[Score]()
         for game in games:
@@ -535,9 +531,9 @@ def _hoped(counts: GameCounts, rounds: int, *, delta: float, alpha: float) -> fl
 
 
 def _is_doubtful(counts: GameCounts, target: AnyTarget) -> bool:
-    """Return True if a claim is doubtful: a true one seldom is, with `SUSPICIOUS_SDS` more wrong guesses."""
+    """Return True if a claim is doubtful: a true one seldom is, with 0.7 standard deviations more wrong guesses."""
     earned = max(counts.right - target.delta * counts.answers / 2 * counts.rounds, 1e-300)
-    wrong = counts.wrong + SUSPICIOUS_SDS * math.sqrt(counts.wrong + 1)
+    wrong = counts.wrong + 0.7 * math.sqrt(counts.wrong + 1)
     return math.log(earned) - math.log(wrong) > target.epsilon
 
 
