@@ -78,7 +78,6 @@ OF_VECTORS = [
     Question("metadata", 0.02, metadata.of_vectors, kind=Kind.METADATA),
     Question("grid", 0, floating_point.grid, kind=Kind.FLOATING_POINT),
     Question("lowest bit", TEST_SHARE, floating_point.lowest_bit, kind=Kind.FLOATING_POINT),
-    Question("representability", TEST_SHARE, floating_point.representability, kind=Kind.FLOATING_POINT),
     Question("float32 sums", TEST_SHARE, floating_point.float32_sums, kind=Kind.FLOATING_POINT),
     *SHARED_NOISE.at(2, share=TEST_SHARE),
     *BATCH_NEIGHBOURS.at(2, share=TEST_SHARE),
