@@ -14,14 +14,7 @@ from scipy.optimize import isotonic_regression
 from adept.data.corpus import Corpus
 from adept.evaluation import record_free
 from adept.evaluation.classifiers import check_files_fit, note_labels
-from adept.evaluation.record_free import (
-    COMMONEST_LABEL,
-    NEAREST_NAME,
-    FreeRow,
-    PublicTexts,
-    find_hits,
-    measure_free_rows,
-)
+from adept.evaluation.record_free import COMMONEST_LABEL, FreeRow, PublicTexts, find_hits, measure_free_rows
 from adept.mechanisms import curves
 from adept.mechanisms.curves import REWRITE, SYNTHESIZE, Known, Range, Rehearsal, expect_accuracy, expected_names
 from adept.mechanisms.guarantee import QUESTION, risk, words
@@ -190,10 +183,10 @@ def _notes(labels: Sequence[str], about: Mapping[str, Sequence[str]], rows: int,
 
 def _find_names(free: list[FreeRow], labels: Sequence[str], about: Mapping[str, Sequence[str]]) -> FreeRow:
     """Return the accuracy of label names as it was measured, or the usual one, or a guess if no name has a meaning."""
-    usual = FreeRow(NEAREST_NAME, expected_names(len(labels)), 0)
+    usual = FreeRow(record_free.NEAREST_NAME, expected_names(len(labels)), 0)
     if not about and not any(map(spell_name, labels)):
         usual = FreeRow("any label at random, as no name has a meaning", 1 / len(labels), 0)
-    return next((row for row in free if row.name == NEAREST_NAME), usual)
+    return next((row for row in free if row.name == record_free.NEAREST_NAME), usual)
 
 
 def _offer(command: str, epsilon: float, known: Known, best: FreeRow, rows: int, most: int) -> Offer:
