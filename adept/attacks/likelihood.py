@@ -25,8 +25,6 @@ from adept.mechanisms import Codebook, DPText, LocalRandomizer, Mechanism, Rando
 from adept.mechanisms.clip_to_grid import to_grid
 from adept.mechanisms.privunit import PrivUnit, optimal_cap
 
-MAX_SCORES = 2**24  # scores of releases under candidates in memory at a time: 64 MiB
-
 
 @dataclass(frozen=True)
 class Candidates:
@@ -170,7 +168,7 @@ def guess(candidates: Candidates, released: Tensor, *, prior: Tensor, classes: T
 
     ``classes`` (j,) holds the class of each candidate. By default, each candidate is a class of its own.
     """
-    rows = max(1, MAX_SCORES // len(candidates))
+    rows = max(1, 2**24 // len(candidates))  # 64 MiB of scores in memory at a time
     parts = [_guess(candidates, part, prior.log(), classes) for part in torch.split(released, rows)]
     return Guesses(*(torch.cat(tensors) for tensors in zip(*parts, strict=True)))
 
@@ -207,10 +205,10 @@ def best_success(candidates: Candidates, prior: Tensor, classes: Tensor) -> floa
         prior: the prior probability of each candidate (j,); the sum is one.
         classes: the class of each candidate (j,), whole numbers from 0 on.
     """
-    found = _distribution(candidates)
-    if found is None:
+    draws = candidates.mechanism.selections(candidates.dim)
+    if len(draws) != 1:
         return None
-    symbols, odds, size = found
+    [symbols], odds, size = candidates.views, math.exp(candidates.mechanism.epsilon), draws[0].size
     prior = prior.double()
     masses = torch.zeros(int(classes.max()) + 1, dtype=torch.float64).index_add(0, classes, prior)
     used, places = torch.unique(symbols, return_inverse=True)
@@ -222,14 +220,3 @@ def best_success(candidates: Candidates, prior: Tensor, classes: Tensor) -> floa
     best.scatter_reduce_(0, pairs // len(masses), (odds - 1) * heavy + masses[pairs % len(masses)], "amax")
     light = 1 / (symbols.shape[1] * (odds - 1) + size)  # probability of a symbol that is not heavy
     return float(light * (best.sum() + (size - len(used)) * masses.max()))
-
-
-def _distribution(candidates: Candidates) -> tuple[Tensor, float, float] | None:
-    """Return each candidate's heavy symbols (j, t), the odds A, and the number k of symbols."""
-    mechanism, views = candidates.mechanism, candidates.views
-    draws = mechanism.selections(candidates.dim)
-    if len(draws) != 1:
-        return None
-    [heavy] = views
-    # Number only the indices that are heavy for some candidate
-    return torch.unique(heavy, return_inverse=True)[1], math.exp(mechanism.epsilon), float(draws[0].size)

@@ -25,6 +25,7 @@ not have these rows. At the same rate of false alarms, no other attack finds the
 import random
 from collections import defaultdict
 from collections.abc import Sequence
+from functools import partial
 
 import numpy as np
 import torch
@@ -143,22 +144,18 @@ def play_file(files: NeighbouringFiles, *, rounds: int, confidence: float = 0.99
     false = Rate.of(int((outside[half:] > threshold).sum()), rounds - half, confidence=confidence)
     power = Rate.of(int((inside > threshold).sum()), rounds, confidence=confidence)
     curve = Rate(area(inside, outside), 0.0, 1.0, rounds, confidence)  # without an interval
-    found = [
-        ("area under the curve", curve, 0.5, membership_auc(epsilon=files.epsilon)),
-        ("true positives at 1 % false ones", power, false.value, membership_power(false.high, epsilon=files.epsilon)),
-    ]
+    most, best = membership_auc(epsilon=files.epsilon), membership_power(false.high, epsilon=files.epsilon)
+    detail = {"rounds": rounds, "false_positives": false.value}
+    row = partial(AttackRow, attack="membership", knows="all other rows", detail=detail)
     return [
-        AttackRow(
-            attack="membership",
-            knows="all other rows",
-            success=success,
-            rate=rate,
-            without_release=chance,
-            bound=bound,
-            claimed_bound=bound,
-            detail={"rounds": rounds, "false_positives": false.value},
-        )
-        for success, rate, chance, bound in found
+        row(success="area under the curve", rate=curve, without_release=0.5, bound=most, claimed_bound=most),
+        row(
+            success="true positives at 1 % false ones",
+            rate=power,
+            without_release=false.value,
+            bound=best,
+            claimed_bound=best,
+        ),
     ]
 
 

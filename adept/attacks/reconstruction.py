@@ -48,7 +48,6 @@ from adept.models.lstm_autoencoder import pad
 from adept.rewriting.alphabets import Codewords, Latents
 from adept.rewriting.rewriter import Rewriter
 
-MAX_WORDS = 40  # largest number of words of a text that the language model writes
 BATCH_ROWS = 256
 
 
@@ -178,7 +177,7 @@ def write_feasible(texts: Sequence[str], count: int, draw: random.Random) -> lis
         if len(found) == count:
             break
         said = ["", ""]
-        while len(said) < MAX_WORDS and (word := draw.choice(followers[said[-2], said[-1]])):
+        while len(said) < 40 and (word := draw.choice(followers[said[-2], said[-1]])):
             said.append(word)
         if (text := " ".join(said[2:])) not in known:
             found[text] = None

@@ -7,6 +7,7 @@ the input from the release or abstains. LDP stands for local differential privac
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -257,12 +258,8 @@ class Noise:
     """
 
     order: int
-    pure: bool = True  # True if the largest privacy loss is the distance divided by the scale
-    size: Callable[[Floats, float], tuple[float, int]]  # a chi-square pivot, and its degrees of freedom
-    shape: Callable[[Floats, float], list[float]]  # p-values of tests of further pivots
-    reach: Callable[[Floats, float], list[float]]  # p-values of the noise's ends, see `end_p_value`
-    # Median of a coordinate's absolute value, in scales; None if these values depend on each other
-    median: float | None
+    pure: bool = True  # True if the density is proportional to exp(-||z|| / scale), in the lp norm
+    coordinate: Any = None  # scipy's distribution of each coordinate, if the coordinates are independent
 
     def holds(self, distance: float, *, scale: float, epsilon: float, delta: float) -> tuple[bool, str]:
         """Decide if the claim can hold, and say what the noise needs.
@@ -276,43 +273,39 @@ class Noise:
         # A claimed delta may cover a loss beyond epsilon: only pure claims are refuted.
         return loss <= epsilon * (1 + 1e-9) or delta > 0, f"epsilon {words(loss)}"
 
+    def size(self, noise: Floats, scale: float) -> tuple[float, int]:
+        """Return a chi-square pivot of noise (m, n), and its degrees of freedom."""
+        if self.pure:  # the norm of a row is Gamma(n, scale)
+            return 2 * float(np.linalg.norm(noise, ord=self.order, axis=1).sum()) / scale, 2 * noise.size
+        return float(np.square(noise / scale).sum()), noise.size
 
-def _radial_shape(noise: Floats, scale: float) -> list[float]:
-    """Compare the norms of noise vectors with Gamma(n, s), and, in more than one dimension, the
-    square of one coordinate of the direction with Beta(1/2, (n - 1) / 2).
-    """
-    rows, dim = noise.shape
-    radius = np.linalg.norm(noise, axis=1)
-    tests = [kolmogorov(radius, gamma(dim, scale=scale).cdf)]
-    if dim > 1:
-        one = noise[np.arange(rows), np.arange(rows) % dim]
-        tests.append(kolmogorov(np.square(one / radius), beta(0.5, (dim - 1) / 2).cdf))
-    return tests
+    def shape(self, noise: Floats, scale: float) -> list[float]:
+        """Return p-values of further pivots: of all numbers or, if these are dependent, of norms and directions.
+
+        The norms of rows are compared with Gamma(n, scale) and, in more than one dimension, the square of one
+        coordinate of the direction with Beta(1/2, (n - 1) / 2).
+        """
+        if self.coordinate is not None:
+            return [kolmogorov(noise.ravel(), self.coordinate(scale=scale).cdf)]
+        rows, dim = noise.shape
+        radius = np.linalg.norm(noise, axis=1)
+        tests = [kolmogorov(radius, gamma(dim, scale=scale).cdf)]
+        if dim > 1:
+            one = noise[np.arange(rows), np.arange(rows) % dim]
+            tests.append(kolmogorov(np.square(one / radius), beta(0.5, (dim - 1) / 2).cdf))
+        return tests
+
+    def reach(self, noise: Floats, scale: float) -> list[float]:
+        """Return p-values of the ends of the noise (`end_p_value`)."""
+        if self.coordinate is None:
+            return [end_p_value(np.linalg.norm(noise, axis=1), gamma(noise.shape[1], scale=scale).sf)]
+        return [end_p_value(sign * noise.ravel(), self.coordinate(scale=scale).sf) for sign in (1, -1)]
 
 
 NOISES = {
-    "laplace": Noise(  # independent on each coordinate, with the scale b (Habernal 2021, Definition 2.5)
-        order=1,
-        size=lambda noise, scale: (2 * float(np.abs(noise).sum()) / scale, 2 * noise.size),
-        shape=lambda noise, scale: [kolmogorov(noise.ravel(), laplace(scale=scale).cdf)],
-        reach=lambda noise, scale: [end_p_value(sign * noise.ravel(), laplace(scale=scale).sf) for sign in (1, -1)],
-        median=math.log(2),
-    ),
-    "gaussian": Noise(  # independent on each coordinate; the scale is the standard deviation
-        order=2,
-        pure=False,
-        size=lambda noise, scale: (float(np.square(noise / scale).sum()), noise.size),
-        shape=lambda noise, scale: [kolmogorov(noise.ravel(), norm(scale=scale).cdf)],
-        reach=lambda noise, scale: [end_p_value(sign * noise.ravel(), norm(scale=scale).sf) for sign in (1, -1)],
-        median=float(norm.ppf(0.75)),
-    ),
-    "l2_norm": Noise(  # density proportional to exp(-||z|| / s): the norm is Gamma(n, s), the direction uniform
-        order=2,
-        size=lambda noise, scale: (2 * float(np.linalg.norm(noise, axis=1).sum()) / scale, 2 * noise.size),
-        shape=_radial_shape,
-        reach=lambda noise, scale: [end_p_value(np.linalg.norm(noise, axis=1), gamma(noise.shape[1], scale=scale).sf)],
-        median=None,
-    ),
+    "laplace": Noise(order=1, coordinate=laplace),  # with the scale b (Habernal 2021, Definition 2.5)
+    "gaussian": Noise(order=2, pure=False, coordinate=norm),  # the scale is the standard deviation
+    "l2_norm": Noise(order=2),  # the norm is Gamma(n, scale), and the direction is uniform
 }
 
 

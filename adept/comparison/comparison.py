@@ -64,16 +64,8 @@ from adept.models.label_names import label_by_names
 from adept.models.saved_model import Autoencoder
 from adept.models.sentences.sentence_list import SentenceList
 from adept.models.tokenizer import Tokenizer
-from adept.rewriting.alternatives import (
-    PromptSampling,
-    Redaction,
-    TokenExponential,
-    TokenResponse,
-    WordVectors,
-    common_length,
-    learn_word_vectors,
-    public_logits,
-)
+from adept.rewriting import alternatives
+from adept.rewriting.alternatives import PromptSampling, Redaction, TokenExponential, TokenResponse, WordVectors
 from adept.rewriting.expectation import enough_epsilon
 from adept.rewriting.loading import load_model
 from adept.rewriting.rewriter import Rewriter
@@ -181,7 +173,7 @@ class Trial:
     @cached_property
     def words(self) -> WordVectors:
         """Frequent words of the public text, with vectors computed from this text."""
-        return learn_word_vectors(self.public.texts, size=1000, dim=64)
+        return alternatives.learn_word_vectors(self.public.texts, size=1000, dim=64)
 
 
 def model_kind(recipe: Recipe) -> ModelKind:
@@ -297,11 +289,12 @@ def build_alternative(trial: Trial, recipe: Recipe) -> TokenResponse | TokenExpo
     if recipe.mechanism == "prompt_sampling":
         model, tokenizer = trial.model(recipe)
         rows = tokenizer.encode(texts, max_length=model.config.max_length)
-        length = min(common_length([len(row) for row in rows]), model.config.max_length)
-        logits = public_logits(model, tokenizer, texts)
+        length = min(alternatives.common_length([len(row) for row in rows]), model.config.max_length)
+        logits = alternatives.public_logits(model, tokenizer, texts)
         return PromptSampling(epsilon=epsilon, model=model, tokenizer=tokenizer, length=length, logits=logits)
     kind = TokenResponse if recipe.mechanism == TokenResponse.name else TokenExponential
-    return kind(epsilon=epsilon, public=trial.words, length=common_length([len(text.split()) for text in texts]))
+    length = alternatives.common_length([len(text.split()) for text in texts])
+    return kind(epsilon=epsilon, public=trial.words, length=length)
 
 
 def _open_rewriter(trial: Trial, recipe: Recipe) -> Source:

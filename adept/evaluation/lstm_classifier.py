@@ -17,8 +17,7 @@ from adept.models.lstm_autoencoder import pad
 from adept.models.tokenizer import PAD, Tokenizer
 from adept.models.training import make_trainer, quiet_lightning
 
-EMBEDDING_DIM, HIDDEN_DIM = 96, 128  # dimensions of a token's vector, and of the state in each direction
-EPOCHS, MAX_TOKENS = 8, 60  # epochs of the training; tokens of a text that are read
+MAX_TOKENS = 60  # of a text, that are read
 
 
 class LSTMClassifier(lightning.LightningModule):
@@ -26,10 +25,10 @@ class LSTMClassifier(lightning.LightningModule):
 
     def __init__(self, vocabulary_size: int, labels: int) -> None:
         super().__init__()
-        self.embedding = nn.Embedding(vocabulary_size, EMBEDDING_DIM, padding_idx=PAD)
-        self.lstm = nn.LSTM(EMBEDDING_DIM, HIDDEN_DIM, batch_first=True, bidirectional=True)
+        self.embedding = nn.Embedding(vocabulary_size, 96, padding_idx=PAD)
+        self.lstm = nn.LSTM(96, 128, batch_first=True, bidirectional=True)
         self.dropout = nn.Dropout(0.3)
-        self.to_labels = nn.Linear(2 * HIDDEN_DIM, labels)
+        self.to_labels = nn.Linear(2 * 128, labels)
 
     def forward(self, tokens: Tensor) -> Tensor:
         states, _ = self.lstm(self.dropout(self.embedding(tokens)))  # (B, T, 2H)
@@ -47,7 +46,7 @@ class LSTMClassifier(lightning.LightningModule):
 
 @torch.inference_mode(mode=False)  # the caller may have switched gradients off
 def predict_lstm(train: Corpus, texts: list[str], *, seed: int) -> list[str]:
-    """Train a classifier for EPOCHS epochs; return the likeliest label of each text."""
+    """Train a classifier for eight epochs; return the likeliest label of each text."""
     lightning.seed_everything(seed, verbose=False)
     tokenizer = Tokenizer.train(train.texts)
     texts, names = text_list(texts), sorted(set(train.labels or []))
@@ -57,7 +56,7 @@ def predict_lstm(train: Corpus, texts: list[str], *, seed: int) -> list[str]:
     batches = [(pad([rows[i] for i in batch]), torch.tensor([targets[i] for i in batch])) for batch in order]
     model = LSTMClassifier(len(tokenizer), len(names))
     with tempfile.TemporaryDirectory() as directory, quiet_lightning():
-        config = TrainerConfig(max_epochs=EPOCHS, progress_bar=False)
+        config = TrainerConfig(max_epochs=8, progress_bar=False)
         trainer = make_trainer(config, Path(directory), [], gradient_clip=1.0, checkpoints=False)
         trainer.fit(model, DataLoader(cast(Any, batches), batch_size=None, shuffle=True))
     model.eval().cpu()

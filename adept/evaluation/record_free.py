@@ -29,7 +29,6 @@ TITLES = {
 LARGER_ENCODER = "A larger public encoder may get more from the names of labels than ours does."
 FOLDS = 10  # parts of the examples, of which each is a test once if they are few
 MAX_JUDGED = 600  # texts, about, that are judged without a test
-MAX_CELLS = 1 << 18  # examples times labels that are learned from: more take minutes
 MAX_TESTED, MAX_RELEASED = 5_000, 3_000  # texts of a test; texts that a rehearsal releases
 
 
@@ -135,7 +134,7 @@ class PublicTexts:
         if (given := examples or test) is None:
             return None
         apart = None if examples is None or test is None else _thin(test, MAX_TESTED)
-        return cls(_thin(given, MAX_CELLS // labels), apart)
+        return cls(_thin(given, 2**18 // labels), apart)  # more examples times labels take minutes
 
     @cached_property
     def places(self) -> list[int]:

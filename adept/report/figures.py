@@ -37,7 +37,6 @@ HEADLINE_LEVELS = {
     "names": ("names alone", "#b0653a", ":"),
     "examples": ("examples alone", "#5f7d4e", ":"),
 }
-VARIANTS = ("original", "l1", "sqrt_n")  # of ADePT
 
 
 def draw(table: ComparisonTable) -> Figure:
@@ -193,7 +192,7 @@ def draw_headline(table: ComparisonTable) -> Figure:
 
 def choose_curves(curves: Sequence[Curve]) -> list[Curve]:
     """Return the curves of ADePT's variants, of the user's own mechanisms, and of the best others whose claims hold."""
-    variants = [curve for curve in curves if curve.mechanism in VARIANTS]
+    variants = [curve for curve in curves if curve.mechanism in ("original", "l1", "sqrt_n")]
     others = [curve for curve in curves if curve.holds and curve.mechanism in (*BY_NAME, "by_label")]
     others = [curve for curve in others if curve not in variants]
     others.sort(key=lambda curve: -mean(line.accuracy.mean for line in curve.at.values()))

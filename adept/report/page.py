@@ -34,7 +34,6 @@ from adept.report.table import (
     title,
 )
 
-MAX_WORDS = 25  # of a text that is shown
 ABSENT = "–"
 
 
@@ -88,7 +87,7 @@ def context(results: Results, lines: ComparisonTable) -> dict[str, Any]:
         "quality": any(line.measures[name] is not None for line in lines.lines for name in QUALITY),
         "command_line": command_of(config),
         "audit_trials": AUDIT_TRIALS,
-        "shown_words": MAX_WORDS,
+        "shown_words": 25,
         **_examples(results.examples),
         "attacks": attacked,
         "attack_confidence": ATTACK_CONFIDENCE,

@@ -12,36 +12,11 @@ from statistics import NormalDist, fmean
 from scipy.optimize import isotonic_regression
 
 from adept.data.corpus import Corpus
+from adept.evaluation import record_free
 from adept.evaluation.classifiers import check_files_fit, note_labels
-from adept.evaluation.record_free import (
-    COMMONEST_LABEL,
-    EXAMPLES,
-    FOLDS,
-    LARGER_ENCODER,
-    NEAREST_NAME,
-    TITLES,
-    FreeRow,
-    PublicTexts,
-    can_deal,
-    find_hits,
-    measure_free_rows,
-)
-from adept.mechanisms.curves import (
-    MAX_MEASURED_LABELS,
-    MAX_MEASURED_ROWS,
-    MIN_TEXTS,
-    REHEARSED,
-    REWRITE,
-    SYNTHESIZE,
-    TOO_CLOSE,
-    WORTH,
-    Known,
-    Range,
-    Rehearsal,
-    expect_accuracy,
-    expected_names,
-    rows_needed,
-)
+from adept.evaluation.record_free import COMMONEST_LABEL, FreeRow, PublicTexts, find_hits, measure_free_rows
+from adept.mechanisms import curves
+from adept.mechanisms.curves import REWRITE, SYNTHESIZE, Known, Range, Rehearsal, expect_accuracy, expected_names
 from adept.mechanisms.guarantee import QUESTION, risk, words
 from adept.mechanisms.policy import WORTH_MARGIN
 from adept.models.label_names import spell_name, spell_out
@@ -61,13 +36,11 @@ PUBLIC_ROWS = "what you type here counts as public: give a round number known wi
 HEADINGS = [
     "command", "epsilon", "for a person", QUESTION, "accuracy", "range of one release", "the rows add", "verdict",
 ]  # fmt: skip
-GUESS = "any label at random, as no name has a meaning"
 FOREIGN = (
     "No estimate: the names or texts do not look like English, in which alone the curves were measured. If they are English, "
     "give texts with test=FILE public=true. Otherwise train a model of your language with adept train, and measure it with "
     "adept compare."
 )
-SINGLE = "Do not release for a classifier: every text has the same label, so there is nothing to learn."
 Model = tuple[Autoencoder, Tokenizer]
 
 
@@ -134,15 +107,16 @@ def make_plan(
     """
     said, count = about or {}, len(labels)
     if count < 2:
-        return Plan(count, rows, most, [], advice=[SINGLE])
+        nothing = "Do not release for a classifier: every text has the same label, so there is nothing to learn."
+        return Plan(count, rows, most, [], advice=[nothing])
     public = PublicTexts.of(examples, test, labels=count)
     english = reads_as_english(public.read.texts) if public else _are_english_names(labels)
     notes = _notes(labels, said, rows, packaged=is_packaged)
     notes += check_files_fit({"examples": examples}, test) if examples and test else note_labels(labels)
     free = measure_free_rows(labels, public, said, has_examples=examples is not None) if public else []
     free.sort(key=lambda row: -row.accuracy)
-    if free and free[0].texts < MIN_TEXTS:
-        notes.append(f"fewer than {MIN_TEXTS} public texts were judged: a guess")
+    if free and free[0].texts < curves.MIN_TEXTS:
+        notes.append(f"fewer than {curves.MIN_TEXTS} public texts were judged: a guess")
     if not english:
         return Plan(count, rows, most, free, notes=notes, advice=[FOREIGN])
     names = _find_names(free, labels, said)
@@ -152,7 +126,7 @@ def make_plan(
     offers = [
         _offer(command, epsilon, known, best, rows, most) for command in BUDGETS for epsilon in BUDGETS[command] if rows
     ]
-    name = f"your {len(examples or []):,} public examples" if best.name == EXAMPLES else best.cells[0]
+    name = f"your {len(examples or []):,} public examples" if best.name == record_free.EXAMPLES else best.cells[0]
     advice = _doubt_labels(free, known.rehearsal) + _advise(offers, known, name, best.accuracy, most, shared or {})
     return Plan(count, rows, most, free, offers, notes, advice)
 
@@ -169,9 +143,9 @@ def rehearse(
 ) -> Rehearsal | None:
     """Release the public texts, and measure classifiers of as many as the file has rows; None if there are too few."""
     pool, judged, most = public.pool, public.rehearsed, max(rows, len(labels))
-    if len(labels) > 300 or not can_deal(pool):  # more labels take minutes
+    if len(labels) > 300 or not record_free.can_deal(pool):  # more labels take minutes
         return None
-    count, folds = (1, 4) if len(pool) >= 300 else (3, FOLDS)
+    count, folds = (1, 4) if len(pool) >= 300 else (3, record_free.FOLDS)
 
     def release(epsilon: float) -> float:
         mechanism = best_exact(model[0], epsilon=epsilon)(epsilon=epsilon)
@@ -181,9 +155,9 @@ def rehearse(
         found = (find_hits(own, pool, judged, epsilon=epsilon, most=most, folds=folds) for own in trained)
         return fmean(fmean(hits or [0.0]) for hits in found)
 
-    released = isotonic_regression([*map(release, REHEARSED)]).x.tolist()  # sorted noise would look like growth
+    released = isotonic_regression([*map(release, curves.REHEARSED)]).x.tolist()  # sorted noise would look like growth
     each = min(most, round(len(pool) * (folds - 1) / folds)) / len(labels)
-    return Rehearsal(dict(zip(REHEARSED, released, strict=True)), each, len(judged))
+    return Rehearsal(dict(zip(curves.REHEARSED, released, strict=True)), each, len(judged))
 
 
 def _notes(labels: Sequence[str], about: Mapping[str, Sequence[str]], rows: int, *, packaged: bool) -> list[str]:
@@ -193,11 +167,11 @@ def _notes(labels: Sequence[str], about: Mapping[str, Sequence[str]], rows: int,
     notes = {
         f"no public sentence is found by the names of {len(nameless)} of {count} labels, such as {next(iter(nameless), '')!r}: "
         "give better names, or a sentence about each label with label_descriptions=": nameless,
-        f"{count:,} labels: the curves were measured with 3 to {MAX_MEASURED_LABELS} labels: elsewhere they are a guess": (
-            not 3 <= count <= MAX_MEASURED_LABELS
+        f"{count:,} labels: the curves were measured with 3 to {curves.MAX_MEASURED_LABELS} labels: elsewhere they are a guess": (
+            not 3 <= count <= curves.MAX_MEASURED_LABELS
         ),
-        f"the curves were measured with 2 to {MAX_MEASURED_ROWS} rows for each label: elsewhere they are a guess": (
-            rows and not 2 * count <= rows <= MAX_MEASURED_ROWS * count
+        f"the curves were measured with 2 to {curves.MAX_MEASURED_ROWS} rows for each label: elsewhere they are a guess": (
+            rows and not 2 * count <= rows <= curves.MAX_MEASURED_ROWS * count
         ),
         "without rows nothing can be added to what is free": rows == 0,
         "there are fewer rows than labels, so most labels have no row": 0 < rows < count,
@@ -209,9 +183,10 @@ def _notes(labels: Sequence[str], about: Mapping[str, Sequence[str]], rows: int,
 
 def _find_names(free: list[FreeRow], labels: Sequence[str], about: Mapping[str, Sequence[str]]) -> FreeRow:
     """Return the accuracy of label names as it was measured, or the usual one, or a guess if no name has a meaning."""
-    count, named = len(labels), any(map(spell_name, labels)) or about
-    usual = FreeRow(NEAREST_NAME, expected_names(count), 0) if named else FreeRow(GUESS, 1 / count, 0)
-    return next((row for row in free if row.name == NEAREST_NAME), usual)
+    usual = FreeRow(record_free.NEAREST_NAME, expected_names(len(labels)), 0)
+    if not about and not any(map(spell_name, labels)):
+        usual = FreeRow("any label at random, as no name has a meaning", 1 / len(labels), 0)
+    return next((row for row in free if row.name == record_free.NEAREST_NAME), usual)
 
 
 def _offer(command: str, epsilon: float, known: Known, best: FreeRow, rows: int, most: int) -> Offer:
@@ -233,9 +208,9 @@ def _doubt_labels(free: list[FreeRow], rehearsal: Rehearsal | None) -> list[str]
     reached = max([0.0, *hopes, *(rehearsal.released.values() if rehearsal else [])])
     return [
         "The public texts do not show that texts tell their labels: nothing that was measured is clearly better than "
-        f"{TITLES[row.name]} ({row.accuracy:.2f}), so more rows may not help either."
+        f"{record_free.TITLES[row.name]} ({row.accuracy:.2f}), so more rows may not help either."
         for row in free
-        if row.name == COMMONEST_LABEL and row.texts >= MIN_TEXTS and reached <= row.accuracy + 2 * row.doubt
+        if row.name == COMMONEST_LABEL and row.texts >= curves.MIN_TEXTS and reached <= row.accuracy + 2 * row.doubt
     ]
 
 
@@ -243,8 +218,12 @@ def _advise(
     offers: list[Offer], known: Known, name: str, accuracy: float, most: int, shared: Mapping[str, str]
 ) -> list[str]:
     """Return sentences on what to do: the first says what to release, or that nothing is worth it."""
-    worth, floor, lines = [offer for offer in offers if offer.verdict == WORTH], f"{name} ({accuracy:.2f})", list[str]()
-    if not worth and any(offer.verdict == TOO_CLOSE for offer in offers):
+    worth, floor, lines = (
+        [offer for offer in offers if offer.verdict == curves.WORTH],
+        f"{name} ({accuracy:.2f})",
+        list[str](),
+    )
+    if not worth and any(offer.verdict == curves.TOO_CLOSE for offer in offers):
         lines = [f"too close to call: no budget is expected to be clearly better than what is free, {floor}"]
     elif any(offer.added > 0 for offer in offers) and not worth:
         lines = [f"do not release: no budget is likely enough to be better than what is free, {floor}"]
@@ -253,7 +232,7 @@ def _advise(
     if offers and known.rehearsal is None:
         lines.append(UNMEASURED.format(", and one in four such recommendations is wrong" if worth else ""))
     lines += _count_rows(accuracy, known, most, released={offer.command for offer in worth})
-    sentences = [f"{line[0].upper()}{line[1:]}." for line in lines] + [LARGER_ENCODER]
+    sentences = [f"{line[0].upper()}{line[1:]}." for line in lines] + [record_free.LARGER_ENCODER]
     return _recommend(worth, shared, guessed=known.rehearsal is None) + sentences
 
 
@@ -282,8 +261,8 @@ def _count_rows(floor: float, known: Known, most: int, *, released: set[str]) ->
         if command in released:
             continue
         one, _ = _divide(command, epsilon, most)
-        needed = rows_needed(command, known, epsilon=one, floor=floor, most=MAX_ROWS) or 0
-        guess = " (beyond what was measured)" if needed > MAX_MEASURED_ROWS * known.labels else ""
+        needed = curves.rows_needed(command, known, epsilon=one, floor=floor, most=MAX_ROWS) or 0
+        guess = " (beyond what was measured)" if needed > curves.MAX_MEASURED_ROWS * known.labels else ""
         never = f"no number of rows up to {MAX_ROWS:,} is expected to make {command} at epsilon {epsilon:g} worth it"
         found = f"{command} at epsilon {epsilon:g} is expected to be worth it from about {needed:,} rows on{guess}"
         lines.append(found if needed else never)

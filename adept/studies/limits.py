@@ -21,7 +21,6 @@ from adept.mechanisms.guarantee import check_bound, words
 from adept.plotting import Figure, Table, colours, columns, drawing, group_rows, log_axis
 
 EPSILONS = (1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0, 128.0)
-CANDIDATES = (2, 10, 100, 1000)
 DELTA = 1e-6
 CONFIDENCE = 0.999  # of the intervals of all studies
 # How often each intent occurs in the public test splits, the most frequent first. The guesser knows this.
@@ -148,7 +147,7 @@ def run(*, epsilons: Sequence[float] = EPSILONS) -> list[LimitRow]:
 def _rows(epsilon: float) -> list[LimitRow]:
     priors = [
         *(("label", name, counts) for name, counts in LABEL_COUNTS.items()),
-        *(("reconstruction", f"1 of {size}", (1,) * size) for size in CANDIDATES),
+        *(("reconstruction", f"1 of {size}", (1,) * size) for size in (2, 10, 100, 1000)),
     ]
     return [
         LimitRow("capacity", "one record", epsilon, capacity(epsilon=epsilon), 0.0, "bits"),

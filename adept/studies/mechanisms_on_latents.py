@@ -22,11 +22,12 @@ from adept.plotting import COLOURS, INK, NAMES, Figure, Table, columns, drawing,
 from adept.ranges import check_choice, refuse
 from adept.studies.limits import EPSILONS, capacity
 
-DIMS = (16, 32, 64, 128, 256)
-# From uniform latents, a codebook cannot learn anything; clamping does not change the noise of
-# `gaussian`.
-NOT_STUDIED = ("identity", "random", "learned_codebook", "clamped_gaussian")
-STUDIED = {name: kind for name, kind in BY_NAME.items() if name not in NOT_STUDIED and issubclass(kind, Mechanism)}
+STUDIED = {
+    name: kind
+    for name, kind in BY_NAME.items()
+    # From uniform latents, a codebook cannot learn anything; clamping does not change the noise of `gaussian`
+    if issubclass(kind, Mechanism) and name not in ("identity", "random", "learned_codebook", "clamped_gaussian")
+}
 MECHANISMS = tuple(STUDIED)
 RECORDS = 2000
 BROKEN: dict[str, dict[str, Any]] = {
@@ -59,7 +60,7 @@ class MechanismRow:
 def run(
     *,
     mechanisms: Sequence[str] = MECHANISMS,
-    dims: Sequence[int] = DIMS,
+    dims: Sequence[int] = (16, 32, 64, 128, 256),
     epsilons: Sequence[float] = EPSILONS,
     trials: int = RECORDS,
     seed: int = 0,

@@ -66,7 +66,6 @@ SURVEYS = {
     "number_laplace": Survey("number, Laplace", "mean", SKIPPED, None),
     "number_answers": Survey("number, 16 answers", "mean", SKIPPED, "tight"),
 }
-COLOURS = dict(zip(SURVEYS, PALETTE, strict=False))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -231,12 +230,12 @@ def tables(rows: Sequence[ResponseRow]) -> list[Table]:
 
 
 def draw(rows: Sequence[ResponseRow]) -> Figure:
-    most = max(row.records for row in rows)
+    most, colours = max(row.records for row in rows), dict(zip(SURVEYS, PALETTE, strict=False))
     with drawing(1, 2, size=(11, 4.4)) as opened:
         for axis, target in zip(opened.axes[0], ("share", "mean"), strict=True):
             shown = [row for row in rows if (row.records, row.target) == (most, target)]
             for name, curve in group_rows(shown, lambda row: row.survey).items():
-                style = {"marker": "o", "ms": 4, "color": COLOURS[name], "label": SURVEYS[name].title}
+                style = {"marker": "o", "ms": 4, "color": colours[name], "label": SURVEYS[name].title}
                 axis.plot([row.epsilon for row in curve], [row.half_width for row in curve], **style)
             axis.set_title(f"half the interval of a {target}, {most:,} people", fontsize=10)
             axis.set_yscale("log")

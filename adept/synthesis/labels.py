@@ -34,17 +34,7 @@ import torch
 from numpy.typing import NDArray
 
 from adept.evaluation.softmax_regression import Features, softmax_regression
-from adept.mechanisms.policy import (
-    DISCOUNT,
-    EM_STEPS,
-    EVEN_SHARE,
-    FULL_RECORDS,
-    MAX_ADDED_TEXTS,
-    NAMED_SENTENCES,
-    REGRESSION_STEPS,
-    STRENGTH,
-    TILT,
-)
+from adept.mechanisms import policy
 from adept.models.label_names import compare_names, words_of_name
 from adept.models.sentences.meanings import MEANING_LENGTH
 from adept.models.sentences.sentence_list import SentenceList
@@ -72,7 +62,7 @@ def spell_label_set(sentences: SentenceList | None, labels: Sequence[str | None]
 def choose_texts(sentences: SentenceList, spelled: Sequence[tuple[str, ...]]) -> WeightedTexts:
     """Return all utterances of a list, and others, the likelier the commoner they are expected to be in the file."""
     density, own = _read_density(sentences, spelled), len(sentences.utterances)
-    drawn = _spread(density, MAX_ADDED_TEXTS)
+    drawn = _spread(density, policy.MAX_ADDED_TEXTS)
     taken = np.diff(np.floor(np.cumsum(drawn) + 0.5), prepend=0.0) > 0
     taken[:own] = True
     first: dict[str, int] = {}
@@ -87,10 +77,10 @@ def _read_density(sentences: SentenceList, spelled: Sequence[tuple[str, ...]]) -
     size, named = len(sentences), 0
     total = np.zeros(size)
     for _, products in compare_names(sentences, spelled):
-        law = np.exp(TILT * (products.astype(np.float64) / MEANING_LENGTH**2 - 1))
+        law = np.exp(policy.TILT * (products.astype(np.float64) / MEANING_LENGTH**2 - 1))
         total, named = total + law / law.sum(), named + 1
     nameless = (len(spelled) - named) / size
-    return np.asarray((1 - EVEN_SHARE) * (total + nameless) / len(spelled) + EVEN_SHARE / size)
+    return np.asarray((1 - policy.EVEN_SHARE) * (total + nameless) / len(spelled) + policy.EVEN_SHARE / size)
 
 
 def _spread(density: Numbers, count: int) -> Numbers:
@@ -111,7 +101,7 @@ def score_labels(cells: PublicCells, spelled: Sequence[tuple[str, ...]]) -> Scor
     """
     if not any(spelled):
         return np.zeros((1, len(spelled)), dtype=np.float32)
-    scores = TILT * (cells.features @ cells.of([" ".join(words) for words in spelled]).T / GRID**2 - 1)
+    scores = policy.TILT * (cells.features @ cells.of([" ".join(words) for words in spelled]).T / GRID**2 - 1)
     stands_for = 1 / cells.public.chances
     scores -= np.log(stands_for @ np.exp(scores) / stands_for.sum())
     scores[:, [not words for words in spelled]] = 0.0
@@ -119,13 +109,13 @@ def score_labels(cells: PublicCells, spelled: Sequence[tuple[str, ...]]) -> Scor
 
 
 def draw_by_names(sentences: SentenceList, labels: Sequence[str], *, seed: int) -> list[str]:
-    """Draw a sentence for each label, of the NAMED_SENTENCES nearest to its name, or of all without a known word."""
+    """Draw a sentence for each label, of the ``NAMED_SENTENCES`` nearest to its name, or of all without a known word."""
     generator, names = np.random.default_rng(seed), list(dict.fromkeys(labels))
     wanted = np.array([names.index(label) for label in labels])
     places = generator.integers(len(sentences), size=len(labels))
     for label, products in compare_names(sentences, [*map(words_of_name, names)]):
         own = np.flatnonzero(wanted == label)
-        places[own] = generator.choice(np.argsort(-products, kind="stable")[:NAMED_SENTENCES], size=len(own))
+        places[own] = generator.choice(np.argsort(-products, kind="stable")[: policy.NAMED_SENTENCES], size=len(own))
     return [join_words(sentences[place]) for place in places.tolist()]
 
 
@@ -174,20 +164,20 @@ def _labels(
     slopes = torch.zeros(features.width + 1, counts.shape[1])
     slopes[-1] = torch.from_numpy(np.maximum(counts.sum(axis=0), 0.0) + 0.5).log()
     strength = _strength(counts, decay)
-    for _ in range(EM_STEPS):
+    for _ in range(policy.EM_STEPS):
         probabilities = features.scores(slopes).softmax(dim=1).double().numpy()
         votes = _share_out(counts, weights[:, None] * probabilities, cells.places, decay)
         slopes = softmax_regression(
-            features, torch.from_numpy(votes).float(), strength=strength, start=slopes, steps=REGRESSION_STEPS
+            features, torch.from_numpy(votes).float(), strength=strength, start=slopes, steps=policy.REGRESSION_STEPS
         )
     logs = features.scores(slopes).log_softmax(dim=1)
     common = (torch.from_numpy(weights / weights.sum()) @ logs.exp().double()).log()
-    return np.asarray((logs - DISCOUNT * common).argmax(dim=1).numpy()), votes
+    return np.asarray((logs - policy.DISCOUNT * common).argmax(dim=1).numpy()), votes
 
 
 def _strength(counts: Numbers, decay: float) -> float:
     records = max(float(counts.sum()), 1.0) / int(counts.shape[1])
-    return STRENGTH * min(1.0, -math.log(decay) * records / FULL_RECORDS)
+    return policy.STRENGTH * min(1.0, -math.log(decay) * records / policy.FULL_RECORDS)
 
 
 def _share_out(counts: Numbers, means: Numbers, places: NDArray[np.int64], decay: float) -> Numbers:

@@ -45,7 +45,6 @@ from adept.synthesis.votes import (
 from adept.torch_defaults import usual_torch
 
 MAX_ROWS = 10**8
-FALSE_ALARM = 0.05  # probability that noise alone makes a cell stand out
 
 
 class Synthesizer:
@@ -247,9 +246,9 @@ def least_standing_out(votes: Votes, cells: int) -> int:
     """Return the smallest count that noise alone hardly ever reaches in any of M = ``cells`` cells.
 
     The noise of a cell is x with a probability proportional to ``a^|x|``, a = ``votes.decay``. So one of them reaches a
-    count T with a probability of at most ``M * a^T / (1 + a)``, which is at most FALSE_ALARM for the result.
+    count T with a probability of at most ``M * a^T / (1 + a)``, which is at most 0.05 for the result.
     """
-    return max(1, math.ceil(math.log(FALSE_ALARM * (1 + votes.decay) / cells) / math.log(votes.decay)))
+    return max(1, math.ceil(math.log(0.05 * (1 + votes.decay) / cells) / math.log(votes.decay)))
 
 
 def share_standing_out(votes: Votes, rows: int, *, texts: int, labels: int, named: bool = False) -> float | None:

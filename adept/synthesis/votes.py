@@ -42,16 +42,8 @@ import torch
 from numpy.typing import NDArray
 
 from adept.data.texts import plain_text
+from adept.mechanisms import policy
 from adept.mechanisms.central_counts import Counts, Votes
-from adept.mechanisms.policy import (
-    CODEWORDS_PER_VOTE,
-    LABEL_POWER,
-    MANY_CODEWORDS,
-    MAX_CODEWORDS,
-    MIN_CODEWORDS,
-    NAMED_FACTOR,
-    TEXTS_PER_CODEWORD,
-)
 from adept.models.codebooks import k_means
 from adept.models.saved_model import Autoencoder
 from adept.models.sentences.meanings import meanings_of
@@ -143,16 +135,20 @@ def _batches(texts: Sequence[str]) -> list[Sequence[str]]:
 
 def largest_size(*, labels: int, texts: int, named: bool) -> int:
     """Return the largest number of codewords that the first round of votes can choose."""
-    return max(1, min(texts if named else min(MAX_CODEWORDS, texts // TEXTS_PER_CODEWORD), MAX_CELLS // labels))
+    return max(
+        1, min(texts if named else min(policy.MAX_CODEWORDS, texts // policy.TEXTS_PER_CODEWORD), MAX_CELLS // labels)
+    )
 
 
 def choose_size(number: int, votes: Votes, *, labels: int, most: int, named: bool) -> int:
     """Return the number of codewords, at most ``most``, for ``number`` votes (exact or noisy)."""
     # Standard deviation over the square root of 2: near the scale if that is large
     noise = math.sqrt(votes.decay) / (1 - votes.decay)
-    votes_heard = max(number, 0) / math.pow(labels, LABEL_POWER) / noise
-    wanted = max(round(CODEWORDS_PER_VOTE * (NAMED_FACTOR if named else 1) * votes_heard), MIN_CODEWORDS)
-    return min(wanted, most, max(MANY_CODEWORDS, MAX_COMPARISONS // max(number, 1)))
+    votes_heard = max(number, 0) / math.pow(labels, policy.LABEL_POWER) / noise
+    wanted = max(
+        round(policy.CODEWORDS_PER_VOTE * (policy.NAMED_FACTOR if named else 1) * votes_heard), policy.MIN_CODEWORDS
+    )
+    return min(wanted, most, max(policy.MANY_CODEWORDS, MAX_COMPARISONS // max(number, 1)))
 
 
 def _centres(features: Features, weights: NDArray[np.float64], size: int) -> Features:

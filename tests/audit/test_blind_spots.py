@@ -9,7 +9,7 @@ from audit.asking import asked, failed, failed_of, finds
 from audit.protocols import KRR
 from audit.test_violation_kinds import Half, NaNAlone, Own, ball, judged
 
-from adept.audit import Claim, JointReports, Verdict, auditor
+from adept.audit import Claim, JointReports, Verdict, auditor, stats
 from adept.audit.checks import declarations
 from adept.audit.checks.declarations import find_tails
 from adept.audit.distinguisher.input_pairs import value_pairs
@@ -71,7 +71,7 @@ def test_the_game_in_the_tails_is_planned_and_certified_at_the_error_of_its_ques
         return Check.of(failed=False, evidence=evidence)
 
     monkeypatch.setattr(declarations, "find_tails", plan)
-    monkeypatch.setattr(declarations, "certified", record)
+    monkeypatch.setattr(stats, "certified", record)
     [question] = [row for row in auditor.OF_VECTORS if row.name == "Gaussian noise"]
     for _ in range(6):
         if not planned:

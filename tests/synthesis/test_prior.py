@@ -8,7 +8,7 @@ import travel
 
 from adept import Synthesizer
 from adept.data.corpus import Corpus
-from adept.mechanisms import Votes
+from adept.mechanisms import Votes, policy
 from adept.mechanisms.policy import TILT
 from adept.models.saved_model import Autoencoder
 from adept.models.sentences import sentence_list
@@ -37,7 +37,7 @@ def broad(loaded: Loaded) -> Iterator[Loaded]:
 @pytest.fixture(scope="module", autouse=True)
 def few_added() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(labels, "MAX_ADDED_TEXTS", 300)
+        patch.setattr(policy, "MAX_ADDED_TEXTS", 300)
         yield
 
 
@@ -166,7 +166,7 @@ def test_a_label_that_is_a_code_is_written_where_its_counts_are(broad: Loaded) -
 
 
 def test_more_texts_than_there_are_sentences_are_all_of_them(broad: Loaded, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(labels, "MAX_ADDED_TEXTS", 10**6)
+    monkeypatch.setattr(policy, "MAX_ADDED_TEXTS", 10**6)
     sentences, synthesizer = broad[0].sentences, build(broad, NAMES)
     assert sentences is not None
     assert set(choose_texts(sentences, [("airfare",)]).texts) == set(synthesizer.cells.texts)

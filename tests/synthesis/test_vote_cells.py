@@ -7,16 +7,14 @@ import pytest
 
 from adept.data.corpus import Corpus
 from adept.mechanisms import Votes
+from adept.mechanisms.policy import MANY_CODEWORDS, MAX_CODEWORDS, MIN_CODEWORDS
 from adept.models.saved_model import Autoencoder
 from adept.models.tokenizer import Tokenizer
 from adept.synthesis import votes
 from adept.synthesis.votes import (
     GRID,
-    MANY_CODEWORDS,
     MAX_CELLS,
-    MAX_CODEWORDS,
     MAX_COMPARISONS,
-    MIN_CODEWORDS,
     PublicCells,
     WeightedTexts,
     choose_size,

@@ -20,28 +20,17 @@ from numpy.typing import NDArray
 from scipy.special import bdtr, chdtr, chdtri, ndtr
 from torch import Tensor
 
+from adept.audit import stats
 from adept.audit.checks.floating_point import grid_step
 from adept.audit.distinguisher.guessing_game import Experiment, play_rule
 from adept.audit.distinguisher.input_pairs import PairSample, additive_samples, additive_sides
 from adept.audit.distinguisher.statistics import Rule
 from adept.audit.result import Check, MechanismFailure, Verdict
-from adept.audit.stats import (
-    Floats,
-    Noise,
-    binomial_p_value,
-    cap_p_value,
-    certified,
-    combined,
-    game_lower_bound,
-    gaussian_delta,
-    looks_gaussian,
-    say_trials,
-)
+from adept.audit.stats import Floats, Noise
 from adept.audit.subject.kinds import ValueTarget, VectorTarget, outcome_key, response_of
 from adept.mechanisms.guarantee import words
 from adept.mechanisms.random_draws import exact_odds
 
-MIN_SMOOTH_STEPS = 100  # least scale of exact noise, in steps, whose distribution is that of smooth noise
 REACH_NUMBERS = 2**19  # of noise, of which 32 lie above nine scales of Laplace noise
 
 
@@ -102,7 +91,8 @@ def scale(experiment: Experiment[VectorTarget], alpha: float) -> Check:
     sizes = [declared.size(noise, scale) for noise in _noises(experiment.samples)]
     ratio = min(size / float(chdtri(freedom, 0.5)) for size, freedom in sizes)  # each ratio has the median 1
     evidence = f"noise {ratio:.4g} times the declared size at the smallest"
-    return combined([float(chdtr(freedom, size)) for size, freedom in sizes], evidence, alpha=alpha, statistic=ratio)
+    values = [float(chdtr(freedom, size)) for size, freedom in sizes]
+    return stats.combined(values, evidence, alpha=alpha, statistic=ratio)
 
 
 def shape(experiment: Experiment[VectorTarget], alpha: float) -> Check:
@@ -113,12 +103,12 @@ def shape(experiment: Experiment[VectorTarget], alpha: float) -> Check:
     if getattr(target.mechanism, "noise", None) == "cap":
         sides = [side for side in additive_sides(samples) if side[1].any()]
         claim = {"epsilon": target.epsilon, "clip_norm": target.clip_norm}
-        values = [cap_p_value(releases, centre, **claim) for releases, centre in sides]
+        values = [stats.cap_p_value(releases, centre, **claim) for releases, centre in sides]
     else:
         declared, scale = _smooth_noise(experiment)
         rows = max(1, 200_000 // target.dim)
         values = [p for noise in _noises(samples) for p in declared.shape(noise[:rows], scale)]
-    return combined(values, f"{len(values)} tests against the declared distribution", alpha=alpha)
+    return stats.combined(values, f"{len(values)} tests against the declared distribution", alpha=alpha)
 
 
 def coordinates(experiment: Experiment[VectorTarget], alpha: float) -> Check:
@@ -135,14 +125,16 @@ def coordinates(experiment: Experiment[VectorTarget], alpha: float) -> Check:
     declared, scale = _smooth_noise(experiment)
     values, shares = [], []
     for noise in _noises(experiment.samples):
-        coins = [noise > 0] if declared.median is None else [noise > 0, np.abs(noise) > scale * declared.median]
+        coins = [noise > 0]
+        if declared.coordinate is not None:
+            coins.append(np.abs(noise) > scale * declared.coordinate.ppf(0.75))
         for agree in (each for coin in coins for each in _agreements(coin)):
-            values.append(float(binomial_p_value(int(agree.sum()), agree.size, 0.5)))
+            values.append(float(stats.binomial_p_value(int(agree.sum()), agree.size, 0.5)))
             shares.append(float(agree.mean()))
     if not values:
         raise MechanismFailure("there are too few numbers to compare")
     far = max(shares, key=lambda value: abs(value - 0.5))
-    return combined(values, f"coins agree in {far:.2%} of cases at the worst", alpha=alpha, statistic=far)
+    return stats.combined(values, f"coins agree in {far:.2%} of cases at the worst", alpha=alpha, statistic=far)
 
 
 def reach(experiment: Experiment[VectorTarget], alpha: float) -> Check:
@@ -166,7 +158,7 @@ def reach(experiment: Experiment[VectorTarget], alpha: float) -> Check:
         noise = np.concatenate([noise, target.sample(sample.pair.first, more) - sample.centres[0]])
     ends = noise.min() / scale, noise.max() / scale
     evidence = f"{noise.size} numbers of noise reach from {ends[0]:.3g} to {ends[1]:.3g} times the declared scale"
-    return combined(declared.reach(noise, scale), evidence, alpha=alpha, statistic=min(-ends[0], ends[1]))
+    return stats.combined(declared.reach(noise, scale), evidence, alpha=alpha, statistic=min(-ends[0], ends[1]))
 
 
 def undeclared_gaussian(experiment: Experiment[Any], alpha: float) -> Check:
@@ -186,23 +178,23 @@ def undeclared_gaussian(experiment: Experiment[Any], alpha: float) -> Check:
     pair, dim = experiment.samples[0].pair, experiment.samples[0].releases[0].shape[-1]
     # 4,000 tell a Laplace distribution from a Gaussian
     releases = target.sample(pair.first, target.affordable(min(max(4_000, 40 * dim), REACH_NUMBERS // dim)))
-    if releases.dtype == object or not looks_gaussian(releases):
+    if releases.dtype == object or not stats.looks_gaussian(releases):
         return Check.of(failed=False, evidence=f"{len(releases)} releases of one record do not look Gaussian")
     looks = "repeated releases of one record have the shape of a Gaussian, which has no finite pure epsilon"
     if not isinstance(target, VectorTarget) or releases.shape[1] != target.dim:
         return Check(verdict=Verdict.UNJUDGED, evidence=f"{looks}: declare a delta", caveat=looks)
     sample = max(additive_samples(experiment.samples), key=lambda each: np.linalg.norm(np.subtract(*each.centres)))
     sigma, distance = float(releases.std(axis=0).mean()), float(np.linalg.norm(np.subtract(*sample.centres)))
-    needed = gaussian_delta(distance, sigma=sigma, epsilon=target.epsilon)
+    needed = stats.gaussian_delta(distance, sigma=sigma, epsilon=target.epsilon)
     threshold, rounds = find_tails(distance / sigma, epsilon=target.epsilon, alpha=alpha)
     if rounds <= target.affordable(20 * experiment.trials, share=0.5):
         middle, along = np.add(*sample.centres) / 2, np.subtract(*sample.centres) / distance
         rule = Rule(high=threshold, low=-threshold)
         counts = play_rule(target, sample.pair, lambda z: (z - middle) @ along / sigma, rule, rounds=int(rounds))
         evidence = f"{looks}: guessed the input in the tails, pair {sample.pair.name}: {counts}"
-        return certified(counts, evidence, epsilon=target.epsilon, delta=0.0, alpha=alpha)
+        return stats.certified(counts, evidence, epsilon=target.epsilon, delta=0.0, alpha=alpha)
     evidence = f"{looks}: epsilon {target.epsilon:g} needs delta {words(needed)}, so declare a delta, or `noise` and `guarantee`"
-    caveat = f"{looks}: it needs delta {words(needed)}, which {say_trials(rounds / 2)} would certify"
+    caveat = f"{looks}: it needs delta {words(needed)}, which {stats.say_trials(rounds / 2)} would certify"
     return Check(verdict=Verdict.UNJUDGED, evidence=evidence, caveat=caveat)
 
 
@@ -222,7 +214,7 @@ def find_tails(ratio: float, *, epsilon: float, alpha: float) -> tuple[float, fl
     while rounds < 1e14:
         ours, theirs = rounds * right, rounds * wrong  # with bad luck of two standard deviations below
         unlucky = np.maximum(ours - 2 * np.sqrt(ours), 0), theirs + 2 * np.sqrt(theirs)
-        bounds = game_lower_bound(*unlucky, 0, delta=0, alpha=alpha)
+        bounds = stats.game_lower_bound(*unlucky, 0, delta=0, alpha=alpha)
         if bounds.max() > epsilon:
             return float(thresholds[int(bounds.argmax())]), rounds
         rounds *= 1.2
@@ -250,11 +242,11 @@ def _agreements(coin: NDArray[np.bool_]) -> Iterator[NDArray[np.bool_]]:
 
 
 def _smooth_noise(experiment: Experiment[VectorTarget]) -> tuple[Noise, float]:
-    """Return the declared distribution and scale; raise MechanismFailure if exact noise has too few steps to be smooth."""
+    """Return the declared distribution and scale; raise MechanismFailure if exact noise has a scale below 100 steps."""
     target = experiment.target
     declared, scale = target.noise()
     values = additive_samples(experiment.samples)[0].releases[0]
-    if target.says_exact and values.any() and scale < MIN_SMOOTH_STEPS * (step := grid_step(values)):
+    if target.says_exact and values.any() and scale < 100 * (step := grid_step(values)):
         raise MechanismFailure(f"the declared scale is {scale / step:.3g} steps of a grid, so the noise is not smooth")
     return declared, scale
 
@@ -313,15 +305,15 @@ def frequencies(experiment: Experiment[ValueTarget], alpha: float) -> Check:
             rare_seen[place] += sum(seen[outcome] for outcome in rare)
             rare_mean[place] += sum(float(expected[outcome]) for outcome in rare) / len(target.values)
         stated_p = np.array([float(p) for p in expected.values()])
-        each = binomial_p_value(np.array([seen[outcome] for outcome in expected]), rows, stated_p)
+        each = stats.binomial_p_value(np.array([seen[outcome] for outcome in expected]), rows, stated_p)
         none = max(0.0, 1 - float(sum(expected.values())))
         tests += [(p, what) for p in each.tolist()]
-        tests.append((float(binomial_p_value(other, rows, none)), "outcomes that are not stated"))
+        tests.append((float(stats.binomial_p_value(other, rows, none)), "outcomes that are not stated"))
     total = rows * len(target.values)
     unseen = np.where(rare_seen <= total * rare_mean - 1, bdtr(rare_seen, total, rare_mean), 1.0)
     tests += [(p, "all rare outcomes together") for p in unseen.tolist()]
     evidence = f"{rows} releases of each of {len(target.values)} values; least probable: {min(tests)[1]}"
-    return combined([p for p, _ in tests], evidence, alpha=alpha)
+    return stats.combined([p for p, _ in tests], evidence, alpha=alpha)
 
 
 def _distribution(target: ValueTarget, value: Any) -> dict[Any, Any]:
@@ -373,8 +365,8 @@ def kept(experiment: Experiment[ValueTarget], alpha: float) -> Check:
     heavy, light = experiment.target.mechanism.odds
     keep, rows = top * heavy / (top * heavy + (size - top) * light), len(own) + len(others)
     evidence = f"an own number in {len(own)} of {rows} releases, {keep * rows:.1f} expected"
-    each = binomial_p_value(np.bincount(own, minlength=top), len(own), 1 / top)
-    return combined([float(binomial_p_value(len(own), rows, keep)), *each.tolist()], evidence, alpha=alpha)
+    each = stats.binomial_p_value(np.bincount(own, minlength=top), len(own), 1 / top)
+    return stats.combined([float(stats.binomial_p_value(len(own), rows, keep)), *each.tolist()], evidence, alpha=alpha)
 
 
 def replaced(experiment: Experiment[ValueTarget], alpha: float) -> Check:
@@ -390,8 +382,8 @@ def replaced(experiment: Experiment[ValueTarget], alpha: float) -> Check:
         raise MechanismFailure(f"only {len(others)} numbers were replaced: too few to test")
     shares = np.diff([-(-place * size // bins) for place in range(bins + 1)]) / size
     counts = np.bincount([(other - top) * bins // size for other in others], minlength=bins)
-    values = binomial_p_value(counts, len(others), shares).tolist()
-    return combined(values, f"{len(others)} replaced numbers in {bins} bins", alpha=alpha)
+    values = stats.binomial_p_value(counts, len(others), shares).tolist()
+    return stats.combined(values, f"{len(others)} replaced numbers in {bins} bins", alpha=alpha)
 
 
 def _ranks(experiment: Experiment[ValueTarget]) -> tuple[list[int | None], int, int]:

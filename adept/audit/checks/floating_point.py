@@ -12,15 +12,14 @@ from numpy.typing import NDArray
 from scipy.special import bdtr
 
 from adept.audit.distinguisher.guessing_game import MIN_TRIALS, Experiment, play_rule
-from adept.audit.distinguisher.input_pairs import InputPair, additive_samples, additive_sides
+from adept.audit.distinguisher.input_pairs import InputPair, additive_sides
 from adept.audit.distinguisher.statistics import Rule
 from adept.audit.result import Check, MechanismFailure
-from adept.audit.stats import Floats, certified, combined, fisher
+from adept.audit.stats import Floats, certified, combined
 from adept.audit.subject.kinds import VectorTarget
 from adept.mechanisms.clip_to_grid import NORM_ORDER
 
 MANTISSA_BITS = 53
-MAX_EXACT_SCALE = 1e8  # in units of clip_norm; a step of 2^-20 has too few floats beyond
 MIN_SCALE_STEPS = 4.0  # least scale of exact noise, in steps, of which 0.4 to 0.6 of all multiples are odd
 
 
@@ -62,34 +61,6 @@ def grid(experiment: Experiment[VectorTarget], alpha: float) -> Check:
         return Check.of(failed=False, evidence=f"releases are multiples of {step:.6g}", statistic=step)
     evidence = f"releases use {bits} bits from the largest to the finest, a public grid has at most {MANTISSA_BITS}"
     return Check.of(failed=bits > MANTISSA_BITS, evidence=evidence, statistic=float(bits))
-
-
-def representability(experiment: Experiment[VectorTarget], alpha: float) -> Check:
-    """Detect that the low bits of a release show which of two inputs was released. The check is
-    blind to low bits that are about equally likely under both inputs.
-
-    Claim: let z be a release of either input of a pair, and let x' be one fixed input of the pair. If both inputs lie
-    on the public grid, the sum x' + (z - x') is computed without rounding and gives z again. So the share of releases
-    z for which this sum gives z must not depend on the input from which z was released. Fisher's exact test compares
-    the shares of two inputs, with Bonferroni's factor. The test leaves out inputs that are not multiples of the
-    finest bit in the releases, because they do not lie on the grid.
-    """
-    values = _exact_values(experiment)
-    if coarse_step(values) is not None:
-        raise MechanismFailure("the step of the releases' grid is no power of two, so sums on it are rounded")
-    step = 2.0 ** _bit_span(values)[1]
-    tests = [
-        fisher("", *(n for z in sample.releases for n in (int((x + (z - x) == z).all(axis=1).sum()), len(z))))
-        for sample in additive_samples(experiment.samples)
-        for x in sample.centres
-        if not np.fmod(x, step).any()
-    ]
-    if not tests:
-        raise MechanismFailure("no input lies on the grid of the releases")
-    least = min(tests, key=lambda each: each.p_value)
-    evidence = f"{least.ours} of {least.ours_of} releases of x and {least.theirs} of x' can be reached from one input"
-    apart = abs(least.ours - least.theirs) / least.ours_of
-    return combined([each.p_value for each in tests], evidence, alpha=alpha, statistic=apart)
 
 
 def float32_sums(experiment: Experiment[VectorTarget], alpha: float) -> Check:
@@ -160,7 +131,7 @@ def grid_step(values: Floats) -> float:
 
 def _exact_values(experiment: Experiment[VectorTarget]) -> Floats:
     """Return all released numbers; raise MechanismFailure unless exact noise is declared."""
-    if experiment.target.noise()[1] > MAX_EXACT_SCALE * experiment.target.clip_norm:
+    if experiment.target.noise()[1] > 1e8 * experiment.target.clip_norm:  # a step of 2^-20 has too few floats beyond
         raise MechanismFailure("the declared noise is so large that floats do not hold all multiples of a fine step")
     if not experiment.target.says_exact:
         raise MechanismFailure("the mechanism does not say that its releases are exact")

@@ -31,20 +31,12 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from adept.audit import stats
 from adept.audit.distinguisher.guessing_game import Experiment
 from adept.audit.distinguisher.input_pairs import FAR_FACTOR
 from adept.audit.distinguisher.statistics import in_places, release_keys
 from adept.audit.result import Check, Kind, MechanismFailure
-from adept.audit.stats import (
-    Difference,
-    Floats,
-    GameCounts,
-    certified,
-    clopper_pearson,
-    differences,
-    fisher,
-    least_probable,
-)
+from adept.audit.stats import Difference, Floats, GameCounts
 from adept.audit.subject.kinds import ValueTarget, VectorTarget
 from adept.audit.subject.target import release_in_forks
 
@@ -53,7 +45,6 @@ ReleasePairs = tuple[Floats, Floats]
 CALL_ROWS = 3 * 128  # 128 pairs of releases are compared after a seed and after a fork
 MAX_BATCH_ROWS = 2**13
 MAX_BATCHES, SMALL_BATCHES = 16, 1000
-MOST_MEMBERS = 60  # of outcomes, whose frequencies are compared
 MAX_CALL_OUTCOMES = 2**20  # in calls whose outcomes are compared as a whole
 
 
@@ -81,7 +72,7 @@ def in_batch(experiment: Experiment[Any], alpha: float) -> Check:
     apart = _joined([(call[:quarter], call[half : half + quarter]) for call in released])
     last = _joined([(a[-quarter:], b[-quarter:]) for a, b in zip(released[::2], released[1::2], strict=True)])
     found += _compared(apart, last, f"rows {half} apart")
-    found_together = least_probable(found, f"{rows} rows in each of {calls} batches", alpha=alpha)
+    found_together = stats.least_probable(found, f"{rows} rows in each of {calls} batches", alpha=alpha)
     again = all((call == released[0]).all() for call in released[1:])
     return replace(found_together, kind=Kind.RANDOMNESS) if again else found_together
 
@@ -95,7 +86,8 @@ def after_one_seed(experiment: Experiment[Any], alpha: float) -> Check:
     again()  # random numbers that only a first call draws would shift the seeded ones
     first, second = _seeded(again)
     found = _compared(_between(first, second), _within(first), "after the same seed", more=True)
-    return least_probable(found, f"{rows // 3} pairs after the same seed, {rows // 3} within one call", alpha=alpha)
+    what = f"{rows // 3} pairs after the same seed, {rows // 3} within one call"
+    return stats.least_probable(found, what, alpha=alpha)
 
 
 def in_forks(experiment: Experiment[Any], alpha: float) -> Check:
@@ -107,7 +99,7 @@ def in_forks(experiment: Experiment[Any], alpha: float) -> Check:
     first, second = release_in_forks(target, partial(_repeat, experiment, rows))
     found = _compared(_between(first, second), _within(first), "in two forked workers", more=True)
     what = f"{rows // 3} pairs of two forked workers, {rows // 3} within one, of {pairs[0].name}"
-    return least_probable(found, what, alpha=alpha)
+    return stats.least_probable(found, what, alpha=alpha)
 
 
 def in_copies(experiment: Experiment[Any], alpha: float) -> Check:
@@ -125,7 +117,7 @@ def in_copies(experiment: Experiment[Any], alpha: float) -> Check:
     first, second = (target.of_copy().codes([target.values[0]] * rows) for _ in range(2))
     within = _joined([_within(first), _within(second)])
     found = _compared((first, second), within, "in two fresh copies", more=True)
-    return least_probable(found, f"{rows} pairs of two fresh copies, {len(within[0])} within one", alpha=alpha)
+    return stats.least_probable(found, f"{rows} pairs of two fresh copies, {len(within[0])} within one", alpha=alpha)
 
 
 def in_calls_of_few_states(experiment: Experiment[ValueTarget], alpha: float) -> Check:
@@ -150,7 +142,7 @@ def in_calls_of_few_states(experiment: Experiment[ValueTarget], alpha: float) ->
     rest = rest[rest[:, 0].argsort()]
     later = np.flatnonzero((np.arange(len(rest)) - np.searchsorted(rest[:, 0], rest[:, 0])) % 2)  # of two neighbours
     found = _compared((rest[later - 1, 1], rest[later, 1]), (ours[:, 1], theirs[:, 1]), "halves after equal halves")
-    return least_probable(found, f"{calls} calls of {2 * half} outcomes", alpha=alpha)
+    return stats.least_probable(found, f"{calls} calls of {2 * half} outcomes", alpha=alpha)
 
 
 def of_rest(experiment: Experiment[VectorTarget], alpha: float) -> Check:
@@ -168,7 +160,7 @@ def of_rest(experiment: Experiment[VectorTarget], alpha: float) -> Check:
         released = target.in_calls([batch] * (3 * calls)).reshape(3, calls, size, -1)
         one, rest = released[:, :, 0], released[:, :, 1:].mean(axis=2)
         found += _compared((one[0], rest[0]), (one[1], rest[2]), f"one row and the mean of {size - 1} others")
-    return least_probable(found, f"{calls} batches of each size", alpha=alpha)
+    return stats.least_probable(found, f"{calls} batches of each size", alpha=alpha)
 
 
 def of_neighbours(experiment: Experiment[VectorTarget], alpha: float) -> Check:
@@ -197,7 +189,7 @@ def of_neighbours(experiment: Experiment[VectorTarget], alpha: float) -> Check:
         found += _compared_beside(sides[0], sides[1], direction, own, what=f"{size[0]} {name}")
     if not found:
         raise failures[0]
-    return least_probable(found, "releases of one record among others", alpha=alpha)
+    return stats.least_probable(found, "releases of one record among others", alpha=alpha)
 
 
 def of_neighbouring_values(experiment: Experiment[ValueTarget], alpha: float) -> Check:
@@ -208,10 +200,10 @@ def of_neighbouring_values(experiment: Experiment[ValueTarget], alpha: float) ->
         pairs = [zip(constant, cycle(beside), strict=False) for beside in (constant, others)]
         first, second = (_count_members(target.release([*chain.from_iterable(each)])[::2]) for each in pairs)
         found += [
-            fisher("one outcome or member", first[member], len(constant), second[member], len(constant))
-            for member, _ in (first + second).most_common(MOST_MEMBERS)
+            stats.fisher("one outcome or member", first[member], len(constant), second[member], len(constant))
+            for member, _ in (first + second).most_common(60)
         ]
-    return least_probable(found, "releases of one value among others", alpha=alpha)
+    return stats.least_probable(found, "releases of one value among others", alpha=alpha)
 
 
 def _count_members(released: Any) -> Counter[Hashable]:
@@ -254,13 +246,13 @@ def _between(first: Floats, second: Floats) -> ReleasePairs:
 def _compared(suspect: ReleasePairs, reference: ReleasePairs, where: str, *, more: bool = False) -> list[Difference]:
     if suspect[0].ndim == 1:
         counts = (count for a, b in (suspect, reference) for count in (int((a == b).sum()), len(a)))
-        each = fisher(f"{where}, equal", *counts)  # fewer equal outcomes show no seed, but noise that a call shares
-        return [
-            replace(each, p_value=1.0) if more and each.ours * each.theirs_of <= each.theirs * each.ours_of else each
-        ]
+        each = stats.fisher(f"{where}, equal", *counts)
+        if more and each.ours * each.theirs_of <= each.theirs * each.ours_of:
+            each = replace(each, p_value=1.0)  # fewer equal outcomes show no seed, but noise that a call shares
+        return [each]
     centre = np.concatenate([*suspect, *reference]).mean(axis=0)
     ours, theirs = (_relations(a - centre, b - centre) for a, b in (suspect, reference))
-    return [each for name in ours for each in differences(ours[name], theirs[name], what=f"{where}, {name}")]
+    return [each for name in ours for each in stats.differences(ours[name], theirs[name], what=f"{where}, {name}")]
 
 
 def _relations(first: Floats, second: Floats) -> dict[str, Floats]:
@@ -317,14 +309,16 @@ def _compared_beside(first: Floats, second: Floats, direction: Floats, own: Floa
     for name, along in (("along the neighbours", direction), ("along itself", own)):
         if first.shape[1] == len(along) and along.any():
             functions[name] = lambda z, along=along: z @ along  # type: ignore[misc]
-    return [each for name, f in functions.items() for each in differences(f(first), f(second), what=f"{what}, {name}")]
+    return [
+        each for name, f in functions.items() for each in stats.differences(f(first), f(second), what=f"{what}, {name}")
+    ]
 
 
 Integers = NDArray[np.int64]
 
-RECORDS, MAX_RECORDS = 96, 768  # the more records, the more a right name certifies, and the less often releases repeat
+RECORDS = 96  # the more records, the more a right name certifies, and the less often releases repeat
 SEEN, NEAR = "came back as", "lay nearest by far to"  # names of the two rules, as evidence reports them
-NOBODY, MIN_RELEASES = -1, 8  # of each record, on average; with less time, only `RECORDS` records are tried
+NOBODY = -1
 MAX_CALLS, MAX_ROWS = 30_000, 120_000  # most releases in separate calls, and in calls of many rows
 
 
@@ -344,14 +338,14 @@ def come_back_or_lie_near(experiment: Experiment[VectorTarget], alpha: float) ->
     for how, counts in rules:
         of_right, of_wrong = f"{counts.right} {how} their own record's", f"{counts.wrong} another's"
         evidence = f"of {counts.rounds} releases of {counts.records} records {of_right} and {of_wrong}"
-        check = certified(counts, evidence, **claim, alpha=alpha, tests=len(rules))
+        check = stats.certified(counts, evidence, **claim, alpha=alpha, tests=len(rules))
         found.append(replace(check, kind=Kind.RANDOMNESS if how == SEEN else Kind.DISTRIBUTION))
     return max(found, key=lambda check: check.certified_epsilon or 0.0)
 
 
 def _records(target: VectorTarget) -> Tensor:
     generator, enough = torch.Generator().manual_seed(2023), math.exp(min(target.epsilon, 700)) / 8
-    count = max(RECORDS, int(min(enough, MAX_RECORDS)))
+    count = max(RECORDS, int(min(enough, 768)))
     directions = torch.randn(count, target.dim, dtype=torch.float64, generator=generator)
     sizes = torch.linspace(0.1, 1.0, count, dtype=torch.float64)[:, None] * target.clip_norm
     return sizes * torch.nn.functional.normalize(directions, dim=1)
@@ -362,7 +356,8 @@ def _learn_and_score(
 ) -> dict[str, GameCounts]:
     """Learn the rules *seen* and *near* from half of the releases; score them on the other half."""
     releases = target.affordable(most, share=share, alone=alone) // 2
-    records = records[:: -(-len(records) // RECORDS) if releases < MIN_RELEASES * len(records) else 1]
+    # With less time than for eight releases of each record, only `RECORDS` records are tried
+    records = records[:: -(-len(records) // RECORDS) if releases < 8 * len(records) else 1]
     rows = releases // len(records)
     if rows < 2:
         return dict.fromkeys((SEEN, NEAR), GameCounts(right=0, wrong=0, rounds=1, records=len(records)))
@@ -431,7 +426,7 @@ def _far_enough(sides: Integers, owner: Integers, lead: Floats, *, records: int,
     right = np.cumsum((owner == sides)[order])
     wrong = np.arange(1, len(order) + 1) - right
     promise = np.where(right >= 3, np.log((records - 1) * np.maximum(right, 1) / (wrong + 1)), -math.inf)
-    lower = clopper_pearson(right, right + wrong, alpha=1e-6)[0]
+    lower = stats.clopper_pearson(right, right + wrong, alpha=1e-6)[0]
     with np.errstate(divide="ignore"):
         sure = np.where(promise > epsilon, np.log(lower / (1 - lower)), -math.inf)
     best = int(sure.argmax())

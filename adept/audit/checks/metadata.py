@@ -182,9 +182,6 @@ def _plain(thing: Any) -> str:
     return f"{type(thing).__name__} {_digest(content)}"
 
 
-FROZEN_LATENTS = 8  # number of fixed latents, replayed one after the other
-
-
 def replay(experiment: Experiment[ValueTarget], alpha: float) -> Check:
     """Detect rewrites that depend on more than the released latent, for example on the length of the record's text,
     on padding, on other records of the batch, or on words that are forced into the rewrite. The check is blind to
@@ -198,12 +195,12 @@ def replay(experiment: Experiment[ValueTarget], alpha: float) -> Check:
     rewriter = target.mechanism.rewriter
 
     def replayed() -> int:
-        latents = rewriter.release([texts[i % len(texts)] for i in range(FROZEN_LATENTS)])
+        latents = rewriter.release([texts[i % len(texts)] for i in range(8)])
         return sum(_changes(rewriter, latent, texts) for latent in latents)
 
     different = target.call("the rewriter", replayed)
-    evidence = f"{different} of {FROZEN_LATENTS} frozen latents were decoded to more than one text"
-    return Check.of(failed=different > 0, evidence=evidence, statistic=different / FROZEN_LATENTS)
+    evidence = f"{different} of 8 frozen latents were decoded to more than one text"
+    return Check.of(failed=different > 0, evidence=evidence, statistic=different / 8)
 
 
 def _changes(rewriter: Any, latent: Tensor, texts: Sequence[str]) -> bool:

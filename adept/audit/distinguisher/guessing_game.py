@@ -38,17 +38,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import expit
 
+from adept.audit.distinguisher import statistics
 from adept.audit.distinguisher.input_pairs import AnyTarget, InputPair, PairSample, Sampler, show
-from adept.audit.distinguisher.statistics import (
-    ANSWERS,
-    RESOLUTION,
-    SILENT,
-    WITHOUT_NOISE,
-    Rule,
-    Statistic,
-    statistics_of,
-    try_rules,
-)
+from adept.audit.distinguisher.statistics import Rule, Statistic
 from adept.audit.result import Check, MechanismFailure, Verdict
 from adept.audit.stats import Floats, GameCounts, certified, game_lower_bound, rounds_needed, say_trials
 from adept.audit.subject.kinds import LIMIT, ValueTarget, VectorTarget
@@ -61,7 +53,6 @@ THRESHOLD_ALPHA = 1e-3
 SMOOTHING_THRESHOLDS = 15  # neighbours on either side over which a score is averaged
 # Standard deviations by which the wrong guesses of a rare rule, and of a screened rule, are increased
 RARE_SDS, PROMISING_SDS = 2.0, 4.0
-NAMED_SHARES = (0.6, 0.3, 0.15)  # of all releases, that a rule of a longer game names
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -123,17 +114,17 @@ def choose(
 
 
 def choose_again(target: AnyTarget, pairs: Sequence[InputPair], *, rows: int, certifying: int) -> list[Game]:
-    """Return up to `LONG_GAMES` games of many rounds, on different pairs; none if no rule is likely to refute the claim.
+    """Return up to three games of many rounds, on different pairs; none if no rule is likely to refute the claim.
 
     Against a large claim, a rule must hardly ever be wrong, and a few releases do not show how seldom it is wrong. So
     ``rows`` releases of each input are drawn, and several rules of up to three statistics compete: the one with the
-    best counts, and rules that name fixed shares of all releases (`NAMED_SHARES`).
+    best counts, and rules that name fixed shares of all releases.
     """
     sampler = Sampler(target, rows)
     candidates = _candidates(target, [sampler(pair) for pair in pairs], certifying)
     hopeful = sorted((each for each in candidates if each.hope > target.epsilon), key=attrgetter("fitted_hope"))
     games = []
-    for pair in list({id(each.pair): each.pair for each in reversed(hopeful)}.values())[:LONG_GAMES]:
+    for pair in list({id(each.pair): each.pair for each in reversed(hopeful)}.values())[:3]:
         of_pair = [each for each in candidates if each.pair is pair]
         best = _best(of_pair), *(max(of_pair, key=attrgetter(by)) for by in ("hope", "fitted_hope"))
         rules = [each.by(rule) for each in {id(each): each for each in best}.values() for rule in each.sure_rules]
@@ -175,9 +166,9 @@ class _Candidate:
         """The rule that is likely to certify the largest epsilon in the game, if right and wrong guesses are about as
         frequent in the game as on the candidate's values.
         """
-        tried = try_rules(self.values[None], self.own, gap=self.options["gap"], most=SCREENING_THRESHOLDS)
+        tried = statistics.try_rules(self.values[None], self.own, gap=self.options["gap"], most=SCREENING_THRESHOLDS)
         if not len(tried.statistics):
-            return SILENT
+            return statistics.SILENT
         [best] = tried.quick(self.rounds, self.options["delta"], sds=RARE_SDS)[1]
         return tried.rule(self.values, *divmod(int(best), tried.low.shape[1]))
 
@@ -185,7 +176,7 @@ class _Candidate:
     def sure_rules(self) -> Iterator[Rule]:
         """Rules for a large claim: the rare rule, and rules that name fixed shares of all releases."""
         yield self.rare_rule
-        for share in NAMED_SHARES:
+        for share in (0.6, 0.3, 0.15):
             low, high = np.quantile(self.values, (share / 2, 1 - share / 2), method="nearest")
             flipped = bool(self.own[self.values >= high].mean() < 0.5)
             if low < high:  # releases with just the low value are named, too
@@ -193,7 +184,8 @@ class _Candidate:
 
     @property
     def is_without_noise(self) -> bool:
-        return self.name == WITHOUT_NOISE and bool((np.where(self.own, self.values, -self.values) >= 0.5).any())
+        equal = np.where(self.own, self.values, -self.values) >= 0.5
+        return self.name == statistics.WITHOUT_NOISE and bool(equal.any())
 
     @cached_property
     def promise(self) -> float:
@@ -208,14 +200,14 @@ class _Candidate:
 
 def _candidates(target: AnyTarget, samples: list[PairSample], certifying: int) -> list[_Candidate]:
     """Fit each statistic to half of a pair's releases, and try the statistic on the other half."""
-    options = {"gap": 1.5 * RESOLUTION * target.clip_norm, "delta": target.delta}
+    options = {"gap": 1.5 * statistics.RESOLUTION * target.clip_norm, "delta": target.delta}
     candidates = []
     for sample in samples:
         half = len(sample.releases[0]) // 2
         first, second = (side[half:] for side in sample.releases)
         learn = replace(sample, releases=(sample.releases[0][:half], sample.releases[1][:half]))
         own = np.repeat([1.0, 0.0], [len(first), len(second)])
-        learned, rest = list(statistics_of(target, learn)), np.concatenate([first, second])
+        learned, rest = list(statistics.statistics_of(target, learn)), np.concatenate([first, second])
         values = np.stack([statistic(rest) for _, statistic in learned])
         judged = promising(values, own, rounds=2 * certifying, **options)
         for (name, statistic), of_it, score, wrong, hope in zip(learned, values, *judged, strict=True):
@@ -243,16 +235,13 @@ def best_rule(values: Floats, chance: Floats, *, rounds: int, gap: float, delta:
     two neighbouring values that differ by more than ``gap``. ``delta`` is the claimed delta, and
     ``alpha`` the largest allowed probability that the certified epsilon is too large.
     """
-    tried = try_rules(values[None], chance, gap=gap, most=400)
+    tried = statistics.try_rules(values[None], chance, gap=gap, most=400)
     if not len(tried.statistics):
-        return SILENT
-    right, wrong = (rounds / len(values) * side.reshape(len(ANSWERS), -1) for side in (tried.right, tried.wrong))
-    scores = averaged = np.stack(
-        [
-            game_lower_bound(ours, theirs, rounds, delta=delta * answers / 2, alpha=alpha)
-            for ours, theirs, answers in zip(right, wrong, ANSWERS, strict=True)
-        ]
-    )
+        return statistics.SILENT
+    answers = np.array(statistics.ANSWERS)
+    right, wrong = (rounds / len(values) * side.reshape(len(answers), -1) for side in (tried.right, tried.wrong))
+    rules = zip(right, wrong, delta * answers / 2, strict=True)
+    scores = averaged = np.stack([game_lower_bound(a, b, rounds, delta=d, alpha=alpha) for a, b, d in rules])
     if scores.shape[1] >= 8 * SMOOTHING_THRESHOLDS:  # the best place on average over neighbours
         ends = (0, 0), (SMOOTHING_THRESHOLDS, SMOOTHING_THRESHOLDS)
         padded = np.pad(np.maximum(scores, -50.0), ends, mode="edge")  # -50 stands for "certifies nothing"
@@ -287,7 +276,7 @@ def promising(
     with this score, before the increase. The hope is an estimate of the epsilon that `_Candidate.rare_rule` would
     certify in ``rounds`` rounds; it is minus infinity if ``rounds`` is 0. ``values`` (S, N) are those of S statistics.
     """
-    tried = try_rules(values, chance, gap=gap, most=SCREENING_THRESHOLDS)
+    tried = statistics.try_rules(values, chance, gap=gap, most=SCREENING_THRESHOLDS)
     score, seen, hope = np.full(len(values), -math.inf), np.zeros(len(values)), np.full(len(values), -math.inf)
     if len(some := tried.statistics):
         score[some], best = tried.quick(values.shape[1], delta, sds=PROMISING_SDS)
@@ -305,9 +294,6 @@ ONE_SIDED_SHARE = 0.1  # of a rule's alpha, for its guesses of one input alone
 LOOKS = ((0.05, 0.05), (0.25, 0.1), (0.5, 0.1), (1.0, 0.75))
 LONGER, LONG_SHARE = 15, 0.1  # times the rounds of a suspicious claim's longer game, and its share of alpha
 LARGE_SHARE = 0.6  # of alpha, for the longer game of a claim that is too large for the main game
-LONG_GAMES = 3  # on different pairs, which a few thousand releases do not tell apart
-LONG_ROWS, LONG_ELEMENTS = 8000, 2**21  # releases of each input, and their numbers, that choose a longer game
-SUSPICIOUS_SDS = 0.7  # by which wrong guesses are increased before a claim counts as suspicious
 
 TargetT = TypeVar("TargetT", VectorTarget, ValueTarget)
 Progress = Callable[[int, int], None]
@@ -412,8 +398,8 @@ class Experiment(Generic[TargetT]):
         """Choose distinguishers anew, from more releases, and score them in a game of many ``rounds``."""
         pairs = [score.pair, *(pair for pair in hopeful if pair is not score.pair)]
         target, inputs = self.target, 2 * len(pairs)
-        rows = target.affordable(LONG_ROWS * inputs, share=2 / 3, alone=self._alone) // inputs
-        rows = max(MIN_ROWS, min(rows, LONG_ELEMENTS // (inputs * target.count_numbers(pairs[0].first))))
+        rows = target.affordable(8000 * inputs, share=2 / 3, alone=self._alone) // inputs
+        rows = max(MIN_ROWS, min(rows, 2**21 // (inputs * target.count_numbers(pairs[0].first))))
         games = choose_again(target, pairs, rows=rows, certifying=rounds // 2)
         each, scores = alpha / max(1, sum(len(game.distinguishers) for game in games)), list[Score]()
         for game in games:
@@ -545,9 +531,9 @@ def _hoped(counts: GameCounts, rounds: int, *, delta: float, alpha: float) -> fl
 
 
 def _is_doubtful(counts: GameCounts, target: AnyTarget) -> bool:
-    """Return True if a claim is doubtful: a true one seldom is, with `SUSPICIOUS_SDS` more wrong guesses."""
+    """Return True if a claim is doubtful: a true one seldom is, with 0.7 standard deviations more wrong guesses."""
     earned = max(counts.right - target.delta * counts.answers / 2 * counts.rounds, 1e-300)
-    wrong = counts.wrong + SUSPICIOUS_SDS * math.sqrt(counts.wrong + 1)
+    wrong = counts.wrong + 0.7 * math.sqrt(counts.wrong + 1)
     return math.log(earned) - math.log(wrong) > target.epsilon
 
 

@@ -26,8 +26,6 @@ AnyTarget = VectorTarget | ValueTarget
 
 FAR_FACTOR = 1000.0  # how far outside the ball the far pair lies, in units of clip_norm
 NORMS = 24  # different norms inside the ball, as many outside it, and as many that low precision may round to zero
-SEARCH_OUTCOMES = 2**16  # of all values of a long alphabet: at a large claim, nearly all values repeat
-SHOWN_NUMBERS = 4  # of a vector, in sentences for people
 SHORT = reprlib.Repr()
 SHORT.maxstring = SHORT.maxother = 80
 HARD_PAIRS = (  # the pairs to try if there is time for only a few
@@ -64,8 +62,8 @@ def show(record: Any, *, limit: float = math.inf) -> str:
     flat, codes = [float(number) for number in record.ravel()], (limit, -limit, 2 * limit, 3 * limit)
     words = f"{limit:.3g} or more", f"{-limit:.3g} or less", "NaN", "no number"
     names = dict(zip(codes, words, strict=True)) if limit < math.inf else {}
-    shown = [names.get(min(number, 3 * limit), f"{number:.3g}") for number in flat[:SHOWN_NUMBERS]]
-    more = f", ... {len(flat)} numbers" if len(flat) > SHOWN_NUMBERS else ""
+    shown = [names.get(min(number, 3 * limit), f"{number:.3g}") for number in flat[:4]]
+    more = f", ... {len(flat)} numbers" if len(flat) > 4 else ""
     return f"({', '.join(shown)}{more})"
 
 
@@ -281,7 +279,8 @@ def found_values(target: ValueTarget, alphabet: Sequence[Any]) -> list[InputPair
     The list is empty if the alphabet is short, or if the mechanism is slow or has a memory.
     """
     values = alphabet[:: max(1, -(-len(alphabet) // 4096))]
-    times = 0 if target.memoised else target.affordable(SEARCH_OUTCOMES, share=0.5) // max(1, len(values))
+    # As many outcomes as it takes at a large claim, where nearly all values repeat
+    times = 0 if target.memoised else target.affordable(2**16, share=0.5) // max(1, len(values))
     if len(values) <= len(target.values) or times < 4:
         return []
     try:

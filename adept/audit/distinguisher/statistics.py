@@ -31,9 +31,6 @@ RESOLUTION = 1e-9  # in units of clip_norm
 MIN_SCALE = 1e-12  # in units of clip_norm: scales and distances below it count as zero
 SIGNIFICANT_SDS = 4.0  # standard deviations by which a part's frequencies must differ to be counted
 MAX_PART_VALUES = 64  # in a column with more different numbers, those of an interval count as one
-FEW_OUTCOMES = 20  # outcomes whose form is looked at
-MAX_TURNED_WORDS = 12  # words whose order is compared
-BINS = 48  # intervals of a column
 MARKS = re.compile(r"[^\w ]|^\s|\s\s+|\s$")  # signs, invisible ones too, and spaces that do not part two words
 
 
@@ -315,7 +312,7 @@ def _of_objects(sample: PairSample) -> Iterator[tuple[str, Statistic]]:
     if len({*map(_types, ours), *map(_types, theirs)}) > 1:
         yield "types of the members", log_ratios(ours, theirs, lambda z: [*map(_types, z)])
         yield "value", lambda z: np.array([float(o) if isinstance(o, int | float) else 0.0 for o in z])
-    mixed = any(isinstance(outcome, tuple) and all(_split(outcome)) for outcome in ours[:FEW_OUTCOMES])
+    mixed = any(isinstance(outcome, tuple) and all(_split(outcome)) for outcome in ours[:20])
     beside = [("words beside the other members", words_beside)] if mixed else []
     features = [("members in their places", in_places), *beside, ("parts", parts)]
     for name, of_inputs in (("members of the inputs", _members), ("members of the inputs in their places", in_places)):
@@ -435,7 +432,7 @@ def _split(outcome: Any) -> tuple[tuple[Hashable, ...], tuple[str, ...]]:
 def _turned_words(first: Any, second: Any) -> set[tuple[str, str]]:
     """Return all pairs of words that occur in this order in the first input, and in the other order in the second."""
     ours, theirs = (_split(value)[1] for value in (first, second))
-    common = [word for word in dict.fromkeys(ours) if word in theirs][:MAX_TURNED_WORDS]
+    common = [word for word in dict.fromkeys(ours) if word in theirs][:12]
     return {(a, b) for a, b in combinations(common, 2) if theirs.index(a) > theirs.index(b)}
 
 
@@ -476,7 +473,7 @@ def _columns(ours: Floats, theirs: Floats) -> Statistic:
         whole = np.concatenate([ours[:, column], theirs[:, column]])
         edges = np.unique(whole)[1:]
         if len(edges) >= MAX_PART_VALUES:
-            bins = BINS if alone else min(BINS, max(4, len(ours) // 60))
+            bins = 48 if alone else min(48, max(4, len(ours) // 60))
             edges = np.unique(np.quantile(whole, np.arange(1, bins) / bins))
         bins_of = (np.searchsorted(edges, side[:, column], "right") for side in (ours, theirs))
         a, b = (np.bincount(places, minlength=len(edges) + 1) for places in bins_of)

@@ -22,7 +22,6 @@ from adept.mechanisms.clip_to_grid import NORM_ORDER, clip_latents
 Array = NDArray[Any]
 
 CALL_ELEMENTS = 2**18  # largest number of latent coordinates in one call
-PLAIN = frozenset({str, bytes, int, float, bool, type(None)})  # types of outcomes that ``==`` compares whole
 LIMIT, OTHER = 1e99, 3e99  # stand for infinity in an outcome (and twice LIMIT for NaN), and for what is no number
 JITTER = 1e-7  # in units of clip_norm: how much the record varies between fresh copies
 
@@ -344,7 +343,8 @@ class Described(tuple[Any, ...]):
 
 def hashable(outcome: Any) -> Any:
     """Convert an outcome to a hashable value; two are equal if nothing tells the outcomes from each other."""
-    if type(outcome) in PLAIN or isinstance(outcome, type | Described):
+    compared_whole = (str, bytes, int, float, bool, type(None))  # by ``==``
+    if type(outcome) in compared_whole or isinstance(outcome, type | Described):
         return outcome
     match outcome:
         case Tensor() | np.ndarray():

@@ -27,8 +27,6 @@ from adept.audit.result import MechanismFailure
 from adept.audit.stats import Floats
 from adept.ranges import check_choice, check_integer
 
-MECHANISM, CALLER = RANDOMNESS = ("mechanism", "caller")
-
 
 class Wrapper:
     """A mechanism that contains another mechanism and passes on that mechanism's attributes."""
@@ -77,7 +75,7 @@ class Claim(Wrapper):
         memoised: bool | None = None,
         randomness: str | None = None,
     ) -> None:
-        check_choice(RANDOMNESS, randomness=randomness or MECHANISM)
+        check_choice(("mechanism", "caller"), randomness=randomness or "mechanism")
         self.mechanism = mechanism
         self.name = str(getattr(mechanism, "name", getattr(mechanism, "__name__", type(mechanism).__name__)))
         declared: dict[str, Any] = {"epsilon": epsilon, "delta": delta, "alphabet": alphabet, "supports": supports}
