@@ -263,7 +263,8 @@ def default_blocks(dim: int, *, epsilon: float, size: int | None) -> int:
 
 def cut(dim: int, *, epsilon: float, size: int | None, blocks: int) -> Layout:
     """Cut ``dim`` coordinates into nearly equal blocks, with budgets proportional to the sizes."""
-    refuse((blocks > max(1, dim // 2), f"blocks must be at most half of the {dim} coordinates, got {blocks}"))
+    if blocks > max(1, dim // 2):
+        raise ConfigurationError(f"blocks must be at most half of the {dim} coordinates, got {blocks}")
     dims = [dim // blocks + (index < dim % blocks) for index in range(blocks)]
     return tuple((part, block_draw(part, epsilon=Fraction(epsilon) * part / dim, size=size)) for part in dims)
 
