@@ -318,9 +318,9 @@ def mean_length(dim: int, whole: int) -> float:
 def check_codewords(codewords: Tensor) -> None:
     """Raise ConfigurationError unless there are 2 to 2^20 codewords (k, n), all finite and none of them zero."""
     refuse((not isinstance(codewords, Tensor), f"codewords must be a tensor, got {type(codewords).__name__}"))
-    check_latents(codewords)
+    check_latents(torch.empty_like(codewords, dtype=torch.float32) if codewords.dtype == torch.float16 else codewords)
     check_integer(*SIZES, codewords=len(codewords))
-    if not bool(codewords.isfinite().all()) or bool((codewords == 0).all(dim=1).any()):
+    if not all(math.isfinite(edge) for edge in codewords.aminmax()) or not bool(codewords.any(dim=1).all()):
         raise ConfigurationError("codewords must be finite and must not hold a zero row")
 
 

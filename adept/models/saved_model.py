@@ -198,7 +198,7 @@ class Autoencoder(Adept):
         if sizes := description["codebooks"]:  # a lost file must not become another mechanism
             books = {f"{size}": (model.config.precision, (size, model.config.latent_dim)) for size in sizes}
             named = files.tensors(names.CODEBOOKS, books, described=names.CONFIG)
-            model.codebooks = {int(size): codewords for size, codewords in named.items()}
+            model.codebooks = {int(size): codewords.clone() for size, codewords in named.items()}
             if not all(bool(codewords.any(dim=1).all()) for codewords in named.values()):
                 raise files.corrupt(names.CODEBOOKS, "a codeword is zero")
         model.directory = files.directory
@@ -207,7 +207,7 @@ class Autoencoder(Adept):
             from adept.models.sentences.sentence_files import load_sentences
 
             model.sentences = load_sentences(files) or None
-        return model.eval()
+        return model.float().eval()
 
 
 def write_tensors(path: Path, tensors: dict[str, Tensor], *, precision: str = "float32") -> None:

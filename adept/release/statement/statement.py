@@ -15,7 +15,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, astuple, dataclass, field, fields
 from datetime import UTC, datetime
 from functools import cached_property
-from itertools import accumulate
+from itertools import accumulate, chain
 from typing import Any
 
 import torch
@@ -520,14 +520,18 @@ def model_sha256(model: Autoencoder) -> str:
     precision, weights = getattr(torch, model.config.precision), sorted(model.state_dict().items())
     ends = [0, *accumulate(tensor.numel() * precision.itemsize for _, tensor in weights)]
     header = {
-        name: {"dtype": KINDS[model.config.precision], "shape": [*tensor.shape], "data_offsets": list(ends[at : at + 2])}
+        name: {
+            "dtype": KINDS[model.config.precision],
+            "shape": [*tensor.shape],
+            "data_offsets": list(ends[at : at + 2]),
+        }
         for at, (name, tensor) in enumerate(weights)
     }
     described = json.dumps(header, separators=(",", ":")).encode()
     described += b" " * (-len(described) % 8)  # the tensors begin at a multiple of 8
     digest = hashlib.sha256(len(described).to_bytes(8, "little") + described)
-    for _, tensor in weights:
-        digest.update(tensor.cpu().to(precision).contiguous().numpy())
+    for part in chain.from_iterable(tensor.flatten().split(1 << 18) for _, tensor in weights):
+        digest.update(part.cpu().to(precision).numpy())
     return digest.hexdigest()
 
 
