@@ -26,7 +26,7 @@ Checked proof: ``proofs/Symbols.v``, ``descriptions_are_private``; ``proofs/Priv
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from fractions import Fraction
 from functools import cached_property, lru_cache
 from typing import Any, ClassVar
@@ -190,6 +190,9 @@ class LearnedCodebook(Codebook):
             check_codewords(self.codewords)
         if self.top is not None:
             check_integer(1, self.count - 1, top=self.top)
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {field.name: getattr(self, field.name) for field in fields(self)}  # no cache, so use leaves no trace
 
     @property
     def count(self) -> int:

@@ -224,8 +224,7 @@ class Cells(Sentences):
         said = {label: tuple(texts) for label, texts in {**model.label_examples, **(about or {})}.items()}
         self.public_labels = list(dict.fromkeys([*label_set, *said]))
         self._examples = {words_of(text): label for label, texts in said.items() for text in texts}
-        first = round(size * policy.COMMON_SHARE)
-        self.cells = LabelCells(self.sentences.index(), size=size, first=first, about=said)
+        self.cells = LabelCells(self.sentences.index(), size=size, first=round(size * policy.COMMON_SHARE), about=said)
 
     def check_labels(self, labels: Sequence[str | None]) -> None:
         if None in labels:
@@ -247,8 +246,7 @@ class Cells(Sentences):
         return Cell(self.sentences, self.cells, label, self.selection)
 
     def heavy(self, texts: Sequence[str], labels: Labels = None) -> Tensor:
-        groups = self._groups(len(texts), labels)
-        return torch.from_numpy(self.cells.nearest(texts, groups, self.selection.heavy_count))
+        return torch.from_numpy(self.cells.nearest(texts, self._groups(len(texts), labels), self.selection.heavy_count))
 
     def numbers(self, indices: Tensor, labels: Labels = None) -> Tensor:
         found = torch.empty_like(indices)

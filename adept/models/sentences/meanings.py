@@ -13,7 +13,7 @@ import math
 import re
 import unicodedata
 from collections import Counter
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from functools import cached_property
 from itertools import chain
@@ -22,6 +22,7 @@ from typing import Any
 import numpy as np
 import torch
 from numpy.typing import NDArray
+from torch.nn.functional import embedding_bag
 
 from adept.data.texts import separate_characters
 from adept.errors import ModelError
@@ -77,12 +78,6 @@ class ListedTexts:
         start = self.ends[place - 1] + 1 if place else 0
         return tuple(self.words[number] for number in self.flat[start : self.ends[place]].tolist())
 
-    def parts(self, columns: NDArray[np.int32]) -> Iterator[tuple[NDArray[np.int64], NDArray[np.int32], int]]:
-        """Yield texts' rows and the columns of their words, given those of ``words``, and the number of texts."""
-        for flat in np.split(self.flat, self.ends[BATCH_PRODUCTS - 1 :: BATCH_PRODUCTS] + 1):
-            rows, is_word = (flat == 0).cumsum(), flat != 0
-            yield rows[is_word], columns[flat[is_word]], int(rows[-1]) if len(rows) else 0
-
     def first(self, count: int) -> "ListedTexts":
         return ListedTexts(self.words, self.flat[: self.ends[count - 1] + 1 if count else 0], self.groups[:count])
 
@@ -121,51 +116,38 @@ class WordWeights(Learned):
 
 
 class WordTable:
-    """The different words of N texts: the columns of text n are ``columns[starts[n] : starts[n + 1]]``.
-
-    SciPy's sparse arrays do the same, and take 20 MB and a tenth of a second more.
-    """
+    """The different words of N texts: ``columns[starts[n] : starts[n + 1]]`` (SciPy's arrays would take 20 MB more)."""
 
     def __init__(self, columns: NDArray[np.int32], starts: NDArray[np.int32]) -> None:
         self.columns, self.starts = columns, starts
-
-    def __len__(self) -> int:
-        return len(self.starts) - 1
-
-    def __getitem__(self, rows: slice) -> "WordTable":
-        starts = self.starts[rows.start : rows.stop + 1]
-        return WordTable(self.columns[starts[0] : starts[-1]], starts - starts[0])
 
     def take(self, numbers: NDArray[np.int64]) -> "WordTable":
         """Return the table of the texts with these numbers, which may repeat."""
         first, counts = self.starts[numbers], self.starts[numbers + 1] - self.starts[numbers]
         starts = np.append(0, counts.cumsum()).astype(np.int32)
-        places = np.arange(starts[-1], dtype=np.int32) + np.repeat(first - starts[:-1], counts)
-        return WordTable(self.columns[places], starts)
+        return WordTable(self.columns[np.arange(starts[-1]) + np.repeat(first - starts[:-1], counts)], starts)
 
     def sum(self, values: NDArray[np.float32]) -> NDArray[np.float32]:
         """Return the sums (N, d) of the values (V, d) of each text's words: exact for whole numbers up to 2^24."""
         columns, rows, starts = map(torch.from_numpy, (self.columns, values, self.starts))
-        sums = torch.nn.functional.embedding_bag(columns, rows, starts, mode="sum", include_last_offset=True)
-        return np.asarray(sums.numpy())
+        return np.asarray(embedding_bag(columns, rows, starts, mode="sum", include_last_offset=True).numpy())
 
 
 def tabulate(texts: Sequence[Collection[str]], more: ListedTexts | None = None) -> tuple[dict[str, int], WordTable]:
-    """Return each word's column, and the table of the columns of texts and then of those of ``more``."""
+    """Return each word's column, from 1 on, and the table of the columns of texts and then of those of ``more``."""
     more = more or ListedTexts()
-    words = {word: column for column, word in enumerate(dict.fromkeys(chain(*texts, more.words)))}
-    own = np.array([words[word] for text in texts for word in text], dtype=np.int32)
-    columns, sizes, end = np.empty(len(own) + len(more.flat), dtype=np.int32), [np.zeros(1, dtype=np.int64)], 0
-    rows = np.repeat(np.arange(len(texts)), np.array([*map(len, texts)], dtype=np.int64))
-    of_listed = np.array([words[word] for word in more.words], dtype=np.int32)
-    for numbers, given, count in chain([(rows, own, len(texts))], more.parts(of_listed)):
-        keys = numbers << 32 | given
+    words = {word: column for column, word in enumerate(dict.fromkeys(chain([""], *texts, more.words)))}
+    columns, sizes, end = np.array([words[word] for word in more.words], dtype=np.int32), [np.zeros(1, np.int64)], 0
+    listed = (columns[part] for part in np.array_split(more.flat, 64))  # all at once, NumPy would need 25 MB more
+    flat = np.concatenate([np.array([words[word] for text in texts for word in (*text, "")], dtype=np.int32), *listed])
+    for part in np.split(flat, np.flatnonzero(flat == 0)[BATCH_PRODUCTS - 1 :: BATCH_PRODUCTS] + 1):
+        is_end = part == 0
+        keys = is_end.cumsum() << 32 | part  # of a text and a word
         keys.sort()
-        keys = keys[np.diff(keys, prepend=-1) != 0]  # a word that repeats counts once
-        columns[end : end + len(keys)] = keys & (1 << 32) - 1
-        end += len(keys)
-        sizes.append(np.bincount(keys >> 32, minlength=count))
-    return words, WordTable(columns[:end], np.concatenate(sizes).cumsum().astype(np.int32))
+        keys = keys[(np.diff(keys, prepend=-1) != 0) & (keys.astype(np.int32) != 0)]
+        flat[end : (end := end + len(keys))] = keys.astype(np.int32)  # before all parts that are still to be read
+        sizes.append(np.bincount(keys >> 32, minlength=int(is_end.sum())))
+    return words, WordTable(flat[:end], np.concatenate(sizes).cumsum().astype(np.int32))
 
 
 def meanings_of(texts: Sequence[str]) -> Codes:
@@ -185,14 +167,14 @@ def meanings_of_table(words: Sequence[str], table: WordTable) -> Codes:
         ModelError: a word is too long for exact sums.
     """
     encoder = SentenceEncoder.load()
-    vectors = np.empty((max(1, len(words)), encoder.dim), dtype=np.float32)
+    vectors = np.empty((len(words), encoder.dim), dtype=np.float32)
     for begin in range(0, len(vectors), BATCH_TEXTS):
-        vectors[begin : begin + BATCH_TEXTS] = encoder.sums(words[begin : begin + BATCH_TEXTS] or [""])
+        vectors[begin : begin + BATCH_TEXTS] = encoder.sums(words[begin : begin + BATCH_TEXTS])
     if max(vectors.max(), -vectors.min()) > MAX_WORD_SUM:
         raise ModelError("the model lists a word that is too long for exact sums: train the model again or restore it")
-    found = np.empty((len(table), encoder.dim), dtype=np.int8)
-    for begin in range(0, len(found), BATCH_TEXTS):
-        found[begin : begin + BATCH_TEXTS] = at_length(table[begin : begin + BATCH_TEXTS].sum(vectors))
+    found = np.empty((len(table.starts) - 1, encoder.dim), dtype=np.int8)
+    for rows in np.array_split(np.arange(len(found)), len(found) // BATCH_TEXTS + 1):
+        found[rows] = at_length(table.take(rows).sum(vectors))
     return found
 
 

@@ -82,11 +82,11 @@ class SentenceIndex:
         self.texts, self.more, self._compares_all = texts, more or ListedTexts(), compares_all
         self.weigh = replace(weigh, times=dict.fromkeys(NEGATIONS, NEGATION_FACTOR))
         self._columns, self._table = tabulate(texts, more)
-        self._weights = np.array([self.weigh(word) for word in self._columns] or [0], dtype=np.int32)
+        self._weights = np.array([self.weigh(word) for word in self._columns], dtype=np.int32)
         self._halves = MEANING_HALVES[len(texts) + len(self.more) >= MANY_TEXTS]
-        counted = [word not in SILENT_MARKS for word in self._columns] or [False]
-        sums = self._table.sum(np.stack([counted, ADDED_COST * self._weights], axis=1, dtype=np.float32))
-        self._lengths, self._of_words = sums.astype(np.int32).T  # of at most MAX_WORDS words
+        counted = [word not in SILENT_MARKS for word in self._columns]
+        added = np.stack([counted, ADDED_COST * self._weights], axis=1, dtype=np.float32)
+        self._lengths, self._of_words = self._table.sum(added).astype(np.int32).T  # of at most MAX_WORDS words
         self._meanings = meanings_of_table([*self._columns], self._table)
 
     @cached_property
@@ -94,12 +94,9 @@ class SentenceIndex:
         """The groups of all texts; cells that are compared as a whole do without."""
         return InvertedFile(self._meanings, join_groups(self._meanings, self.more.groups))
 
-    def __getitem__(self, number: int) -> Sequence[str]:
-        return self.texts[number] if number < len(self.texts) else self.more[number - len(self.texts)]
-
     @property
     def _all(self) -> NDArray[np.int64]:
-        return np.arange(len(self._table))[None]
+        return np.arange(len(self._lengths))[None]
 
     def _weigh_all(self, wanted: set[str]) -> int:
         """Return the distance from a record with the words ``wanted`` to a text without words."""

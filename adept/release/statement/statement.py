@@ -15,7 +15,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, astuple, dataclass, field, fields
 from datetime import UTC, datetime
 from functools import cached_property
-from itertools import accumulate, chain
+from itertools import accumulate, chain, pairwise
 from typing import Any
 
 import torch
@@ -517,21 +517,17 @@ def label_facts(response: RandomizedResponse | JointResponse | None) -> dict[str
 
 def model_sha256(model: Autoencoder) -> str:
     """Return the digest of the model's weights that ``sha256sum model.safetensors`` gives; no file of them is in memory."""
-    precision, weights = getattr(torch, model.config.precision), sorted(model.state_dict().items())
-    ends = [0, *accumulate(tensor.numel() * precision.itemsize for _, tensor in weights)]
+    kind, weights = model.config.precision, sorted(model.state_dict().items())
+    ends = accumulate((tensor.numel() * getattr(torch, kind).itemsize for _, tensor in weights), initial=0)
     header = {
-        name: {
-            "dtype": KINDS[model.config.precision],
-            "shape": [*tensor.shape],
-            "data_offsets": list(ends[at : at + 2]),
-        }
-        for at, (name, tensor) in enumerate(weights)
+        name: {"dtype": KINDS[kind], "shape": list(tensor.shape), "data_offsets": place}
+        for (name, tensor), place in zip(weights, pairwise(ends), strict=True)
     }
-    described = json.dumps(header, separators=(",", ":")).encode()
-    described += b" " * (-len(described) % 8)  # the tensors begin at a multiple of 8
-    digest = hashlib.sha256(len(described).to_bytes(8, "little") + described)
+    described = json.dumps(header, separators=(",", ":"))
+    described += " " * (-len(described) % 8)  # the tensors begin at a multiple of 8
+    digest = hashlib.sha256(len(described).to_bytes(8, "little") + described.encode())
     for part in chain.from_iterable(tensor.flatten().split(1 << 18) for _, tensor in weights):
-        digest.update(part.cpu().to(precision).numpy())
+        digest.update(part.cpu().to(getattr(torch, kind)).numpy())
     return digest.hexdigest()
 
 
