@@ -49,6 +49,19 @@ with ThreadPoolExecutor(8) as threads:
 with multiprocessing.get_context("fork").Pool(2) as processes:
     print(len(processes.map(rewriter.rewrite, [texts] * 4)))
 """
+MAX_MEMORY = 500 * 1000**2  # of a release of few records by label: half of it is PyTorch's
+RELEASED = """
+import re, sys
+from pathlib import Path
+
+from adept.__main__ import main
+
+try:
+    main()
+finally:
+    peak = re.search(r"VmHWM:\\s+(\\d+) kB", Path("/proc/self/status").read_text())  # ru_maxrss counts the parent, too
+    print(1024 * int(peak[1]), sorted({"opendp", "scipy.sparse"} & set(sys.modules)))
+"""
 DEVELOPMENT = Path(__file__).parents[2] / "shared" / "data"
 COMMONPLACE = 7  # words: people say "what year did this song come out" everywhere
 
@@ -148,6 +161,21 @@ def test_a_strangers_file_is_rewritten_by_one_command(tmp_path: Path, adept_here
     stated = json.loads((tmp_path / "out.txt.privacy.json").read_text())
     assert stated["training_data"]["packaged"] is True
     assert "The model is the one that comes with adept." in stated["statement"]
+
+
+def test_few_records_are_released_by_label_in_little_memory(tmp_path: Path) -> None:
+    """Without codewords, sparse arrays and noise, which such a release does not need; MAX_MEMORY is that of issue 60."""
+    rows = [{"text": f"play the song number {row}", "intent": f"music {row % 8}"} for row in range(40)]
+    (tmp_path / "in.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    options = ["input=in.jsonl", "output=out.jsonl", "epsilon=8", "label_column=intent", "ledger=a.db"]
+    done = subprocess.run(
+        [sys.executable, "-c", RELEASED, "rewrite", *options],
+        cwd=tmp_path, env=os.environ | {"OMP_NUM_THREADS": "1"}, capture_output=True, text=True, timeout=PATIENCE_SECONDS,
+        check=True,
+    )  # fmt: skip
+    assert "rewritten by description" in done.stdout
+    peak, imported = done.stdout.splitlines()[-1].split(" ", 1)
+    assert (int(peak) < MAX_MEMORY, imported) == (True, "[]"), (peak, imported)
 
 
 @pytest.mark.slow

@@ -35,9 +35,8 @@ def main(config: PlayConfig) -> None:
     is_open = config.host not in ("127.0.0.1", "localhost", "::1") and not config.token
     refuse((is_open, f"host must be this machine's own address without a token, got {config.host}: add token=SECRET"))
     with _listen(config) as listener:
-        sentences = Sentences(*load_model(config.model_dir))
         files = Files(ledger=config.ledger, model_dir=config.model_dir)
-        play = Play(sentences, files, runs=Path(config.runs), token=config.token)
+        play = Play(Sentences(*load_model(config.model_dir)), files, runs=Path(config.runs), token=config.token)
         address = _address(listener, config)
         show_lines([f"adept play: {address}  (Ctrl-C ends it)"])
         sys.stdout.flush()

@@ -30,6 +30,7 @@ from typing import IO, Any
 
 from adept.data.formats import (
     BYTE_ORDER_MARK,
+    END_MARK,
     MAX_CHARACTERS,
     TOO_LONG,
     DamagedRecord,
@@ -98,7 +99,7 @@ class Rows:
 
     def __iter__(self) -> Iterator[str | None]:
         readline = self._stream.readline
-        while line := readline(PIECE_CHARACTERS):
+        while (line := readline(PIECE_CHARACTERS)) not in ("", END_MARK):
             if line[0] == BYTE_ORDER_MARK:
                 line = line[1:]
             row: str | None = line

@@ -49,6 +49,7 @@ REFUSED = {  # by the ending of a name, which nobody gives to data by mistake
 MAX_UNREAD = 10  # names that a line lists
 MAX_CHARACTERS = 2**24  # of a row
 TOO_LONG = f"more than {MAX_CHARACTERS:,} characters"
+END_MARK = "\x1a"  # alone in the last line of a file of DOS, of which it is no part
 BYTE_ORDER_MARK = "\ufeff"  # dropped at the beginning of every row, so that the rule reads one row alone
 SPLITS = ("train", "validation", "test")
 SPLIT_NAMES = {  # as data sets on the Hub call their splits
@@ -218,7 +219,7 @@ def read_lines(stream: IO[str], *, tolerant: bool) -> Iterator[str]:
     If ``tolerant`` is True, a line is cut after MAX_CHARACTERS characters, and an empty line is
     skipped. Otherwise, a line that is too long raises DamagedRecord.
     """
-    while line := stream.readline(MAX_CHARACTERS + 1):
+    while (line := stream.readline(MAX_CHARACTERS + 1)) not in ("", END_MARK):
         if len(line) > MAX_CHARACTERS:
             if not tolerant:
                 raise DamagedRecord(f"a line of {TOO_LONG}")

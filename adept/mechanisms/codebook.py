@@ -26,7 +26,7 @@ Checked proof: ``proofs/Symbols.v``, ``descriptions_are_private``; ``proofs/Priv
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from fractions import Fraction
 from functools import cached_property, lru_cache
 from typing import Any, ClassVar
@@ -168,8 +168,8 @@ class LearnedCodebook(Codebook):
     The release is pure eps-LDP, exactly, provided that no private data influenced the codewords.
 
     Attributes:
-        codewords: a finite (k, n) tensor with k >= 2 and without zero rows; the class scales the
-            rows to unit length. None means random codewords until a model provides codewords.
+        codewords: a finite (k, n) tensor with k >= 2 and without zero rows; its rows are scaled to unit
+            length at first use. None means random codewords until a model provides codewords.
         size: the number k of codewords; by default, it follows from the budget.
         top: the number t of heavy codewords of each record; by default, it follows from k and the budget.
     """
@@ -187,9 +187,12 @@ class LearnedCodebook(Codebook):
                 raise ConfigurationError(
                     f"size must be the number of codewords, {len(self.codewords)}, got {self.size}"
                 )
-            object.__setattr__(self, "codewords", unit_codewords(self.codewords))
+            check_codewords(self.codewords)
         if self.top is not None:
             check_integer(1, self.count - 1, top=self.top)
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {field.name: getattr(self, field.name) for field in fields(self)}  # no cache, so use leaves no trace
 
     @property
     def count(self) -> int:
@@ -206,7 +209,7 @@ class LearnedCodebook(Codebook):
         return ((dim, self.selection),)
 
     def layout(self, dim: int) -> tuple[Block, ...]:
-        words = random_codewords(dim, self.count, self.seed) if self.codewords is None else self.codewords
+        words = random_codewords(dim, self.count, self.seed) if self.codewords is None else self._units
         refuse((dim != words.shape[1], f"dim must be {words.shape[1]}, that of the codewords, got {dim}"))
         return (Block(self.selection, words),)
 
@@ -221,7 +224,7 @@ class LearnedCodebook(Codebook):
 
     def heavy_symbols(self, number: int) -> set[int]:
         """Return the t codewords nearest to codeword ``number``, which an audit uses as a record."""
-        words = random_codewords(STAND_IN_DIM, self.count, 0) if self.codewords is None else self.codewords
+        words = random_codewords(STAND_IN_DIM, self.count, 0) if self.codewords is None else self._units
         return set(Block(self.selection, words).nearest(words[[number]])[0].tolist())
 
     def mean_cosine(self, dim: int) -> float:
@@ -230,6 +233,10 @@ class LearnedCodebook(Codebook):
             return super().mean_cosine(dim)
         self.layout(dim)  # refuses another dimension
         return self._own_cosine
+
+    @cached_property
+    def _units(self) -> Tensor:
+        return unit_codewords(self.codewords)
 
     @cached_property
     def _own_cosine(self) -> float:
@@ -311,15 +318,17 @@ def mean_length(dim: int, whole: int) -> float:
     return float(np.exp(scipy.special.betaln((dim + 1) / 2, rest) - scipy.special.betaln(dim / 2, rest)))
 
 
-def unit_codewords(codewords: Tensor) -> Tensor:
-    """Return codewords (k, n) scaled to unit length.
-
-    Raise ConfigurationError unless there are 2 to 2^20 codewords, all finite and none of them zero.
-    """
+def check_codewords(codewords: Tensor) -> None:
+    """Raise ConfigurationError unless there are 2 to 2^20 codewords (k, n), all finite and none of them zero."""
     refuse((not isinstance(codewords, Tensor), f"codewords must be a tensor, got {type(codewords).__name__}"))
-    check_latents(codewords)
+    check_latents(torch.empty_like(codewords, dtype=torch.float32) if codewords.dtype == torch.float16 else codewords)
     check_integer(*SIZES, codewords=len(codewords))
-    if not bool(codewords.isfinite().all()) or bool((codewords == 0).all(dim=1).any()):
+    if not all(math.isfinite(edge) for edge in codewords.aminmax()) or not bool(codewords.any(dim=1).all()):
         raise ConfigurationError("codewords must be finite and must not hold a zero row")
+
+
+def unit_codewords(codewords: Tensor) -> Tensor:
+    """Return codewords (k, n) scaled to unit length; raise ConfigurationError as ``check_codewords`` does."""
+    check_codewords(codewords)
     parts = torch.split(codewords.detach().cpu(), 1 << 10)  # all codewords as doubles take 50 MB
     return torch.cat([clip_latents(part.double(), clip="sphere", clip_norm=1.0).float() for part in parts])

@@ -28,6 +28,7 @@ Checked proof of 1 to 3: ``proofs/Sampler.v``, ``ranks_have_their_weights``, ``r
 import math
 import os
 import secrets
+from collections.abc import Callable
 from fractions import Fraction
 from functools import cache, lru_cache
 from typing import Any
@@ -35,13 +36,7 @@ from typing import Any
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from opendp.domains import atom_domain, vector_domain
-from opendp.measurements import make_gaussian
-from opendp.metrics import l2_distance
-from opendp.mod import Measurement, enable_features
 from torch import Tensor
-
-enable_features("contrib")  # these modules and not OpenDP's prelude, which imports scikit-learn and pandas
 
 ODDS_BITS = 64
 
@@ -89,8 +84,14 @@ def shuffle(items: list[Any]) -> None:
 
 
 @cache
-def _gaussian_measurement(scale: float) -> Measurement:
-    return make_gaussian(vector_domain(atom_domain(T="i64")), l2_distance(T="i64"), scale=scale)
+def _gaussian_measurement(scale: float) -> Callable[[list[int]], list[int]]:
+    # Slow to import, and for this noise alone; not OpenDP's prelude, which imports scikit-learn and pandas
+    from opendp import measurements, mod
+    from opendp.domains import atom_domain, vector_domain
+    from opendp.metrics import l2_distance
+
+    mod.enable_features("contrib")
+    return measurements.make_gaussian(vector_domain(atom_domain(T="i64")), l2_distance(T="i64"), scale=scale)
 
 
 def exact_gaussian(values: Tensor, *, scale: float) -> Tensor:

@@ -260,6 +260,8 @@ def fine_tune(
 
 def read_page(page: str) -> list[str]:
     """Return the headings and sentences of a Markdown page, without markup, links and code."""
+    if re.search(r"^## *intent:", page, re.MULTILINE):
+        raise DataError("the page is training data of Rasa, which names intents: write its texts into a csv")
     text = re.sub(r"```.*?```|<[^>]*>|!?\[([^\]]*)\]\([^)]*\)", r"\1", page, flags=re.DOTALL)
     lines = (re.sub(r"^[\s#>*+\-|]+|[*_`|]+", " ", line) for line in text.splitlines())
     parts = (part.strip() for line in lines for part in re.split(r"(?<=[.!?])\s+", line))

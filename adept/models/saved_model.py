@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING
 import torch
 from safetensors.torch import save_file
 from torch import Tensor
-from torch.nn.functional import normalize
 
 from adept.data.writing import check_path, make_directory
 from adept.errors import ConfigurationError, ModelError, plain_name
@@ -36,7 +35,6 @@ if TYPE_CHECKING:
 CARD = "README.md"
 HIDDEN_LABELS = 0.3  # share of labels that training hides, to serve unlabelled text too
 MAX_MEASURED_TEXTS, MIN_SHARE = 200, 0.25  # of a reconstruction
-COMPARED_LATENTS = 256  # with all public texts at once
 READERS = {"lstm": "LSTM encoder", "topics": "Encoder of topics, linear in the words"}
 WRITERS = {"lstm": "LSTM decoder", "nearest": "decoder that answers with public texts"}
 TAGS = ["differential-privacy", "local-differential-privacy", "text-rewriting"]
@@ -112,13 +110,12 @@ class Autoencoder(Adept):
             raise ConfigurationError("tokenizer must be given for a model that was not loaded, got none")
         tokenizer = tokenizer or Tokenizer.from_pretrained(self.directory or "")
         self.check_tokenizer(tokenizer)
+        from adept.models.decoding import PublicTexts  # which imports this module
+
         latents = self.encode_records(tokenizer.encode(texts, max_length=self.config.max_length))
         if self.config.decoder == "nearest" and (public := self.public_texts):
             listed = self.encode_records(tokenizer.encode(public, max_length=self.config.max_length))
-            near = [
-                (part @ normalize(listed).T).argmax(dim=1) for part in torch.split(normalize(latents), COMPARED_LATENTS)
-            ]
-            return [public[place] for place in torch.cat(near).tolist()]
+            return PublicTexts(public, listed).write(latents, samples=1)
         return tokenizer.decode(self.write(latents, max_length=self.config.max_length + (self.labels > 0)).tolist())
 
     def check_tokenizer(self, tokenizer: Tokenizer, *, place: str = "") -> None:
@@ -198,7 +195,7 @@ class Autoencoder(Adept):
         if sizes := description["codebooks"]:  # a lost file must not become another mechanism
             books = {f"{size}": (model.config.precision, (size, model.config.latent_dim)) for size in sizes}
             named = files.tensors(names.CODEBOOKS, books, described=names.CONFIG)
-            model.codebooks = {int(size): codewords for size, codewords in named.items()}
+            model.codebooks = {int(size): codewords.clone() for size, codewords in named.items()}
             if not all(bool(codewords.any(dim=1).all()) for codewords in named.values()):
                 raise files.corrupt(names.CODEBOOKS, "a codeword is zero")
         model.directory = files.directory
@@ -207,7 +204,7 @@ class Autoencoder(Adept):
             from adept.models.sentences.sentence_files import load_sentences
 
             model.sentences = load_sentences(files) or None
-        return model.eval()
+        return model.float().eval()
 
 
 def write_tensors(path: Path, tensors: dict[str, Tensor], *, precision: str = "float32") -> None:

@@ -86,7 +86,7 @@ class ModelFiles:
         return name != DESCRIPTION or self.objects.get(CONFIG, {"codec": True}).get("codec") is True
 
     def tensors(self, name: str, expected: Mapping[str, tuple[str, Shape]], *, described: str) -> dict[str, Tensor]:
-        """Return the tensors of a safetensors file; all floats are converted to float32.
+        """Return the tensors of a safetensors file, of the types there; their memory is the file's.
 
         ``expected`` maps the name of each tensor to its type and shape, as the file ``described`` announces; None in
         a shape stands for any size. Raises ModelError for any other tensor, and for floats that are NaN or beyond
@@ -100,7 +100,6 @@ class ModelFiles:
                 first = printable(wrong[0])
                 raise ModelError(f"weights in {path} do not fit {described} (first: {first}): restore both files")
             tensors = {name: file.get_tensor(name) for name in expected}
-        tensors = {name: held.float() if held.is_floating_point() else held for name, held in tensors.items()}
         if large := [
             name for name, tensor in tensors.items() if tensor.is_floating_point() and not is_moderate(tensor)
         ]:

@@ -92,8 +92,8 @@ class LabelCells:
         self._lock = Lock()
 
     def __reduce__(self) -> tuple[Any, ...]:
-        options = {"size": self.size, "first": self.first, "spread": self.spread, "about": self.about}
-        return partial(LabelCells, **options), (self.index,)
+        made = partial(LabelCells, size=self.size, first=self.first, spread=self.spread, about=self.about)
+        return made, (self.index,)
 
     def of(self, labels: Iterable[str]) -> dict[str, Places]:
         """Return the cell of each label: the sorted places (k,) of its sentences in the list."""
@@ -259,8 +259,7 @@ class Cells(Sentences):
         return Cell(self.sentences, self.cells, label, self.selection)
 
     def heavy(self, texts: Sequence[str], labels: Labels = None) -> Tensor:
-        groups = self._groups(len(texts), labels)
-        return torch.from_numpy(self.cells.nearest(texts, groups, self.selection.heavy_count))
+        return torch.from_numpy(self.cells.nearest(texts, self._groups(len(texts), labels), self.selection.heavy_count))
 
     def numbers(self, indices: Tensor, labels: Labels = None) -> Tensor:
         found = torch.empty_like(indices)

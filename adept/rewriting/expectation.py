@@ -221,7 +221,7 @@ def _same_topic(rewriter: Rewriter, texts: Sequence[str], written: Sequence[str]
         return share_alike(texts, written)
     if not model.codebooks:
         return None
-    coarse = model.codebooks[min(model.codebooks, key=lambda size: abs(size - TOPIC_CODEWORDS))]
+    coarse = model.codebooks[min(model.codebooks, key=lambda size: abs(size - TOPIC_CODEWORDS))].float()
     nearest = [
         (encode_public(model, rewriter.tokenizer, part).cpu() @ coarse.T).argmax(dim=1) for part in (texts, written)
     ]

@@ -29,6 +29,7 @@ from adept.release.flow.local import choose_writer, open_release, prepare_file, 
 from adept.release.flow.publication import CARD
 from adept.release.flow.steps import preview
 from adept.release.ledger.default import NO_LEDGER, open_ledger
+from adept.release.ledger.file import LedgerFile
 from adept.release.ledger.identity import secret_key
 from adept.release.options import ReleaseRequest
 from adept.rewriting.expectation import LABELLED, expected_lines
@@ -80,6 +81,7 @@ class Files:
         self.ledger, self.model_dir = str(Path(ledger).expanduser()) if ledger else None, model_dir
         if self.ledger:
             make_directory(Path(self.ledger).parent)
+            LedgerFile(self.ledger, key=None, read_only=True).close()  # refuses a file that is no ledger
         self._root = Path(tempfile.mkdtemp(prefix="adept-play-"))
         self._files: dict[str, Dropped] = {}
 
@@ -132,12 +134,14 @@ class Files:
         """Describe the release of a file as ``dry_run=true`` does, but do not release the file."""
         rewriter, options = open_release(self._request(dropped, choices))
         statement = preview(*prepare_file(rewriter, str(dropped.source), str(dropped.target), options=options))
-        writer = choose_writer(rewriter, options, has_labels=statement.label_column is not None)
         return {
             "records": statement.records,
             "epsilon": words(statement.epsilon),
             "statement": statement.text,
-            "expected": expected_lines(writer, labelled=statement.labels in LABELLED),
+            "expected": expected_lines(
+                choose_writer(rewriter, options, has_labels=statement.label_column is not None),
+                labelled=statement.labels in LABELLED,
+            ),
         }
 
     def release(self, dropped: Dropped, choices: Choices) -> None:

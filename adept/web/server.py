@@ -23,7 +23,6 @@ from typing import Any, Literal, TypeVar
 
 import anyio
 from anyio import CapacityLimiter, to_thread
-from jinja2 import Environment, PackageLoader, StrictUndefined
 from starlette.applications import Starlette
 from starlette.datastructures import Headers, MutableHeaders, QueryParams
 from starlette.requests import Request
@@ -34,6 +33,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from adept.errors import AdeptError, ConfigurationError
 from adept.mechanisms.guarantee import words
+from adept.pages import render
 from adept.ranges import refuse
 from adept.rewriting.expectation import ADVICE
 from adept.web.files import MAX_UPLOAD_BYTES, Choices, Dropped, Files, earlier_results, read_earlier
@@ -72,9 +72,6 @@ class Play:
     def __init__(self, sentences: Sentences, files: Files, *, runs: Path, token: str | None = None) -> None:
         self.sentences, self.files, self.runs, self.token = sentences, files, runs, token
         self._workers, self._preparing = CapacityLimiter(2), CapacityLimiter(1)  # threads of torch
-        self._templates = Environment(
-            loader=PackageLoader("adept.web"), autoescape=True, undefined=StrictUndefined, trim_blocks=True
-        )
 
     def app(self) -> ASGIApp:
         """Return the web application for the page's addresses, protected by ``Guarded``."""
@@ -109,20 +106,16 @@ class Play:
         self.files.close()
 
     async def page(self, request: Request) -> Response:
-        page = self._templates.get_template("page.html.jinja")
         shown = {"mechanisms": self.sentences.mechanisms, "ours": OURS, "people": PEOPLE, "advice": ADVICE}
-        shown |= {
-            "stops": STOPS,
-            "default": STOPS.index(DEFAULT),
-            "longest": MAX_SENTENCE_CHARACTERS,
-            "most": MAX_UPLOAD_BYTES,
-        }
-        return HTMLResponse(page.render(shown, runs=earlier_results(self.runs), ledger=self.files.ledger))
+        shown |= {"stops": STOPS, "default": STOPS.index(DEFAULT), "longest": MAX_SENTENCE_CHARACTERS}
+        shown |= {"runs": earlier_results(self.runs), "ledger": self.files.ledger, "most": MAX_UPLOAD_BYTES}
+        return HTMLResponse(render("adept.web", "page.html.jinja", shown))
 
     async def proof(self, request: Request) -> Response:
         """Answer with a mechanism's claims and proofs, which are the docstrings of its modules."""
-        modules = PROOFS.get(request.path_params["name"], ())
-        said = [inspect.getdoc(importlib.import_module(name)) or "" for name in modules]
+        said = [
+            inspect.getdoc(importlib.import_module(name)) or "" for name in PROOFS.get(request.path_params["name"], ())
+        ]
         return PlainTextResponse("\n\n\n".join(said) or "There is no such proof.", 200 if said else 404)
 
     async def play(self, request: Request) -> Response:
@@ -232,9 +225,8 @@ class Guarded:
         host, origin = headers.get("host", ""), headers.get("origin")
         if self.token is None and re.sub(r":\d+$", "", host) not in ("127.0.0.1", "localhost", "[::1]"):
             return 421, "only this machine can open this page: open it at 127.0.0.1"
-        if origin is not None and origin.split("://")[-1] != host:
-            return 403, "another page must not ask this one"
-        if origin is None and headers.get("sec-fetch-site", "same-origin") not in ("same-origin", "none"):
+        own = headers.get("sec-fetch-site", "same-origin") in ("same-origin", "none")
+        if not own if origin is None else origin.split("://")[-1] != host:
             return 403, "another page must not ask this one"
         if self.token is not None and not scope["path"].startswith("/static/"):
             asked = QueryParams(scope["query_string"]).get("token", "")
@@ -314,5 +306,7 @@ def _choices(asked: dict[str, Any]) -> Choices:
 
 
 def _describe(dropped: Dropped) -> dict[str, Any]:
-    shown = ("records", "columns", "text", "labels", "done", "running", "finished", "error")
-    return {name: getattr(dropped, name) for name in shown}
+    return {
+        name: getattr(dropped, name)
+        for name in ("records", "columns", "text", "labels", "done", "running", "finished", "error")
+    }

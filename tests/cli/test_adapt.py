@@ -59,6 +59,7 @@ def test_an_adapted_model_rewrites_and_tells_its_origin(
         ("seed=-1", "seed must be an integer between 0 and 4294967295, got -1"),
         ("label_set=[lost_card]", "model_dir must hold a model of broad text"),
         ("examples=nowhere.md", "nowhere.md cannot be read as UTF-8 text"),
+        ("examples=nlu.md", "the page is training data of Rasa, which names intents: write its texts into a csv"),
     ],
 )
 def test_what_the_user_can_mend_is_one_line(
@@ -71,6 +72,8 @@ def test_what_the_user_can_mend_is_one_line(
         "public=true",
         f"output_dir={tmp_path / 'new'}",
     ]
+    (tmp_path / "nlu.md").write_text("## intent:greet\n- hello\n- good morning\n")
+    override = override.replace("nlu.md", str(tmp_path / "nlu.md"))
     name = override.partition("=")[0]
     done = adept_here(*(argument for argument in given if argument.partition("=")[0] != name), override)
     assert (done.returncode, done.stderr.count("\n")) == (2, 1)

@@ -247,6 +247,18 @@ UNMARKED = [
 ]  # fmt: skip
 
 
+@pytest.mark.parametrize(("name", "head"), [("a.txt", ""), ("a.csv", "text\r\n"), ("a.jsonl", "")])
+@pytest.mark.parametrize("tolerant", [False, True])
+def test_the_mark_at_the_end_of_a_file_of_dos_is_no_record(
+    tmp_path: Path, name: str, head: str, tolerant: bool
+) -> None:
+    row = '{"text": "play a song"}' if name == "a.jsonl" else "play a song"
+    content = f"{head}{row}\r\n{row}\r\n"
+    plain, marked = (placed(tmp_path, f"{end}{name}", f"{content}{end}".encode()) for end in ("", "\x1a"))
+    assert len(list(read_records(plain, tolerant=tolerant))) == 2
+    assert list(read_records(marked, tolerant=tolerant)) == list(read_records(plain, tolerant=tolerant))
+
+
 @pytest.mark.parametrize(("what", "content"), [(what, text) for what, texts in MARKED.items() for text in texts])
 def test_a_txt_whose_lines_are_no_texts_is_refused_unless_an_option_says_so(
     tmp_path: Path, what: str, content: str

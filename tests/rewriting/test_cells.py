@@ -117,11 +117,11 @@ def by_definition(search: LabelCells, record: str, places: Any, count: int) -> l
     """Return the positions of the nearest texts: word by word, one text after the other; the first of ties."""
     index, words, halves = search.index, words_of(record), policy.CELL_HALVES
     weight = sum(index.weigh(word) for word in set(words)) * nearest_text.MISSING_COST
-    own, meanings = meanings_of([record])[0].tolist(), [broad.meaning_of_words(index[place]) for place in places]
+    texts = [index.texts[n] if n < len(index.texts) else index.more[n - len(index.texts)] for n in places.tolist()]
+    own, meanings = meanings_of([record])[0].tolist(), [*map(broad.meaning_of_words, texts)]
     mean = [round(Fraction(sum(column), len(meanings))) for column in zip(*meanings, strict=True)]
     distances = []
-    for place, meaning in zip(places.tolist(), meanings, strict=True):
-        text = index[place]
+    for text, meaning in zip(texts, meanings, strict=True):
         product = sum((a - b) * c for a, b, c in zip(own, mean, meaning, strict=True))
         lengths = [len(set(words) - nearest_text.SILENT_MARKS) for words in (text, words)]
         scrap = lengths[0] < min(lengths[1] // 2, nearest_text.SCRAP_WORDS)

@@ -274,7 +274,9 @@ def test_an_option_that_decodes_nothing_is_named_once(
 def test_a_learned_codebook_is_the_models_and_a_model_without_one_says_so(tiny_run: Path) -> None:
     model, tokenizer = load_model(tiny_run)
     rewriter = Rewriter(model, tokenizer, mechanism=LearnedCodebook(epsilon=4.0))
-    codewords = rewriter.mechanism.codewords  # the model's, at unit length to the last bit
+    codewords = rewriter.mechanism.layout(model.config.latent_dim)[
+        0
+    ].codewords  # the model's, at unit length to the last bit
     assert torch.allclose(codewords, model.codebooks[128], rtol=0, atol=1e-6)
     for _ in range(20):
         assert all(0 <= row < len(codewords) for [row] in rewriter.release(TEXTS).tolist())

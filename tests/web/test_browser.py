@@ -169,9 +169,9 @@ def test_a_file_goes_from_drop_to_download(page: Page, tmp_path: Path) -> None:
     page.click("#release")
     page.wait_for_selector("#fetch:not([hidden])")
     for part, name in (
-        ("text", "private.csv"),
-        ("statement", "private.csv.privacy.json"),
-        ("card", "private.csv.card.md"),
+        ("text", "said.private.csv"),
+        ("statement", "said.private.csv.privacy.json"),
+        ("card", "said.private.csv.card.md"),
     ):
         with page.expect_download() as download:
             page.click(f"[data-part={part}]")

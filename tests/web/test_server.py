@@ -1,6 +1,7 @@
 """Claims about the page's server: what it answers, what it refuses, and that it never sends back what was typed."""
 
 import json
+import re
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -10,7 +11,7 @@ from hanging import wait_until
 from starlette.testclient import TestClient
 
 from adept.errors import DataError
-from adept.web.files import MAX_UPLOAD_BYTES
+from adept.web.files import MAX_UPLOAD_BYTES, Files
 from adept.web.sentences import MAX_SENTENCE_CHARACTERS
 from adept.web.server import Play
 
@@ -35,6 +36,18 @@ def test_the_page_is_small_and_asks_for_nothing_elsewhere(client: TestClient) ->
     assert not any(
         "https://" in part.text or "http://" in part.text.replace("http://www.w3.org/2000/svg", "") for part in parts
     )
+
+
+def test_addresses_are_relative_so_that_a_proxy_may_serve_the_page_below_a_path(client: TestClient) -> None:
+    parts = [client.get(path).text for path in ("/", "/static/play.js", "/static/files.js")]
+    assert 'src="static/play.js"' in parts[0]
+    assert not [found for part in parts for found in re.findall(r"""["'`]/(?:api|static|proof|runs)/""", part)]
+
+
+def test_a_ledger_that_is_none_is_refused_before_the_page_is_served(tmp_path: Path) -> None:
+    (tmp_path / "notes.txt").write_text("not a ledger\n" * 100)
+    with pytest.raises(DataError, match=r"notes\.txt"):
+        Files(ledger=str(tmp_path / "notes.txt"))
 
 
 def test_every_answer_forbids_what_does_not_come_from_the_page(client: TestClient) -> None:

@@ -5,8 +5,7 @@ numbers of the Euclidean norm MEANING_LENGTH. The inner product of two meanings 
 their cosine, and 32-bit floats hold it exactly.
 
 The meaning of a public sentence adds up its different words. *Claim*: the sum is exact. *Proof*: a sentence has at
-most MAX_WORDS words. If no word's vector holds a number above MAX_SHORT_SUM, sums are 16-bit integers, which hold
-``MAX_WORDS * MAX_SHORT_SUM < 2^15``. Otherwise a word with a number above MAX_WORD_SUM is refused, and
+most MAX_WORDS words. A word whose vector holds a number above MAX_WORD_SUM is refused, and
 ``MAX_WORDS * MAX_WORD_SUM <= 2^24``, which 32-bit floats hold exactly in any order. QED.
 """
 
@@ -14,15 +13,16 @@ import math
 import re
 import unicodedata
 from collections import Counter
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from functools import cached_property
 from itertools import chain
 from typing import Any
 
 import numpy as np
-import scipy
+import torch
 from numpy.typing import NDArray
+from torch.nn.functional import embedding_bag
 
 from adept.data.texts import separate_characters
 from adept.errors import ModelError
@@ -39,14 +39,15 @@ NEGATIONS = {"not", "no", "never", "without", "nothing", "nobody", "none", "neit
     *(verb + end for verb in AUXILIARIES | MODALS for end in ("n't", "nt")),
 }
 MEANING_LENGTH = LENGTH  # of a meaning and of a centre
-MAX_SHORT_SUM, MAX_WORD_SUM = ((1 << 15) - 1) // MAX_WORDS, (1 << 24) // MAX_WORDS
+MAX_WORD_SUM = (1 << 24) // MAX_WORDS
 MAX_RECORD_LETTERS = 100 * MAX_WORDS  # letters of a record that are split into words
-BATCH_TEXTS, BATCH_ROWS = 1 << 11, 1 << 9  # words, and texts, whose sums are computed together, near the processor
-BATCH_PRODUCTS = 1 << 12  # texts whose products are computed together
+BATCH_TEXTS = 1 << 10  # words, or texts, whose sums are computed together, near the processor
+BATCH_PRODUCTS = 1 << 12  # texts whose products are computed, or whose words are sorted, together
 
 PUNCTUATION_MARKS = re.compile(f"({PUNCTUATION})")
 
 Words = tuple[str, ...]
+Counts = NDArray[np.int64]
 
 
 class ListedTexts:
@@ -115,21 +116,46 @@ class WordWeights(Learned):
         return round(WEIGHT_UNIT * math.sqrt(math.log((self.texts + 1) / (holders + 0.5))))
 
 
-def tabulate(
-    texts: Sequence[Collection[str]], more: ListedTexts | None = None
-) -> tuple[dict[str, int], "scipy.sparse.csr_array"]:
-    """Return each word's column, and a table with a 1 where a text (row), or then one of ``more``, contains the word."""
-    more = more or ListedTexts()
-    words = {word: column for column, word in enumerate(dict.fromkeys(chain(*texts, more.words)))}
-    of_listed = np.array([words[word] for word in more.words], dtype=np.int32)
-    own = np.array([words[word] for text in texts for word in text], dtype=np.int32)
-    flat = np.concatenate([own, of_listed[more.flat[more.flat != 0]]])
-    starts = np.concatenate([[0, *map(len, texts)], np.diff(more.ends, prepend=-1) - 1]).cumsum(dtype=np.int32)
-    shape = len(starts) - 1, max(1, len(words))
-    table = scipy.sparse.csr_array((np.ones(len(flat), dtype=np.int8), flat, starts), shape=shape)
-    table.sum_duplicates()
-    table.data[:] = 1
-    return words, table
+class WordTable:
+    """The different words of N texts: ``columns[starts[n] : starts[n + 1]]`` (SciPy's arrays would take 20 MB more)."""
+
+    def __init__(self, columns: NDArray[np.int32], starts: NDArray[np.int32]) -> None:
+        self.columns, self.starts = columns, starts
+
+    def take(self, numbers: NDArray[np.int64]) -> "WordTable":
+        """Return the table of the texts with these numbers, which may repeat."""
+        first, counts = self.starts[numbers], self.starts[numbers + 1] - self.starts[numbers]
+        starts = np.append(0, counts.cumsum()).astype(np.int32)
+        return WordTable(self.columns[np.arange(starts[-1]) + np.repeat(first - starts[:-1], counts)], starts)
+
+    def sum(self, values: NDArray[np.float32]) -> NDArray[np.float32]:
+        """Return the sums (N, d) of the values (V, d) of each text's words: exact for whole numbers up to 2^24."""
+        columns, rows, starts = map(torch.from_numpy, (self.columns, values, self.starts))
+        return np.asarray(embedding_bag(columns, rows, starts, mode="sum", include_last_offset=True).numpy())
+
+
+def tabulate(texts: Sequence[Collection[str]], more: ListedTexts | None = None) -> tuple[dict[str, int], WordTable]:
+    """Return each word's column, from 1 on, and the table of the columns of texts and then of those of ``more``."""
+    more = more or ListedTexts([""])
+    words = {word: column for column, word in enumerate(dict.fromkeys(chain([""], *texts, more.words)))}
+    own = np.array([words[word] for text in texts for word in (*text, "")], dtype=np.int32)
+    listed = np.array([words[word] for word in more.words], dtype=np.int32)
+    parts = [*_different(own, np.arange(len(words), dtype=np.int32)), *_different(more.flat, listed)]
+    counts = np.concatenate([count for _, count in parts])
+    starts = np.append(0, counts.cumsum()).astype(np.int32)
+    return words, WordTable(np.concatenate([columns for columns, _ in parts]), starts)
+
+
+def _different(
+    flat: NDArray[np.integer[Any]], columns: NDArray[np.int32]
+) -> Iterator[tuple[NDArray[np.int32], Counts]]:
+    """Yield the columns of the different words of texts, each of which ends with a 0, and how many each text has."""
+    ends = np.flatnonzero(flat == 0)
+    for part in np.split(flat, ends[BATCH_PRODUCTS - 1 :: BATCH_PRODUCTS] + 1):
+        is_end = part == 0
+        keys = np.sort((is_end.cumsum() << 32 | columns[part])[~is_end])  # of a text and a word
+        keys = keys[np.diff(keys, prepend=-1) != 0]  # np.unique takes 20 times as long
+        yield keys.astype(np.int32), np.bincount(keys >> 32, minlength=int(is_end.sum()))
 
 
 def meanings_of(texts: Sequence[str]) -> Codes:
@@ -142,26 +168,21 @@ def mean_meaning(texts: Sequence[str]) -> Codes:
     return np.asarray(at_length(meanings_of(texts).sum(axis=0, dtype=np.int64, keepdims=True))[0])
 
 
-def meanings_of_table(words: Sequence[str], table: "scipy.sparse.csr_array") -> Codes:
-    """Return the meanings (N, d) of texts (rows) that contain words (columns), at most MAX_WORDS words each.
+def meanings_of_table(words: Sequence[str], table: WordTable) -> Codes:
+    """Return the meanings (N, d) of the texts of a table with these words, at most MAX_WORDS words each.
 
     Raises:
         ModelError: a word is too long for exact sums.
     """
     encoder = SentenceEncoder.load()
-    vectors: NDArray[np.int16 | np.float32] = np.empty((max(1, len(words)), encoder.dim), dtype=np.int16)
+    vectors = np.empty((len(words), encoder.dim), dtype=np.float32)
     for begin in range(0, len(vectors), BATCH_TEXTS):
-        sums = encoder.sums(words[begin : begin + BATCH_TEXTS] or [""])
-        if (largest := np.abs(sums).max()) > MAX_SHORT_SUM:
-            vectors = vectors.astype(np.float32)
-        if largest > MAX_WORD_SUM:
-            raise ModelError(
-                "the model lists a word that is too long for exact sums: train the model again or restore it"
-            )
-        vectors[begin : begin + BATCH_TEXTS] = sums
-    found = np.empty((table.shape[0], encoder.dim), dtype=np.int8)
-    for begin in range(0, len(found), BATCH_ROWS):
-        found[begin : begin + BATCH_ROWS] = at_length(table[begin : begin + BATCH_ROWS] @ vectors)
+        vectors[begin : begin + BATCH_TEXTS] = encoder.sums(words[begin : begin + BATCH_TEXTS])
+    if max(vectors.max(), -vectors.min()) > MAX_WORD_SUM:
+        raise ModelError("the model lists a word that is too long for exact sums: train the model again or restore it")
+    found = np.empty((len(table.starts) - 1, encoder.dim), dtype=np.int8)
+    for rows in np.array_split(np.arange(len(found)), len(found) // BATCH_TEXTS + 1):
+        found[rows] = at_length(table.take(rows).sum(vectors))
     return found
 
 

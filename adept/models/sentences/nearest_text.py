@@ -20,7 +20,6 @@ from itertools import chain, islice
 from typing import Any
 
 import numpy as np
-import scipy
 import torch
 from numpy.typing import NDArray
 from torch import Tensor
@@ -83,11 +82,11 @@ class SentenceIndex:
         self.texts, self.more, self._compares_all = texts, more or ListedTexts(), compares_all
         self.weigh = replace(weigh, times=dict.fromkeys(NEGATIONS, NEGATION_FACTOR))
         self._columns, self._table = tabulate(texts, more)
-        self._weights = np.array([self.weigh(word) for word in self._columns] or [0], dtype=np.int32)
+        self._weights = np.array([self.weigh(word) for word in self._columns], dtype=np.int32)
         self._halves = MEANING_HALVES[len(texts) + len(self.more) >= MANY_TEXTS]
-        counted = np.array([word not in SILENT_MARKS for word in self._columns] or [False], dtype=np.int8)
-        self._lengths = self._table @ counted  # of at most MAX_WORDS words, which 8 bits hold
-        self._of_words = self._table @ (ADDED_COST * self._weights)
+        counted = [word not in SILENT_MARKS for word in self._columns]
+        added = np.stack([counted, ADDED_COST * self._weights], axis=1, dtype=np.float32)
+        self._lengths, self._of_words = self._table.sum(added).astype(np.int32).T  # of at most MAX_WORDS words
         self._meanings = meanings_of_table([*self._columns], self._table)
 
     @cached_property
@@ -95,12 +94,9 @@ class SentenceIndex:
         """The groups of all texts; cells that are compared as a whole do without."""
         return InvertedFile(self._meanings, join_groups(self._meanings, self.more.groups))
 
-    def __getitem__(self, number: int) -> Sequence[str]:
-        return self.texts[number] if number < len(self.texts) else self.more[number - len(self.texts)]
-
     @property
     def _all(self) -> NDArray[np.int64]:
-        return np.arange(self._table.shape[0])[None]
+        return np.arange(len(self._lengths))[None]
 
     def _weigh_all(self, wanted: set[str]) -> int:
         """Return the distance from a record with the words ``wanted`` to a text without words."""
@@ -163,26 +159,22 @@ class SentenceIndex:
         least = np.array([[min(count // 2, SCRAP_WORDS)] for count in counts])
         return np.where(self._lengths[numbers] < least, distances + (1 + most) * weights, distances)
 
-    def _rows(self, numbers: NDArray[np.int64]) -> "scipy.sparse.csr_array":
-        first = int((numbers == np.arange(len(numbers))).argmin())  # rows 0, 1, 2, ...: one slice
-        return scipy.sparse.vstack([self._table[:first], self._table[numbers[first:]]])
-
     def _by_words(self, wanted: Sequence[set[str]], numbers: NDArray[np.int64]) -> NDArray[np.int64]:
         """Return distances by words (B, S), minus each record's distance from a text without words.
 
         ``numbers`` (B, S) are those of the texts, or (1, S) if all records are compared with the same
         texts.
         """
-        shared = np.zeros((len(self._weights), len(wanted)), dtype=np.int32)
+        shared = np.zeros((len(self._weights), len(wanted)), dtype=np.float32)
         for row, words in enumerate(wanted):
             own = [self._columns[word] for word in words if word in self._columns]
             shared[own, row] = (ADDED_COST + MISSING_COST) * self._weights[own]
         if len(numbers) == 1:
-            return np.asarray(self._of_words[numbers] - (self._rows(numbers[0]) @ shared).T)
-        table = self._table[numbers.ravel()]
-        rows = np.repeat(np.arange(numbers.size) // numbers.shape[1], np.diff(table.indptr))
-        sums = np.concatenate([[0], np.cumsum(shared[table.indices, rows], dtype=np.int64)])
-        return np.asarray(self._of_words[numbers] - np.diff(sums[table.indptr]).reshape(numbers.shape))
+            return np.asarray(self._of_words[numbers] - self._table.take(numbers[0]).sum(shared).T.astype(np.int64))
+        table = self._table.take(numbers.ravel())
+        rows = np.repeat(np.arange(numbers.size) // numbers.shape[1], np.diff(table.starts))
+        sums = np.concatenate([[0], shared[table.columns, rows].astype(np.int64).cumsum()])
+        return np.asarray(self._of_words[numbers] - np.diff(sums[table.starts]).reshape(numbers.shape))
 
     def order(self, *, seed: int) -> list[int]:
         """Order the texts so that, for every k, the first k texts represent all texts well.

@@ -1,9 +1,9 @@
 """Save and load the two files of a list of public sentences.
 
 A JSON file holds the utterances and the weights of words, and a second file the listed sentences as
-numbers of words, and their groups. Both are checked before the list is built, so that a damaged file
-causes an error at once. Of files of adept 0.2 (format 1), only the public sentences are read, in the same
-order, and not the tables of a language model. Lists of broad text of formats 1 and 2 are refused: their groups
+numbers of words, and their groups, which only broad text has. What is read is checked before the list is built,
+so that a damaged file causes an error at once. Of files of adept 0.2 (format 1), only the public sentences are
+read, in the same order, and not the tables of a language model. Lists of broad text of formats 1 and 2 are refused: their groups
 are those of a lexicon, which the sentence encoder replaced.
 """
 
@@ -30,10 +30,6 @@ from adept.models.tokenizer import is_writable
 from adept.models.untrusted_files import DESCRIPTION, TABLES, ModelFiles, Shape
 
 FORMAT_VERSION, LEXICON_FORMAT, OLD_FORMAT = 3, 2, 1
-OLD_TABLES: dict[str, tuple[str, Shape]] = {  # of the language model of format 1, which are not used
-    name: ("int32", (None, columns)) for name, columns in {"words": 5, "classes": 6, "letters": 7}.items()
-}
-UNKNOWN_WORD = "\x00"  # the second of the words of format 1, which no text held
 AGAIN = "adapt or train the model again"
 LISTED = "likely"  # the listed sentences as numbers of words
 GROUPS, MAX_GROUP_NUMBERS = "groups", 1 << 12  # groups of the listed sentences
@@ -75,51 +71,36 @@ def sentences_sha256(sentences: SentenceList) -> str:
 def load_sentences(files: ModelFiles) -> SentenceList:
     """Load a list, empty if adept 0.2 made it from private text; raise ModelError if a file is missing or damaged."""
     path, stored = files.directory / DESCRIPTION, files.objects[DESCRIPTION]
-    is_old = stored.get("format_version") == OLD_FORMAT
     if stored.get("format_version") in (OLD_FORMAT, LEXICON_FORMAT):
-        stored = _convert_old(path, stored)
+        if stored.get("lexicon") is not None:
+            raise ModelError(f"{path} was made by an older version, which read meaning with a lexicon: {AGAIN}")
+        stored = {"held_out": [], **stored, "encoder": None, "listed_words": [], "format_version": FORMAT_VERSION}
     if reason := _wrong(stored):
         raise files.corrupt(DESCRIPTION, reason)
     if stored["encoder"] not in (None, SentenceEncoder.load().sha256):  # it made the groups of listed sentences
         raise ModelError(f"{path} was made with another sentence encoder than this version's: {AGAIN}")
-    is_broad = stored["encoder"] is not None
-    listed = _read_listed(files, stored["listed_words"], old=stored if is_old else None)
+    is_broad = stored["encoder"] is not None  # only then are texts listed
+    listed = _read_listed(files, stored["listed_words"]) if is_broad else ListedTexts()
     if len(listed) + len(stored["utterances"]) > PLACE_UNIT:
         raise files.corrupt(TABLES, f"the table {LISTED} holds too many texts")
     return SentenceList(
         WordWeights(Counter(stored["holders"]), stored["texts"]),
         [tuple(map(sys.intern, text.split(" "))) for text in stored["utterances"]],
         [tuple(text.split(" ")) for text in stored["held_out"]],
-        listed if is_broad else ListedTexts(),  # those of format 1 were written by its language model
+        listed,
         is_broad,
     )
 
 
-def _convert_old(path: Path, stored: dict[str, Any]) -> dict[str, Any]:
-    """Return the fields of a file of format 1 or 2 with those of format 3; raise ModelError for broad text."""
-    if stored.get("lexicon") is not None:
-        raise ModelError(f"{path} was made by an older version, which read meaning with a lexicon: {AGAIN}")
-    words = stored.get("listed_words", stored.get("words"))
-    known = [word for word in words if word != UNKNOWN_WORD] if isinstance(words, list) else words
-    return {"held_out": [], **stored, "encoder": None, "listed_words": known, "format_version": FORMAT_VERSION}
-
-
-def _read_listed(files: ModelFiles, words: list[str], *, old: dict[str, Any] | None) -> ListedTexts:
+def _read_listed(files: ModelFiles, words: list[str]) -> ListedTexts:
     expected: dict[str, tuple[str, Shape]] = {LISTED: ("int16", (None,)), GROUPS: ("int16", (None,))}
-    if old is not None:
-        absent = {LISTED: LISTED not in old, GROUPS: True}
-        expected = OLD_TABLES | {name: kind for name, kind in expected.items() if not absent[name]}
-    tables = {name: table.numpy() for name, table in files.tensors(TABLES, expected, described=DESCRIPTION).items()}
-    none = np.zeros(0, dtype=np.int16)
-    flat, groups = tables.get(LISTED, none), tables.get(GROUPS, none)
-    if old is not None:
-        flat = flat - (flat > 1)  # without the number of UNKNOWN_WORD
+    tables = files.tensors(TABLES, expected, described=DESCRIPTION)
+    flat, groups = tables[LISTED].numpy(), tables[GROUPS].numpy()
     if not _are_texts(flat, size=len(words)):
         raise files.corrupt(TABLES, f"the table {LISTED} holds other numbers than a list's")
-    count = int((flat == 0).sum()) if GROUPS in tables else 0
-    if len(groups) != count or not bool(((groups >= 0) & (groups < MAX_GROUP_NUMBERS)).all()):
+    if len(groups) != int((flat == 0).sum()) or not bool(((groups >= 0) & (groups < MAX_GROUP_NUMBERS)).all()):
         raise files.corrupt(TABLES, f"the table {GROUPS} holds other numbers than a list's")
-    return ListedTexts(words, flat, groups if GROUPS in tables else None)
+    return ListedTexts(words, flat, groups)
 
 
 def _wrong(stored: dict[str, Any]) -> str:

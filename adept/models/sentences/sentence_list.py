@@ -100,8 +100,8 @@ class SentenceList(Learned):
         count = len(self) if size is None else size
         if count not in self._indexes:
             said = self.utterances[:count]
-            listed = self.listed.first(count - len(said))
-            self._indexes[count] = SentenceIndex(said, self.weigh, listed, compares_all=not self.is_broad)
+            more = self.listed.first(count - len(said))
+            self._indexes[count] = SentenceIndex(said, self.weigh, more, compares_all=not self.is_broad)
         return self._indexes[count]
 
     def table(self) -> Codes:

@@ -15,10 +15,10 @@ from collections.abc import Mapping
 from dataclasses import asdict, astuple, dataclass, field, fields
 from datetime import UTC, datetime
 from functools import cached_property
+from itertools import accumulate, chain, pairwise
 from typing import Any
 
 import torch
-from safetensors.torch import save
 
 from adept.data.formats import STANDARD_STREAM
 from adept.errors import AdeptError, plain_name
@@ -30,7 +30,7 @@ from adept.models.saved_model import Autoencoder
 from adept.models.sentences.sentence_files import sentences_sha256
 from adept.models.sentences.sentence_list import SentenceList
 from adept.models.tokenizer import Tokenizer
-from adept.models.untrusted_files import WEIGHTS, is_packaged
+from adept.models.untrusted_files import KINDS, WEIGHTS, is_packaged
 from adept.ranges import refuse
 from adept.release.records import ReleaseOptions, split_response
 from adept.release.statement import verify, wording
@@ -516,10 +516,19 @@ def label_facts(response: RandomizedResponse | JointResponse | None) -> dict[str
 
 
 def model_sha256(model: Autoencoder) -> str:
-    """Return the digest of the model's weights that ``sha256sum model.safetensors`` gives."""
-    precision = getattr(torch, model.config.precision)
-    weights = {name: tensor.cpu().to(precision).contiguous() for name, tensor in model.state_dict().items()}
-    return hashlib.sha256(save(weights)).hexdigest()
+    """Return the digest of the model's weights that ``sha256sum model.safetensors`` gives; no file of them is in memory."""
+    kind, weights = model.config.precision, sorted(model.state_dict().items())
+    ends = accumulate((tensor.numel() * getattr(torch, kind).itemsize for _, tensor in weights), initial=0)
+    header = {
+        name: {"dtype": KINDS[kind], "shape": list(tensor.shape), "data_offsets": place}
+        for (name, tensor), place in zip(weights, pairwise(ends), strict=True)
+    }
+    described = json.dumps(header, separators=(",", ":"))
+    described += " " * (-len(described) % 8)  # the tensors begin at a multiple of 8
+    digest = hashlib.sha256(len(described).to_bytes(8, "little") + described.encode())
+    for part in chain.from_iterable(tensor.flatten().split(1 << 18) for _, tensor in weights):
+        digest.update(part.cpu().to(getattr(torch, kind)).numpy())
+    return digest.hexdigest()
 
 
 def model_fingerprint(model: Autoencoder, tokenizer: Tokenizer, sha256: str) -> str:

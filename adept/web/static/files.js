@@ -21,8 +21,10 @@ async function take(file) {
   latest = file;
   try {
     if (file.size > Number(element("file").dataset.most)) throw new Error("at most 20 MB can be dropped here: use adept rewrite for a larger file");
-    const found = await (await ask("/api/files", {body: file, headers: {"X-Filename": encodeURIComponent(file.name)}})).json();
-    if (file === latest) show(found.key, found); else await remove(found.key);
+    const found = await (await ask("api/files", {body: file, headers: {"X-Filename": encodeURIComponent(file.name)}})).json();
+    if (file !== latest) return await remove(found.key);
+    sessionStorage.setItem("stem", file.name.replace(/\.[^.]*$/, ""));
+    show(found.key, found);
   } catch (error) { if (file === latest) tell(error); }
 }
 
@@ -34,7 +36,7 @@ function leave() {
   form.hidden = true;
 }
 
-const remove = held => ask(`/api/files/${held}`, {method: "DELETE"});
+const remove = held => ask(`api/files/${held}`, {method: "DELETE"});
 
 function show(held, found) {
   key = held;
@@ -75,7 +77,7 @@ async function explain(epsilon) {
   const held = key;
   tell();
   try {
-    const said = await json(`/api/files/${held}/explain`, choices(epsilon));
+    const said = await json(`api/files/${held}/explain`, choices(epsilon));
     if (held === key) element("explained").replaceChildren(...[...said.expected.map(sentence), said.statement].map(text => made("p", text)));
   } catch (error) { tell(error); }
 }
@@ -83,7 +85,7 @@ async function explain(epsilon) {
 async function release(epsilon) {
   tell();
   element("release").disabled = true;
-  try { await follow(key, await json(`/api/files/${key}/release`, choices(epsilon))); } catch (error) { stop(error); }
+  try { await follow(key, await json(`api/files/${key}/release`, choices(epsilon))); } catch (error) { stop(error); }
 }
 
 function stop(error) {
@@ -99,7 +101,7 @@ async function follow(held, state) {
   element("bar").max = state.records;
   while (state.running) {
     await new Promise(resolve => setTimeout(resolve, 300));
-    state = await json(`/api/files/${held}`, undefined, "GET");
+    state = await json(`api/files/${held}`, undefined, "GET");
     element("bar").value = state.done;
     element("done").textContent = `${state.done.toLocaleString("en")} of ${state.records.toLocaleString("en")}`;
   }
@@ -110,7 +112,7 @@ async function follow(held, state) {
 
 // After a reload, the page shows the file that it showed before, if it is still held.
 async function resume(held) {
-  const found = await json(`/api/files/${held}`, undefined, "GET").catch(() => null);
+  const found = await json(`api/files/${held}`, undefined, "GET").catch(() => null);
   if (!found || key || latest) return;
   show(held, found);
   if (!found.running && !found.finished) return;
@@ -131,9 +133,10 @@ function offer() {
 }
 
 async function save(part) {
-  const answer = await ask(`/api/files/${key}/${part}`, {method: "GET"});
+  const answer = await ask(`api/files/${key}/${part}`, {method: "GET"});
   const name = answer.headers.get("content-disposition")?.match(/filename="([^"]+)"/)?.[1] ?? part;
-  const link = made("a", "", {href: URL.createObjectURL(await answer.blob()), download: name});
+  const stem = sessionStorage.getItem("stem");  // of the dropped file, after which the results are named
+  const link = made("a", "", {href: URL.createObjectURL(await answer.blob()), download: stem ? `${stem}.${name}` : name});
   link.click();
   if (part === "text") owed = "";
   setTimeout(() => URL.revokeObjectURL(link.href), 1000);

@@ -95,7 +95,7 @@ async function play() {
     : "Preparing this budget. This takes some seconds, only once.", played ? ["views"] : ["written", "views"]);
   const slow = setTimeout(late, 500);
   try {
-    for await (const line of lines("/api/play", {text, epsilon: epsilon(), mechanisms}, asked.signal)) {
+    for await (const line of lines("api/play", {text, epsilon: epsilon(), mechanisms}, asked.signal)) {
       if (played) views.push(line); else count(played = line);
       asked.counted = true;
       if (asked !== current) return asked.abort();
@@ -111,7 +111,7 @@ async function play() {
 async function worst() {
   const asked = epsilon();
   try {
-    const drawn = await json("/api/worst", {epsilon: asked});
+    const drawn = await json("api/worst", {epsilon: asked});
     if (asked === epsilon()) element("worst").replaceChildren(...odds(drawn));
   } catch (error) { element("error").textContent = error.message; }
 }
@@ -130,7 +130,7 @@ async function showBudgets() {
   element("show-budgets").disabled = true;
   element("budgets").textContent = "This takes some seconds.";
   try {
-    const found = await json("/api/budgets", {});
+    const found = await json("api/budgets", {});
     element("budgets").replaceChildren(tableOf(found.headings, found.rows, "What each budget means and keeps"), made("p", "Public sentences, and one rewrite of each:"),
       tableOf(found.texts, found.rewrites, "Public sentences and their rewrites"));
   } catch (error) { element("budgets").textContent = error.message; }

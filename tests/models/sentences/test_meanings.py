@@ -1,7 +1,6 @@
 """Meanings are whole numbers of one length, and a sentence of a list means what its words mean together."""
 
 from collections.abc import Sequence
-from itertools import islice
 
 import broad
 import numpy as np
@@ -12,7 +11,6 @@ from adept.errors import ModelError
 from adept.models.sentence_encoder import SentenceEncoder, at_length
 from adept.models.sentences import meanings
 from adept.models.sentences.meanings import (
-    MAX_SHORT_SUM,
     MAX_WORD_SUM,
     MAX_WORDS,
     MEANING_LENGTH,
@@ -64,7 +62,11 @@ def test_a_text_without_a_known_token_means_nothing() -> None:
     assert not of_words([(), (UNKNOWN, "\U0001f600")]).any()
 
 
-def test_listed_texts_mean_what_they_mean_as_words(rows: list[Words]) -> None:
+@pytest.mark.parametrize("together", [7, 1 << 12])
+def test_listed_texts_mean_what_they_mean_as_words(
+    rows: list[Words], together: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(meanings, "BATCH_PRODUCTS", together)
     words, table = tabulate([], as_listed(rows))
     assert (meanings_of_table([*words], table) == of_words(rows)).all()
 
@@ -72,7 +74,6 @@ def test_listed_texts_mean_what_they_mean_as_words(rows: list[Words]) -> None:
 def test_a_sentence_means_the_sum_of_its_different_words(rows: list[Words], monkeypatch: pytest.MonkeyPatch) -> None:
     """By the definition, in batches of a few; words may be known or not, and repeat."""
     monkeypatch.setattr(meanings, "BATCH_TEXTS", 7)
-    monkeypatch.setattr(meanings, "BATCH_ROWS", 5)
     asked = [*rows[:60], words_of("to boston to boston"), (UNKNOWN,), (UNKNOWN, "to", "denver"), ()]
     found = of_words(asked)
     assert found.tolist() == [broad.meaning_of_words(row) for row in asked]
@@ -97,22 +98,6 @@ def test_sums_of_the_heaviest_words_that_are_read_are_exact() -> None:
     assert np.abs(total).max() > 0.95 * 2**24
     assert (of_words([words]) == at_length(total)).all()
     assert (of_words([words[::-1]]) == at_length(total)).all()
-
-
-@pytest.mark.parametrize(("times", "is_short"), [(6, True), (7, False)])
-def test_sums_of_sixteen_bits_and_of_more_are_exact(times: int, is_short: bool) -> None:
-    """Of 40 words whose largest numbers lie below, or above, what 16 bits hold for all words together."""
-    encoder, others = SentenceEncoder.load(), map(chr, range(0x4E00, 0x9FFF))
-    spelled = (HEAVY * times + other for other in others)
-    words = tuple(
-        islice((word for word in spelled if (encoder.sums([word]).max() <= MAX_SHORT_SUM) == is_short), MAX_WORDS)
-    )
-    sums = encoder.sums(words)
-    assert bool(np.abs(sums).max() <= MAX_SHORT_SUM) == is_short
-    total = np.array([[sum(map(int, column)) for column in sums.T]])
-    assert bool(np.abs(total).max() < 2**15) == is_short
-    assert (of_words([words]) == at_length(total)).all()
-    assert (of_words([("to", "boston"), words])[0] == of_words([("to", "boston")])[0]).all()
 
 
 def test_a_list_with_a_word_too_long_for_exact_sums_is_refused() -> None:
