@@ -397,7 +397,7 @@ def _own_parts(
     A part of one input counts as seen once more in this input's releases, so it is evidence even if it is too rare to
     have been seen. All other parts are left out, because chance in their many frequencies would hide a rare part.
     """
-    first, second = (Counter(part for outcome in side for part in parts(outcome)) for side in (ours, theirs))
+    first, second = _count_parts(ours, parts), _count_parts(theirs, parts)
 
     def weight(part: Hashable) -> float:
         return float(np.log((first[part] + 0.25 + (part in own[0])) / (second[part] + 0.25 + (part in own[1]))))
@@ -446,14 +446,31 @@ def _order(outcome: Any, turned: set[tuple[str, str]]) -> float:
 
 
 def _adds_up(weights: dict[Hashable, float], parts: Callable[[Any], Iterable[Hashable]]) -> Statistic:
-    return lambda z: np.round([sum(weights.get(part, 0.0) for part in parts(o)) for o in z], 9)
+    def value(outcome: Any) -> float:
+        return sum(weights.get(part, 0.0) for part in parts(outcome))
+
+    return lambda z: np.round(_each(value, z), 9)
+
+
+def _each(value: Callable[[Any], float], outcomes: Array) -> list[float]:
+    """Compute the value of each outcome, once for all equal ones: many mechanisms have few outcomes."""
+    known = {outcome: value(outcome) for outcome in set(outcomes)}
+    return [known[outcome] for outcome in outcomes]
+
+
+def _count_parts(outcomes: Array, parts: Callable[[Any], Iterable[Hashable]]) -> Counter[Hashable]:
+    counts = Counter[Hashable]()
+    for outcome, times in Counter(outcomes).items():
+        for part in parts(outcome):
+            counts[part] += times
+    return counts
 
 
 def _weights(
     ours: Array, theirs: Array, parts: Callable[[Any], Iterable[Hashable]]
 ) -> tuple[dict[Hashable, float], dict[Hashable, float]]:
     """Return the log ratios of the parts whose frequencies differ significantly, and of all that differ."""
-    first, second = (Counter(part for outcome in side for part in parts(outcome)) for side in (ours, theirs))
+    first, second = _count_parts(ours, parts), _count_parts(theirs, parts)
     counts = {part: (first[part], second[part]) for part in first.keys() | second.keys() if first[part] != second[part]}
     every = {part: float(np.log((a + 0.25) / (b + 0.25))) for part, (a, b) in counts.items()}
     return {
