@@ -34,6 +34,8 @@ def make_cheap(patched: pytest.MonkeyPatch) -> None:
     patched.setattr(calls, "BATCH_SIZES", calls.BATCH_SIZES[::16])
     patched.setattr(auditor, "OF_VECTORS", [row for row in auditor.OF_VECTORS if row.dim in (None, 1, 2)])
     patched.setattr(guessing_game, "MIN_ROWS", 20)
+    patched.setattr(guessing_game, "LONGER", 3)
+    patched.setattr(guessing_game, "LONG_ROWS", 1000)
     patched.setattr(input_pairs, "HARD_PAIRS", calls.COPY_PAIRS)
     patched.setattr(metadata, "SEARCH_SHARE", 0.0)
     patched.setattr(declarations, "REACH_NUMBERS", 2**13)
