@@ -34,8 +34,6 @@ def make_cheap(patched: pytest.MonkeyPatch) -> None:
     patched.setattr(calls, "BATCH_SIZES", calls.BATCH_SIZES[::16])
     patched.setattr(auditor, "OF_VECTORS", [row for row in auditor.OF_VECTORS if row.dim in (None, 1, 2)])
     patched.setattr(guessing_game, "MIN_ROWS", 20)
-    patched.setattr(guessing_game, "LONGER", 3)
-    patched.setattr(guessing_game, "LONG_ROWS", 1000)
     patched.setattr(input_pairs, "HARD_PAIRS", calls.COPY_PAIRS)
     patched.setattr(metadata, "SEARCH_SHARE", 0.0)
     patched.setattr(declarations, "REACH_NUMBERS", 2**13)
@@ -46,6 +44,12 @@ def make_cheap(patched: pytest.MonkeyPatch) -> None:
     patched.setattr(independence, "MAX_CALL_OUTCOMES", 2**13)
     patched.setattr(independence, "MAX_ROWS", 8 * FEW_RECORDS)
     patched.setattr(independence, "_value_rows", lambda target, most=0: FEW_VALUES)
+
+
+def shorten_games(patched: pytest.MonkeyPatch) -> None:
+    """Let a longer game be three times as long as the main one, not fifteen: more rounds find no more in what is sound."""
+    patched.setattr(guessing_game, "LONGER", 3)
+    patched.setattr(guessing_game, "LONG_ROWS", 1000)
 
 
 def call_once(call: Callable[[], object]) -> float:

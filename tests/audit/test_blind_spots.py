@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from audit.asking import asked, failed, failed_of, finds
+from audit.asking import asked, failed, failed_of, finds, shorten_games
 from audit.protocols import KRR
 from audit.test_violation_kinds import Half, NaNAlone, Own, ball, judged
 
@@ -232,10 +232,11 @@ RECORDS = ("show me the flights", "0"), ("cheap fare on friday", "1")
 
 
 @pytest.mark.parametrize("form", [tuple, list, lambda report: dict(zip(("text", "label"), report, strict=True))])
-def test_words_inside_the_members_of_an_outcome_are_counted(form: Any) -> None:
+def test_words_inside_the_members_of_an_outcome_are_counted(form: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     claim = Claim(lambda records: [form(spend_twice(record)) for record in records], epsilon=EPSILON)
     assert judged(claim, "event", trials=4_000, pairs=[RECORDS]).violated
     split = Claim(claim, epsilon=8.0)
+    shorten_games(monkeypatch)
     assert failed_of({"event"}, split, trials=1_000, pairs=[RECORDS], confidence=CONFIDENCE) == set()
 
 
