@@ -30,6 +30,7 @@ from tiny import Run, tiny_config
 from adept.__main__ import dispatch
 from adept.cli import train
 from adept.cli.process import SIGNALS
+from adept.data import corpus
 from adept.mechanisms import LearnedCodebook
 from adept.mechanisms.base import MechanismChoice
 from adept.models.saved_model import Autoencoder
@@ -38,6 +39,7 @@ from adept.models.untrusted_files import ModelFiles, packaged_directory
 
 HUB_TIMEOUT_SECONDS = 10
 PACKAGED = packaged_directory()
+AIR_TRAVEL = str(Path(corpus.__file__).with_name("air_travel.jsonl.gz"))
 # A change fails on its own account: every run tries the same examples. New ones: pytest --hypothesis-profile=default
 settings.register_profile("repeatable", derandomize=True)
 settings.load_profile("repeatable")
@@ -55,10 +57,11 @@ def pytest_collection_finish() -> None:
 
 @pytest.fixture(scope="session", autouse=True)
 def _packaged_model_read_once() -> Iterator[None]:
-    """Read and check the files of the packaged model once in a process, which takes a second. Other models are read anew."""
+    """Read and check the files of the packaged model, and of the packaged data set, once in a process. Others are read anew."""
     with pytest.MonkeyPatch.context() as patch:
         for kind in (Autoencoder, Tokenizer):
             patch.setattr(kind, "of", _remember(kind.of))
+        patch.setattr(corpus, "read_records", _remember_air_travel(corpus.read_records))
         yield
 
 
@@ -69,11 +72,36 @@ def _remember(read: Callable[[ModelFiles], Any]) -> Callable[[ModelFiles], Any]:
         if files.directory != PACKAGED:
             return read(files)
         if not held:
-            held.append(read(files))
+            held.append(_remember_table(read(files)))
             gc.freeze()
         return held[0]
 
     return of
+
+
+def _remember_table(model: Any) -> Any:
+    """Let a model compute the meanings of its sentences once, which takes half a second."""
+    held, compute = list[Any](), getattr(getattr(model, "sentences", None), "table", None)
+
+    def table() -> Any:
+        held.extend([] if held else [compute()])
+        return held[0]
+
+    if compute:
+        model.sentences.table = table
+    return model
+
+
+def _remember_air_travel(read: Callable[..., Iterator[Any]]) -> Callable[..., Iterator[Any]]:
+    held: list[Any] = []
+
+    def records(place: Any, *given: Any, **options: Any) -> Iterator[Any]:
+        if place != AIR_TRAVEL:
+            return read(place, *given, **options)
+        held.extend([] if held else read(place))
+        return iter(held)
+
+    return records
 
 
 @pytest.fixture(scope="session", autouse=True)

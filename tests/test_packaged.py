@@ -11,6 +11,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 import torch
+from audit.asking import shorten_games
 from hanging import PATIENCE_SECONDS
 from tiny import Run
 
@@ -275,6 +276,7 @@ def test_audits_of_the_model_and_of_a_comparison_judge_the_released_descriptions
         judged.append(mechanism)
         return found
 
+    shorten_games(monkeypatch)
     found = audit.run(released, trials=400)
     assert not found.violated
     monkeypatch.setattr(audit, "run", run)

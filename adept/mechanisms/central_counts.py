@@ -30,6 +30,7 @@ Checked proof: ``proofs/Noise.v``, ``votes_are_private``, ``votes_are_private_fo
 import math
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cached_property
 from typing import ClassVar
 
 import numpy as np
@@ -89,7 +90,7 @@ class Votes:
         """The part of epsilon that is spent on the counts: epsilon minus ``number_epsilon``."""
         return Fraction(self.epsilon) - self.number_epsilon
 
-    @property
+    @cached_property
     def scale(self) -> float:
         """The scale b of the counts' noise: ``sensitivity / counts_epsilon``, rounded up."""
         return smallest_scale(self.sensitivity, epsilon=self.counts_epsilon)
@@ -99,7 +100,7 @@ class Votes:
         """The factor by which noise x of a count is less likely than noise ``|x| - 1``: ``e^(-1 / scale)``."""
         return math.exp(-1 / self.scale)
 
-    @property
+    @cached_property
     def number_scale(self) -> float:
         """The scale of the noise of the number of all votes, if there are two rounds."""
         return smallest_scale(self.sensitivity, epsilon=self.number_epsilon)

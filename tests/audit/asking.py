@@ -46,6 +46,12 @@ def make_cheap(patched: pytest.MonkeyPatch) -> None:
     patched.setattr(independence, "_value_rows", lambda target, most=0: FEW_VALUES)
 
 
+def shorten_games(patched: pytest.MonkeyPatch) -> None:
+    """Let a longer game be three times as long as the main one, not fifteen: more rounds find no more in what is sound."""
+    patched.setattr(guessing_game, "LONGER", 3)
+    patched.setattr(guessing_game, "LONG_ROWS", 1000)
+
+
 def call_once(call: Callable[[], object]) -> float:
     """Return no more than the least cost of a call, which is made as often as it takes to see it fail."""
     call()

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from audit.asking import asked, failed, failed_of, finds
+from audit.asking import asked, failed, failed_of, finds, shorten_games
 from audit.protocols import KRR
 from audit.test_violation_kinds import Half, NaNAlone, Own, ball, judged
 
@@ -232,10 +232,11 @@ RECORDS = ("show me the flights", "0"), ("cheap fare on friday", "1")
 
 
 @pytest.mark.parametrize("form", [tuple, list, lambda report: dict(zip(("text", "label"), report, strict=True))])
-def test_words_inside_the_members_of_an_outcome_are_counted(form: Any) -> None:
+def test_words_inside_the_members_of_an_outcome_are_counted(form: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     claim = Claim(lambda records: [form(spend_twice(record)) for record in records], epsilon=EPSILON)
     assert judged(claim, "event", trials=4_000, pairs=[RECORDS]).violated
     split = Claim(claim, epsilon=8.0)
+    shorten_games(monkeypatch)
     assert failed_of({"event"}, split, trials=1_000, pairs=[RECORDS], confidence=CONFIDENCE) == set()
 
 
@@ -262,8 +263,12 @@ def test_a_refusal_now_and_then_is_found_at_a_claim_that_takes_more_rounds() -> 
 
 
 def test_a_large_claim_that_a_few_wrong_guesses_refute_is_of_the_distribution() -> None:
-    """True epsilon 8.7: no release of the first few varies, but some do in the game."""
-    result = judged(Claim(KRR(8.7, 2), epsilon=8.0), "event", trials=10_000)
+    """True epsilon 8.7: no release of the first few varies, but some do in the game.
+
+    One audit in eight finds nothing: it saw three wrong guesses early, and no longer game follows. Ten audits: 1e-9.
+    """
+    results = (judged(Claim(KRR(8.7, 2), epsilon=8.0), "event", trials=10_000) for _ in range(10))
+    result = next(result for result in results if result.violated)
     assert failed(result) == {"event"}
     assert result.kinds["randomness"] == "not judged"
 

@@ -127,7 +127,9 @@ def test_exact_noise_on_a_grid_of_anyones_is_not_taken_for_floats(step: float) -
 
 
 @pytest.mark.parametrize("release", sound.SOUND, ids=lambda release: release.__name__)
-def test_no_violation_is_found_in_a_sound_mechanism_of_anyones(release: Any, few_calls: None) -> None:
+def test_no_violation_is_found_in_a_sound_mechanism_of_anyones(
+    release: Any, few_calls: None, short_games: None
+) -> None:
     """Tensors, NumPy, float32 only, another dimension, few values: all are looked at."""
     result = audit.run(sound.Foreign(release), dim=4, trials=150, confidence=1 - 1e-9)
     assert result.outcome == "not refuted", result.rows()

@@ -48,16 +48,20 @@ def outcome(mechanism: Any, **options: Any) -> tuple[str, set[str]]:
 
 
 @pytest.mark.parametrize("kind", memory.DECLARED)
-def test_a_declared_memory_is_judged_and_no_violation_is_found(kind: type[Any], few_copies: None) -> None:
+def test_a_declared_memory_is_judged_and_no_violation_is_found(
+    kind: type[Any], few_copies: None, short_games: None
+) -> None:
     assert outcome(Claim(kind(), memoised=True), trials=100, confidence=SURE) == ("not refuted", set())
 
 
 @pytest.mark.parametrize("kind", memory.UNDECLARED)
-def test_no_violation_is_found_in_an_undeclared_memory_that_keeps_its_claim(kind: type[Any], few_calls: None) -> None:
+def test_no_violation_is_found_in_an_undeclared_memory_that_keeps_its_claim(
+    kind: type[Any], few_calls: None, short_games: None
+) -> None:
     assert outcome(kind(), trials=100, confidence=SURE)[1] == set()
 
 
-def test_an_audit_leaves_a_mechanism_with_a_memory_as_it_was_given(few_calls: None) -> None:
+def test_an_audit_leaves_a_mechanism_with_a_memory_as_it_was_given(few_calls: None, short_games: None) -> None:
     mechanism = memory.RefusesValuesWhenItsBudgetIsSpent()
     audit.run(Claim(mechanism, memoised=True), trials=100, confidence=SURE)
     assert mechanism.left == 10

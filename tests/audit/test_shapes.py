@@ -19,7 +19,7 @@ SLOW = {"one_number_in_a_thousand_is_bare", "norm_and_direction", "two_halves"}
 
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")
 @pytest.mark.parametrize("name", SHAPES)
-def test_no_violation_is_found_in_a_sound_mechanism_of_any_shape(name: str, few_calls: None) -> None:
+def test_no_violation_is_found_in_a_sound_mechanism_of_any_shape(name: str, few_calls: None, short_games: None) -> None:
     make, options = SHAPES[name]
     result = audit.run(make(), trials=1_000, confidence=1 - 1e-9, **options)
     assert result.outcome == "not refuted", result.rows()

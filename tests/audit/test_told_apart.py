@@ -130,7 +130,7 @@ def test_spaces_and_signs_of_a_text_are_parts_of_it(tell: Callable[[str], str]) 
 
 
 @pytest.mark.parametrize("release", [lambda v: Report(respond(v)), lambda v: Plain(respond(v), "phone")])
-def test_objects_that_hold_a_sound_answer_alone_pass(release: Callable[[str], Any]) -> None:
+def test_objects_that_hold_a_sound_answer_alone_pass(release: Callable[[str], Any], short_games: None) -> None:
     mechanism = Claim(lambda values: [release(value) for value in values], epsilon=4.0, alphabet=WORDS)
     assert failed_of({"event", "batch of one", "metadata"}, mechanism, trials=2_000, confidence=1 - 1e-9) == set()
 

@@ -35,7 +35,7 @@ def run(mechanism: Any, **options: Any) -> audit.AuditResult:
 
 
 @pytest.mark.parametrize("name", protocols(1.0, 8))
-def test_most_of_the_epsilon_of_ldp_auditors_oracles_is_certified_and_no_more(name: str) -> None:
+def test_most_of_the_epsilon_of_ldp_auditors_oracles_is_certified_and_no_more(name: str, short_games: None) -> None:
     """The rule is chosen on few releases: one audit in some twenty of a unary encoding certifies less; three do not."""
     most = 0.0
     for _ in range(3):

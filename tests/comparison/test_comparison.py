@@ -5,7 +5,7 @@ import json
 import os
 import signal
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import asdict
 from functools import partial
 from pathlib import Path
@@ -27,6 +27,7 @@ from adept.comparison.results import ResultRow, pack_hits, unpack_hits
 from adept.data import writing
 from adept.data.corpus import Corpus, DataConfig, load
 from adept.errors import ConfigurationError, DataError
+from adept.evaluation import classifiers, metrics
 from adept.evaluation.classifiers import Evaluation
 from adept.models import training as model_training
 from adept.models.config import ModelConfig, TrainerConfig, TrainingConfig
@@ -64,6 +65,14 @@ def config(directory: Path, **changes: object) -> CompareConfig:
 def kept_texts(directory: Path, name: str) -> dict[str, list[str]]:
     """Return the stored texts of a decoder."""
     return dict(json.loads((directory / "rewrites" / f"{name}-seed0.json").read_text()))
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _few_resamples() -> Iterator[None]:
+    """Intervals are not looked at here, and their thousand resamples would take a tenth of the time."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(classifiers, "bootstrap", partial(metrics.bootstrap, resamples=40))
+        yield
 
 
 @pytest.fixture(scope="module")

@@ -268,17 +268,17 @@ def outcome_statistics(
     ours, theirs = sample.releases
     of_objects = ours.dtype == object or theirs.dtype == object
     if supports is not None:
-
-        def support(z: Array) -> list[tuple[float, float]]:
-            return [(float(supports(o, first)), float(supports(o, second))) for o in map(_plain, z)]
+        support = _remembered(
+            lambda z: np.array([[float(supports(o, x)) for x in (first, second)] for o in map(_plain, z)])
+        )
 
         def keys(z: Array) -> list[Hashable]:
             columns = z[:, small].tolist() if small else [()] * len(z)
-            return [(*both, *parts) for both, parts in zip(support(z), columns, strict=True)]
+            return [(*both, *parts) for both, parts in zip(support(z).tolist(), columns, strict=True)]
 
         both = np.empty((0, 0)) if of_objects else np.concatenate([ours, theirs])
         small = [c for c, column in enumerate(both.T) if len(np.unique(column)) <= MAX_PART_VALUES][:3]
-        yield "support of the caller's", lambda z: np.array([a - b for a, b in support(z)])
+        yield "support of the caller's", lambda z: np.subtract(*support(z).T)
         yield "support of either, and its parts", log_ratios(ours, theirs, keys)
     of_input = "outcome that is an input"
     yield of_input, lambda z: np.array([_is_input(o, first) - _is_input(o, second) for o in map(_plain, z)])
@@ -394,12 +394,12 @@ def _own_parts(
     A part of one input counts as seen once more in this input's releases, so it is evidence even if it is too rare to
     have been seen. All other parts are left out, because chance in their many frequencies would hide a rare part.
     """
-    first, second = (Counter(part for outcome in side for part in parts(outcome)) for side in (ours, theirs))
-
-    def weight(part: Hashable) -> float:
-        return float(np.log((first[part] + 0.25 + (part in own[0])) / (second[part] + 0.25 + (part in own[1]))))
-
-    return _adds_up({part: weight(part) for part in own[0] | own[1]}, parts)
+    first, second = (Counter(p for o, n in Counter(side).items() for p in [*parts(o)] * n) for side in (ours, theirs))
+    table = {
+        part: float(np.log((first[part] + 0.25 + (part in own[0])) / (second[part] + 0.25 + (part in own[1]))))
+        for part in own[0] | own[1]
+    }
+    return _adds_up(table, parts)
 
 
 def _types(outcome: Any) -> Any:
@@ -443,14 +443,18 @@ def _order(outcome: Any, turned: set[tuple[str, str]]) -> float:
 
 
 def _adds_up(weights: dict[Hashable, float], parts: Callable[[Any], Iterable[Hashable]]) -> Statistic:
-    return lambda z: np.round([sum(weights.get(part, 0.0) for part in parts(o)) for o in z], 9)
+    def add(z: Array) -> Floats:
+        known = {outcome: sum(weights.get(part, 0.0) for part in parts(outcome)) for outcome in set(z)}
+        return np.round([known[outcome] for outcome in z], 9)
+
+    return add
 
 
 def _weights(
     ours: Array, theirs: Array, parts: Callable[[Any], Iterable[Hashable]]
 ) -> tuple[dict[Hashable, float], dict[Hashable, float]]:
     """Return the log ratios of the parts whose frequencies differ significantly, and of all that differ."""
-    first, second = (Counter(part for outcome in side for part in parts(outcome)) for side in (ours, theirs))
+    first, second = (Counter(p for o, n in Counter(side).items() for p in [*parts(o)] * n) for side in (ours, theirs))
     counts = {part: (first[part], second[part]) for part in first.keys() | second.keys() if first[part] != second[part]}
     every = {part: float(np.log((a + 0.25) / (b + 0.25))) for part, (a, b) in counts.items()}
     return {

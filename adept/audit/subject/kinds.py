@@ -226,9 +226,7 @@ def as_array(value: Any) -> Array:
 
 
 def fitted(rows: Floats, width: int) -> Floats:
-    if rows.shape[1] >= width:
-        return rows[:, :width]
-    return np.pad(rows, ((0, 0), (0, width - rows.shape[1])), constant_values=np.nan)
+    return np.pad(rows, ((0, 0), (0, max(0, width - rows.shape[1]))), constant_values=np.nan)[:, :width]
 
 
 # --- Values
@@ -296,10 +294,7 @@ class ValueTarget(Target):
     def _probe(self, values: Sequence[Any]) -> tuple[float, tuple[int, ...]]:
         batch = [value for value in values for _ in range(1 if self.memoised else -(-64 // len(values)))]
         copied = self.scratch
-
-        def release() -> Any:
-            return self._singly(batch) if self.memoised else copied.privatize(list(batch))
-
+        release = partial(self._singly, batch) if self.memoised else lambda: copied.privatize(list(batch))
         outcomes = self.call("privatize", release)
         each = cost(lambda: self.call("privatize", release)) / len(batch)
         return each, as_outcomes(outcomes, rows=len(batch), objects=False).shape[1:]

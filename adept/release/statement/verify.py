@@ -350,14 +350,14 @@ def _gaussian(said: Json, part: Json) -> None:
 def _upper_tail(x: Decimal) -> Decimal:
     """Return ``Phi(-x) = 1/2 - e^(-x^2/2) / sqrt(2 pi) * (x + x^3/3 + x^5/15 + ...)``."""
     term = total = x
-    odd, a, b, t, p = 1, Decimal(1), Decimal("0.5").sqrt(), Decimal("0.25"), 1
+    odd, square, a, b, t, p = 1, x * x, Decimal(1), Decimal("0.5").sqrt(), Decimal("0.25"), 1
     while abs(term) > Decimal(10) ** -DECIMALS:
         odd += 2
-        term *= x * x / odd
+        term *= square / odd
         total += term
     for _ in range(11):  # pi by Gauss and Legendre
         a, b, t, p = (a + b) / 2, (a * b).sqrt(), t - p * ((a - b) / 2) ** 2, 2 * p
-    return Decimal("0.5") - (-x * x / 2).exp() / ((a + b) ** 2 / (2 * t)).sqrt() * total
+    return Decimal("0.5") - (-square / 2).exp() / ((a + b) ** 2 / (2 * t)).sqrt() * total
 
 
 def _step(said: Json) -> Fraction:

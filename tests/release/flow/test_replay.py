@@ -14,6 +14,7 @@ from tiny import Run
 
 from adept import audit
 from adept.audit import AuditResult, NotJudged
+from adept.audit.distinguisher import guessing_game
 from adept.errors import ConfigurationError
 from adept.mechanisms import Votes
 from adept.mechanisms.central_counts import Counts
@@ -30,8 +31,9 @@ TRIALS, FEW, CONFIDENCE = 1200, 400, 1 - 1e-7  # few are enough for what is cert
 
 @pytest.fixture(autouse=True)
 def _few_calls(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Releases in calls of their own are what takes time; the game has all its trials."""
+    """Releases in calls of their own are what takes time; the game has all its trials, and no longer game follows it."""
     make_cheap(monkeypatch)
+    monkeypatch.setattr(guessing_game, "LONGER", 0)
 
 
 @pytest.fixture(scope="module")

@@ -11,7 +11,7 @@ import subprocess
 import sys
 import threading
 from collections.abc import Iterator
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -112,10 +112,22 @@ def signed(said: dict[str, Any]) -> dict[str, Any]:
     return said | {"certificate": said["certificate"] | {"statement_sha256": statement_sha256(said)}}
 
 
+@pytest.fixture(scope="module", autouse=True)
+def _each_tail_computed_once() -> Iterator[None]:
+    """Many forgeries leave the noise of ``gaussian`` as it is, and its tails take longer than all else of their checks."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(verify_statement, "_upper_tail", cache(verify_statement._upper_tail))
+        yield
+
+
 def verified(said: dict[str, Any], folder: Path) -> list[str] | None:
     """Return what ``adept verify`` tells; None where it refuses, in one printable line."""
+    place = folder / "out.txt.privacy.json"
+    if not place.exists():  # nor do the output and the model beside it
+        written(said, folder)
+    place.write_text(json.dumps(said))
     try:
-        return run(VerifyConfig(statement=written(said, folder), model_dir=str(folder / "model")))
+        return run(VerifyConfig(statement=str(place), model_dir=str(folder / "model")))
     except DataError as error:
         line = str(error)
     assert line.isprintable()
@@ -260,7 +272,7 @@ def verifying(place: str) -> int:
 
 
 @pytest.mark.parametrize(
-    "text", ["\r\n", "\x1b[2J\x1b[1;1H", "\u202egnihton", "\ud800", "x" * 10**6, "\N{SNOWMAN}" * 10**5, "'"]
+    "text", ["\r\n", "\x1b[2J\x1b[1;1H", "\u202egnihton", "\ud800", "x" * 10**5, "\N{SNOWMAN}" * 10**4, "'"]
 )
 def test_a_strangers_strings_are_printed_escaped_in_quotes_and_cut_off(
     text: str, tmp_path: Path, capfd: pytest.CaptureFixture[str]
