@@ -147,6 +147,21 @@ def test_gaussian_noise_is_certified_at_the_ends_of_its_range(delta: float, epsi
     check(written(statement(mechanism("gaussian", epsilon=epsilon, delta=delta, clip_norm=0.7)), tmp_path))
 
 
+@pytest.mark.parametrize(("epsilon", "delta"), [(0.5, 1e-6), (2.0, 1e-9), (30.0, 1e-3)])
+def test_gaussian_noise_a_little_too_small_is_refused_whatever_wrote_the_statement(
+    epsilon: float, delta: float, tmp_path: Path
+) -> None:
+    """By one percent: only the inequality of the checker tells, as all fields agree with each other."""
+    said = statement(mechanism("gaussian", epsilon=epsilon, delta=delta))
+    (part,) = said["certificate"]["parts"]
+    step = Fraction(said["scale"]) / Fraction(part["scale"])
+    said["scale"] *= 0.99
+    part["scale"] = str(Fraction(said["scale"]) / step)
+    said["certificate"]["statement_sha256"] = statement_sha256(said)
+    with pytest.raises(Refused, match="scale is too small for its epsilon and delta"):
+        check(written(said, tmp_path))
+
+
 @pytest.mark.parametrize("name", ["identity", "random", "privunit", "l2_norm", "dptext"])
 def test_what_is_no_exact_arithmetic_has_no_certificate(name: str, tmp_path: Path) -> None:
     said = statement(mechanism(name))
