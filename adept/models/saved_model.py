@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 import torch
 from safetensors.torch import save_file
 from torch import Tensor
+from torch.nn.functional import normalize
 
 from adept.data.writing import check_path, make_directory
 from adept.errors import ConfigurationError, ModelError, plain_name
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
 CARD = "README.md"
 HIDDEN_LABELS = 0.3  # share of labels that training hides, to serve unlabelled text too
 MAX_MEASURED_TEXTS, MIN_SHARE = 200, 0.25  # of a reconstruction
+COMPARED_LATENTS = 256  # with all public texts at once
 READERS = {"lstm": "LSTM encoder", "topics": "Encoder of topics, linear in the words"}
 WRITERS = {"lstm": "LSTM decoder", "nearest": "decoder that answers with public texts"}
 TAGS = ["differential-privacy", "local-differential-privacy", "text-rewriting"]
@@ -110,12 +112,13 @@ class Autoencoder(Adept):
             raise ConfigurationError("tokenizer must be given for a model that was not loaded, got none")
         tokenizer = tokenizer or Tokenizer.from_pretrained(self.directory or "")
         self.check_tokenizer(tokenizer)
-        from adept.models.decoding import PublicTexts  # which imports this module
-
         latents = self.encode_records(tokenizer.encode(texts, max_length=self.config.max_length))
         if self.config.decoder == "nearest" and (public := self.public_texts):
             listed = self.encode_records(tokenizer.encode(public, max_length=self.config.max_length))
-            return PublicTexts(public, listed).write(latents, samples=1)
+            near = [
+                (part @ normalize(listed).T).argmax(dim=1) for part in torch.split(normalize(latents), COMPARED_LATENTS)
+            ]
+            return [public[place] for place in torch.cat(near).tolist()]
         return tokenizer.decode(self.write(latents, max_length=self.config.max_length + (self.labels > 0)).tolist())
 
     def check_tokenizer(self, tokenizer: Tokenizer, *, place: str = "") -> None:

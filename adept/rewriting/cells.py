@@ -92,8 +92,10 @@ class LabelCells:
         self._lock = Lock()
 
     def __reduce__(self) -> tuple[Any, ...]:
-        made = partial(LabelCells, size=self.size, first=self.first, spread=self.spread, about=self.about)
-        return made, (self.index,)
+        return (
+            partial(LabelCells, size=self.size, first=self.first, spread=self.spread, about=self.about),
+            (self.index,),
+        )
 
     def of(self, labels: Iterable[str]) -> dict[str, Places]:
         """Return the cell of each label: the sorted places (k,) of its sentences in the list."""

@@ -81,9 +81,8 @@ class SentenceList(Learned):
         """Return the places of ``count`` sentences behind the ``first``: one of each group, then a second one, and so on."""
         groups = self.listed.groups
         order = np.argsort(groups, kind="stable")
-        turns = np.empty(len(order), dtype=np.int64)
-        turns[order] = np.arange(len(order)) - np.searchsorted(groups[order], groups[order])
-        places = len(self.utterances) + np.argsort(turns, kind="stable").astype(np.int32)
+        turns = np.arange(len(order)) - np.searchsorted(groups[order], groups[order])
+        places = len(self.utterances) + order[np.lexsort((order, turns))].astype(np.int32)
         return places[places >= first][:count]
 
     def nearest(self, texts: Sequence[str], *, size: int, count: int = 1) -> list[list[int]]:
