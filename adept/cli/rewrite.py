@@ -47,7 +47,8 @@ def run(config: RewriteConfig, inputs: Inputs, public: Corpus | None) -> Privacy
     rewriter, options = open_release(config)
     options = replace(options, public_texts=public)
     warnings_about = partial(foreign_warnings, rewriter.tokenizer, max_length=rewriter.model.config.max_length)
-    first, as_txt = inputs.first_records(FIRST_TEXTS), ending_of(config.output) == "txt"
+    as_txt = ending_of(config.output) == "txt"
+    first = inputs.first_records(FIRST_TEXTS)
     columns = dict.fromkeys(name for record in first for name in record)
     label = find_label_column(columns, config.label_column)
     labelled = label is not None and config.labels in LABELLED and not as_txt

@@ -80,7 +80,7 @@ GROWTH_EPSILON, DOUBLING_NATS = 8.0, 2  # from which a cell grows, and nats in w
 CELL_HALVES = 8  # of the record's weight, that a cosine of 0 adds in a cell
 # Choices behind synthetic records
 TILT = 10.0  # nats of prior probability for a cosine of one
-EVEN_SHARE = 0.2  # of the density, spread evenly over all sentences
+EVEN_SHARE = 0.2  # of the density, the same for each group of similar sentences
 MAX_ADDED_TEXTS = 16_000  # sentences that are added to a model's utterances
 NAMED_SENTENCES = 300  # sentences nearest to a name, from which the row ``names`` draws
 # Labels from noisy counts

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from adept.models.sentence_encoder import SentenceEncoder
+from adept.models.sentence_encoder import Codes, SentenceEncoder
 from adept.models.sentences.meanings import Words, words_of
 from adept.models.sentences.sentence_list import SentenceList
 from adept.models.tokenizer import join_words
@@ -76,7 +76,9 @@ def label_by_names(
     return [named[place] for place in (encoder.encode(texts).astype(np.float32) @ names.T).argmax(axis=1).tolist()]
 
 
-def compare_names(sentences: SentenceList, spelled: Sequence[Words]) -> Iterator[tuple[int, NDArray[np.float32]]]:
-    """Yield, for each name with words, its index and its inner products (N,) with all sentences."""
+def compare_names(
+    sentences: SentenceList, spelled: Sequence[Words], table: Codes | None = None
+) -> Iterator[tuple[int, NDArray[np.float32]]]:
+    """Yield, for each name with words, its index and its inner products (N,) with all sentences (``table``)."""
     named = [place for place, words in enumerate(spelled) if words]
-    yield from zip(named, sentences.compare([" ".join(spelled[place]) for place in named]), strict=True)
+    yield from zip(named, sentences.compare([" ".join(spelled[place]) for place in named], table), strict=True)

@@ -238,8 +238,9 @@ class Cells(Sentences):
         self.public_labels = list(dict.fromkeys([*label_set, *said]))
         self._examples = {words_of(text): label for label, texts in said.items() for text in texts}
         first, spread = (round(size * share) for share in policy.COMMON_SHARES)
-        common = self.sentences.spread(first, spread)
-        self.cells = LabelCells(self.sentences.index(), size=size, first=first, spread=common, about=said)
+        self.cells = LabelCells(
+            self.sentences.index(), size=size, first=first, spread=self.sentences.spread(first, spread), about=said
+        )
 
     def check_labels(self, labels: Sequence[str | None]) -> None:
         if None in labels:

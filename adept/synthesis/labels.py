@@ -6,9 +6,10 @@ with label c, proportional to ``exp(TILT * cos(c, s))``, where ``cos(c, s)`` is 
 sentence. If the name has no word with a meaning, all sentences have the same probability.
 
 *Texts and codewords*: the *density* of a sentence says how common it is expected to be in the file. It is
-the mean of the prior probabilities for all labels, mixed with a uniform distribution. Sentences chosen by
-their density are added to the model's utterances, and *codewords*, the centres of groups of similar public
-texts, are placed where the density is high (``adept.synthesis.votes``). The cosine is that of *meanings*.
+the mean of the prior probabilities for all labels, mixed with a distribution that is the same for each of the list's
+groups of similar sentences, so that rare subjects count as much as common ones. Sentences chosen by their density are
+added to the model's utterances, and *codewords*, the centres of groups of similar public texts, are placed where the
+density is high (``adept.synthesis.votes``). The cosine is that of *meanings*.
 ``score_labels`` computes log odds of the labels of each text, with the cosine of features.
 
 *Claim*: the use of names costs no privacy budget. *Reason*: label set and model are fixed before any
@@ -37,6 +38,7 @@ from adept.evaluation.softmax_regression import Features, softmax_regression
 from adept.mechanisms import policy
 from adept.models.label_names import compare_names, words_of_name
 from adept.models.sentences.meanings import MEANING_LENGTH
+from adept.models.sentences.nearest_text import join_groups
 from adept.models.sentences.sentence_list import SentenceList
 from adept.models.tokenizer import join_words
 from adept.synthesis.votes import GRID, PublicCells, WeightedTexts
@@ -74,13 +76,16 @@ def choose_texts(sentences: SentenceList, spelled: Sequence[tuple[str, ...]]) ->
 
 
 def _read_density(sentences: SentenceList, spelled: Sequence[tuple[str, ...]]) -> Numbers:
-    size, named = len(sentences), 0
-    total = np.zeros(size)
-    for _, products in compare_names(sentences, spelled):
+    table = sentences.table()
+    size, named, total = len(table), 0, np.zeros(len(table))
+    for _, products in compare_names(sentences, spelled, table):
         law = np.exp(policy.TILT * (products.astype(np.float64) / MEANING_LENGTH**2 - 1))
         total, named = total + law / law.sum(), named + 1
     nameless = (len(spelled) - named) / size
-    return np.asarray((1 - policy.EVEN_SHARE) * (total + nameless) / len(spelled) + policy.EVEN_SHARE / size)
+    groups = join_groups(table, sentences.listed.groups)
+    sizes = np.bincount(groups)
+    even = policy.EVEN_SHARE / (np.count_nonzero(sizes) * sizes[groups])
+    return np.asarray((1 - policy.EVEN_SHARE) * (total + nameless) / len(spelled) + even)
 
 
 def _spread(density: Numbers, count: int) -> Numbers:

@@ -141,17 +141,15 @@ def tabulate(texts: Sequence[Collection[str]], more: ListedTexts | None = None) 
     own = np.array([words[word] for text in texts for word in (*text, "")], dtype=np.int32)
     listed = np.array([words[word] for word in more.words], dtype=np.int32)
     parts = [*_different(own, np.arange(len(words), dtype=np.int32)), *_different(more.flat, listed)]
-    counts = np.concatenate([count for _, count in parts])
-    starts = np.append(0, counts.cumsum()).astype(np.int32)
-    return words, WordTable(np.concatenate([columns for columns, _ in parts]), starts)
+    columns, counts = (np.concatenate(each) for each in zip(*parts, strict=True))
+    return words, WordTable(columns, np.append(0, counts.cumsum()).astype(np.int32))
 
 
 def _different(
     flat: NDArray[np.integer[Any]], columns: NDArray[np.int32]
 ) -> Iterator[tuple[NDArray[np.int32], Counts]]:
     """Yield the columns of the different words of texts, each of which ends with a 0, and how many each text has."""
-    ends = np.flatnonzero(flat == 0)
-    for part in np.split(flat, ends[BATCH_PRODUCTS - 1 :: BATCH_PRODUCTS] + 1):
+    for part in np.split(flat, np.flatnonzero(flat == 0)[BATCH_PRODUCTS - 1 :: BATCH_PRODUCTS] + 1):
         is_end = part == 0
         keys = np.sort((is_end.cumsum() << 32 | columns[part])[~is_end])  # of a text and a word
         keys = keys[np.diff(keys, prepend=-1) != 0]  # np.unique takes 20 times as long
