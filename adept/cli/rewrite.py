@@ -52,10 +52,12 @@ def run(config: RewriteConfig, inputs: Inputs, public: Corpus | None) -> Privacy
     columns = dict.fromkeys(name for record in first for name in record)
     label = find_label_column(columns, config.label_column)
     labelled = label is not None and config.labels in LABELLED and not as_txt
-    dropped = _column_lines(config, columns, label, as_txt=as_txt)
     writer = choose_writer(rewriter, options, has_labels=labelled)
-    lines = [*expected_lines(writer, public, labelled=labelled), *dropped]
     private = warnings_about(first_texts(first, config.text_column))
+    lines = [
+        *expected_lines(writer, public, labelled=labelled),
+        *_column_lines(config, columns, label, as_txt=as_txt),
+    ]
     notes: list[CheckedRecords] = []
 
     @cache  # once, as soon as nothing of the file is refused any more

@@ -122,8 +122,12 @@ class Rewriter:
 
     def __setattr__(self, name: str, value: Any) -> None:
         """Set an attribute, but neither exchange a part, as another one draws then, nor set an epsilon, as none reads it."""
-        held = name == "epsilon" or (name in FIXED and name in vars(self))
-        refuse((held, f"{name} of a Rewriter cannot be changed: make a new Rewriter"))
+        refuse(
+            (
+                name == "epsilon" or (name in FIXED and name in vars(self)),
+                f"{name} of a Rewriter cannot be changed: make a new Rewriter",
+            )
+        )
         super().__setattr__(name, value)
 
     @classmethod
