@@ -292,7 +292,8 @@ FINALISTS = 6  # pairs that are compared again on more releases
 ONE_SIDED_SHARE = 0.1  # of a rule's alpha, for its guesses of one input alone
 # Each scoring: share of the certifying releases, share of alpha
 LOOKS = ((0.05, 0.05), (0.25, 0.1), (0.5, 0.1), (1.0, 0.75))
-LONGER, LONG_SHARE = 15, 0.1  # times the rounds of a suspicious claim's longer game, and its share of alpha
+# Of a suspicious claim's longer game: times the rounds, share of alpha, and releases of each input that choose it
+LONGER, LONG_SHARE, LONG_ROWS = 15, 0.1, 8000
 LARGE_SHARE = 0.6  # of alpha, for the longer game of a claim that is too large for the main game
 
 TargetT = TypeVar("TargetT", VectorTarget, ValueTarget)
@@ -398,7 +399,7 @@ class Experiment(Generic[TargetT]):
         """Choose distinguishers anew, from more releases, and score them in a game of many ``rounds``."""
         pairs = [score.pair, *(pair for pair in hopeful if pair is not score.pair)]
         target, inputs = self.target, 2 * len(pairs)
-        rows = target.affordable(8000 * inputs, share=2 / 3, alone=self._alone) // inputs
+        rows = target.affordable(LONG_ROWS * inputs, share=2 / 3, alone=self._alone) // inputs
         rows = max(MIN_ROWS, min(rows, 2**21 // (inputs * target.count_numbers(pairs[0].first))))
         games = choose_again(target, pairs, rows=rows, certifying=rounds // 2)
         each, scores = alpha / max(1, sum(len(game.distinguishers) for game in games)), list[Score]()
