@@ -74,8 +74,8 @@ SHORTLIST_TEXTS, SHORTLIST_FACTOR = 128, 4  # texts compared by their words: at 
 SHORTLIST_SHARE = 8  # a shortlist serves a cell where at most an eighth of it is asked for
 MANY_SHORTLIST_TEXTS = 1024  # sentences that are compared by their words for cells of many sentences
 # Names of copied labels
-CELL_SENTENCES, COMMON_SHARES = 1 << 13, (1 / 8, 1 / 4)  # sentences of a label's cell; shares that all cells have: the
-# first of the list, and as many of each of its groups
+CELL_SENTENCES = 1 << 13  # sentences of a label's cell
+COMMON_SHARES = 1 / 8, 1 / 4  # of a cell, which all cells have: the first of the list, and as many of each group
 GROWTH_EPSILON, DOUBLING_NATS = 8.0, 2  # from which a cell grows, and nats in which it then doubles
 CELL_HALVES = 8  # of the record's weight, that a cosine of 0 adds in a cell
 # Choices behind synthetic records

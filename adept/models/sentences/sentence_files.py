@@ -1,10 +1,10 @@
 """Save and load the two files of a list of public sentences.
 
 A JSON file holds the utterances and the weights of words, and a second file the listed sentences as
-numbers of words, and their groups, which only broad text has. What is read is checked before the list is built,
-so that a damaged file causes an error at once. Of files of adept 0.2 (format 1), only the public sentences are
-read, in the same order, and not the tables of a language model. Lists of broad text of formats 1 and 2 are refused: their groups
-are those of a lexicon, which the sentence encoder replaced.
+numbers of words, and their groups. Both are checked before the list is built, so that a damaged file causes an error
+at once. Of files of adept 0.2 (formats 1 and 2), only the public sentences are read, in the same order, and not the
+tables of a language model. Lists of broad text of these formats are refused: their groups are those of a lexicon,
+which the sentence encoder replaced.
 """
 
 import hashlib
@@ -71,7 +71,7 @@ def sentences_sha256(sentences: SentenceList) -> str:
 def load_sentences(files: ModelFiles) -> SentenceList:
     """Load a list, empty if adept 0.2 made it from private text; raise ModelError if a file is missing or damaged."""
     path, stored = files.directory / DESCRIPTION, files.objects[DESCRIPTION]
-    if stored.get("format_version") in (OLD_FORMAT, LEXICON_FORMAT):
+    if is_old := stored.get("format_version") in (OLD_FORMAT, LEXICON_FORMAT):
         if stored.get("lexicon") is not None:
             raise ModelError(f"{path} was made by an older version, which read meaning with a lexicon: {AGAIN}")
         stored = {"held_out": [], **stored, "encoder": None, "listed_words": [], "format_version": FORMAT_VERSION}
@@ -79,8 +79,7 @@ def load_sentences(files: ModelFiles) -> SentenceList:
         raise files.corrupt(DESCRIPTION, reason)
     if stored["encoder"] not in (None, SentenceEncoder.load().sha256):  # it made the groups of listed sentences
         raise ModelError(f"{path} was made with another sentence encoder than this version's: {AGAIN}")
-    is_broad = stored["encoder"] is not None  # only then are texts listed
-    listed = _read_listed(files, stored["listed_words"]) if is_broad else ListedTexts()
+    listed = ListedTexts() if is_old else _read_listed(files, stored["listed_words"])
     if len(listed) + len(stored["utterances"]) > PLACE_UNIT:
         raise files.corrupt(TABLES, f"the table {LISTED} holds too many texts")
     return SentenceList(
@@ -88,7 +87,7 @@ def load_sentences(files: ModelFiles) -> SentenceList:
         [tuple(map(sys.intern, text.split(" "))) for text in stored["utterances"]],
         [tuple(text.split(" ")) for text in stored["held_out"]],
         listed,
-        is_broad,
+        stored["encoder"] is not None,
     )
 
 

@@ -192,7 +192,7 @@ def test_a_line_says_how_much_the_examples_of_an_adapted_model_count(
     monkeypatch.setattr(loaded[0], "label_examples", {"X17": ["is there a taxi"]})
     said = "the model was adapted to 48 examples: "
     [by_label] = adaptation_lines(rewriter.by_label(label_set=broad.NAMES))
-    assert by_label.startswith(f"{said}these and the names of labels choose 75% of the ")
+    assert by_label.startswith(f"{said}these and the names of labels choose 62% of the ")
     [near] = adaptation_lines(rewriter)
     assert near.startswith(f"{said}these and public texts like them are many of the ")
     assert near in expected_lines(rewriter)
