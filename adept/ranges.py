@@ -39,12 +39,6 @@ def check_integer(low: int, high: int, **values: int) -> None:
             )
 
 
-def check_listed(field: str, value: object) -> None:
-    """Raise ConfigurationError unless a value is a list, an array or a column, which can be read twice in one order."""
-    listed = hasattr(value, "__len__") and hasattr(value, "__getitem__") and not isinstance(value, str | bytes | dict)
-    refuse((not listed, f"{field} must be a list, got a value of type {type(value).__name__}: put them into a list"))
-
-
 def check_choice(choices: Collection[str], **values: object) -> None:
     """Raise ConfigurationError unless every value is one of the choices."""
     for field, value in values.items():

@@ -5,7 +5,7 @@ from typing import Any, ClassVar
 
 from adept.comparison.config import CompareConfig as CompareConfig  # beside those below
 from adept.comparison.config import FigureConfig
-from adept.data.corpus import Columns, DataConfig
+from adept.data.corpus import Columns, DataConfig, TrainingDataConfig
 from adept.data.formats import SPLITS
 from adept.data.reading import ReadingOptions
 from adept.data.texts import USUAL_LABEL_COLUMN
@@ -18,7 +18,6 @@ from adept.models.config import (
     TokenizerConfig,
     TrainerConfig,
     TrainingConfig,
-    TrainingDataConfig,
 )
 from adept.models.decoding_options import DecodingConfig
 from adept.ranges import check_choice, check_integer, check_positive, refuse

@@ -114,6 +114,18 @@ class Columns(ReadingOptions):
 
 
 @dataclass
+class TrainingDataConfig:
+    """The user's declaration that the model's training text is public or private.
+
+    Attributes:
+        public: True if the training text is public. With null, named data sets count as public, and your own files
+            count as private.
+    """
+
+    public: bool | None = None
+
+
+@dataclass
 class DataConfig:
     """Options of a data set: ``air_travel``, ``atis``, ``snips``, or ``files`` (your own files).
 

@@ -20,7 +20,7 @@ from torch import Tensor
 from adept.errors import ConfigurationError
 from adept.mechanisms.clip_to_grid import check_latents, clip_latents, from_grid, to_grid
 from adept.mechanisms.guarantee import TEXT, Guarantee, Part
-from adept.ranges import CLIP_NORMS, check_between, check_positive
+from adept.ranges import CLIP_NORMS, check_between, check_positive, refuse
 
 if TYPE_CHECKING:
     from adept.mechanisms.selection import Selection
@@ -162,3 +162,9 @@ class MechanismChoice:
         if "clip_norm" in own:  # mechanisms on descriptions have no radius
             given["clip_norm"] = clip_norm if self.clip_norm is None else self.clip_norm
         return self.kind(**given, **self.options)
+
+
+def check_listed(field: str, value: object) -> None:
+    """Raise ConfigurationError unless a value is a list, an array or a column, which can be read twice in one order."""
+    listed = hasattr(value, "__len__") and hasattr(value, "__getitem__") and not isinstance(value, str | bytes | dict)
+    refuse((not listed, f"{field} must be a list, got a value of type {type(value).__name__}: put them into a list"))

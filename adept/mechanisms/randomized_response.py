@@ -27,11 +27,11 @@ import torch
 
 from adept.errors import ConfigurationError
 from adept.mechanisms import policy
-from adept.mechanisms.base import LocalRandomizer
+from adept.mechanisms.base import LocalRandomizer, check_listed
 from adept.mechanisms.codebook import LearnedCodebook
 from adept.mechanisms.guarantee import Guarantee, Part, often, words
 from adept.mechanisms.selection import Description, Selection
-from adept.ranges import BUDGETS, check_between, check_choice, check_listed, refuse
+from adept.ranges import BUDGETS, check_between, check_choice, refuse
 
 THETAS = ("tight", "lecture")
 MAX_AUDITED_PAIRS = 2**12  # pairs of the largest distribution that is written down for an audit

@@ -90,18 +90,6 @@ class ModelConfig:
         return {name: getattr(self, name) for name in (*names, *LATER_SIZES)}
 
 
-@dataclass
-class TrainingDataConfig:
-    """The user's declaration that the model's training text is public or private.
-
-    Attributes:
-        public: True if the training text is public. With null, named data sets count as public, and your own files
-            count as private.
-    """
-
-    public: bool | None = None
-
-
 @dataclass(frozen=True)
 class TrainingData:
     """Origin of a model's training text. No privacy guarantee of a rewrite covers this text."""

@@ -140,14 +140,12 @@ class Adept(nn.Module):
 
     def autocast(self) -> torch.autocast:
         """Return a context manager: inside it, training on a CPU with AMX units, or a Trainer that asks, uses bfloat16."""
-        fast = self.training and torch.cpu.get_capabilities().get("amx_bf16", False)
-        able = not torch._C._has_mkldnn or torch.ops.mkldnn._is_mkldnn_bf16_supported()  # on other CPUs, LSTMs fail
-        return torch.autocast(
-            "cpu",
-            torch.bfloat16,
-            enabled=able and (fast or torch.is_autocast_enabled("cpu")),
-            cache_enabled=False,  # inside a caller's autocast, copies of weights would outlive a step of training
+        fast = (self.training and torch.cpu.get_capabilities().get("amx_bf16", False)) or torch.is_autocast_enabled(
+            "cpu"
         )
+        able = not torch._C._has_mkldnn or torch.ops.mkldnn._is_mkldnn_bf16_supported()  # on other CPUs, LSTMs fail
+        # No copies of weights are kept, which would outlive a step of training inside a caller's autocast
+        return torch.autocast("cpu", torch.bfloat16, enabled=able and fast, cache_enabled=False)
 
     def initial_state(self, latents: Tensor) -> State:
         hidden, cell = torch.tanh(multiply(self.to_state, self.scale(latents))).chunk(2, dim=1)

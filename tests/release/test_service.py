@@ -8,10 +8,10 @@ import pytest
 from tiny import tiny_config
 
 from adept.cli import train
+from adept.data.corpus import TrainingDataConfig
 from adept.errors import ConfigurationError, ModelError, ReleaseRefused
 from adept.mechanisms import BY_NAME, Description, Identity, L1Laplace, LearnedCodebook, OriginalLaplace, SqrtNLaplace
 from adept.mechanisms.base import MechanismChoice
-from adept.models.config import TrainingDataConfig
 from adept.release.flow.local import open_release, release_file
 from adept.release.options import CentralOptions, ReleaseRequest
 from adept.release.records import ReleaseOptions

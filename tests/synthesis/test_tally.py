@@ -56,7 +56,7 @@ def test_a_person_has_one_name_however_it_is_written() -> None:
 @pytest.mark.mutants("synthesis.votes")
 def test_what_has_no_vote_is_noted_and_changes_no_count() -> None:
     tally = Tally(3, votes_per_person=1)
-    tally.add([0, NO_TEXT, OUTSIDE, 1, 1, 2], ["a", "b", "c", "a", None, "d"])
+    tally.add([0, NO_TEXT, OUTSIDE, 1, 0, 2], ["a", "b", "c", "a", None, "d"])
     assert tally.counts.tolist() == [1, 0, 1]
     assert (tally.rows, tally.uncounted) == (6, dict.fromkeys((NO_TEXT, OUTSIDE, EXCESS, NOBODY), 1))
 
