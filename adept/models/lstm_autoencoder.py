@@ -140,8 +140,8 @@ class Adept(nn.Module):
 
     def autocast(self) -> torch.autocast:
         """Return a context manager: inside it, training on a CPU with AMX units, or a Trainer that asks, uses bfloat16."""
-        fast = (self.training and torch.cpu.get_capabilities().get("amx_bf16", False)) or torch.is_autocast_enabled(
-            "cpu"
+        fast = torch.is_autocast_enabled("cpu") or (
+            self.training and torch.cpu.get_capabilities().get("amx_bf16", False)
         )
         able = not torch._C._has_mkldnn or torch.ops.mkldnn._is_mkldnn_bf16_supported()  # on other CPUs, LSTMs fail
         # No copies of weights are kept, which would outlive a step of training inside a caller's autocast

@@ -225,8 +225,8 @@ class Guarded:
         host, origin = headers.get("host", ""), headers.get("origin")
         if self.token is None and re.sub(r":\d+$", "", host) not in ("127.0.0.1", "localhost", "[::1]"):
             return 421, "only this machine can open this page: open it at 127.0.0.1"
-        own = headers.get("sec-fetch-site", "same-origin") in ("same-origin", "none")
-        if not own if origin is None else origin.split("://")[-1] != host:
+        unnamed = headers.get("sec-fetch-site", "same-origin") not in ("same-origin", "none")
+        if (origin is None and unnamed) or (origin is not None and origin.split("://")[-1] != host):
             return 403, "another page must not ask this one"
         if self.token is not None and not scope["path"].startswith("/static/"):
             asked = QueryParams(scope["query_string"]).get("token", "")

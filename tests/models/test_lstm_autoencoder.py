@@ -243,3 +243,18 @@ def test_the_excerpt_in_the_docs_is_the_source() -> None:
     assert len(excerpt.splitlines()) <= 40
     # A formatter sets two empty lines between functions that stand alone.
     assert textwrap.indent(excerpt.replace("\n\n\n", "\n\n"), "    ") in source.read_text("utf-8")
+
+
+def test_inside_a_callers_autocast_each_call_uses_the_weights_as_they_are() -> None:
+    """PyTorch would keep copies in bfloat16 of weights that training changes, up to the end of the outermost autocast."""
+    model = Adept(vocabulary_size=30, latent_dim=8, clip="l2", clip_norm=1.0)
+    latents, tokens = torch.randn(2, 8), torch.randint(4, 30, (2, 5))
+    with torch.autocast("cpu", torch.bfloat16):
+        before = model.eval()(latents, tokens)
+        with torch.no_grad():
+            for weights in model.parameters():
+                weights *= 3
+        after = model(latents, tokens)
+    with torch.autocast("cpu", torch.bfloat16):
+        assert torch.equal(after, model(latents, tokens))
+    assert not torch.equal(after, before)
