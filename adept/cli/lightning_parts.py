@@ -26,10 +26,9 @@ import torch
 from adept.cli.config import TrainConfig
 from adept.cli.console import warn
 from adept.cli.help import SEVERAL, nearest
-from adept.errors import ConfigurationError, flatten, printable, typed_as
+from adept.errors import ConfigurationError, check_choice, flatten, printable, refuse, typed_as
 from adept.foreign import import_foreign
 from adept.models.config import Parts, TrainerConfig, check_device
-from adept.ranges import check_choice, refuse
 
 LIGHTNING = "pytorch_lightning"
 LOGGERS = {

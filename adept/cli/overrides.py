@@ -42,11 +42,10 @@ from adept.cli.help import (
 from adept.cli.process import interrupt_on_signals, show_lines
 from adept.data.corpus import FROM_FILE
 from adept.data.formats import ADDRESS, say_once
-from adept.errors import ConfigurationError, flatten, printable, typed_as
+from adept.errors import ConfigurationError, check_integer, flatten, printable, refuse, typed_as
 from adept.mechanisms import BY_NAME
 from adept.mechanisms.base import MechanismChoice
 from adept.models.config import TrainerConfig
-from adept.ranges import check_integer, refuse
 
 # Options that name files or directories: a leading ~/ or ~user/ is a home directory, as in a shell
 FILES = {

@@ -13,8 +13,7 @@ from urllib.parse import quote
 from adept.cli.config import PlayConfig
 from adept.cli.console import warn
 from adept.cli.process import DONE, show_lines
-from adept.errors import ConfigurationError
-from adept.ranges import refuse
+from adept.errors import ConfigurationError, refuse
 
 MAX_PORTS = 20  # ports to try, beginning with the one that was asked for
 

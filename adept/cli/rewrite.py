@@ -15,9 +15,8 @@ from adept.data.corpus import Corpus, read_corpus, read_label_set
 from adept.data.formats import STANDARD_STREAM, STATEMENT, ending_of, format_of_name
 from adept.data.reading import ReadingOptions, read_records
 from adept.data.texts import USUAL_LABEL_COLUMN, find_label_column, list_names
-from adept.errors import DataError
+from adept.errors import DataError, refuse
 from adept.mechanisms.guarantee import MAX_STATED_EPSILON, odds_change, words
-from adept.ranges import refuse
 from adept.release.flow.local import LocalRun, choose_writer, open_release, prepare_file
 from adept.release.flow.publication import Publication
 from adept.release.flow.steps import Plan, Run, Stated, Tell, preview, release

@@ -16,9 +16,9 @@ from adept.cli.process import show_lines
 from adept.comparison.config import FigureConfig
 from adept.data.corpus import load
 from adept.data.writing import new_directory, write_table
+from adept.errors import refuse
 from adept.mechanisms import Identity
 from adept.plotting import as_wide_as
-from adept.ranges import refuse
 from adept.rewriting.loading import load_model
 from adept.rewriting.rewriter import Rewriter
 from adept.studies import sensitivity

@@ -21,13 +21,12 @@ from adept.cli.overrides import SAVED, read_value
 from adept.cli.process import is_interrupted, show_lines, system_reason
 from adept.data.corpus import Corpus, load
 from adept.data.writing import hold_directory, new_directory, read_table
-from adept.errors import AdeptError, ConfigurationError, DataError, Interrupted, flatten, typed_as
+from adept.errors import AdeptError, ConfigurationError, DataError, Interrupted, flatten, refuse, typed_as
 from adept.foreign import blame
 from adept.mechanisms import Description
 from adept.models.config import CHECKPOINTS, LAST, METRICS, MODEL, TOPICS, FitResult, Parts, TrainingData, TrainSpec
 from adept.models.saved_model import CARD, Reconstruction, model_card, reconstruction
 from adept.pages import render
-from adept.ranges import refuse
 
 OVERRIDES, RESULT, CURVE, RESOLVED = "overrides.json", "result.json", "curve.svg", "config.yaml"
 PRIVATE_NOTE = (

@@ -12,10 +12,9 @@ from typing import Any
 
 from adept.data.corpus import Corpus, join
 from adept.data.texts import MANY_LABELS, ODD_LABEL, folded, text_list
-from adept.errors import DataError, printable
+from adept.errors import DataError, check_choice, printable
 from adept.evaluation.metrics import ConfidenceInterval, Hits, accuracy, bootstrap, codes, macro_f1
 from adept.evaluation.text_classifier import EncoderClassifier, TfidfClassifier
-from adept.ranges import check_choice
 from adept.torch_defaults import usual_torch
 
 TEXT = "text"  # the default

@@ -26,11 +26,11 @@ import scipy
 import torch
 from torch import Tensor
 
+from adept.errors import BUDGETS, check_between, check_choice
 from adept.mechanisms.base import Mechanism
 from adept.mechanisms.clip_to_grid import check_latents, from_grid, grid_radius, grid_step, round_to_grid
 from adept.mechanisms.guarantee import Guarantee, Part, gaussian_part, words
 from adept.mechanisms.random_draws import exact_gaussian, fresh_gaussian
-from adept.ranges import BUDGETS, check_between, check_choice
 
 CALIBRATIONS = ("exact", "analytic")
 DELTAS = (1e-100, 0.5)

@@ -25,13 +25,12 @@ from typing import ClassVar
 
 import torch
 
-from adept.errors import ConfigurationError
+from adept.errors import BUDGETS, ConfigurationError, check_between, check_choice, refuse
 from adept.mechanisms import policy
 from adept.mechanisms.base import LocalRandomizer, check_listed
 from adept.mechanisms.codebook import LearnedCodebook
 from adept.mechanisms.guarantee import Guarantee, Part, often, words
 from adept.mechanisms.selection import Description, Selection
-from adept.ranges import BUDGETS, check_between, check_choice, refuse
 
 THETAS = ("tight", "lecture")
 MAX_AUDITED_PAIRS = 2**12  # pairs of the largest distribution that is written down for an audit

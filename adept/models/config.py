@@ -5,8 +5,16 @@ from collections.abc import Callable
 from dataclasses import asdict, dataclass, field, replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from adept.errors import ConfigurationError, printable
-from adept.ranges import CLIP_NORMS, check_between, check_choice, check_integer, check_positive, refuse
+from adept.errors import (
+    CLIP_NORMS,
+    ConfigurationError,
+    check_between,
+    check_choice,
+    check_integer,
+    check_positive,
+    printable,
+    refuse,
+)
 
 if TYPE_CHECKING:
     from adept.mechanisms import Mechanism

@@ -2,8 +2,7 @@
 
 from dataclasses import dataclass
 
-from adept.errors import ConfigurationError
-from adept.ranges import check_choice, check_positive, refuse
+from adept.errors import ConfigurationError, check_choice, check_positive, refuse
 
 
 @dataclass

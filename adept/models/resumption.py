@@ -9,10 +9,9 @@ import torch
 from pytorch_lightning.callbacks import EarlyStopping
 from torch import Tensor
 
-from adept.errors import DataError, printable
+from adept.errors import DataError, is_moderate, printable, refuse
 from adept.models.config import BEST, TrainSpec
 from adept.models.saved_model import Autoencoder
-from adept.ranges import is_moderate, refuse
 
 STOPPING = EarlyStopping("validation_loss").state_key  # in checkpoints
 

@@ -18,7 +18,7 @@ from torch import Tensor
 from torch.nn.functional import normalize
 
 from adept.data.writing import check_path, make_directory
-from adept.errors import ConfigurationError, ModelError, plain_name
+from adept.errors import MAX_NUMBER, ConfigurationError, ModelError, is_moderate, plain_name
 from adept.mechanisms.policy import KNOWN_TEXTS, Lists
 from adept.models import untrusted_files as names
 from adept.models.config import LSTM_FORMAT, TOPICS, TOPICS_FORMAT, ModelConfig, TrainingData
@@ -27,7 +27,6 @@ from adept.models.sentence_encoder import reads_as_english
 from adept.models.tokenizer import UNKNOWN, Tokenizer, join_words
 from adept.models.topics import TopicEncoder
 from adept.models.untrusted_files import ModelFiles, build_model, is_packaged
-from adept.ranges import MAX_NUMBER, is_moderate
 from adept.torch_defaults import usual_torch
 
 if TYPE_CHECKING:

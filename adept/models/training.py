@@ -25,7 +25,7 @@ from torch import Tensor
 
 from adept.data.corpus import Corpus
 from adept.data.writing import make_directory, read_table, write_table
-from adept.errors import ConfigurationError
+from adept.errors import ConfigurationError, is_moderate, refuse
 from adept.models import config as names
 from adept.models.codebooks import draw_codewords, fit_topics, learn_codes
 from adept.models.config import FitResult, Parts, TrainerConfig, TrainingConfig, TrainSpec, check_device
@@ -35,7 +35,6 @@ from adept.models.resumption import STOPPING, resume_run
 from adept.models.saved_model import Autoencoder
 from adept.models.tokenizer import PAD, Tokenizer
 from adept.models.topics import supported_topics
-from adept.ranges import is_moderate, refuse
 from adept.torch_defaults import usual_torch
 
 

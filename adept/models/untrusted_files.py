@@ -2,7 +2,7 @@
 
 A directory is opened once: its small files are read at once, and its tensors when their shapes are known. A file
 is opened only if it is a regular file and not too large. A tensor is read only if its name,
-shape and type fit the model's configuration, and if no number in it is beyond MAX_NUMBER (``adept.ranges``).
+shape and type fit the model's configuration, and if no number in it is beyond MAX_NUMBER (``adept.errors``).
 
 *Claim*: the latents and logits of a model with such tensors are finite. *Proof*: a network of this package multiplies
 at most two numbers of a file (an embedding and a weight, or a rarity and a direction), adds up at most 2^14 such
@@ -24,9 +24,8 @@ import torch
 from safetensors import SafetensorError, safe_open
 from torch import Tensor
 
-from adept.errors import ConfigurationError, ModelError, printable
+from adept.errors import MAX_NUMBER, ConfigurationError, ModelError, check_integer, is_moderate, printable
 from adept.models import config
-from adept.ranges import MAX_NUMBER, check_integer, is_moderate
 
 PACKAGED_MODEL = "utterances"  # the name of the model that comes with the package
 CONFIG, WEIGHTS, CODEBOOKS = "config.json", "model.safetensors", "codebooks.safetensors"

@@ -14,6 +14,7 @@ import torch
 from numpy.typing import NDArray
 
 from adept.data.texts import text_list
+from adept.errors import BUDGETS, check_between, check_integer
 from adept.mechanisms.guarantee import Guarantee, share, words
 from adept.mechanisms.selection import Selection, exponential_choice
 from adept.models.decoding import writable
@@ -21,7 +22,6 @@ from adept.models.lstm_autoencoder import pad
 from adept.models.saved_model import Autoencoder
 from adept.models.sentence_encoder import Floats
 from adept.models.tokenizer import END, PAD, START, Tokenizer
-from adept.ranges import BUDGETS, check_between, check_integer
 
 PROMPT_BATCH_TEXTS, RELEASE_BATCH_SYMBOLS = 256, 2048  # texts written, and symbols released, at once
 LOGIT_TEXTS = 200  # public texts from which the interval of logits is taken

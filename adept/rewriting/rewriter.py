@@ -16,7 +16,7 @@ from torch import Tensor
 
 from adept.data.formats import say_once
 from adept.data.texts import plain_text, text_list, value_list
-from adept.errors import ConfigurationError, ModelError, ReleaseRefused
+from adept.errors import ConfigurationError, ModelError, ReleaseRefused, check_integer, refuse
 from adept.mechanisms import BY_NAME, Description, JointResponse, LearnedCodebook, LocalRandomizer, policy
 from adept.mechanisms.base import Kind
 from adept.mechanisms.guarantee import Guarantee
@@ -26,7 +26,6 @@ from adept.models.decoding_options import DecodingConfig
 from adept.models.saved_model import Autoencoder
 from adept.models.sentences.sentence_list import SentenceList
 from adept.models.tokenizer import Tokenizer
-from adept.ranges import check_integer, refuse
 from adept.rewriting.alphabets import Alphabet, Codewords, Latents, Noise, Pairs, Sentences
 from adept.rewriting.cells import Cells
 from adept.rewriting.loading import fetch, load_model, publish

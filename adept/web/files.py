@@ -21,10 +21,9 @@ from adept.data.formats import STATEMENT
 from adept.data.reading import ReadingOptions, read_records
 from adept.data.texts import USUAL_NAMES, folded
 from adept.data.writing import make_directory
-from adept.errors import AdeptError, DataError, ModelError
+from adept.errors import AdeptError, DataError, ModelError, refuse
 from adept.mechanisms.guarantee import words
 from adept.models.untrusted_files import read_json
-from adept.ranges import refuse
 from adept.release.flow.local import choose_writer, open_release, prepare_file, release_file
 from adept.release.flow.publication import CARD
 from adept.release.flow.steps import preview

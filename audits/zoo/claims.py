@@ -18,9 +18,9 @@ from zoo.mechanisms import TOKENS, WordByWord, public_words
 from adept import audit
 from adept.audit import Claim, NotJudged
 from adept.data.corpus import DataConfig, load
+from adept.errors import check_choice
 from adept.mechanisms import DPText, OriginalLaplace
 from adept.plotting import INK, Table, drawing
-from adept.ranges import check_choice
 
 TRIALS = 20_000
 NAMES = (
