@@ -13,13 +13,13 @@ from adept.errors import ConfigurationError, check_choice, check_integer, check_
 from adept.models.config import (
     BATCH_SIZE,
     TOPICS,
+    DecodingConfig,
     ModelConfig,
     OptimiserConfig,
     TokenizerConfig,
     TrainerConfig,
     TrainingConfig,
 )
-from adept.models.decoding_options import DecodingConfig
 from adept.release.options import CentralOptions, LedgerOptions, ReleaseRequest
 
 REQUIRED: Any = "???"  # the default of what must be given, as OmegaConf writes it

@@ -13,8 +13,7 @@ from typing import TYPE_CHECKING
 
 from adept.data.corpus import Columns, DataConfig
 from adept.errors import check_between, check_choice, check_integer, refuse
-from adept.models.config import ModelConfig, TokenizerConfig, TrainerConfig, TrainingConfig
-from adept.models.decoding_options import DecodingConfig
+from adept.models.config import DecodingConfig, ModelConfig, TokenizerConfig, TrainerConfig, TrainingConfig
 from adept.removed import removal
 
 if TYPE_CHECKING:

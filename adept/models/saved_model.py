@@ -176,7 +176,7 @@ class Autoencoder(Adept):
         if named:
             write_tensors(directory / names.CODEBOOKS, named, precision=precision)
         if self.sentences:
-            from adept.models.sentences.sentence_files import save_sentences
+            from adept.models.sentences.sentence_list import save_sentences
 
             save_sentences(self.sentences, directory)
         (directory / names.CONFIG).write_text(json.dumps(description, indent=2) + "\n", "utf-8")
@@ -203,7 +203,7 @@ class Autoencoder(Adept):
         model.directory = files.directory
         model.held_out, model.label_examples = description.get("held_out", []), description.get("label_examples", {})
         if description["codec"]:
-            from adept.models.sentences.sentence_files import load_sentences
+            from adept.models.sentences.sentence_list import load_sentences
 
             model.sentences = load_sentences(files) or None
         return model.float().eval()

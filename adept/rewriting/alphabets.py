@@ -18,8 +18,8 @@ from torch import Tensor
 from adept.errors import ConfigurationError, ModelError
 from adept.mechanisms import JointResponse, LearnedCodebook, LocalRandomizer, Selection
 from adept.models.codebooks import encode_public
+from adept.models.config import DecodingConfig
 from adept.models.decoding import Pair, Pools, PublicTexts, decode_best
-from adept.models.decoding_options import DecodingConfig
 from adept.models.saved_model import Autoencoder
 from adept.models.sentences.sentence_list import SentenceList
 from adept.models.tokenizer import Tokenizer

@@ -20,9 +20,8 @@ from adept.errors import ConfigurationError, ModelError, ReleaseRefused, check_i
 from adept.mechanisms import BY_NAME, Description, JointResponse, LearnedCodebook, LocalRandomizer, policy
 from adept.mechanisms.base import Kind
 from adept.mechanisms.guarantee import Guarantee
-from adept.models.config import BATCH_SIZE, TrainingData
+from adept.models.config import BATCH_SIZE, DecodingConfig, TrainingData
 from adept.models.decoding import Pair, pool_size
-from adept.models.decoding_options import DecodingConfig
 from adept.models.saved_model import Autoencoder
 from adept.models.sentences.sentence_list import SentenceList
 from adept.models.tokenizer import Tokenizer

@@ -27,8 +27,7 @@ from adept.mechanisms.central_counts import COUNTS_MOVED, Votes
 from adept.mechanisms.guarantee import ANY_TWO_RECORDS, Guarantee, Part, json_number, laplace_part, total
 from adept.mechanisms.shuffling import central_epsilon, draws_of
 from adept.models.saved_model import Autoencoder
-from adept.models.sentences.sentence_files import sentences_sha256
-from adept.models.sentences.sentence_list import SentenceList
+from adept.models.sentences.sentence_list import SentenceList, sentences_sha256
 from adept.models.tokenizer import Tokenizer
 from adept.models.untrusted_files import KINDS, WEIGHTS, is_packaged
 from adept.release.records import ReleaseOptions, split_response
