@@ -9,8 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from adept.cli.config import EvaluateConfig
-from adept.cli.console import show, warn, write_json
-from adept.cli.process import show_lines
+from adept.cli.console import show, show_lines, warn, write_json
 from adept.data.corpus import Corpus, join, read_corpora
 from adept.data.formats import COMPRESSIONS, STATEMENT
 from adept.data.writing import new_directory

@@ -24,7 +24,7 @@ from hydra.errors import HydraException
 from omegaconf import MISSING, OmegaConf, open_dict
 from omegaconf.errors import OmegaConfBaseException
 
-from adept.cli.console import warn
+from adept.cli.console import show_lines, warn
 from adept.cli.help import (
     FROM_ELSEWHERE,
     OPEN_GROUPS,
@@ -39,7 +39,7 @@ from adept.cli.help import (
     split,
     without_none,
 )
-from adept.cli.process import interrupt_on_signals, show_lines
+from adept.cli.process import interrupt_on_signals
 from adept.data.corpus import FROM_FILE
 from adept.data.formats import ADDRESS, say_once
 from adept.errors import ConfigurationError, check_integer, flatten, printable, refuse, typed_as

@@ -9,8 +9,8 @@ from functools import cache, partial
 from pathlib import Path
 
 from adept.cli.config import RewriteConfig, SynthesizeConfig
-from adept.cli.console import progress, warn
-from adept.cli.process import Interruptible, show_lines
+from adept.cli.console import progress, show_lines, warn
+from adept.cli.process import Interruptible
 from adept.data.corpus import Corpus, read_corpus, read_label_set
 from adept.data.formats import STANDARD_STREAM, STATEMENT, ending_of, format_of_name
 from adept.data.reading import ReadingOptions, read_records

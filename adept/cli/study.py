@@ -11,8 +11,7 @@ from typing import Any
 import torch
 
 from adept.cli.config import STUDIES, StudyConfig
-from adept.cli.console import progress, show_table, write_json
-from adept.cli.process import show_lines
+from adept.cli.console import progress, show_lines, show_table, write_json
 from adept.comparison.config import FigureConfig
 from adept.data.corpus import load
 from adept.data.writing import new_directory, write_table

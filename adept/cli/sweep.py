@@ -22,11 +22,11 @@ from statistics import fmean
 from typing import Any
 
 from adept.cli.config import SweepOptions
-from adept.cli.console import show_table, warn
+from adept.cli.console import show_lines, show_table, warn
 from adept.cli.help import OWN as OWN_FILES
 from adept.cli.help import PRINTING, SWEEPING, check_options, groups, names, refuse_interpolation, split, write_out
 from adept.cli.help import options as list_options
-from adept.cli.process import DONE, describe, is_interrupted, resume_collection, show_lines
+from adept.cli.process import DONE, describe, is_interrupted, resume_collection
 from adept.data.writing import new_directory, read_table, write_table, write_whole
 from adept.errors import ConfigurationError, DataError, Interrupted, refuse
 

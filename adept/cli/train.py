@@ -13,12 +13,12 @@ from typing import Any
 import yaml
 
 from adept.cli.config import REQUIRED, TrainConfig
-from adept.cli.console import show, warn, write_json
+from adept.cli.console import show, show_lines, warn, write_json
 from adept.cli.help import OPEN_GROUPS, OWN, config_directory, is_foreign
 from adept.cli.lightning_parts import TARGET, is_public
 from adept.cli.lightning_parts import build as build_parts
 from adept.cli.overrides import SAVED, read_value
-from adept.cli.process import is_interrupted, show_lines, system_reason
+from adept.cli.process import is_interrupted, system_reason
 from adept.data.corpus import Corpus, load
 from adept.data.writing import hold_directory, new_directory, read_table
 from adept.errors import AdeptError, ConfigurationError, DataError, Interrupted, flatten, refuse, typed_as

@@ -117,7 +117,7 @@ def test_the_heavy_sentences_are_the_nearest_of_the_cell(loaded: Loaded) -> None
 def by_definition(search: LabelCells, record: str, places: Any, count: int) -> list[int]:
     """Return the positions of the nearest texts: word by word, one text after the other; the first of ties."""
     index, words, halves = search.index, words_of(record), policy.CELL_HALVES
-    weight = sum(index.weigh(word) for word in set(words)) * nearest_text.MISSING_COST
+    weight = sum(index.weigh(word) for word in set(words)) * policy.MISSING_COST
     texts = [index.texts[n] if n < len(index.texts) else index.more[n - len(index.texts)] for n in places.tolist()]
     own, meanings = meanings_of([record])[0].tolist(), [*map(broad.meaning_of_words, texts)]
     mean = [round(Fraction(sum(column), len(meanings))) for column in zip(*meanings, strict=True)]
@@ -125,7 +125,7 @@ def by_definition(search: LabelCells, record: str, places: Any, count: int) -> l
     for text, meaning in zip(texts, meanings, strict=True):
         product = sum((a - b) * c for a, b, c in zip(own, mean, meaning, strict=True))
         lengths = [len(set(words) - nearest_text.SILENT_MARKS) for words in (text, words)]
-        scrap = lengths[0] < min(lengths[1] // 2, nearest_text.SCRAP_WORDS)
+        scrap = lengths[0] < min(lengths[1] // 2, policy.SCRAP_WORDS)
         distance = broad.by_words(index.weigh, words, text) + halves * weight * (UNIT - product) // (2 * UNIT)
         distances.append(distance + (1 + 2 * halves) * weight * scrap)
     return sorted(np.lexsort((np.arange(len(places)), distances))[:count].tolist())
