@@ -26,7 +26,6 @@ from adept.release.records import CheckedRecords, Inputs
 from adept.release.statement.statement import PrivacyStatement
 from adept.rewriting.expectation import FIRST_TEXTS, LABELLED, MIN_TEXTS, expected_lines, first_texts, foreign_warnings
 
-STATEMENT_WIDTH = 100  # characters of a line
 ReleaseConfig = RewriteConfig | SynthesizeConfig
 
 
@@ -142,7 +141,7 @@ def summary(statement: PrivacyStatement, *, output: str, place: str | None) -> l
 
 def wrap_statement(text: str) -> list[str]:
     """Return the lines of a statement that a dry run prints below the numbers."""
-    return ["", "the statement would read:", *textwrap.wrap(text, STATEMENT_WIDTH, break_on_hyphens=False)]
+    return ["", "the statement would read:", *textwrap.wrap(text, 100, break_on_hyphens=False)]
 
 
 def _guaranteed(statement: PrivacyStatement) -> Iterator[str]:

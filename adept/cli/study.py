@@ -23,14 +23,14 @@ from adept.rewriting.rewriter import Rewriter
 from adept.studies import sensitivity
 
 SIMULATED = "Simulated with seeded noise: this shows what releases would look like, and guarantees nothing."
-STATEMENTS = {"limits": "Mathematical bounds: nothing was simulated or measured."}  # of studies that simulate nothing
 # Options of which a study may use some
 OPTIONS = ("trials", "records", "dims", "epsilons", "mechanisms", "clip_norm", "seed", "model_dir")
 
 
 def main(config: StudyConfig) -> None:
     """Run a study, print its tables, and write its table, its figure and ``result.json``."""
-    directory, statement = new_directory(config.output_dir), STATEMENTS.get(config.study, SIMULATED)
+    directory, bounds = new_directory(config.output_dir), "Mathematical bounds: nothing was simulated or measured."
+    statement = bounds if config.study == "limits" else SIMULATED
     write_results(
         config.study, _module(config.study), list(study_rows(config)), directory, statement=statement, options=config
     )

@@ -46,7 +46,6 @@ from adept.mechanisms.discrete_laplace import exact_laplace, smallest_scale
 from adept.mechanisms.guarantee import Guarantee, Part, laplace_part, total, words
 from adept.mechanisms.random_draws import fresh_directions, fresh_uniform, simulated_directions, simulated_laplace
 
-NAN_RULES = ("redraw", "zero")
 MAX_RANGE = 2**31
 
 
@@ -294,7 +293,7 @@ class DPText(_FloatNoise):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        check_choice(NAN_RULES, nan=self.nan)
+        check_choice(("redraw", "zero"), nan=self.nan)
 
     def privatize(self, latents: Tensor) -> Tensor:
         projected = self.project(latents)

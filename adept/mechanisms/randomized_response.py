@@ -32,7 +32,6 @@ from adept.mechanisms.codebook import LearnedCodebook
 from adept.mechanisms.guarantee import Guarantee, Part, often, words
 from adept.mechanisms.selection import Description, Selection
 
-THETAS = ("tight", "lecture")
 MAX_AUDITED_PAIRS = 2**12  # pairs of the largest distribution that is written down for an audit
 
 Pair = tuple[int, str]
@@ -59,7 +58,7 @@ class RandomizedResponse:
     def __post_init__(self) -> None:
         check_between(*BUDGETS, epsilon=self.epsilon)
         object.__setattr__(self, "labels", label_tuple(self.labels))
-        check_choice(THETAS, theta=self.theta)
+        check_choice(("tight", "lecture"), theta=self.theta)
         refuse(
             (
                 self.theta != "tight" and len(self.labels) != 2,

@@ -25,7 +25,6 @@ LAST, BEST = "last.ckpt", "best.ckpt"
 METRICS = "metrics.csv"  # one row for each epoch
 TOPICS = "topics"  # the kind of content, and the encoder
 LSTM_FORMAT, TOPICS_FORMAT = 2, 1  # of config.json; format 1 of an LSTM had other names of weights
-ACCELERATORS = ("auto", "cpu", "gpu")
 MAX_SIZES = {"embedding_dim": 2048, "hidden_dim": 2048, "latent_dim": 2048, "max_length": 512, "num_layers": 8}
 LATER_SIZES = {"num_layers": 1, "directions": 2, "tied_embeddings": False}  # and their values in earlier versions
 MAX_VOCABULARY, MAX_LABELS = 200_000, 10_000
@@ -260,7 +259,7 @@ class TrainerConfig:
     def __post_init__(self) -> None:
         if self.max_epochs < self.min_epochs:
             raise ConfigurationError(f"trainer.max_epochs must be at least {self.min_epochs}, got {self.max_epochs}")
-        check_choice(ACCELERATORS, **{"trainer.accelerator": self.accelerator})
+        check_choice(("auto", "cpu", "gpu"), **{"trainer.accelerator": self.accelerator})
 
 
 @dataclass

@@ -35,7 +35,6 @@ if TYPE_CHECKING:
 CARD = "README.md"
 HIDDEN_LABELS = 0.3  # share of labels that training hides, to serve unlabelled text too
 MAX_MEASURED_TEXTS, MIN_SHARE = 200, 0.25  # of a reconstruction
-COMPARED_LATENTS = 256  # with all public texts at once
 READERS = {"lstm": "LSTM encoder", "topics": "Encoder of topics, linear in the words"}
 WRITERS = {"lstm": "LSTM decoder", "nearest": "decoder that answers with public texts"}
 TAGS = ["differential-privacy", "local-differential-privacy", "text-rewriting"]
@@ -114,9 +113,7 @@ class Autoencoder(Adept):
         latents = self.encode_records(tokenizer.encode(texts, max_length=self.config.max_length))
         if self.config.decoder == "nearest" and (public := self.public_texts):
             listed = self.encode_records(tokenizer.encode(public, max_length=self.config.max_length))
-            near = [
-                (part @ normalize(listed).T).argmax(dim=1) for part in torch.split(normalize(latents), COMPARED_LATENTS)
-            ]
+            near = [(part @ normalize(listed).T).argmax(dim=1) for part in torch.split(normalize(latents), 256)]
             return [public[place] for place in torch.cat(near).tolist()]
         return tokenizer.decode(self.write(latents, max_length=self.config.max_length + (self.labels > 0)).tolist())
 

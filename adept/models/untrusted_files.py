@@ -34,10 +34,6 @@ DESCRIPTION, TABLES = "codec.json", "codec.safetensors"  # of the public sentenc
 # The files on which a release depends; a statement holds their digests.
 MODEL_FILES = CONFIG, WEIGHTS, CODEBOOKS, TOKENIZER, SYNONYMS, DESCRIPTION, TABLES
 MEBIBYTE = 1 << 20
-TEXT_LIMIT = 16 * MEBIBYTE
-TENSOR_LIMIT = 256 * MEBIBYTE
-HEADER_LIMIT = 1 * MEBIBYTE
-MAX_CODEBOOKS, MAX_CODEWORDS = 20, 1 << 16
 KINDS = {"float32": "F32", "float16": "F16", "int32": "I32", "int16": "I16"}  # names of types in safetensors files
 M = TypeVar("M")
 Shape = tuple[int | None, ...]  # None stands for any size
@@ -149,7 +145,7 @@ def check_file(path: Path, *, limit: int) -> None:
 
 def read_json(path: Path) -> dict[str, Any]:
     """Return the object in a JSON file."""
-    check_file(path, limit=TEXT_LIMIT)
+    check_file(path, limit=16 * MEBIBYTE)
     try:
         content = json.loads(path.read_text("utf-8-sig"))
     except OSError as error:
@@ -169,10 +165,10 @@ def _has_kind(tensor: Any, kind: str, shape: Shape) -> bool:
 
 @contextmanager
 def _open(path: Path) -> Iterator[Any]:
-    check_file(path, limit=TENSOR_LIMIT)
+    check_file(path, limit=256 * MEBIBYTE)
     try:
         with path.open("rb") as stream:
-            if int.from_bytes(stream.read(8), "little") > HEADER_LIMIT:
+            if int.from_bytes(stream.read(8), "little") > MEBIBYTE:
                 raise corrupt(path, "its header is too long")
         with safe_open(path, framework="pt") as file:
             yield file
@@ -206,9 +202,9 @@ def build_model(kind: Callable[..., M], files: ModelFiles) -> M:
         examples = description.get("label_examples", {})
         if not (isinstance(examples, dict) and all(map(_are_texts, examples.values()))):
             raise corrupt(path, "label_examples must hold lists of texts by label")
-        check_integer(0, MAX_CODEBOOKS, codebooks=len(description["codebooks"]))
+        check_integer(0, 20, codebooks=len(description["codebooks"]))
         for size in description["codebooks"]:
-            check_integer(2, MAX_CODEWORDS, codebooks=size)
+            check_integer(2, 1 << 16, codebooks=size)
         if unknown := set(description["model"]) - {field.name for field in fields(config.ModelConfig)}:
             raise corrupt(path, f"unknown sizes {sorted(unknown)}")
         words, labels = description["vocabulary_size"], description["labels"]

@@ -27,7 +27,6 @@ PROMPT_BATCH_TEXTS, RELEASE_BATCH_SYMBOLS = 256, 2048  # texts written, and symb
 LOGIT_TEXTS = 200  # public texts from which the interval of logits is taken
 MAX_POSITIONS = 1000  # largest number of symbols of a record
 COMMON_SHARE = 0.9  # share of public texts that have no more words than are released
-NUMBER, ADDRESS, NAME, RARE_WORD = "[NUMBER]", "[ADDRESS]", "[NAME]", "[RARE]"
 WINDOW_WORDS = 2  # words on either side of a word that count for its vector
 MIN_COMMON_TEXTS = 5  # a word that fewer public texts hold is rare
 NUMBER_WORDS = frozenset([
@@ -270,12 +269,12 @@ class Redaction:
     def _tag(self, word: str, *, first: bool) -> str:
         bare = _bare(word)
         if "@" in word or "://" in word or bare.startswith("www."):
-            return ADDRESS
+            return "[ADDRESS]"
         if any(character.isdigit() for character in bare) or bare in NUMBER_WORDS:
-            return NUMBER
+            return "[NUMBER]"
         if word[:1].isupper() and not first and len(bare) > 1:
-            return NAME
-        return word if bare in self.common or not bare else RARE_WORD
+            return "[NAME]"
+        return word if bare in self.common or not bare else "[RARE]"
 
     def guarantee(self) -> Guarantee:
         return Guarantee.pure(

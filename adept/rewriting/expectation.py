@@ -35,7 +35,6 @@ from adept.rewriting.rewriter import Rewriter
 TOPIC_CODEWORDS = 32  # that tell topics apart, if the model has so few
 MIN_TEXTS, MAX_PROBES = 8, 100  # public texts that an estimate rests on
 LABELLED = ("copy", "joint_response")  # treatments of labels whose rewrites teach a classifier
-UNSEEN_FILE = "unseen.json"
 FIRST_TEXTS = 1000  # texts of a file that are looked at for warnings
 # Unknown words from which there is a warning: of one's own language 0 to 15 % are unknown.
 UNKNOWN_SHARE, MIN_UNKNOWN = 0.25, 3
@@ -242,7 +241,7 @@ def unseen_figures() -> dict[str, dict[float, Survival]]:
     """Return measurements on text about new subjects (``Survival``), by subject and epsilon."""
     return {
         subject: {float(epsilon): Survival(*shares) for epsilon, shares in row.items()}
-        for subject, row in json.loads((packaged_directory() / UNSEEN_FILE).read_text("utf-8")).items()
+        for subject, row in json.loads((packaged_directory() / "unseen.json").read_text("utf-8")).items()
     }
 
 

@@ -32,7 +32,6 @@ from adept.torch_defaults import usual_torch
 
 THREADS = Path("/proc/self/task")  # threads of this process, on Linux
 FIXED = ("model", "tokenizer", "mechanism", "joint", "choice", "decoding", "alphabet")  # parts that belong together
-HUB_NAME = re.compile(r"[\w.-]+/[\w.-]+")
 HUB_OPTIONS = ("revision", "cache_dir", "force_download", "local_files_only", "token")
 
 
@@ -151,7 +150,7 @@ class Rewriter:
                 force_download, local_files_only and token.
         """
         hub = {name: options.pop(name) for name in HUB_OPTIONS if name in options}
-        on_hub = HUB_NAME.fullmatch(str(directory)) and not Path(directory).exists()
+        on_hub = re.fullmatch(r"[\w.-]+/[\w.-]+", str(directory)) and not Path(directory).exists()
         model, tokenizer = fetch(str(directory), **hub) if on_hub else load_model(directory)
         return cls(model, tokenizer, mechanism=mechanism, **options)
 

@@ -54,7 +54,7 @@ MAX_UTTERANCES = 1 << 14  # sentences of broad text that are utterances; the oth
 SPOKEN_WORDS = range(4, 17)  # numbers of words of a sentence that may be an utterance
 MIN_HOLDERS = 3  # least number of sentences that must hold each word of a kept sentence
 COMPARED_TEXTS = 64  # texts whose products with all sentences are computed together
-FORMAT_VERSION, LEXICON_FORMAT, OLD_FORMAT = 3, 2, 1
+FORMAT_VERSION = 3
 AGAIN = "adapt or train the model again"
 LISTED = "likely"  # the listed sentences as numbers of words
 GROUPS, MAX_GROUP_NUMBERS = "groups", 1 << 12  # groups of the listed sentences
@@ -206,7 +206,7 @@ def sentences_sha256(sentences: SentenceList) -> str:
 def load_sentences(files: ModelFiles) -> SentenceList:
     """Load a list, empty if adept 0.2 made it from private text; raise ModelError if a file is missing or damaged."""
     path, stored = files.directory / DESCRIPTION, files.objects[DESCRIPTION]
-    if is_old := stored.get("format_version") in (OLD_FORMAT, LEXICON_FORMAT):
+    if is_old := stored.get("format_version") in (1, 2):
         if stored.get("lexicon") is not None:
             raise ModelError(f"{path} was made by an older version, which read meaning with a lexicon: {AGAIN}")
         stored = {"held_out": [], **stored, "encoder": None, "listed_words": [], "format_version": FORMAT_VERSION}
