@@ -47,7 +47,6 @@ NO_LABEL_SET = (
     "no estimate of what a rewrite keeps, because only the input names the labels: label_set=[A,B] or label_set=@FILE gives one, "
     "if the names are public"
 )
-NO_ESTIMATE = "no estimate is possible: add expect=FILE public=true with a file of public texts"
 PLAN = (
     "a classifier may learn more from label names or public examples, which are free: adept plan label_set=[A,B] expected_rows=N "
     "says what the rows are expected to add"
@@ -116,7 +115,8 @@ def expected_lines(rewriter: Rewriter, public: Corpus | None = None, *, labelled
 
 def _estimate(rewriter: Rewriter, public: Corpus | None) -> list[str]:
     if (expected := expectation(rewriter, public)) is None:
-        return [] if rewriter.model.labels else [NO_ESTIMATE]
+        advice = "no estimate is possible: add expect=FILE public=true with a file of public texts"
+        return [] if rewriter.model.labels else [advice]
     promised, lines = rewriter.guarantee, expected.lines
     epsilon = promised.claimed_epsilon if promised.holds is None else promised.epsilon
     unread = unseen_line(rewriter) if rewriter.model.is_packaged and public is None else None

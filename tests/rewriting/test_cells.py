@@ -19,8 +19,9 @@ from adept import audit
 from adept.errors import ConfigurationError, ModelError
 from adept.mechanisms import Description, policy
 from adept.mechanisms.random_draws import exponential_series
+from adept.models.sentence_encoder import LENGTH
 from adept.models.sentences import nearest_text
-from adept.models.sentences.meanings import MEANING_LENGTH, meanings_of, words_of
+from adept.models.sentences.meanings import meanings_of, words_of
 from adept.models.tokenizer import join_words
 from adept.rewriting import cells
 from adept.rewriting.cells import Cell, Cells, Group, LabelCells
@@ -204,7 +205,7 @@ def test_groups_of_sentences_are_made_when_a_search_needs_them(loaded: Loaded) -
 
 
 def test_sums_over_the_largest_cell_that_is_compared_are_exact() -> None:
-    assert cells.MAX_COMPARED * MEANING_LENGTH < 2**24
+    assert cells.MAX_COMPARED * LENGTH < 2**24
 
 
 def test_many_sentences_are_searched_as_few_are(loaded: Loaded, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -25,9 +25,8 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from adept.mechanisms import policy
-from adept.models.sentence_encoder import Codes
+from adept.models.sentence_encoder import LENGTH, Codes
 from adept.models.sentences.meanings import (
-    MEANING_LENGTH,
     NEGATIONS,
     ListedTexts,
     WordWeights,
@@ -119,7 +118,7 @@ class SentenceIndex:
                 if self._compares_all
                 else self.file.nearest(meanings, shortlist, room)
             )
-            apart = halves * (MEANING_LENGTH**2 - products)
+            apart = halves * (LENGTH**2 - products)
             distances = self.measure([*map(words_of, some)], numbers, apart, most=policy.MEANING_HALVES[0])
             yield from zip(distances, np.broadcast_to(numbers, distances.shape), strict=True)
 
@@ -137,12 +136,12 @@ class SentenceIndex:
         """Return the distances (B, S) of S texts from each of B records, by words and by meaning.
 
         ``numbers`` are the texts' numbers, and ``apart`` their distances in meaning. The result is the distance by
-        words, plus f times the weight of the record's words, with f = ``apart / (2 * MEANING_LENGTH^2)``, at most
+        words, plus f times the weight of the record's words, with f = ``apart / (2 * LENGTH^2)``, at most
         ``most``. A text with too few words to be a sentence is ``1 + most`` times that weight further away.
         """
         wanted = [set(record) for record in records]
         weights = np.array([self._weigh_all(words) for words in wanted])[:, None]
-        distances = weights + self._by_words(wanted, numbers) + weights * apart // (2 * MEANING_LENGTH**2)
+        distances = weights + self._by_words(wanted, numbers) + weights * apart // (2 * LENGTH**2)
         counts = [len(set(record) - SILENT_MARKS) for record in records]  # "by by card" has two words
         least = np.array([[min(count // 2, policy.SCRAP_WORDS)] for count in counts])
         return np.where(self._lengths[numbers] < least, distances + (1 + most) * weights, distances)
@@ -224,12 +223,12 @@ def join_groups(meanings: Codes, groups: Groups) -> Groups:
 
 
 def _find_centres(table: Tensor, groups: Tensor, count: int) -> Tensor:
-    """Return the centres (C, d) of C groups, with norm MEANING_LENGTH, rounded to whole numbers."""
+    """Return the centres (C, d) of C groups, with norm LENGTH, rounded to whole numbers."""
     sums = torch.zeros(count, table.shape[1], dtype=torch.float64)
     for begin in range(0, len(table), CENTRE_BATCH):
         sums.index_add_(0, groups[begin : begin + CENTRE_BATCH], table[begin : begin + CENTRE_BATCH].double())
     lengths = sums.square().sum(dim=1, keepdim=True).sqrt().clamp_min(1.0)
-    return (MEANING_LENGTH * sums / lengths).round().float()
+    return (LENGTH * sums / lengths).round().float()
 
 
 def _nearest(table: Tensor, found: Tensor) -> Tensor:

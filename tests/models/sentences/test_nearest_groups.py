@@ -5,8 +5,8 @@ import pytest
 from numpy.typing import NDArray
 
 from adept.mechanisms import policy
+from adept.models.sentence_encoder import LENGTH
 from adept.models.sentences import nearest_text
-from adept.models.sentences.meanings import MEANING_LENGTH
 from adept.models.sentences.nearest_text import InvertedFile, group_meanings, join_groups
 
 DIM, COUNT = 32, 4000
@@ -24,7 +24,7 @@ def meanings() -> NDArray[np.int8]:
     subjects = rng.normal(size=(50, DIM))
     table = subjects[rng.integers(50, size=COUNT)] + 0.4 * rng.normal(size=(COUNT, DIM))
     table[::10] = table[1::10]
-    return np.rint(MEANING_LENGTH * table / np.linalg.norm(table, axis=1, keepdims=True)).astype(np.int8)
+    return np.rint(LENGTH * table / np.linalg.norm(table, axis=1, keepdims=True)).astype(np.int8)
 
 
 @pytest.fixture

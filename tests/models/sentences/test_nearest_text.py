@@ -12,9 +12,9 @@ from broad import by_words, meaning_of_words
 
 from adept.mechanisms import policy
 from adept.mechanisms.policy import MISSING_COST, NEGATION_FACTOR
+from adept.models.sentence_encoder import LENGTH
 from adept.models.sentences import nearest_text
 from adept.models.sentences.meanings import (
-    MEANING_LENGTH,
     NEGATIONS,
     ListedTexts,
     WordWeights,
@@ -69,8 +69,8 @@ def by_definition(weigh: WordWeights, record: str, text: Words, *, many: bool = 
     weigh, words = WordWeights(weigh.holders, weigh.texts, dict.fromkeys(NEGATIONS, 3)), words_of(record)
     product = sum(map(mul, meaning_of(record), meaning_of_words(text)))
     weight = MISSING_COST * sum(map(weigh, set(words)))
-    apart = weight * (MEANING_LENGTH**2 - product)
-    return by_words(weigh, words, text) + (apart // (2 * MEANING_LENGTH**2) if many else 2 * apart // MEANING_LENGTH**2)
+    apart = weight * (LENGTH**2 - product)
+    return by_words(weigh, words, text) + (apart // (2 * LENGTH**2) if many else 2 * apart // LENGTH**2)
 
 
 @cache
