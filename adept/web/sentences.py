@@ -39,6 +39,7 @@ from adept.rewriting.expectation import SHARE_HEADINGS, preview_budgets
 from adept.rewriting.rewriter import Rewriter, best_exact
 
 PEOPLE = 1_000
+DRAWS = 100  # of the worst pair
 # fmt: off
 STOPS = (0.5, 1.0, 1.5, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0, 9.0, 10.0, 12.0, 14.0, 16.0, 18.0, 20.0, 24.0, 28.0, 32.0, 36.0, 40.0)
 # fmt: on
@@ -113,7 +114,7 @@ def worst_pair(*, epsilon: float, dim: int) -> list[float]:
     """
     mechanism = OriginalLaplace(epsilon=epsilon)
     corner = torch.full((1, dim), mechanism.clip_norm / math.sqrt(dim), dtype=torch.float64)
-    inputs = mechanism.project(corner).expand(100, dim)
+    inputs = mechanism.project(corner).expand(DRAWS, dim)
     released = mechanism.privatize(inputs)
     scale = mechanism.guarantee(dim).scale or math.inf
     odds: list[float] = (((released + inputs).abs() - (released - inputs).abs()).sum(dim=1) / scale).tolist()
