@@ -8,8 +8,6 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-import torch
-
 from adept.cli.config import STUDIES, StudyConfig
 from adept.cli.console import progress, show_lines, show_table, write_json
 from adept.comparison.config import FigureConfig
@@ -83,9 +81,7 @@ def model_rows(config: StudyConfig) -> list[sensitivity.SensitivityRow]:
     model, tokenizer = load_model(config.model_dir or "")
     clip_norm = model.config.clip_norm
     rewriter = Rewriter.for_measurement(model, tokenizer, mechanism=Identity(clip_norm=clip_norm))
-    texts = load(config.data, config)["train"].texts
-    batches = (texts[begin : begin + 256] for begin in range(0, len(texts), 256))
-    latents = torch.cat([rewriter.encode(batch).cpu() for batch in batches])
+    latents = rewriter.encode(load(config.data, config)["train"].texts).cpu()
     options = {name: value for name, value in (("trials", config.trials), ("seed", config.seed)) if value is not None}
     name = f"{model.clip} model of {config.data.name}"
     return sensitivity.measure_latents(latents, clip_norm=clip_norm, name=name, **options)
