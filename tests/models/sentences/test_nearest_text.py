@@ -172,7 +172,7 @@ def test_meaning_and_words_are_both_needed(
 def test_among_many_texts_words_count_more(
     weigh: WordWeights, rows: list[Words], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(nearest_text, "MANY_TEXTS", 500)
+    monkeypatch.setattr(policy, "MANY_TEXTS", 500)
     for held, are_many in ((rows[:499], False), (rows[:500], True)):
         index, record = SentenceIndex(held, weigh, compares_all=True), " ".join(rows[600])
         distances = [
