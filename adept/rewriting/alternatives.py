@@ -57,11 +57,6 @@ class WordVectors:
     def text(self, indices: Indices) -> str:
         return " ".join(self.names[i] for i in indices)
 
-    def encode(self, text: str) -> Floats:
-        """Return the latent (n,) of a text: the sum of its words' vectors, scaled to norm 1."""
-        total = self.vectors[self.indices(text)].sum(axis=0)
-        return np.asarray(total / max(float(np.linalg.norm(total)), 1e-12))
-
     def distances(self) -> Floats:
         return np.asarray(scipy.spatial.distance.cdist(self.vectors, self.vectors))
 
