@@ -8,6 +8,7 @@ if __name__ == "__main__" and not sys.flags.safe_path:
     # python -m looks first in the current directory, where a csv.py or torch.py of the user's may be
     sys.path.append(sys.path.pop(0))
 
+from adept.cli.console import show_lines
 from adept.cli.process import (
     DONE,
     USER_ERROR,
@@ -17,7 +18,6 @@ from adept.cli.process import (
     keep_streams,
     resume_collection,
     say_what_was_lost,
-    show_lines,
 )
 from adept.errors import DataError
 

@@ -20,8 +20,7 @@ import torch
 from adept.data.corpus import DataConfig, load
 from adept.mechanisms import Codebook, LearnedCodebook, Mechanism, SqrtNLaplace
 from adept.models.codebooks import learn_codebooks
-from adept.models.config import TOPICS, ContentConfig, ModelConfig, TrainingData
-from adept.models.decoding_options import DecodingConfig
+from adept.models.config import TOPICS, ContentConfig, DecodingConfig, ModelConfig, TrainingData
 from adept.models.saved_model import Autoencoder
 from adept.models.tokenizer import END, Tokenizer
 from adept.models.topics import supported_topics

@@ -22,7 +22,7 @@ from adept.comparison.comparison import _audit
 from adept.comparison.config import CompareConfig, Recipe
 from adept.data.corpus import DataConfig, load
 from adept.errors import ConfigurationError
-from adept.mechanisms import Description, JointResponse, LearnedCodebook
+from adept.mechanisms import Description, JointResponse, LearnedCodebook, policy
 from adept.mechanisms.base import MechanismChoice
 from adept.models import adapt as examples
 from adept.models.codebooks import encode_public
@@ -193,8 +193,8 @@ def test_few_examples_and_names_bring_sentences_about_them_and_all_codebooks(
     packaged: tuple[Autoencoder, Tokenizer], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Codewords are the examples, what the model holds about them, and what is near; many examples are enough by themselves."""
-    monkeypatch.setattr(examples, "MANY_EXAMPLES", 25)
-    monkeypatch.setattr(examples, "FEW_PLACING", (1, 2000, 0.5))  # in a fraction of the time
+    monkeypatch.setattr(policy, "MANY_EXAMPLES", 25)
+    monkeypatch.setattr(policy, "FEW_PLACING", (1, 2000, 0.5))  # in a fraction of the time
     model, tokenizer = packaged
     own = model.public_texts
     said = own[5000:5020] + own[:10]
@@ -204,7 +204,7 @@ def test_few_examples_and_names_bring_sentences_about_them_and_all_codebooks(
     assert few.training_data.examples == 12
     for adapted, tokens, given in ((few, words, said[:12]), (names, its_words, said)):
         assert adapted.sentences
-        assert set(examples.TEXT_CODEWORDS) <= adapted.codebooks.keys()
+        assert set(policy.TEXT_CODEWORDS) <= adapted.codebooks.keys()
         assert len(torch.unique(adapted.codebooks[8192], dim=0)) == 8192  # none twice
         first = [text for text in map(join_words, adapted.sentences.utterances[:64]) if text in given]
         assert len(first) >= len(given) - 2  # but for those held out
@@ -215,7 +215,7 @@ def test_few_examples_and_names_bring_sentences_about_them_and_all_codebooks(
     about = sentences_about(model.sentences, said[:12])
     held = {join_words(row) for row in few.sentences.utterances[: len(about)]} if few.sentences else set()
     assert len(held & set(about)) > 0.9 * len(about)
-    assert max(many.codebooks) == examples.ADAPTED_CODEWORDS[1]
+    assert max(many.codebooks) == policy.ADAPTED_CODEWORDS[1]
 
 
 @pytest.mark.slow

@@ -14,9 +14,9 @@ from torch import Tensor
 
 from adept.audit.stats import clopper_pearson
 from adept.data.corpus import Corpus
+from adept.errors import refuse
 from adept.mechanisms.guarantee import Guarantee, format_bound, good_enough, json_number, words
 from adept.plotting import INK, PALETTE, Figure, drawing, legend
-from adept.ranges import refuse
 from adept.rewriting.rewriter import Rewriter
 from adept.studies.limits import best_guess
 

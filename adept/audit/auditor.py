@@ -28,8 +28,7 @@ from adept.audit.result import FINITENESS, AuditResult, Check, Kind, Verdict, ju
 from adept.audit.stats import rounds_needed
 from adept.audit.subject.kinds import ValueTarget, VectorTarget, alphabet_of, response_of, some_of
 from adept.audit.subject.target import Rewriting, try_copy
-from adept.errors import ConfigurationError
-from adept.ranges import check_positive, refuse
+from adept.errors import ConfigurationError, check_positive, refuse
 from adept.torch_defaults import usual_torch
 
 TEST_SHARE = 0.015  # of alpha, for each test with a p-value in an audit of vectors

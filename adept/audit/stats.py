@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.optimize import brentq
-from scipy.special import bdtr, bdtrc, betainc, betainccinv, betaincinv, gammaln, log_ndtr
-from scipy.stats import beta, binom, gamma, laplace, norm
+from scipy.special import bdtr, bdtrc, betainc, betainccinv, betaincinv, log_ndtr
+from scipy.stats import beta, binom, gamma, hypergeom, laplace, norm
 
 from adept.audit.result import Check, MechanismFailure
 from adept.mechanisms.guarantee import words
@@ -182,13 +182,9 @@ def fisher(what: str, ours: int, ours_of: int, theirs: int, theirs_of: int) -> D
     The p-value is twice the smaller tail of the hypergeometric distribution of ``ours`` among
     ``ours_of`` cases, given the sum of both counts.
     """
-    both, least = ours + theirs, max(0, ours + theirs - theirs_of)
-    count = np.arange(least, min(both, ours_of) + 1, dtype=np.float64)
-    table = count, ours_of - count, both - count, theirs_of - both + count
-    logs = -np.sum([gammaln(each + 1) for each in table], axis=0)  # up to a term that is the same for all counts
-    chances = np.exp(logs - logs.max())
-    lower, upper = chances[: ours - least + 1].sum(), chances[ours - least :].sum()
-    return Difference(float(min(1.0, 2 * min(lower, upper) / chances.sum())), what, ours, ours_of, theirs, theirs_of)
+    both = ours_of + theirs_of, ours + theirs, ours_of  # how many cases, how many of them count, and how many are ours
+    tail = min(hypergeom.cdf(ours, *both), hypergeom.sf(ours - 1, *both))
+    return Difference(float(min(1.0, 2 * tail)), what, ours, ours_of, theirs, theirs_of)
 
 
 def differences(first: Floats, second: Floats, *, what: str) -> list[Difference]:

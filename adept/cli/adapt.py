@@ -10,7 +10,7 @@ from adept.cli.console import show, warn, write_json
 from adept.data.corpus import Corpus, read_corpus, read_label_set
 from adept.data.formats import ending_of
 from adept.data.writing import new_directory
-from adept.errors import DataError, ModelError
+from adept.errors import DataError, ModelError, refuse
 from adept.evaluation.classifiers import list_few
 from adept.models.adapt import MIN_EXAMPLES, adapt, fine_tune, read_page
 from adept.models.config import MODEL, OptimiserConfig
@@ -18,7 +18,6 @@ from adept.models.label_names import MAX_TERM_WORDS, are_terms, sentences_about,
 from adept.models.saved_model import CARD, Autoencoder, model_card
 from adept.models.sentence_encoder import SentenceEncoder
 from adept.models.untrusted_files import model_directory
-from adept.ranges import refuse
 from adept.rewriting.loading import load_model
 
 

@@ -7,8 +7,7 @@ from typing import Any
 from adept.attacks import membership, reconstruction
 from adept.attacks.attack_game import AttackGame, AttackRow, GivenAway, draw_rates
 from adept.cli.config import AttackConfig
-from adept.cli.console import show_table, write_json
-from adept.cli.process import show_lines
+from adept.cli.console import show_lines, show_table, write_json
 from adept.data.corpus import DataConfig, load
 from adept.data.writing import new_directory, write_table
 from adept.errors import ConfigurationError, DataError

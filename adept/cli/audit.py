@@ -8,8 +8,7 @@ from adept import audit
 from adept.audit import AuditResult, Claim, JointReports, NotJudged, Verdict
 from adept.audit.result import KIND_OUTCOMES
 from adept.cli.config import AuditConfig
-from adept.cli.console import progress, show_table, write_json
-from adept.cli.process import show_lines
+from adept.cli.console import progress, show_lines, show_table, write_json
 from adept.data.writing import new_directory
 from adept.errors import ConfigurationError
 from adept.foreign import import_foreign

@@ -1,7 +1,6 @@
 """``adept compare``: compare mechanisms at several budgets on one data set, with several seeds."""
 
-from adept.cli.console import progress, show_table, warn
-from adept.cli.process import show_lines
+from adept.cli.console import progress, show_lines, show_table, warn
 from adept.comparison.comparison import Comparison
 from adept.comparison.config import CompareConfig
 from adept.report.page import write

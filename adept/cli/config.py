@@ -9,18 +9,17 @@ from adept.data.corpus import Columns, DataConfig, TrainingDataConfig
 from adept.data.formats import SPLITS
 from adept.data.reading import ReadingOptions
 from adept.data.texts import USUAL_LABEL_COLUMN
-from adept.errors import ConfigurationError
+from adept.errors import ConfigurationError, check_choice, check_integer, check_positive, refuse
 from adept.models.config import (
     BATCH_SIZE,
     TOPICS,
+    DecodingConfig,
     ModelConfig,
     OptimiserConfig,
     TokenizerConfig,
     TrainerConfig,
     TrainingConfig,
 )
-from adept.models.decoding_options import DecodingConfig
-from adept.ranges import check_choice, check_integer, check_positive, refuse
 from adept.release.options import CentralOptions, LedgerOptions, ReleaseRequest
 
 REQUIRED: Any = "???"  # the default of what must be given, as OmegaConf writes it

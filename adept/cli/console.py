@@ -12,8 +12,6 @@ from dataclasses import asdict, is_dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from adept.cli.process import show_lines
-from adept.data.writing import write_whole
 from adept.errors import escape
 
 if TYPE_CHECKING:
@@ -23,12 +21,18 @@ if TYPE_CHECKING:
 
 def write_json(result: Any, path: Path) -> None:
     """Write a dict or dataclass as JSON; infinite and undefined numbers become strings."""
+    from adept.data.writing import write_whole  # files are slow to import
 
     def plain(value: Any) -> Any:
         return asdict(value) if is_dataclass(value) else str(Path(value))  # type: ignore[arg-type]
 
     finite = json.loads(json.dumps(result, default=plain), parse_constant=lambda number: str(float(number)))
     write_whole(path, json.dumps(finite, indent=2) + "\n", replace=True)
+
+
+def show_lines(lines: Iterable[str], *, to_stderr: bool = False) -> None:
+    """Print lines to stdout or stderr, as all commands do; escape what is not printable."""
+    (sys.stderr if to_stderr else sys.stdout).writelines(f"{escape(line)}\n" for line in lines)
 
 
 def warn(line: str) -> None:

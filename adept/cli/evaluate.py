@@ -9,11 +9,11 @@ from pathlib import Path
 from typing import Any
 
 from adept.cli.config import EvaluateConfig
-from adept.cli.console import show, warn, write_json
-from adept.cli.process import show_lines
+from adept.cli.console import show, show_lines, warn, write_json
 from adept.data.corpus import Corpus, join, read_corpora
 from adept.data.formats import COMPRESSIONS, STATEMENT
 from adept.data.writing import new_directory
+from adept.errors import refuse
 from adept.evaluation.classifiers import TEXT, Evaluation, check_files_fit, evaluate
 from adept.evaluation.metrics import ConfidenceInterval
 from adept.evaluation.record_free import (
@@ -29,7 +29,6 @@ from adept.evaluation.record_free import (
 )
 from adept.evaluation.text_classifier import weigh_name
 from adept.models.untrusted_files import read_json
-from adept.ranges import refuse
 
 TOGETHER = "together"  # name of the classifier that learns from the training files and the public examples
 COMPARED = TITLES | {"reference": "the originals instead", TOGETHER: "with the public examples"}  # named in the table

@@ -17,8 +17,7 @@ import yaml
 
 from adept.cli import config
 from adept.cli.config import REQUIRED
-from adept.errors import ConfigurationError, typed_as
-from adept.ranges import refuse
+from adept.errors import ConfigurationError, refuse, typed_as
 from adept.removed import removal
 
 FROM_ELSEWHERE = {"epsilon", "clip_norm"}  # of a mechanism: its budget is the command's, its radius the model's

@@ -26,12 +26,10 @@ import torch
 from adept.cli.config import TrainConfig
 from adept.cli.console import warn
 from adept.cli.help import SEVERAL, nearest
-from adept.errors import ConfigurationError, flatten, printable, typed_as
+from adept.errors import ConfigurationError, check_choice, flatten, printable, refuse, typed_as
 from adept.foreign import import_foreign
 from adept.models.config import Parts, TrainerConfig, check_device
-from adept.ranges import check_choice, refuse
 
-LIGHTNING = "pytorch_lightning"
 LOGGERS = {
     "tensorboard": "pytorch_lightning.loggers.TensorBoardLogger",
     "wandb": "pytorch_lightning.loggers.WandbLogger",
@@ -87,7 +85,7 @@ def build(config: TrainConfig, directory: Path) -> Parts:
     for option in (f"logger.{name}.{option}" for name in (CSV, NONE) for option in config.logger.get(name, ())):
         raise ConfigurationError(
             f"{option} has no effect, because metrics.csv stands in output_dir: leave it out, or add a logger with "
-            f"logger.mine.{TARGET}={LIGHTNING}.loggers.CSVLogger"
+            f"logger.mine.{TARGET}=pytorch_lightning.loggers.CSVLogger"
         )
     chosen = {name: options for name, options in config.logger.items() if name not in (CSV, NONE)}
     named = {name: logger_options(name, options, directory) for name, options in chosen.items()}
@@ -139,7 +137,7 @@ def _telling(config: TrainConfig) -> Any:
         for logger in trainer.loggers:
             logger.log_hyperparams(logged)
 
-    return pkgutil.resolve_name(f"{LIGHTNING}.callbacks:LambdaCallback")(on_fit_start=tell)
+    return pkgutil.resolve_name("pytorch_lightning.callbacks:LambdaCallback")(on_fit_start=tell)
 
 
 def _announce(step: str, *, always: bool = False) -> None:
@@ -154,7 +152,7 @@ def is_public(config: TrainConfig) -> bool:
 
 def check_trainer(options: dict[str, Any], *, max_epochs: float = math.inf) -> dict[str, Any]:
     """Return options of Lightning's ``Trainer``; raise ConfigurationError for a name that it lacks."""
-    hints = get_type_hints(pkgutil.resolve_name(f"{LIGHTNING}:Trainer").__init__) if options else {}
+    hints = get_type_hints(pkgutil.resolve_name("pytorch_lightning:Trainer").__init__) if options else {}
     for name, value in options.items():
         instead = f"set {ELSEWHERE[name]}" if ELSEWHERE.get(name) else "leave it out"
         refuse(
@@ -217,7 +215,7 @@ def _refuse_sending(loggers: dict[str, dict[str, Any]]) -> None:
         local = {
             LOGGERS["wandb"]: mode in ("offline", "disabled") and options.get("settings") == WANDB_SETTINGS,
             LOGGERS["mlflow"]: re.match(r"file:(?!//[^/])|sqlite:///|\.{0,2}/", str(options.get("tracking_uri"))),
-        }.get(str(target), target in (LOGGERS["tensorboard"], f"{LIGHTNING}.loggers.CSVLogger"))
+        }.get(str(target), target in (LOGGERS["tensorboard"], "pytorch_lightning.loggers.CSVLogger"))
         refuse(
             (
                 not local or re.search(r"\b(?!file:|sqlite:///)\w+://", addresses),

@@ -24,7 +24,7 @@ from hydra.errors import HydraException
 from omegaconf import MISSING, OmegaConf, open_dict
 from omegaconf.errors import OmegaConfBaseException
 
-from adept.cli.console import warn
+from adept.cli.console import show_lines, warn
 from adept.cli.help import (
     FROM_ELSEWHERE,
     OPEN_GROUPS,
@@ -39,14 +39,13 @@ from adept.cli.help import (
     split,
     without_none,
 )
-from adept.cli.process import interrupt_on_signals, show_lines
+from adept.cli.process import interrupt_on_signals
 from adept.data.corpus import FROM_FILE
 from adept.data.formats import ADDRESS, say_once
-from adept.errors import ConfigurationError, flatten, printable, typed_as
+from adept.errors import ConfigurationError, check_integer, flatten, printable, refuse, typed_as
 from adept.mechanisms import BY_NAME
 from adept.mechanisms.base import MechanismChoice
 from adept.models.config import TrainerConfig
-from adept.ranges import check_integer, refuse
 
 # Options that name files or directories: a leading ~/ or ~user/ is a home directory, as in a shell
 FILES = {
@@ -55,7 +54,6 @@ FILES = {
 }  # fmt: skip
 SAVED = "# adept train --config-dir RUN --config-name config"  # the beginning of a saved configuration
 NUMBERS = {float: ("a number", "0.5"), int: ("a whole number", "8"), bool: ("true or false", "true")}  # for messages
-SAMPLES = {"figure.width": "3.4"}  # of options without a usual number, where those above are out of range
 BOOLEANS = dict.fromkeys(("true", "yes", "y", "on", "1"), True) | dict.fromkeys(("false", "no", "n", "off", "0"), False)
 DECIMAL_COMMA = re.compile(r"[+-]?\d+,\d+")
 QUOTED = r"""'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*\""""
@@ -351,5 +349,11 @@ def _advice(name: str, kind: Any, value: str, usual: Any) -> str:
     if "," in value:
         return f"{name} must be one value, got {len(value.split(','))} ({value}): give one of them"
     expected, sample = NUMBERS[kind]
-    sample = typed_as(usual) if kind is not bool and isinstance(usual, int | float) else SAMPLES.get(name, sample)
+    sample = (
+        typed_as(usual)
+        if kind is not bool and isinstance(usual, int | float)
+        else "3.4"
+        if name == "figure.width"
+        else sample
+    )
     return f"{name} must be {expected}, got {value or 'nothing'}: write {name}={sample}, for example"

@@ -4,8 +4,7 @@ from dataclasses import asdict
 from shlex import quote
 
 from adept.cli.config import PlanConfig
-from adept.cli.console import show, show_table, write_json
-from adept.cli.process import show_lines
+from adept.cli.console import show, show_lines, show_table, write_json
 from adept.data.corpus import read_corpora, read_label_descriptions, read_label_set
 from adept.data.texts import USUAL_LABEL_COLUMN
 from adept.data.writing import new_directory

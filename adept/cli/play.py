@@ -11,10 +11,9 @@ from typing import Any
 from urllib.parse import quote
 
 from adept.cli.config import PlayConfig
-from adept.cli.console import warn
-from adept.cli.process import DONE, show_lines
-from adept.errors import ConfigurationError
-from adept.ranges import refuse
+from adept.cli.console import show_lines, warn
+from adept.cli.process import DONE
+from adept.errors import ConfigurationError, refuse
 
 MAX_PORTS = 20  # ports to try, beginning with the one that was asked for
 

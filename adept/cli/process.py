@@ -13,13 +13,14 @@ import signal
 import sys
 import time
 import traceback
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from types import FrameType
 from typing import Any, NoReturn
 
+from adept.cli.console import show_lines
 from adept.data.formats import WaitingFile
-from adept.errors import AdeptError, Interrupted, escape
+from adept.errors import AdeptError, Interrupted
 from adept.foreign import blame
 
 EXTRAS = dict.fromkeys(("matplotlib", "sacrebleu"), "compare")  # see pyproject.toml
@@ -61,11 +62,6 @@ def describe(error: BaseException) -> tuple[str, int]:
     if os.environ.get("ADEPT_TRACEBACK"):
         show_lines("".join(traceback.format_exception(error)).splitlines(), to_stderr=True)
     return " ".join(message.split()), status
-
-
-def show_lines(lines: Iterable[str], *, to_stderr: bool = False) -> None:
-    """Print lines to stdout or stderr, as all commands do; escape what is not printable."""
-    (sys.stderr if to_stderr else sys.stdout).writelines(f"{escape(line)}\n" for line in lines)
 
 
 def _verdict(error: BaseException) -> tuple[str, int]:

@@ -9,15 +9,14 @@ from functools import cache, partial
 from pathlib import Path
 
 from adept.cli.config import RewriteConfig, SynthesizeConfig
-from adept.cli.console import progress, warn
-from adept.cli.process import Interruptible, show_lines
+from adept.cli.console import progress, show_lines, warn
+from adept.cli.process import Interruptible
 from adept.data.corpus import Corpus, read_corpus, read_label_set
 from adept.data.formats import STANDARD_STREAM, STATEMENT, ending_of, format_of_name
 from adept.data.reading import ReadingOptions, read_records
 from adept.data.texts import USUAL_LABEL_COLUMN, find_label_column, list_names
-from adept.errors import DataError
+from adept.errors import DataError, refuse
 from adept.mechanisms.guarantee import MAX_STATED_EPSILON, odds_change, words
-from adept.ranges import refuse
 from adept.release.flow.local import LocalRun, choose_writer, open_release, prepare_file
 from adept.release.flow.publication import Publication
 from adept.release.flow.steps import Plan, Run, Stated, Tell, preview, release
@@ -27,7 +26,6 @@ from adept.release.records import CheckedRecords, Inputs
 from adept.release.statement.statement import PrivacyStatement
 from adept.rewriting.expectation import FIRST_TEXTS, LABELLED, MIN_TEXTS, expected_lines, first_texts, foreign_warnings
 
-STATEMENT_WIDTH = 100  # characters of a line
 ReleaseConfig = RewriteConfig | SynthesizeConfig
 
 
@@ -143,7 +141,7 @@ def summary(statement: PrivacyStatement, *, output: str, place: str | None) -> l
 
 def wrap_statement(text: str) -> list[str]:
     """Return the lines of a statement that a dry run prints below the numbers."""
-    return ["", "the statement would read:", *textwrap.wrap(text, STATEMENT_WIDTH, break_on_hyphens=False)]
+    return ["", "the statement would read:", *textwrap.wrap(text, 100, break_on_hyphens=False)]
 
 
 def _guaranteed(statement: PrivacyStatement) -> Iterator[str]:

@@ -8,30 +8,27 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-import torch
-
 from adept.cli.config import STUDIES, StudyConfig
-from adept.cli.console import progress, show_table, write_json
-from adept.cli.process import show_lines
+from adept.cli.console import progress, show_lines, show_table, write_json
 from adept.comparison.config import FigureConfig
 from adept.data.corpus import load
 from adept.data.writing import new_directory, write_table
+from adept.errors import refuse
 from adept.mechanisms import Identity
 from adept.plotting import as_wide_as
-from adept.ranges import refuse
 from adept.rewriting.loading import load_model
 from adept.rewriting.rewriter import Rewriter
 from adept.studies import sensitivity
 
 SIMULATED = "Simulated with seeded noise: this shows what releases would look like, and guarantees nothing."
-STATEMENTS = {"limits": "Mathematical bounds: nothing was simulated or measured."}  # of studies that simulate nothing
 # Options of which a study may use some
 OPTIONS = ("trials", "records", "dims", "epsilons", "mechanisms", "clip_norm", "seed", "model_dir")
 
 
 def main(config: StudyConfig) -> None:
     """Run a study, print its tables, and write its table, its figure and ``result.json``."""
-    directory, statement = new_directory(config.output_dir), STATEMENTS.get(config.study, SIMULATED)
+    directory, bounds = new_directory(config.output_dir), "Mathematical bounds: nothing was simulated or measured."
+    statement = bounds if config.study == "limits" else SIMULATED
     write_results(
         config.study, _module(config.study), list(study_rows(config)), directory, statement=statement, options=config
     )
@@ -84,9 +81,7 @@ def model_rows(config: StudyConfig) -> list[sensitivity.SensitivityRow]:
     model, tokenizer = load_model(config.model_dir or "")
     clip_norm = model.config.clip_norm
     rewriter = Rewriter.for_measurement(model, tokenizer, mechanism=Identity(clip_norm=clip_norm))
-    texts = load(config.data, config)["train"].texts
-    batches = (texts[begin : begin + 256] for begin in range(0, len(texts), 256))
-    latents = torch.cat([rewriter.encode(batch).cpu() for batch in batches])
+    latents = rewriter.encode(load(config.data, config)["train"].texts).cpu()
     options = {name: value for name, value in (("trials", config.trials), ("seed", config.seed)) if value is not None}
     name = f"{model.clip} model of {config.data.name}"
     return sensitivity.measure_latents(latents, clip_norm=clip_norm, name=name, **options)

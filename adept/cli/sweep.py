@@ -21,15 +21,14 @@ from pathlib import Path
 from statistics import fmean
 from typing import Any
 
-from adept import ranges
 from adept.cli.config import SweepOptions
-from adept.cli.console import show_table, warn
+from adept.cli.console import show_lines, show_table, warn
 from adept.cli.help import OWN as OWN_FILES
 from adept.cli.help import PRINTING, SWEEPING, check_options, groups, names, refuse_interpolation, split, write_out
 from adept.cli.help import options as list_options
-from adept.cli.process import DONE, describe, is_interrupted, resume_collection, show_lines
+from adept.cli.process import DONE, describe, is_interrupted, resume_collection
 from adept.data.writing import new_directory, read_table, write_table, write_whole
-from adept.errors import ConfigurationError, DataError, Interrupted
+from adept.errors import ConfigurationError, DataError, Interrupted, refuse
 
 FLAGS = {"-m", "--multirun"}
 OWN = ("sweep_dir", "objective")  # options of the sweep, not of its runs
@@ -85,9 +84,9 @@ class Run:
         return f"failed: {self.failure}" if self.failure else "; ".join(filter(None, notes))
 
 
-def refuse(command: str, arguments: list[str]) -> None:
+def check_can_sweep(command: str, arguments: list[str]) -> None:
     """Raise ConfigurationError if the command cannot sweep; a release is never repeated by a sweep."""
-    ranges.refuse(
+    refuse(
         (
             command in ("rewrite", "synthesize"),
             f"{command} takes no -m: each run is a release, and the epsilons of all runs add up for every record; give "
@@ -155,7 +154,7 @@ def plan(command: str, arguments: list[str]) -> tuple[SweepOptions, list[Run]]:
     """
     from adept.cli.overrides import configure, read_values  # imports Hydra
 
-    refuse(command, arguments)
+    check_can_sweep(command, arguments)
     given = [argument.lstrip("+") for argument in arguments if argument not in FLAGS]
     options = _own_options(command, given)
     more = re.compile("callbacks|baselines|alternatives")  # options that add numbers, as files of the user may, too
@@ -173,7 +172,7 @@ def plan(command: str, arguments: list[str]) -> tuple[SweepOptions, list[Run]]:
         written = write_out(command, run_arguments)
         check_options(command, written)
         config = configure(command, [*written, f"output_dir={directory}"])
-        ranges.refuse(
+        refuse(
             (
                 in_table_alone and {"none"} == {*config.logger, *config.callbacks},
                 f"objective must not be {options.objective} with logger=none, which writes no metrics.csv: leave one out",
@@ -192,7 +191,7 @@ def plan(command: str, arguments: list[str]) -> tuple[SweepOptions, list[Run]]:
 def _own_options(command: str, given: list[str]) -> SweepOptions:
     own = dict[str, str]()
     for name, equals, value in (argument.partition("=") for argument in given):
-        ranges.refuse(
+        refuse(
             (name in OF_EACH_RUN, f"{name} must be left out with -m: the runs have numbered directories in sweep_dir")
         )
         if name in OWN:
@@ -230,9 +229,7 @@ def _choices(command: str, name: str, text: str) -> list[str]:
             known = names(name, command) if name in groups(command) else []
             found = [one for one in known if any(fnmatch.fnmatchcase(one, pattern) for pattern in patterns)]
             idle = [pattern for pattern in patterns if not fnmatch.filter(known, pattern)]
-            ranges.refuse(
-                (idle, f"{name} must fit a file in conf/{name}, got {', '.join(idle)}: adept {command} --help")
-            )
+            refuse((idle, f"{name} must fit a file in conf/{name}, got {', '.join(idle)}: adept {command} --help"))
     return [item.strip() for item in found] if len(found) > 1 else found
 
 
@@ -301,7 +298,7 @@ def _execute(command: str, run: Run) -> None:
         (run.directory / "output.txt").write_text(printed.getvalue(), "utf-8")
 
     if command == "train" and (run.directory / module.OVERRIDES).is_file():
-        from adept.models.resumption import UnusableCheckpointError  # slow to import
+        from adept.models.training import UnusableCheckpointError  # slow to import
 
         with contextlib.suppress(UnusableCheckpointError):
             call("resume_from")

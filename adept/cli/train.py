@@ -13,23 +13,22 @@ from typing import Any
 import yaml
 
 from adept.cli.config import REQUIRED, TrainConfig
-from adept.cli.console import show, warn, write_json
+from adept.cli.console import show, show_lines, warn, write_json
 from adept.cli.help import OPEN_GROUPS, OWN, config_directory, is_foreign
 from adept.cli.lightning_parts import TARGET, is_public
 from adept.cli.lightning_parts import build as build_parts
 from adept.cli.overrides import SAVED, read_value
-from adept.cli.process import is_interrupted, show_lines, system_reason
+from adept.cli.process import is_interrupted, system_reason
 from adept.data.corpus import Corpus, load
 from adept.data.writing import hold_directory, new_directory, read_table
-from adept.errors import AdeptError, ConfigurationError, DataError, Interrupted, flatten, typed_as
+from adept.errors import AdeptError, ConfigurationError, DataError, Interrupted, flatten, refuse, typed_as
 from adept.foreign import blame
 from adept.mechanisms import Description
 from adept.models.config import CHECKPOINTS, LAST, METRICS, MODEL, TOPICS, FitResult, Parts, TrainingData, TrainSpec
 from adept.models.saved_model import CARD, Reconstruction, model_card, reconstruction
 from adept.pages import render
-from adept.ranges import refuse
 
-OVERRIDES, RESULT, CURVE, RESOLVED = "overrides.json", "result.json", "curve.svg", "config.yaml"
+OVERRIDES, RESULT, RESOLVED = "overrides.json", "result.json", "config.yaml"
 PRIVATE_NOTE = (
     "note: this text counts as private, and so does the model, which can write its sentences: a release with the model needs "
     "accept_private_model=true, and mechanism=description refuses it; if anyone may read the text, add training_data.public=true"
@@ -40,7 +39,6 @@ CHANGEABLE = re.compile(
     r"data\.(path|broad)|training\.patience|(logger|callbacks)\b.*|trainer\.(m(ax|in)_(epochs|steps)|max_time|accelerator|devices"
     r"|strategy|precision|progress_bar|profiler|log_every_n_steps|enable_model_summary|detect_anomaly|benchmark|deterministic)"
 )
-LOSSES = ("train_loss", "validation_loss")  # columns of which a picture is drawn
 
 
 @dataclass(frozen=True)
@@ -204,7 +202,7 @@ def _train(
         reconstruction=reconstruction(model, tokenizer, splits["validation"].texts),
     )  # fmt: skip
     if parts.has_table and (directory / METRICS).is_file():
-        draw_curve(directory / METRICS, directory / CURVE)
+        draw_curve(directory / METRICS, directory / "curve.svg")
     loss = fitted.validation_loss
     metrics = {} if math.isnan(loss) else {"loss (nats per token)": loss, "perplexity": math.exp(min(700.0, loss))}
     (directory / MODEL / CARD).write_text(model_card(model, metrics=metrics), "utf-8")
@@ -360,7 +358,8 @@ def _key(override: str) -> str:
 def draw_curve(table: Path, path: Path) -> None:
     """Draw the columns of ``metrics.csv`` that hold losses; draw nothing if there are none."""
     rows = read_table(table)
-    losses = {name: [(int(row["epoch"]) + 1, float(row.get(name) or "nan")) for row in rows] for name in LOSSES}
+    names = ("train_loss", "validation_loss")
+    losses = {name: [(int(row["epoch"]) + 1, float(row.get(name) or "nan")) for row in rows] for name in names}
     losses = {name: [point for point in points if math.isfinite(point[1])] for name, points in losses.items()}
     if points := [point for of_one in losses.values() for point in of_one]:
         epochs, heights = zip(*points, strict=True)

@@ -4,7 +4,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from adept.cli.config import VerifyConfig
-from adept.cli.process import show_lines
+from adept.cli.console import show_lines
 from adept.errors import DataError
 from adept.release.statement.verify import ENDING, Json, Refused, check
 

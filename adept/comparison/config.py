@@ -12,9 +12,8 @@ from itertools import filterfalse
 from typing import TYPE_CHECKING
 
 from adept.data.corpus import Columns, DataConfig
-from adept.models.config import ModelConfig, TokenizerConfig, TrainerConfig, TrainingConfig
-from adept.models.decoding_options import DecodingConfig
-from adept.ranges import check_between, check_choice, check_integer, refuse
+from adept.errors import check_between, check_choice, check_integer, refuse
+from adept.models.config import DecodingConfig, ModelConfig, TokenizerConfig, TrainerConfig, TrainingConfig
 from adept.removed import removal
 
 if TYPE_CHECKING:

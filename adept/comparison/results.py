@@ -33,7 +33,7 @@ from adept.attacks.attack_game import AttackRow, Rate
 from adept.comparison.config import CompareConfig, ModelKind, Recipe, find_kind, is_foreign
 from adept.data.writing import new_directory, write_whole
 from adept.errors import DataError, flatten
-from adept.evaluation.metrics import ConfidenceInterval, Hits
+from adept.evaluation.metrics import Hits
 
 PACKED = ("hits", "majority_hits")  # fields of a row that are not in results.csv
 
@@ -100,11 +100,6 @@ class SeedMean:
         centre, seeds = mean(values), len(values)
         half = float(student.ppf(0.975, seeds - 1)) * stdev(values) / math.sqrt(seeds) if seeds > 1 else 0.0
         return cls(centre, max(least, centre - half), min(1.0, centre + half), half, seeds)
-
-    @classmethod
-    def of_one(cls, found: ConfidenceInterval) -> "SeedMean":
-        """Return the value of one seed, with an interval over the test records."""
-        return cls(found.value, found.low, found.high, (found.high - found.low) / 2)
 
     def __str__(self) -> str:
         return f"{self.mean:.3f}"

@@ -40,8 +40,7 @@ from adept.data.texts import (
     text_list,
     text_of,
 )
-from adept.errors import ConfigurationError, DataError
-from adept.ranges import refuse
+from adept.errors import ConfigurationError, DataError, refuse
 
 TEXTS_ALONE = "a txt file holds texts alone, so give a csv, jsonl or parquet file with a column of labels"
 FROM_FILE = "@"  # before the name of a file with a label on each line

@@ -53,8 +53,7 @@ from adept.data.formats import (
 )
 from adept.data.json_files import read_json, read_jsonl
 from adept.data.texts import RequiredColumns, folded
-from adept.errors import ConfigurationError, DataError
-from adept.ranges import check_choice
+from adept.errors import ConfigurationError, DataError, check_choice
 
 # The first bytes of compressed files that are read: the groups have the names of their endings
 COMPRESSED_HEAD = re.compile(rb"(?P<gz>\x1f\x8b)|(?P<bz2>BZh[1-9]1AY&SY)|(?P<xz>\xfd7zXZ\0)|(?P<zst>\x28\xb5\x2f\xfd)")

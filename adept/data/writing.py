@@ -31,8 +31,7 @@ from adept.data.formats import (
 )
 from adept.data.json_files import write_json, write_jsonl
 from adept.data.reading import ReadingOptions
-from adept.errors import DataError, printable
-from adept.ranges import refuse
+from adept.errors import DataError, printable, refuse
 
 # As FAT and some network disks say
 NO_LINKS = (errno.EPERM, errno.EOPNOTSUPP, errno.ENOSYS, errno.EXDEV, errno.EMLINK)

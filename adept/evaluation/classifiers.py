@@ -12,10 +12,9 @@ from typing import Any
 
 from adept.data.corpus import Corpus, join
 from adept.data.texts import MANY_LABELS, ODD_LABEL, folded, text_list
-from adept.errors import DataError, printable
+from adept.errors import DataError, check_choice, printable
 from adept.evaluation.metrics import ConfidenceInterval, Hits, accuracy, bootstrap, codes, macro_f1
 from adept.evaluation.text_classifier import EncoderClassifier, TfidfClassifier
-from adept.ranges import check_choice
 from adept.torch_defaults import usual_torch
 
 TEXT = "text"  # the default
@@ -89,38 +88,16 @@ def list_few(labels: Iterable[str], few: int = 5) -> str:
     return shown + (f" and {len(listed) - few} more" if len(listed) > few else "")
 
 
-def evaluate(
-    train: Corpus,
-    test: Corpus,
-    *,
-    classifier: str = TEXT,
-    seed: int = 0,
-    samples: int = 1,
-    noisy_labels: bool = False,
-    epsilon: float = math.inf,
-    examples: Corpus | None = None,
-) -> Evaluation:
+def evaluate(train: Corpus, test: Corpus, **options: Any) -> Evaluation:
     """Train a classifier of labels on one corpus, and test the classifier on another.
 
-    Args:
-        classifier: the name of the classifier, "text", "tfidf" or "lstm".
-        samples: number of consecutive texts in ``train`` that come from the same record; cross-validation keeps them
-            together.
-        noisy_labels: if True, the labels of ``train`` were randomised, so their frequencies are not those of the true
-            labels.
-        epsilon: budget of each text of ``train``; infinite for original text. The classifier "text" chooses by it how
-            much it trusts the names of labels.
-        examples: public text with labels from which the classifier "text" learns, too.
-
-    Raises:
-        ConfigurationError: the classifier is unknown.
-        DataError: a corpus has no labels.
+    ``options`` are those of ``predict``. Raises DataError if a corpus has no labels.
     """
     train.require_labels("train")
     test.require_labels("test")
-    read: dict[str, Any] = {"samples": samples, "noisy_labels": noisy_labels, "epsilon": epsilon}
-    predicted = predict(train, test.texts, classifier=classifier, seed=seed, examples=examples, **read)
-    return score(predicted, test, learned=[*(train.labels or []), *((examples and examples.labels) or [])])
+    examples: Corpus | None = options.get("examples")
+    learned = [*(train.labels or []), *((examples and examples.labels) or [])]
+    return score(predict(train, test.texts, **options), test, learned=learned)
 
 
 def score(predicted: list[str], test: Corpus, *, learned: Sequence[str], majority: Sequence[str] = ()) -> Evaluation:
@@ -153,7 +130,21 @@ def predict(
     epsilon: float = math.inf,
     examples: Corpus | None = None,
 ) -> list[str]:
-    """Train a classifier as ``evaluate`` does; return the labels that it predicts for ``texts``."""
+    """Train a classifier of labels, and return the labels that it predicts for ``texts``.
+
+    Args:
+        classifier: the name of the classifier, "text", "tfidf" or "lstm".
+        samples: number of consecutive texts in ``train`` that come from the same record; cross-validation keeps them
+            together.
+        noisy_labels: if True, the labels of ``train`` were randomised, so their frequencies are not those of the true
+            labels.
+        epsilon: budget of each text of ``train``; infinite for original text. The classifier "text" chooses by it how
+            much it trusts the names of labels.
+        examples: public text with labels from which the classifier "text" learns, too.
+
+    Raises:
+        ConfigurationError: the classifier is unknown.
+    """
     check_choice((TEXT, "tfidf", "lstm"), classifier=classifier)
     texts = text_list(texts)
     if classifier == "lstm":

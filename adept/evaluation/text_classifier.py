@@ -79,7 +79,7 @@ class LinearClassifier:
 
     Args:
         parts: texts with labels, and how much each text of a part weighs.
-        noisy_labels: if True, labels were randomised (``evaluate``).
+        noisy_labels: if True, labels were randomised.
         length: length of the encoder's vector.
         drops_rare: if True, and there are many texts, an n-gram counts only if several texts hold it.
 
@@ -133,7 +133,7 @@ class LinearClassifier:
 
 
 class EncoderClassifier(LinearClassifier):
-    """The classifier "text", for two or more labels; ``evaluate`` explains its arguments."""
+    """The classifier "text", for two or more labels; ``classifiers.predict`` explains its arguments."""
 
     def __init__(
         self,
@@ -173,7 +173,7 @@ class HeldOut(NamedTuple):
 
 
 class TfidfClassifier(LinearClassifier):
-    """The classifier "tfidf", for two or more labels; ``evaluate`` explains its arguments."""
+    """The classifier "tfidf", for two or more labels; ``classifiers.predict`` explains its arguments."""
 
     def __init__(self, train: Corpus, *, samples: int = 1, noisy_labels: bool = False) -> None:
         super().__init__([(train, 1.0)], noisy_labels=noisy_labels)

@@ -17,10 +17,9 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import torch
 from torch import Tensor
 
-from adept.errors import ConfigurationError
+from adept.errors import CLIP_NORMS, ConfigurationError, check_between, check_positive, refuse
 from adept.mechanisms.clip_to_grid import check_latents, clip_latents, from_grid, to_grid
 from adept.mechanisms.guarantee import TEXT, Guarantee, Part
-from adept.ranges import CLIP_NORMS, check_between, check_positive, refuse
 
 if TYPE_CHECKING:
     from adept.mechanisms.selection import Selection

@@ -37,10 +37,10 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
+from adept.errors import BUDGETS, check_between, check_choice, check_integer, refuse
 from adept.mechanisms.discrete_laplace import exact_laplace, smallest_scale
 from adept.mechanisms.guarantee import Guarantee, total, words
 from adept.mechanisms.policy import NUMBER_SHARE
-from adept.ranges import BUDGETS, check_between, check_choice, check_integer, refuse
 
 ADD_OR_REMOVE, REPLACE = "add_or_remove", "replace"
 COUNTS_MOVED = {ADD_OR_REMOVE: 1, REPLACE: 2}  # number of counts that one vote can change by one

@@ -37,14 +37,13 @@ import torch
 from torch import Tensor
 from torch.nn.functional import pad
 
-from adept.errors import ConfigurationError
+from adept.errors import BUDGETS, ConfigurationError, check_between, check_integer, refuse
 from adept.mechanisms import policy
 from adept.mechanisms.base import Mechanism
 from adept.mechanisms.clip_to_grid import check_latents, clip_latents, grid_step
 from adept.mechanisms.guarantee import Guarantee, words
 from adept.mechanisms.privunit import SPHERE_DIMS, optimal_cap
 from adept.mechanisms.selection import Selection
-from adept.ranges import BUDGETS, check_between, check_integer, refuse
 
 SIZES = (2, 2**20)
 DEFAULT_SIZES = (2**12, 2**14)

@@ -15,16 +15,7 @@ from dataclasses import dataclass
 from statistics import NormalDist, fmean
 from typing import NamedTuple
 
-from adept.mechanisms.policy import (
-    CURVE_ERROR,
-    MORE_ROWS_ERROR,
-    NAMES_ALONE,
-    PLAN_CURVES,
-    RANGE_ERRORS,
-    TEXTS_ERROR,
-    UNMEASURED_ERROR,
-    WORTH_MARGIN,
-)
+from adept.mechanisms import policy
 
 REWRITE, SYNTHESIZE = "rewrite", "synthesize"
 WORTH, NOT_WORTH, TOO_CLOSE = "worth it", "not worth it", "too close to call"
@@ -50,7 +41,7 @@ class Range(NamedTuple):
         lost within WORTH_MARGIN; "too close" is right only there. A wrong "worth it" counts double.
         """
         gain = NormalDist(self.middle - floor, self.error)
-        below, not_above = gain.cdf(-WORTH_MARGIN), gain.cdf(WORTH_MARGIN)
+        below, not_above = gain.cdf(-policy.WORTH_MARGIN), gain.cdf(policy.WORTH_MARGIN)
         worth, loss = ((1 - not_above) + (1 - gain.cdf(0))) / 2, (below + gain.cdf(0)) / 2
         scores = {WORTH: 2 * worth - 1, NOT_WORTH: loss, TOO_CLOSE: not_above - below}
         return max(scores, key=lambda verdict: scores[verdict])
@@ -96,11 +87,13 @@ def expect_accuracy(command: str, known: Known, *, epsilon: float, rows: float) 
 
     ``epsilon`` is that of a record: for ``synthesize``, that of a person over the largest number of their records.
     """
-    weights = PLAN_CURVES[command, known.rehearsal is not None]
+    weights = policy.PLAN_CURVES[command, known.rehearsal is not None]
     features = read_features(command, known, epsilon=epsilon, rows=rows)
     middle = to_share(known.start + sum(map(operator.mul, weights, features)))
     error = expect_error(command, middle, known, rows=rows)
-    return Range(max(0.0, middle - RANGE_ERRORS * error), middle, min(1.0, middle + RANGE_ERRORS * error), error)
+    return Range(
+        max(0.0, middle - policy.RANGE_ERRORS * error), middle, min(1.0, middle + policy.RANGE_ERRORS * error), error
+    )
 
 
 def expect_error(command: str, middle: float, known: Known, *, rows: float) -> float:
@@ -110,9 +103,9 @@ def expect_error(command: str, middle: float, known: Known, *, rows: float) -> f
     That of the free row has no part of its own: it is measured on the texts of the rehearsal, and lucky texts raise both.
     """
     if (tried := known.rehearsal) is None:
-        return UNMEASURED_ERROR
+        return policy.UNMEASURED_ERROR
     more = math.log(rows / known.labels / tried.rows)
-    variance = CURVE_ERROR[command] + TEXTS_ERROR / tried.texts + MORE_ROWS_ERROR * more**2
+    variance = policy.CURVE_ERROR[command] + policy.TEXTS_ERROR / tried.texts + policy.MORE_ROWS_ERROR * more**2
     return math.sqrt(middle * (1 - middle) * variance)
 
 
@@ -130,7 +123,7 @@ def read_features(command: str, known: Known, *, epsilon: float, rows: float) ->
 
 def expected_names(labels: int) -> float:
     """Return the expected accuracy of the nearest of L label names."""
-    return to_share(NAMES_ALONE[0] + NAMES_ALONE[1] * math.log(labels))
+    return to_share(policy.NAMES_ALONE[0] + policy.NAMES_ALONE[1] * math.log(labels))
 
 
 def log_odds(share: float) -> float:

@@ -26,13 +26,12 @@ import scipy
 import torch
 from torch import Tensor
 
+from adept.errors import BUDGETS, check_between, check_choice
 from adept.mechanisms.base import Mechanism
 from adept.mechanisms.clip_to_grid import check_latents, from_grid, grid_radius, grid_step, round_to_grid
 from adept.mechanisms.guarantee import Guarantee, Part, gaussian_part, words
 from adept.mechanisms.random_draws import exact_gaussian, fresh_gaussian
-from adept.ranges import BUDGETS, check_between, check_choice
 
-CALIBRATIONS = ("exact", "analytic")
 DELTAS = (1e-100, 0.5)
 DELTA_MARGIN = 2.0**-20
 
@@ -59,7 +58,7 @@ class Gaussian(Mechanism):
     def _check_budget(self) -> None:
         check_between(*BUDGETS, epsilon=self.epsilon)
         check_between(*DELTAS, delta=self.delta)
-        check_choice(CALIBRATIONS, calibration=self.calibration)
+        check_choice(("exact", "analytic"), calibration=self.calibration)
 
     def _scale(self, dim: int) -> float:
         if self.calibration == "analytic":

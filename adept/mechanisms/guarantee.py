@@ -29,8 +29,8 @@ from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 from fractions import Fraction
 from typing import Any
 
+from adept.errors import refuse
 from adept.mechanisms.random_draws import exponential_series
-from adept.ranges import refuse
 
 # What a part of a certificate is about; the second is a guarantee for records with the same label
 TEXT, TEXT_BY_LABEL = "text", "text by label"

@@ -39,15 +39,13 @@ from typing import ClassVar
 import torch
 from torch import Tensor
 
-from adept.errors import ConfigurationError
+from adept.errors import ConfigurationError, check_choice, check_positive, refuse
 from adept.mechanisms.base import Mechanism, check_listed
 from adept.mechanisms.clip_to_grid import from_grid, grid_radius, grid_step, round_to_grid
 from adept.mechanisms.discrete_laplace import exact_laplace, smallest_scale
 from adept.mechanisms.guarantee import Guarantee, Part, laplace_part, total, words
 from adept.mechanisms.random_draws import fresh_directions, fresh_uniform, simulated_directions, simulated_laplace
-from adept.ranges import check_choice, check_positive, refuse
 
-NAN_RULES = ("redraw", "zero")
 MAX_RANGE = 2**31
 
 
@@ -295,7 +293,7 @@ class DPText(_FloatNoise):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        check_choice(NAN_RULES, nan=self.nan)
+        check_choice(("redraw", "zero"), nan=self.nan)
 
     def privatize(self, latents: Tensor) -> Tensor:
         projected = self.project(latents)

@@ -21,7 +21,7 @@ from typing import NamedTuple
 
 import scipy
 
-from adept.ranges import BUDGETS
+from adept.errors import BUDGETS
 
 MAX_EXPONENT = 700.0  # of e, in floats
 MAX_LIST = 1 << 20  # entries, more than a model lists

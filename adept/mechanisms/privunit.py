@@ -25,11 +25,11 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from adept.errors import BUDGETS, check_between, check_integer
 from adept.mechanisms.base import Mechanism
 from adept.mechanisms.clip_to_grid import check_latents, clip_latents, round_to_grid
 from adept.mechanisms.guarantee import Guarantee, words
 from adept.mechanisms.random_draws import exact_bernoulli, fresh_gaussian, fresh_uniform
-from adept.ranges import BUDGETS, check_between, check_integer
 
 SPHERE_DIMS = (2, 10_000)  # a sphere in one dimension is two points: use randomised response
 MIN_LOGIT = -690.0  # logit of s; the optimum's is larger for all permitted eps and n (-401 at eps=600, n=2)

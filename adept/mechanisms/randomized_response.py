@@ -25,15 +25,13 @@ from typing import ClassVar
 
 import torch
 
-from adept.errors import ConfigurationError
+from adept.errors import BUDGETS, ConfigurationError, check_between, check_choice, refuse
 from adept.mechanisms import policy
 from adept.mechanisms.base import LocalRandomizer, check_listed
 from adept.mechanisms.codebook import LearnedCodebook
 from adept.mechanisms.guarantee import Guarantee, Part, often, words
 from adept.mechanisms.selection import Description, Selection
-from adept.ranges import BUDGETS, check_between, check_choice, refuse
 
-THETAS = ("tight", "lecture")
 MAX_AUDITED_PAIRS = 2**12  # pairs of the largest distribution that is written down for an audit
 
 Pair = tuple[int, str]
@@ -60,7 +58,7 @@ class RandomizedResponse:
     def __post_init__(self) -> None:
         check_between(*BUDGETS, epsilon=self.epsilon)
         object.__setattr__(self, "labels", label_tuple(self.labels))
-        check_choice(THETAS, theta=self.theta)
+        check_choice(("tight", "lecture"), theta=self.theta)
         refuse(
             (
                 self.theta != "tight" and len(self.labels) != 2,

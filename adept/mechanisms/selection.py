@@ -44,12 +44,11 @@ from typing import Any, ClassVar
 import torch
 from torch import Tensor
 
-from adept.errors import ConfigurationError, printable
+from adept.errors import BUDGETS, ConfigurationError, check_between, check_integer, printable, refuse
 from adept.mechanisms import policy
 from adept.mechanisms.base import LocalRandomizer
 from adept.mechanisms.guarantee import ANY_TWO_RECORDS, TEXT, TEXT_BY_LABEL, Guarantee, Part, often, symbols_part, words
 from adept.mechanisms.random_draws import exact_odds, exact_ranks, fresh_index
-from adept.ranges import BUDGETS, check_between, check_integer, refuse
 
 MAX_SIZE = 2**62  # indices are int64
 MAX_WEIGHTS = 2**22  # weights of choices that are in memory at once

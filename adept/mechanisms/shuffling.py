@@ -32,12 +32,11 @@ import numpy as np
 import scipy
 from numpy.typing import NDArray
 
-from adept.errors import ConfigurationError
+from adept.errors import ConfigurationError, check_between, check_integer
 from adept.mechanisms.base import LocalRandomizer
 from adept.mechanisms.guarantee import total
 from adept.mechanisms.randomized_response import JointResponse, RandomizedResponse
 from adept.mechanisms.selection import Selection
-from adept.ranges import check_between, check_integer
 
 Floats = NDArray[np.float64]
 Complexes = NDArray[np.complex128]

@@ -25,16 +25,7 @@ from torch.nn.functional import normalize
 
 from adept.data.corpus import Corpus
 from adept.errors import DataError, ModelError
-from adept.mechanisms.policy import (
-    ADAPTED_CODEWORDS,
-    FEW_PLACING,
-    MANY_EXAMPLES,
-    MANY_PLACING,
-    MEANING,
-    MIN_KNOWN_WORD_SHARE,
-    REDUNDANT_COSINE,
-    TEXT_CODEWORDS,
-)
+from adept.mechanisms import policy
 from adept.models.codebooks import encode_public, learn_codebooks
 from adept.models.config import (
     TOPICS,
@@ -84,7 +75,7 @@ def adapt(
     sentences, rng, origin = own_list(model), random.Random(seed), _origin(model.training_data, source, len(examples))
     own, broad = model.public_texts, sentences.is_broad
     few = broad and not (said and _show_a_domain(examples, tokenizer))
-    weight, beside, chance = FEW_PLACING if few else MANY_PLACING
+    weight, beside, chance = policy.FEW_PLACING if few else policy.MANY_PLACING
     others, listed = list[str](), ListedTexts()
     if broad:
         if few and said:
@@ -102,7 +93,7 @@ def adapt(
     if few:
         adapted.codebooks = codebooks_about(*latents, seed=seed)
     else:
-        adapted.codebooks = codebooks_at(*latents[:2], most=ADAPTED_CODEWORDS[broad], seed=seed)
+        adapted.codebooks = codebooks_at(*latents[:2], most=policy.ADAPTED_CODEWORDS[broad], seed=seed)
     adapted.sentences = _list_sentences(examples, [*own, *others], listed, held_out=held_out, seed=seed, broad=broad)
     return adapted.eval(), new_tokenizer
 
@@ -110,7 +101,8 @@ def adapt(
 def _show_a_domain(examples: Sequence[str], tokenizer: Tokenizer) -> bool:
     known = set(tokenizer.words)
     words = [word for text in examples for word in words_of(text)]
-    return len(examples) >= MANY_EXAMPLES or sum(word in known for word in words) < MIN_KNOWN_WORD_SHARE * len(words)
+    few_known = sum(word in known for word in words) < policy.MIN_KNOWN_WORD_SHARE * len(words)
+    return few_known or len(examples) >= policy.MANY_EXAMPLES
 
 
 def _refit(
@@ -118,7 +110,7 @@ def _refit(
 ) -> tuple[Autoencoder, Tokenizer]:
     new_tokenizer, meaning = tokenizer.with_words(examples), 0.0
     if tokenizer.synonyms:
-        new_tokenizer, meaning = new_tokenizer.with_synonyms(), MEANING
+        new_tokenizer, meaning = new_tokenizer.with_synonyms(), policy.MEANING
     topics = max(model.config.latent_dim, min(MAX_TOPICS, model.config.latent_dim + len(examples)))
     adapted = wider(model, len(new_tokenizer), topics=topics, training_data=origin)
     rows = new_tokenizer.encode(texts, max_length=model.config.max_length)
@@ -200,13 +192,13 @@ def codebooks_about(latents: Tensor, own: Tensor, others: Tensor, *, seed: int) 
     about as many of ``others``.
     """
     distinct, own, others = (normalize(some.cpu(), dim=1) for some in (torch.unique(latents.cpu(), dim=0), own, others))
-    most = max(len(distinct), max(TEXT_CODEWORDS))
+    most = max(len(distinct), max(policy.TEXT_CODEWORDS))
     left = most - len(distinct)
     parts = torch.cat([distinct, _near(distinct, own, count=left - left // 2), others])
     parts = parts[np.sort(np.unique(parts.numpy(), axis=0, return_index=True)[1])][:most]  # the first of equal latents
     mixed = parts[torch.randperm(len(parts), generator=torch.Generator().manual_seed(seed))]
-    means = learn_codebooks(mixed[: 2 * TEXT_CODEWORDS[0]], seed=seed)
-    return {**means, **{size: mixed[:size] for size in TEXT_CODEWORDS if size <= len(mixed)}}
+    means = learn_codebooks(mixed[: 2 * policy.TEXT_CODEWORDS[0]], seed=seed)
+    return {**means, **{size: mixed[:size] for size in policy.TEXT_CODEWORDS if size <= len(mixed)}}
 
 
 def _near(directions: Tensor, own: Tensor, *, count: int) -> Tensor:
@@ -217,7 +209,7 @@ def _near(directions: Tensor, own: Tensor, *, count: int) -> Tensor:
     for place in nearness.argsort(descending=True, stable=True).tolist():
         if len(chosen) == count:
             break
-        if likeness[place] < REDUNDANT_COSINE:
+        if likeness[place] < policy.REDUNDANT_COSINE:
             chosen.append(place)
             likeness = torch.maximum(likeness, own @ own[place])
     return own[chosen]
@@ -247,7 +239,7 @@ def fine_tune(
     """Train an adapted model's decoder in place, on the examples and on the model's public texts."""
     held_out, own = set(own_list(model).held_out), model.public_texts
     examples = Corpus([text for text in examples.texts if tuple(words_of(text)) not in held_out])
-    weight, beside, _ = MANY_PLACING
+    weight, beside, _ = policy.MANY_PLACING
     texts = Corpus([*examples.texts * weight, *random.Random(seed).sample(own, min(beside, len(own)))])
     spec = TrainSpec(
         clip=model.clip, training_data=model.training_data, model=model.config,

@@ -1,12 +1,20 @@
-"""Options of models and of training. To keep ``--help`` quick, this module imports no PyTorch."""
+"""Options of models, of their training, and of writing texts. To keep ``--help`` quick, this module imports no PyTorch."""
 
 import math
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, field, replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from adept.errors import ConfigurationError, printable
-from adept.ranges import CLIP_NORMS, check_between, check_choice, check_integer, check_positive, refuse
+from adept.errors import (
+    CLIP_NORMS,
+    ConfigurationError,
+    check_between,
+    check_choice,
+    check_integer,
+    check_positive,
+    printable,
+    refuse,
+)
 
 if TYPE_CHECKING:
     from adept.mechanisms import Mechanism
@@ -17,7 +25,6 @@ LAST, BEST = "last.ckpt", "best.ckpt"
 METRICS = "metrics.csv"  # one row for each epoch
 TOPICS = "topics"  # the kind of content, and the encoder
 LSTM_FORMAT, TOPICS_FORMAT = 2, 1  # of config.json; format 1 of an LSTM had other names of weights
-ACCELERATORS = ("auto", "cpu", "gpu")
 MAX_SIZES = {"embedding_dim": 2048, "hidden_dim": 2048, "latent_dim": 2048, "max_length": 512, "num_layers": 8}
 LATER_SIZES = {"num_layers": 1, "directions": 2, "tied_embeddings": False}  # and their values in earlier versions
 MAX_VOCABULARY, MAX_LABELS = 200_000, 10_000
@@ -252,7 +259,40 @@ class TrainerConfig:
     def __post_init__(self) -> None:
         if self.max_epochs < self.min_epochs:
             raise ConfigurationError(f"trainer.max_epochs must be at least {self.min_epochs}, got {self.max_epochs}")
-        check_choice(ACCELERATORS, **{"trainer.accelerator": self.accelerator})
+        check_choice(("auto", "cpu", "gpu"), **{"trainer.accelerator": self.accelerator})
+
+
+@dataclass
+class DecodingConfig:
+    """Options for writing texts from released latents.
+
+    Attributes:
+        strategy: Way to write texts: auto (nearest if model.decoder=nearest; otherwise sample for
+            mechanism=learned_codebook; otherwise greedy) | greedy (take the likeliest word) | sample (draw words) |
+            nearest (take the nearest public text).
+        temperature: For strategy=sample: values below 1 favour likely words, values above 1 favour rare words.
+        top_k: For strategy=sample: number of likeliest words to draw from. With 0, draw from all words.
+        top_p: For strategy=sample: draw from the likeliest words that together have this probability.
+        candidates: For strategy=sample: number of texts drawn for a rewrite, of which the likeliest is kept.
+        pool: Number of texts that are written for each codeword. The rewrite of a record is drawn from the texts of its
+            codeword. With null, smaller codebooks get more texts per codeword. With 0, a new text is written for each
+            record.
+    """
+
+    strategy: str = "auto"
+    temperature: float = 1.0
+    top_k: int = 0
+    top_p: float = 1.0
+    candidates: int = 1
+    pool: int | None = None
+
+    def __post_init__(self) -> None:
+        check_choice(("auto", "greedy", "sample", "nearest"), **{"decoding.strategy": self.strategy})
+        check_positive(**{"decoding.temperature": self.temperature})
+        refuse((not 0 < self.top_p <= 1, f"decoding.top_p must be in (0, 1], got {self.top_p}"))
+        for name, least in (("top_k", 0), ("candidates", 1), ("pool", 0)):
+            if getattr(self, name) is not None and getattr(self, name) < least:
+                raise ConfigurationError(f"decoding.{name} must be at least {least}, got {getattr(self, name)}")
 
 
 def check_device(accelerator: str) -> None:

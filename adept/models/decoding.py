@@ -17,8 +17,7 @@ from torch import Tensor
 
 from adept.mechanisms.policy import POOL_SIZES, POOL_TEXTS
 from adept.mechanisms.random_draws import fresh_index
-from adept.models.config import FIRST_LABEL, TOPICS
-from adept.models.decoding_options import DecodingConfig
+from adept.models.config import FIRST_LABEL, TOPICS, DecodingConfig
 from adept.models.lstm_autoencoder import fill_up
 from adept.models.saved_model import Autoencoder
 from adept.models.tokenizer import END, PAD

@@ -19,11 +19,10 @@ import torch
 from torch import Tensor
 from torch.utils.data import DataLoader, DistributedSampler, SequentialSampler
 
-from adept.errors import ConfigurationError, printable
+from adept.errors import ConfigurationError, check_integer, printable, refuse
 from adept.models import config as limits
 from adept.models.lstm_autoencoder import Adept, pad
 from adept.models.tokenizer import PAD, Tokenizer
-from adept.ranges import check_integer, refuse
 
 POOL_BATCHES = 50  # batches whose records are sorted by length together
 

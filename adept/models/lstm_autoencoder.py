@@ -17,10 +17,10 @@ import torch
 from torch import Tensor, nn
 from torch.nn.utils.rnn import pad_sequence
 
+from adept.errors import check_choice
 from adept.mechanisms import Mechanism
 from adept.mechanisms.clip_to_grid import NORM_ORDER, clip_latents
 from adept.models.tokenizer import END, PAD, START, UNKNOWN  # 3, 0, 2 and 1: ids of tokens that are no words
-from adept.ranges import check_choice
 
 ROWS = 64  # rows of every matrix product at release; a smaller batch is filled up
 REGISTER_FLOATS = 16  # floats in a vector register

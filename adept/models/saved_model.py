@@ -18,7 +18,7 @@ from torch import Tensor
 from torch.nn.functional import normalize
 
 from adept.data.writing import check_path, make_directory
-from adept.errors import ConfigurationError, ModelError, plain_name
+from adept.errors import MAX_NUMBER, ConfigurationError, ModelError, is_moderate, plain_name
 from adept.mechanisms.policy import KNOWN_TEXTS, Lists
 from adept.models import untrusted_files as names
 from adept.models.config import LSTM_FORMAT, TOPICS, TOPICS_FORMAT, ModelConfig, TrainingData
@@ -27,7 +27,6 @@ from adept.models.sentence_encoder import reads_as_english
 from adept.models.tokenizer import UNKNOWN, Tokenizer, join_words
 from adept.models.topics import TopicEncoder
 from adept.models.untrusted_files import ModelFiles, build_model, is_packaged
-from adept.ranges import MAX_NUMBER, is_moderate
 from adept.torch_defaults import usual_torch
 
 if TYPE_CHECKING:
@@ -36,7 +35,6 @@ if TYPE_CHECKING:
 CARD = "README.md"
 HIDDEN_LABELS = 0.3  # share of labels that training hides, to serve unlabelled text too
 MAX_MEASURED_TEXTS, MIN_SHARE = 200, 0.25  # of a reconstruction
-COMPARED_LATENTS = 256  # with all public texts at once
 READERS = {"lstm": "LSTM encoder", "topics": "Encoder of topics, linear in the words"}
 WRITERS = {"lstm": "LSTM decoder", "nearest": "decoder that answers with public texts"}
 TAGS = ["differential-privacy", "local-differential-privacy", "text-rewriting"]
@@ -115,9 +113,7 @@ class Autoencoder(Adept):
         latents = self.encode_records(tokenizer.encode(texts, max_length=self.config.max_length))
         if self.config.decoder == "nearest" and (public := self.public_texts):
             listed = self.encode_records(tokenizer.encode(public, max_length=self.config.max_length))
-            near = [
-                (part @ normalize(listed).T).argmax(dim=1) for part in torch.split(normalize(latents), COMPARED_LATENTS)
-            ]
+            near = [(part @ normalize(listed).T).argmax(dim=1) for part in torch.split(normalize(latents), 256)]
             return [public[place] for place in torch.cat(near).tolist()]
         return tokenizer.decode(self.write(latents, max_length=self.config.max_length + (self.labels > 0)).tolist())
 
@@ -177,7 +173,7 @@ class Autoencoder(Adept):
         if named:
             write_tensors(directory / names.CODEBOOKS, named, precision=precision)
         if self.sentences:
-            from adept.models.sentences.sentence_files import save_sentences
+            from adept.models.sentences.sentence_list import save_sentences
 
             save_sentences(self.sentences, directory)
         (directory / names.CONFIG).write_text(json.dumps(description, indent=2) + "\n", "utf-8")
@@ -204,7 +200,7 @@ class Autoencoder(Adept):
         model.directory = files.directory
         model.held_out, model.label_examples = description.get("held_out", []), description.get("label_examples", {})
         if description["codec"]:
-            from adept.models.sentences.sentence_files import load_sentences
+            from adept.models.sentences.sentence_list import load_sentences
 
             model.sentences = load_sentences(files) or None
         return model.float().eval()

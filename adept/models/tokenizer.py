@@ -29,8 +29,6 @@ BYTES = sorted(pre_tokenizers.ByteLevel.alphabet())  # a printable character for
 CONTROL = normalizers.Replace(Regex(r"\p{C}"), " ")
 PUNCTUATION = r"""[,;:!?()\[\]"]|\.$"""  # tokens of their own; points inside a word ("a.m") stay
 MAX_TOKEN_LENGTH = 4_000
-# Control, format, halves of characters, line and paragraph separators
-UNWRITABLE = {"Cc", "Cf", "Cs", "Zl", "Zp"}
 
 
 class Tokenizer:
@@ -212,7 +210,8 @@ def is_writable(word: str) -> bool:
         return False
     if word.isascii():  # most are: of these only control characters are not printable
         return word.isprintable()
-    return not any(unicodedata.category(character) in UNWRITABLE for character in word)
+    kinds = {"Cc", "Cf", "Cs", "Zl", "Zp"}  # control, format, halves of characters, line and paragraph separators
+    return kinds.isdisjoint(map(unicodedata.category, word))
 
 
 def _load_backend(files: ModelFiles) -> tokenizers.Tokenizer:

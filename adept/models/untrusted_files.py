@@ -2,7 +2,7 @@
 
 A directory is opened once: its small files are read at once, and its tensors when their shapes are known. A file
 is opened only if it is a regular file and not too large. A tensor is read only if its name,
-shape and type fit the model's configuration, and if no number in it is beyond MAX_NUMBER (``adept.ranges``).
+shape and type fit the model's configuration, and if no number in it is beyond MAX_NUMBER (``adept.errors``).
 
 *Claim*: the latents and logits of a model with such tensors are finite. *Proof*: a network of this package multiplies
 at most two numbers of a file (an embedding and a weight, or a rarity and a direction), adds up at most 2^14 such
@@ -24,9 +24,8 @@ import torch
 from safetensors import SafetensorError, safe_open
 from torch import Tensor
 
-from adept.errors import ConfigurationError, ModelError, printable
+from adept.errors import MAX_NUMBER, ConfigurationError, ModelError, check_integer, is_moderate, printable
 from adept.models import config
-from adept.ranges import MAX_NUMBER, check_integer, is_moderate
 
 PACKAGED_MODEL = "utterances"  # the name of the model that comes with the package
 CONFIG, WEIGHTS, CODEBOOKS = "config.json", "model.safetensors", "codebooks.safetensors"
@@ -35,10 +34,6 @@ DESCRIPTION, TABLES = "codec.json", "codec.safetensors"  # of the public sentenc
 # The files on which a release depends; a statement holds their digests.
 MODEL_FILES = CONFIG, WEIGHTS, CODEBOOKS, TOKENIZER, SYNONYMS, DESCRIPTION, TABLES
 MEBIBYTE = 1 << 20
-TEXT_LIMIT = 16 * MEBIBYTE
-TENSOR_LIMIT = 256 * MEBIBYTE
-HEADER_LIMIT = 1 * MEBIBYTE
-MAX_CODEBOOKS, MAX_CODEWORDS = 20, 1 << 16
 KINDS = {"float32": "F32", "float16": "F16", "int32": "I32", "int16": "I16"}  # names of types in safetensors files
 M = TypeVar("M")
 Shape = tuple[int | None, ...]  # None stands for any size
@@ -150,7 +145,7 @@ def check_file(path: Path, *, limit: int) -> None:
 
 def read_json(path: Path) -> dict[str, Any]:
     """Return the object in a JSON file."""
-    check_file(path, limit=TEXT_LIMIT)
+    check_file(path, limit=16 * MEBIBYTE)
     try:
         content = json.loads(path.read_text("utf-8-sig"))
     except OSError as error:
@@ -170,10 +165,10 @@ def _has_kind(tensor: Any, kind: str, shape: Shape) -> bool:
 
 @contextmanager
 def _open(path: Path) -> Iterator[Any]:
-    check_file(path, limit=TENSOR_LIMIT)
+    check_file(path, limit=256 * MEBIBYTE)
     try:
         with path.open("rb") as stream:
-            if int.from_bytes(stream.read(8), "little") > HEADER_LIMIT:
+            if int.from_bytes(stream.read(8), "little") > MEBIBYTE:
                 raise corrupt(path, "its header is too long")
         with safe_open(path, framework="pt") as file:
             yield file
@@ -207,9 +202,9 @@ def build_model(kind: Callable[..., M], files: ModelFiles) -> M:
         examples = description.get("label_examples", {})
         if not (isinstance(examples, dict) and all(map(_are_texts, examples.values()))):
             raise corrupt(path, "label_examples must hold lists of texts by label")
-        check_integer(0, MAX_CODEBOOKS, codebooks=len(description["codebooks"]))
+        check_integer(0, 20, codebooks=len(description["codebooks"]))
         for size in description["codebooks"]:
-            check_integer(2, MAX_CODEWORDS, codebooks=size)
+            check_integer(2, 1 << 16, codebooks=size)
         if unknown := set(description["model"]) - {field.name for field in fields(config.ModelConfig)}:
             raise corrupt(path, f"unknown sizes {sorted(unknown)}")
         words, labels = description["vocabulary_size"], description["labels"]

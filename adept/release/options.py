@@ -6,10 +6,8 @@ from typing import Any
 
 from adept.data.corpus import Columns
 from adept.data.texts import RequiredColumns
-from adept.errors import ConfigurationError
-from adept.models.config import BATCH_SIZE
-from adept.models.decoding_options import DecodingConfig
-from adept.ranges import check_between, check_choice, check_integer, refuse
+from adept.errors import ConfigurationError, check_between, check_choice, check_integer, refuse
+from adept.models.config import BATCH_SIZE, DecodingConfig
 
 TEXT = str | os.PathLike | None, "text"
 KINDS: dict[Any, tuple[Any, str]] = {

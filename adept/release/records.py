@@ -51,9 +51,8 @@ from adept.data.texts import (
     refuse_late_label,
     text_of,
 )
-from adept.errors import ConfigurationError, DataError
+from adept.errors import ConfigurationError, DataError, refuse
 from adept.mechanisms import JointResponse, RandomizedResponse
-from adept.ranges import refuse
 from adept.release.options import FileOptions
 from adept.rewriting.expectation import FIRST_TEXTS
 from adept.synthesis.votes import person_name

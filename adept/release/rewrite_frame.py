@@ -29,10 +29,9 @@ from adept.data.texts import (
     value_list,
 )
 from adept.data.writing import check_path, describe_failure
-from adept.errors import AdeptError, ConfigurationError, DataError
+from adept.errors import AdeptError, ConfigurationError, DataError, check_positive, refuse
 from adept.mechanisms import BY_NAME
 from adept.mechanisms.base import MechanismChoice
-from adept.ranges import check_positive, refuse
 from adept.release.flow.journal import NoJournal
 from adept.release.flow.local import LocalRun, open_release, plan_local
 from adept.release.flow.publication import Publication

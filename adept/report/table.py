@@ -140,7 +140,8 @@ def _measure_gain(pairs: list[tuple[ResultRow, ResultRow]]) -> SeedMean:
     """Return how far rows lie above their floors: over seeds, or for one seed by a bootstrap over test records."""
     if len(pairs) == 1 and all(row.hits for row in pairs[0]):
         own, under = (unpack_hits(row.hits, row.test_records) for row in pairs[0])
-        return SeedMean.of_one(gain_in_hits(own, under))
+        gain = gain_in_hits(own, under)
+        return SeedMean(gain.value, gain.low, gain.high, (gain.high - gain.low) / 2)
     return SeedMean.of((row.accuracy - under.accuracy for row, under in pairs), least=-1.0)
 
 

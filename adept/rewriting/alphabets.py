@@ -18,8 +18,8 @@ from torch import Tensor
 from adept.errors import ConfigurationError, ModelError
 from adept.mechanisms import JointResponse, LearnedCodebook, LocalRandomizer, Selection
 from adept.models.codebooks import encode_public
+from adept.models.config import DecodingConfig
 from adept.models.decoding import Pair, Pools, PublicTexts, decode_best
-from adept.models.decoding_options import DecodingConfig
 from adept.models.saved_model import Autoencoder
 from adept.models.sentences.sentence_list import SentenceList
 from adept.models.tokenizer import Tokenizer
@@ -61,17 +61,13 @@ class Latents:
     def write_rows(self, released: Tensor, *, samples: int) -> list[Pair]:
         """Write ``samples`` texts with labels from each released latent (B, n)."""
         if self.decoding.strategy == "nearest":
-            return [(text, None) for text in self._public_texts().write(released, samples=samples, most=self.most)]
+            if (model := self.model) not in _ENCODED:
+                texts = model.public_texts
+                _ENCODED[model] = PublicTexts(texts, encode_public(model, self.tokenizer, texts))
+            return [(text, None) for text in _ENCODED[model].write(released, samples=samples, most=self.most)]
         if self.pools.size:
             return self.pools.draw(released, samples=samples, decode=self._decode)
         return self._decode(released.repeat_interleave(samples, dim=0))
-
-    def _public_texts(self) -> PublicTexts:
-        model = self.model
-        if model not in _ENCODED:
-            texts = model.public_texts
-            _ENCODED[model] = PublicTexts(texts, encode_public(model, self.tokenizer, texts))
-        return _ENCODED[model]
 
     def _decode(self, released: Tensor) -> list[Pair]:
         device = next(self.model.parameters()).device

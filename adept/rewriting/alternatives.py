@@ -14,6 +14,7 @@ import torch
 from numpy.typing import NDArray
 
 from adept.data.texts import text_list
+from adept.errors import BUDGETS, check_between, check_integer
 from adept.mechanisms.guarantee import Guarantee, share, words
 from adept.mechanisms.selection import Selection, exponential_choice
 from adept.models.decoding import writable
@@ -21,13 +22,11 @@ from adept.models.lstm_autoencoder import pad
 from adept.models.saved_model import Autoencoder
 from adept.models.sentence_encoder import Floats
 from adept.models.tokenizer import END, PAD, START, Tokenizer
-from adept.ranges import BUDGETS, check_between, check_integer
 
 PROMPT_BATCH_TEXTS, RELEASE_BATCH_SYMBOLS = 256, 2048  # texts written, and symbols released, at once
 LOGIT_TEXTS = 200  # public texts from which the interval of logits is taken
 MAX_POSITIONS = 1000  # largest number of symbols of a record
 COMMON_SHARE = 0.9  # share of public texts that have no more words than are released
-NUMBER, ADDRESS, NAME, RARE_WORD = "[NUMBER]", "[ADDRESS]", "[NAME]", "[RARE]"
 WINDOW_WORDS = 2  # words on either side of a word that count for its vector
 MIN_COMMON_TEXTS = 5  # a word that fewer public texts hold is rare
 NUMBER_WORDS = frozenset([
@@ -57,11 +56,6 @@ class WordVectors:
 
     def text(self, indices: Indices) -> str:
         return " ".join(self.names[i] for i in indices)
-
-    def encode(self, text: str) -> Floats:
-        """Return the latent (n,) of a text: the sum of its words' vectors, scaled to norm 1."""
-        total = self.vectors[self.indices(text)].sum(axis=0)
-        return np.asarray(total / max(float(np.linalg.norm(total)), 1e-12))
 
     def distances(self) -> Floats:
         return np.asarray(scipy.spatial.distance.cdist(self.vectors, self.vectors))
@@ -270,12 +264,12 @@ class Redaction:
     def _tag(self, word: str, *, first: bool) -> str:
         bare = _bare(word)
         if "@" in word or "://" in word or bare.startswith("www."):
-            return ADDRESS
+            return "[ADDRESS]"
         if any(character.isdigit() for character in bare) or bare in NUMBER_WORDS:
-            return NUMBER
+            return "[NUMBER]"
         if word[:1].isupper() and not first and len(bare) > 1:
-            return NAME
-        return word if bare in self.common or not bare else RARE_WORD
+            return "[NAME]"
+        return word if bare in self.common or not bare else "[RARE]"
 
     def guarantee(self) -> Guarantee:
         return Guarantee.pure(

@@ -38,8 +38,8 @@ from adept.mechanisms import Description, Selection, policy
 from adept.models.decoding import Pair
 from adept.models.label_names import spell_name
 from adept.models.saved_model import Autoencoder
-from adept.models.sentence_encoder import Codes
-from adept.models.sentences.meanings import MEANING_LENGTH, Words, mean_meaning, meanings_of, multiply_all, words_of
+from adept.models.sentence_encoder import LENGTH, Codes
+from adept.models.sentences.meanings import Words, mean_meaning, meanings_of, multiply_all, words_of
 from adept.models.sentences.nearest_text import BATCH_RECORDS, MAX_DISTANCES, SentenceIndex
 from adept.models.sentences.sentence_list import SentenceList
 from adept.rewriting.alphabets import Labels, Sentences
@@ -48,7 +48,7 @@ BATCH_NAMES = 8  # whose products with all sentences are computed together
 MAX_COMPARED = 1 << 14  # sentences of a cell that are all compared with a record
 MAX_PLACES = 1 << 25  # of sentences, in all cells that are kept: 128 MiB
 NO_NAME = "?"  # a label without a word, whose cell holds the first sentences
-UNIT = MEANING_LENGTH**2  # of a cosine
+UNIT = LENGTH**2  # of a cosine
 
 Places = NDArray[np.int32]
 Texts = tuple[str, ...]

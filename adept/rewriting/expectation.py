@@ -35,7 +35,6 @@ from adept.rewriting.rewriter import Rewriter
 TOPIC_CODEWORDS = 32  # that tell topics apart, if the model has so few
 MIN_TEXTS, MAX_PROBES = 8, 100  # public texts that an estimate rests on
 LABELLED = ("copy", "joint_response")  # treatments of labels whose rewrites teach a classifier
-UNSEEN_FILE = "unseen.json"
 FIRST_TEXTS = 1000  # texts of a file that are looked at for warnings
 # Unknown words from which there is a warning: of one's own language 0 to 15 % are unknown.
 UNKNOWN_SHARE, MIN_UNKNOWN = 0.25, 3
@@ -48,7 +47,6 @@ NO_LABEL_SET = (
     "no estimate of what a rewrite keeps, because only the input names the labels: label_set=[A,B] or label_set=@FILE gives one, "
     "if the names are public"
 )
-NO_ESTIMATE = "no estimate is possible: add expect=FILE public=true with a file of public texts"
 PLAN = (
     "a classifier may learn more from label names or public examples, which are free: adept plan label_set=[A,B] expected_rows=N "
     "says what the rows are expected to add"
@@ -117,7 +115,8 @@ def expected_lines(rewriter: Rewriter, public: Corpus | None = None, *, labelled
 
 def _estimate(rewriter: Rewriter, public: Corpus | None) -> list[str]:
     if (expected := expectation(rewriter, public)) is None:
-        return [] if rewriter.model.labels else [NO_ESTIMATE]
+        advice = "no estimate is possible: add expect=FILE public=true with a file of public texts"
+        return [] if rewriter.model.labels else [advice]
     promised, lines = rewriter.guarantee, expected.lines
     epsilon = promised.claimed_epsilon if promised.holds is None else promised.epsilon
     unread = unseen_line(rewriter) if rewriter.model.is_packaged and public is None else None
@@ -242,7 +241,7 @@ def unseen_figures() -> dict[str, dict[float, Survival]]:
     """Return measurements on text about new subjects (``Survival``), by subject and epsilon."""
     return {
         subject: {float(epsilon): Survival(*shares) for epsilon, shares in row.items()}
-        for subject, row in json.loads((packaged_directory() / UNSEEN_FILE).read_text("utf-8")).items()
+        for subject, row in json.loads((packaged_directory() / "unseen.json").read_text("utf-8")).items()
     }
 
 

@@ -16,17 +16,15 @@ from torch import Tensor
 
 from adept.data.formats import say_once
 from adept.data.texts import plain_text, text_list, value_list
-from adept.errors import ConfigurationError, ModelError, ReleaseRefused
+from adept.errors import ConfigurationError, ModelError, ReleaseRefused, check_integer, refuse
 from adept.mechanisms import BY_NAME, Description, JointResponse, LearnedCodebook, LocalRandomizer, policy
 from adept.mechanisms.base import Kind
 from adept.mechanisms.guarantee import Guarantee
-from adept.models.config import BATCH_SIZE, TrainingData
+from adept.models.config import BATCH_SIZE, DecodingConfig, TrainingData
 from adept.models.decoding import Pair, pool_size
-from adept.models.decoding_options import DecodingConfig
 from adept.models.saved_model import Autoencoder
 from adept.models.sentences.sentence_list import SentenceList
 from adept.models.tokenizer import Tokenizer
-from adept.ranges import check_integer, refuse
 from adept.rewriting.alphabets import Alphabet, Codewords, Latents, Noise, Pairs, Sentences
 from adept.rewriting.cells import Cells
 from adept.rewriting.loading import fetch, load_model, publish
@@ -34,7 +32,6 @@ from adept.torch_defaults import usual_torch
 
 THREADS = Path("/proc/self/task")  # threads of this process, on Linux
 FIXED = ("model", "tokenizer", "mechanism", "joint", "choice", "decoding", "alphabet")  # parts that belong together
-HUB_NAME = re.compile(r"[\w.-]+/[\w.-]+")
 HUB_OPTIONS = ("revision", "cache_dir", "force_download", "local_files_only", "token")
 
 
@@ -153,7 +150,7 @@ class Rewriter:
                 force_download, local_files_only and token.
         """
         hub = {name: options.pop(name) for name in HUB_OPTIONS if name in options}
-        on_hub = HUB_NAME.fullmatch(str(directory)) and not Path(directory).exists()
+        on_hub = re.fullmatch(r"[\w.-]+/[\w.-]+", str(directory)) and not Path(directory).exists()
         model, tokenizer = fetch(str(directory), **hub) if on_hub else load_model(directory)
         return cls(model, tokenizer, mechanism=mechanism, **options)
 

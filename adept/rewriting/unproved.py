@@ -33,16 +33,14 @@ from torch import Tensor
 
 from adept.audit.result import MechanismFailure
 from adept.audit.subject.kinds import ARRAYS, as_rows
-from adept.errors import ConfigurationError, printable
+from adept.errors import MAX_NAME_LENGTH, ConfigurationError, printable, refuse
 from adept.foreign import import_foreign
 from adept.mechanisms.base import Kind, Mechanism, MechanismChoice
 from adept.mechanisms.clip_to_grid import NORM_ORDER
 from adept.mechanisms.guarantee import Guarantee, words
-from adept.ranges import refuse
 
 NOT_CHECKED = "the author's claim, not checked"
 NAME = re.compile(r"[A-Za-z_][\w.]*:[A-Za-z_][\w.]*", re.ASCII)
-MAX_NAME_LENGTH = 100
 
 
 def find_origin(found: Any, name: str) -> dict[str, str | None]:

@@ -15,11 +15,11 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from adept.errors import check_choice, refuse
 from adept.mechanisms import BY_NAME, Codebook, Mechanism, PrivUnit, Selection
 from adept.mechanisms.clip_to_grid import clip_latents
 from adept.mechanisms.privunit import optimal_cap
 from adept.plotting import COLOURS, INK, NAMES, Figure, Table, columns, drawing, group_rows, legend, log_axis
-from adept.ranges import check_choice, refuse
 from adept.studies.limits import EPSILONS, capacity
 
 STUDIED = {

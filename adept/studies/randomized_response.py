@@ -28,10 +28,10 @@ from numpy.typing import NDArray
 from scipy.stats import norm
 
 from adept.audit.stats import clopper_pearson
+from adept.errors import check_choice, check_integer
 from adept.mechanisms import RandomizedResponse, ScalarLaplace
 from adept.mechanisms.guarantee import format_bound, words
 from adept.plotting import PALETTE, Figure, Table, drawing, group_rows, legend, log_axis
-from adept.ranges import check_choice, check_integer
 from adept.studies.limits import CONFIDENCE
 
 EPSILONS = (0.25, 0.5, 1.0, 2.0, 4.0, 8.0)

@@ -22,9 +22,9 @@ from scipy.stats import binom
 from torch import Tensor
 
 from adept.audit.stats import clopper_pearson
+from adept.errors import check_choice, refuse
 from adept.mechanisms.guarantee import format_bound
 from adept.plotting import INK, Figure, Table, colours, columns, drawing, group_rows, legend, number
-from adept.ranges import check_choice, refuse
 from adept.studies.limits import CONFIDENCE
 
 DIMS = (1, 2, 8, 32, 64, 128)

@@ -20,11 +20,10 @@ from scipy.stats import fisher_exact
 from torch import Tensor
 
 from adept.audit.stats import clopper_pearson
-from adept.errors import ConfigurationError
+from adept.errors import ConfigurationError, refuse
 from adept.mechanisms.clip_to_grid import clip_latents
 from adept.mechanisms.guarantee import format_bound
 from adept.plotting import INK, Figure, Table, colours, drawing, group_rows, legend, log_axis, number
-from adept.ranges import refuse
 from adept.studies.limits import CONFIDENCE
 
 PUBLISHED_PAIRS = 10_000

@@ -37,7 +37,7 @@ from numpy.typing import NDArray
 from adept.evaluation.softmax_regression import Features, softmax_regression
 from adept.mechanisms import policy
 from adept.models.label_names import compare_names, words_of_name
-from adept.models.sentences.meanings import MEANING_LENGTH
+from adept.models.sentence_encoder import LENGTH
 from adept.models.sentences.nearest_text import join_groups
 from adept.models.sentences.sentence_list import SentenceList
 from adept.models.tokenizer import join_words
@@ -79,7 +79,7 @@ def _read_density(sentences: SentenceList, spelled: Sequence[tuple[str, ...]]) -
     table = sentences.table()
     size, named, total = len(table), 0, np.zeros(len(table))
     for _, products in compare_names(sentences, spelled, table):
-        law = np.exp(policy.TILT * (products.astype(np.float64) / MEANING_LENGTH**2 - 1))
+        law = np.exp(policy.TILT * (products.astype(np.float64) / LENGTH**2 - 1))
         total, named = total + law / law.sum(), named + 1
     nameless = (len(spelled) - named) / size
     groups = join_groups(table, sentences.listed.groups)

@@ -21,14 +21,13 @@ from numpy.typing import NDArray
 
 from adept.data.formats import Record
 from adept.data.texts import label_set_of, plain_text, text_list, value_list
-from adept.errors import ModelError
+from adept.errors import ModelError, check_integer, refuse
 from adept.mechanisms.central_counts import ADD_OR_REMOVE, REPLACE, Counts, Votes
 from adept.mechanisms.guarantee import Guarantee
 from adept.mechanisms.policy import MANY_ROWS, ROWS_PER_RECORD
 from adept.models.decoding import Pair
 from adept.models.saved_model import Autoencoder
 from adept.models.tokenizer import Tokenizer
-from adept.ranges import check_integer, refuse
 from adept.rewriting.loading import load_model
 from adept.rewriting.rewriter import check_release
 from adept.synthesis.labels import Estimate, Scores, choose_texts, estimate, score_labels, spell_label_set

@@ -30,12 +30,11 @@ import torch
 from torch import Tensor
 
 from adept.attacks.likelihood import Candidates, read_candidates
-from adept.errors import ConfigurationError, ModelError
+from adept.errors import ConfigurationError, ModelError, refuse
 from adept.mechanisms import BY_NAME, OriginalLaplace
 from adept.mechanisms.guarantee import QUESTION, Guarantee, good_enough, json_number, risk, words
 from adept.models.saved_model import Autoencoder
 from adept.models.tokenizer import Tokenizer, join_words
-from adept.ranges import refuse
 from adept.rewriting.expectation import SHARE_HEADINGS, preview_budgets
 from adept.rewriting.rewriter import Rewriter, best_exact
 

@@ -31,10 +31,9 @@ from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from adept.errors import AdeptError, ConfigurationError
+from adept.errors import AdeptError, ConfigurationError, refuse
 from adept.mechanisms.guarantee import words
 from adept.pages import render
-from adept.ranges import refuse
 from adept.rewriting.expectation import ADVICE
 from adept.web.files import MAX_UPLOAD_BYTES, Choices, Dropped, Files, earlier_results, read_earlier
 from adept.web.sentences import DEFAULT, MAX_SENTENCE_CHARACTERS, OURS, PEOPLE, STOPS, Release, Sentences, worst_pair

@@ -20,9 +20,8 @@ from wild.environments import NotInstalled, build_environment, isolated
 
 from adept import audit
 from adept.audit import AuditResult, Claim, NotJudged, Verdict
-from adept.errors import ConfigurationError
+from adept.errors import ConfigurationError, check_choice
 from adept.plotting import INK, Table, drawing
-from adept.ranges import check_choice
 
 CONFIDENCE = 0.999  # one run refutes no true claim with at least this probability
 TRIALS = 4_000  # for a claim whose class has no attribute ``trials``

@@ -13,14 +13,14 @@ from typing import Any
 import numpy as np
 from wild.claims import VERDICT_COLOURS
 from zoo import mechanisms as published
-from zoo.mechanisms import TOKENS, WordByWord, public_words
+from zoo.mechanisms import TOKENS, WordByWord, encode_sentence, public_words
 
 from adept import audit
 from adept.audit import Claim, NotJudged
 from adept.data.corpus import DataConfig, load
+from adept.errors import check_choice
 from adept.mechanisms import DPText, OriginalLaplace
 from adept.plotting import INK, Table, drawing
-from adept.ranges import check_choice
 
 TRIALS = 20_000
 NAMES = (
@@ -77,7 +77,7 @@ def exhibits() -> tuple[Exhibit, ...]:
 
 def _far_sentences() -> tuple[str, str]:
     texts = sorted(set(load(DataConfig())["test"].texts))[:CANDIDATES]
-    latents = np.stack([public_words().encode(text) for text in texts])
+    latents = np.stack([encode_sentence(text) for text in texts])
     distances = np.abs(latents[:, None] - latents).sum(axis=2)
     first, second = np.unravel_index(distances.argmax(), distances.shape)
     return texts[int(first)], texts[int(second)]
@@ -85,7 +85,7 @@ def _far_sentences() -> tuple[str, str]:
 
 def _latents() -> Iterator[Exhibit]:
     pair, words = _far_sentences(), public_words()
-    dim, distance = words.vectors.shape[1], np.abs(words.encode(pair[0]) - words.encode(pair[1])).sum()
+    dim, distance = words.vectors.shape[1], np.abs(encode_sentence(pair[0]) - encode_sentence(pair[1])).sum()
     common: dict[str, Any] = {"claim": f"epsilon = {BUDGET:g} for any two records", "pair": pair}
     yield Exhibit(
         mechanism="ADePT",

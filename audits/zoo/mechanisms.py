@@ -39,6 +39,12 @@ def public_words() -> WordVectors:
     return learn_word_vectors(load(DataConfig())["train"].texts, size=WORDS, dim=WORD_DIM)
 
 
+def encode_sentence(text: str) -> Floats:
+    """Return the latent (n,) of a text: the sum of its words' vectors, scaled to norm 1."""
+    total = public_words().vectors[public_words().indices(text)].sum(axis=0)
+    return np.asarray(total / max(float(np.linalg.norm(total)), 1e-12))
+
+
 @cache
 def public_bigrams() -> Floats:
     """Return log frequencies (V + 1, V + 1): how often the column's word follows the row's word.
@@ -60,12 +66,12 @@ class SentenceLatents:
     mechanism: Any
 
     def privatize(self, texts: list[str]) -> Any:
-        codes = {text: public_words().encode(text) for text in dict.fromkeys(texts)}
+        codes = {text: encode_sentence(text) for text in dict.fromkeys(texts)}
         return self.mechanism.privatize(torch.from_numpy(np.stack([codes[text] for text in texts]))).numpy()
 
     def supports(self, outcome: tuple[float, ...], text: str) -> float:
         """Return a score of the text, given a release: minus the l1 distance of the two latents."""
-        return -float(np.abs(np.array(outcome) - public_words().encode(text)).sum())
+        return -float(np.abs(np.array(outcome) - encode_sentence(text)).sum())
 
 
 @dataclass
@@ -97,7 +103,7 @@ class DPBart(SentenceLatents):
 
     def supports(self, outcome: tuple[float, ...], text: str) -> float:
         """Return a score of the text, given a release: minus half their squared l2 distance."""
-        centre = np.clip(public_words().encode(text), -CLIP_VALUE, CLIP_VALUE)
+        centre = np.clip(encode_sentence(text), -CLIP_VALUE, CLIP_VALUE)
         return -0.5 * float(np.square(np.array(outcome) - centre).sum())
 
 

@@ -97,7 +97,6 @@ def test_results_are_shown_also_if_no_file_can_be_written(
         raise DataError(f"cannot write {path}: No space left on device")
 
     monkeypatch.setattr(writing, "write_whole", full)
-    monkeypatch.setattr("adept.cli.console.write_whole", full)
     done = adept_here(command, *lines[command], f"output_dir={tmp_path}/full")
     assert (done.returncode, done.stderr.count("\n")) == (2, 1)
     assert f"adept: cannot write {tmp_path}/full/" in done.stderr

@@ -17,7 +17,7 @@ from adept.comparison.results import AttackedRelease
 from adept.data.corpus import DataConfig, load
 from adept.errors import ConfigurationError
 from adept.mechanisms import BY_NAME
-from adept.models.decoding_options import DecodingConfig
+from adept.models.config import DecodingConfig
 
 MECHANISMS = ["learned_codebook", "original", "sqrt_n"]
 

@@ -30,8 +30,7 @@ from adept.errors import ConfigurationError, DataError
 from adept.evaluation import classifiers, metrics
 from adept.evaluation.classifiers import Evaluation
 from adept.models import training as model_training
-from adept.models.config import ModelConfig, TrainerConfig, TrainingConfig
-from adept.models.decoding_options import DecodingConfig
+from adept.models.config import DecodingConfig, ModelConfig, TrainerConfig, TrainingConfig
 from adept.models.label_names import label_by_names
 from adept.report.page import write
 from adept.report.table import MEASURES

@@ -14,10 +14,9 @@ import numpy as np
 import pytest
 import torch
 
-from adept.errors import ConfigurationError
+from adept.errors import CLIP_NORMS, ConfigurationError
 from adept.mechanisms import BY_NAME, Description, L1Laplace, Mechanism
 from adept.mechanisms.clip_to_grid import NORM_ORDER, grid_step
-from adept.ranges import CLIP_NORMS
 
 ON_LATENTS = {name: kind for name, kind in BY_NAME.items() if not issubclass(kind, Description)}
 PRIVATE = [name for name in ON_LATENTS if name not in ("identity", "random")]

@@ -11,7 +11,7 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from adept.errors import ConfigurationError
+from adept.errors import CLIP_NORMS, ConfigurationError
 from adept.mechanisms import Codebook, L1Laplace, Random
 from adept.mechanisms.clip_to_grid import (
     NORM_ORDER,
@@ -22,7 +22,6 @@ from adept.mechanisms.clip_to_grid import (
     round_to_grid,
     to_grid,
 )
-from adept.ranges import CLIP_NORMS
 
 RADII = [1e-6, 0.1, 0.7, 1.0, 1.5, math.pi, 10.0, 1e6]
 Adversarial = Callable[[torch.dtype, float], torch.Tensor]

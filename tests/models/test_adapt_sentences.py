@@ -16,8 +16,7 @@ from adept.models.adapt import nearest_first, read_page
 from adept.models.label_names import sentences_about
 from adept.models.sentences import sentence_list
 from adept.models.sentences.meanings import meanings_of, words_of
-from adept.models.sentences.sentence_files import load_sentences, save_sentences
-from adept.models.sentences.sentence_list import SentenceList
+from adept.models.sentences.sentence_list import SentenceList, load_sentences, save_sentences
 from adept.models.tokenizer import join_words
 from adept.models.untrusted_files import DESCRIPTION, ModelFiles
 

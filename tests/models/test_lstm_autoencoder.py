@@ -11,8 +11,8 @@ from torch import Tensor, nn
 
 from adept.mechanisms import L1Laplace
 from adept.models import decoding as decoding_module
+from adept.models.config import DecodingConfig
 from adept.models.decoding import decode
-from adept.models.decoding_options import DecodingConfig
 from adept.models.lstm_autoencoder import ROWS, Adept, multiply, noise_between, pad, step
 from adept.models.saved_model import Autoencoder
 from adept.models.tokenizer import END, FIRST_LABEL, PAD, START, UNKNOWN

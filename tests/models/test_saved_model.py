@@ -10,9 +10,8 @@ from safetensors.torch import load_file, save_file
 
 from adept.errors import ConfigurationError, ModelError
 from adept.mechanisms import SqrtNLaplace
-from adept.models.config import LATER_SIZES, ModelConfig, TrainingData
+from adept.models.config import LATER_SIZES, DecodingConfig, ModelConfig, TrainingData
 from adept.models.decoding import decode
-from adept.models.decoding_options import DecodingConfig
 from adept.models.saved_model import Autoencoder, write_tensors
 from adept.models.tokenizer import END, PAD, START, UNKNOWN, Tokenizer
 from adept.models.untrusted_files import ModelFiles

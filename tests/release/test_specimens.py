@@ -16,7 +16,7 @@ from adept.cli.verify import VerifyConfig, run
 from adept.errors import DataError, ModelError, ReleaseRefused
 from adept.mechanisms import Description, L1Laplace, LearnedCodebook, SqrtNLaplace
 from adept.mechanisms.base import Kind
-from adept.models.decoding_options import DecodingConfig
+from adept.models.config import DecodingConfig
 from adept.release.flow import journal as resume_journal
 from adept.release.flow.journal import Journal
 from adept.release.flow.local import release_file

@@ -19,8 +19,9 @@ from adept import audit
 from adept.errors import ConfigurationError, ModelError
 from adept.mechanisms import Description, policy
 from adept.mechanisms.random_draws import exponential_series
+from adept.models.sentence_encoder import LENGTH
 from adept.models.sentences import nearest_text
-from adept.models.sentences.meanings import MEANING_LENGTH, meanings_of, words_of
+from adept.models.sentences.meanings import meanings_of, words_of
 from adept.models.tokenizer import join_words
 from adept.rewriting import cells
 from adept.rewriting.cells import Cell, Cells, Group, LabelCells
@@ -117,7 +118,7 @@ def test_the_heavy_sentences_are_the_nearest_of_the_cell(loaded: Loaded) -> None
 def by_definition(search: LabelCells, record: str, places: Any, count: int) -> list[int]:
     """Return the positions of the nearest texts: word by word, one text after the other; the first of ties."""
     index, words, halves = search.index, words_of(record), policy.CELL_HALVES
-    weight = sum(index.weigh(word) for word in set(words)) * nearest_text.MISSING_COST
+    weight = sum(index.weigh(word) for word in set(words)) * policy.MISSING_COST
     texts = [index.texts[n] if n < len(index.texts) else index.more[n - len(index.texts)] for n in places.tolist()]
     own, meanings = meanings_of([record])[0].tolist(), [*map(broad.meaning_of_words, texts)]
     mean = [round(Fraction(sum(column), len(meanings))) for column in zip(*meanings, strict=True)]
@@ -125,7 +126,7 @@ def by_definition(search: LabelCells, record: str, places: Any, count: int) -> l
     for text, meaning in zip(texts, meanings, strict=True):
         product = sum((a - b) * c for a, b, c in zip(own, mean, meaning, strict=True))
         lengths = [len(set(words) - nearest_text.SILENT_MARKS) for words in (text, words)]
-        scrap = lengths[0] < min(lengths[1] // 2, nearest_text.SCRAP_WORDS)
+        scrap = lengths[0] < min(lengths[1] // 2, policy.SCRAP_WORDS)
         distance = broad.by_words(index.weigh, words, text) + halves * weight * (UNIT - product) // (2 * UNIT)
         distances.append(distance + (1 + 2 * halves) * weight * scrap)
     return sorted(np.lexsort((np.arange(len(places)), distances))[:count].tolist())
@@ -204,7 +205,7 @@ def test_groups_of_sentences_are_made_when_a_search_needs_them(loaded: Loaded) -
 
 
 def test_sums_over_the_largest_cell_that_is_compared_are_exact() -> None:
-    assert cells.MAX_COMPARED * MEANING_LENGTH < 2**24
+    assert cells.MAX_COMPARED * LENGTH < 2**24
 
 
 def test_many_sentences_are_searched_as_few_are(loaded: Loaded, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -9,7 +9,7 @@ import torch
 from adept.data.corpus import Corpus
 from adept.mechanisms import Description, JointResponse, LearnedCodebook, LocalRandomizer
 from adept.mechanisms.selection import Selection
-from adept.models.decoding_options import DecodingConfig
+from adept.models.config import DecodingConfig
 from adept.rewriting import expectation as expectations
 from adept.rewriting.expectation import (
     Expectation,

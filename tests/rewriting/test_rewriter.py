@@ -27,8 +27,8 @@ from adept.mechanisms import (
     SqrtNLaplace,
 )
 from adept.mechanisms.base import MechanismChoice
+from adept.models.config import DecodingConfig
 from adept.models.decoding import decode, decode_best, likelihood
-from adept.models.decoding_options import DecodingConfig
 from adept.rewriting.loading import load_model
 from adept.rewriting.rewriter import Rewriter, best_exact, resolve_decoding
 

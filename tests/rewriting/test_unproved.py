@@ -11,14 +11,14 @@ import pytest
 import torch
 from torch import Tensor
 
-from adept.errors import ConfigurationError, ModelError, ReleaseRefused
+from adept.errors import MAX_NAME_LENGTH, ConfigurationError, ModelError, ReleaseRefused
 from adept.mechanisms import BY_NAME, L1Laplace, LearnedCodebook, SqrtNLaplace
 from adept.mechanisms.guarantee import Guarantee
 from adept.release.rewrite_frame import rewrite_frame
 from adept.release.statement.verify import Refused, check
 from adept.rewriting.loading import load_model
 from adept.rewriting.rewriter import Rewriter
-from adept.rewriting.unproved import MAX_NAME_LENGTH, NOT_CHECKED, Unproved, choice_of, import_kind, kind_of
+from adept.rewriting.unproved import NOT_CHECKED, Unproved, choice_of, import_kind, kind_of
 
 
 class Echo:

@@ -99,7 +99,9 @@ def choose(
     options = best.options | {"alpha": min(alpha, THRESHOLD_ALPHA)}
     fitted = best.by(best_rule(best.values, chance_of_first(best.values, best.own), rounds=rounds, **options))
     of_best = [each for each in candidates if each.pair is best.pair]
-    without = [each.by(Rule(high=0.5, low=-0.5)) for each in of_best if each.is_without_noise]
+    equal = [each for each in of_best if each.name == statistics.WITHOUT_NOISE]  # and seen, so that the rule speaks
+    seen = [each for each in equal if (np.where(each.own, each.values, -each.values) >= 0.5).any()]
+    without = [each.by(Rule(high=0.5, low=-0.5)) for each in seen]
     hopeful = [pair for pair in pairs if any(each.hope > target.epsilon for each in candidates if each.pair is pair)]
     games = [Game(best.pair, (certain(best), fitted, *seldom(of_best).distinguishers, *without))]
     others = [each for each in candidates if each.pair is not best.pair and each.hope > target.epsilon]
@@ -181,11 +183,6 @@ class _Candidate:
             flipped = bool(self.own[self.values >= high].mean() < 0.5)
             if low < high:  # releases with just the low value are named, too
                 yield Rule(high=high, low=float(np.nextafter(low, high)), flipped=flipped)
-
-    @property
-    def is_without_noise(self) -> bool:
-        equal = np.where(self.own, self.values, -self.values) >= 0.5
-        return self.name == statistics.WITHOUT_NOISE and bool(equal.any())
 
     @cached_property
     def promise(self) -> float:

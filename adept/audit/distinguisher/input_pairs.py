@@ -19,8 +19,7 @@ from torch import Tensor
 from adept.audit.result import Kind, MechanismFailure
 from adept.audit.stats import Floats
 from adept.audit.subject.kinds import JITTER, ValueTarget, VectorTarget
-from adept.errors import ConfigurationError
-from adept.ranges import refuse
+from adept.errors import ConfigurationError, refuse
 
 AnyTarget = VectorTarget | ValueTarget
 

@@ -25,7 +25,7 @@ from torch import Tensor
 
 from adept.audit.result import MechanismFailure
 from adept.audit.stats import Floats
-from adept.ranges import check_choice, check_integer
+from adept.errors import check_choice, check_integer
 
 
 class Wrapper:

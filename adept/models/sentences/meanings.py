@@ -1,7 +1,7 @@
 """Texts as numbers of words, weights of words, and vectors of texts from the vectors of their words.
 
 The *meaning* of a text is its vector from the static sentence encoder (``adept.models.sentence_encoder``): whole
-numbers of the Euclidean norm MEANING_LENGTH. The inner product of two meanings is about ``MEANING_LENGTH^2`` times
+numbers of the Euclidean norm LENGTH. The inner product of two meanings is about ``LENGTH^2`` times
 their cosine, and 32-bit floats hold it exactly.
 
 The meaning of a public sentence adds up its different words. *Claim*: the sum is exact. *Proof*: a sentence has at
@@ -26,7 +26,7 @@ from torch.nn.functional import embedding_bag
 
 from adept.data.texts import separate_characters
 from adept.errors import ModelError
-from adept.models.sentence_encoder import LENGTH, Codes, SentenceEncoder, at_length
+from adept.models.sentence_encoder import Codes, SentenceEncoder, at_length
 from adept.models.tokenizer import PUNCTUATION
 
 MAX_WORDS = 40  # words of a text that are read or written
@@ -38,7 +38,6 @@ NEGATIONS = {"not", "no", "never", "without", "nothing", "nobody", "none", "neit
     *("can't", "cant", "won't", "wont"),
     *(verb + end for verb in AUXILIARIES | MODALS for end in ("n't", "nt")),
 }
-MEANING_LENGTH = LENGTH  # of a meaning and of a centre
 MAX_WORD_SUM = (1 << 24) // MAX_WORDS
 MAX_RECORD_LETTERS = 100 * MAX_WORDS  # letters of a record that are split into words
 BATCH_TEXTS = 1 << 10  # words, or texts, whose sums are computed together, near the processor
@@ -162,7 +161,7 @@ def meanings_of(texts: Sequence[str]) -> Codes:
 
 
 def mean_meaning(texts: Sequence[str]) -> Codes:
-    """Return the average (d,) of texts' meanings, scaled (unless zero) to MEANING_LENGTH."""
+    """Return the average (d,) of texts' meanings, scaled (unless zero) to LENGTH."""
     return np.asarray(at_length(meanings_of(texts).sum(axis=0, dtype=np.int64, keepdims=True))[0])
 
 

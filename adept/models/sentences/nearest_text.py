@@ -24,22 +24,9 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from adept.mechanisms.policy import (
-    ADDED_COST,
-    MANY_TEXTS,
-    MAX_GROUPS,
-    MEANING_HALVES,
-    MISSING_COST,
-    NEGATION_FACTOR,
-    PROBED_GROUPS,
-    SCRAP_WORDS,
-    SHORTLIST_FACTOR,
-    SHORTLIST_TEXTS,
-    TEXTS_PER_GROUP,
-)
-from adept.models.sentence_encoder import Codes
+from adept.mechanisms import policy
+from adept.models.sentence_encoder import LENGTH, Codes
 from adept.models.sentences.meanings import (
-    MEANING_LENGTH,
     NEGATIONS,
     ListedTexts,
     WordWeights,
@@ -80,12 +67,12 @@ class SentenceIndex:
         compares_all: bool = False,
     ) -> None:
         self.texts, self.more, self._compares_all = texts, more or ListedTexts(), compares_all
-        self.weigh = replace(weigh, times=dict.fromkeys(NEGATIONS, NEGATION_FACTOR))
+        self.weigh = replace(weigh, times=dict.fromkeys(NEGATIONS, policy.NEGATION_FACTOR))
         self._columns, self._table = tabulate(texts, more)
         self._weights = np.array([self.weigh(word) for word in self._columns], dtype=np.int32)
-        self._halves = MEANING_HALVES[len(texts) + len(self.more) >= MANY_TEXTS]
+        self._halves = policy.MEANING_HALVES[len(texts) + len(self.more) >= policy.MANY_TEXTS]
         counted = [word not in SILENT_MARKS for word in self._columns]
-        added = np.stack([counted, ADDED_COST * self._weights], axis=1, dtype=np.float32)
+        added = np.stack([counted, policy.ADDED_COST * self._weights], axis=1, dtype=np.float32)
         self._lengths, self._of_words = self._table.sum(added).astype(np.int32).T  # of at most MAX_WORDS words
         self._meanings = meanings_of_table([*self._columns], self._table)
 
@@ -100,11 +87,11 @@ class SentenceIndex:
 
     def _weigh_all(self, wanted: set[str]) -> int:
         """Return the distance from a record with the words ``wanted`` to a text without words."""
-        return MISSING_COST * sum(map(self.weigh, wanted))
+        return policy.MISSING_COST * sum(map(self.weigh, wanted))
 
     def several(self, records: Sequence[str], count: int) -> Iterator[list[int]]:
         """Yield the numbers of the ``count`` nearest texts for each record; of equal ones, the lower number is nearer."""
-        shortlist = max(SHORTLIST_TEXTS, SHORTLIST_FACTOR * count)
+        shortlist = max(policy.SHORTLIST_TEXTS, policy.SHORTLIST_FACTOR * count)
         for row, places in self.compare(records, shortlist, halves=self._halves):
             keys = row * PLACE_UNIT + places
             if self._compares_all:
@@ -131,8 +118,8 @@ class SentenceIndex:
                 if self._compares_all
                 else self.file.nearest(meanings, shortlist, room)
             )
-            apart = halves * (MEANING_LENGTH**2 - products)
-            distances = self.measure([*map(words_of, some)], numbers, apart, most=MEANING_HALVES[0])
+            apart = halves * (LENGTH**2 - products)
+            distances = self.measure([*map(words_of, some)], numbers, apart, most=policy.MEANING_HALVES[0])
             yield from zip(distances, np.broadcast_to(numbers, distances.shape), strict=True)
 
     def meanings(self, numbers: NDArray[np.integer[Any]]) -> Codes:
@@ -149,14 +136,14 @@ class SentenceIndex:
         """Return the distances (B, S) of S texts from each of B records, by words and by meaning.
 
         ``numbers`` are the texts' numbers, and ``apart`` their distances in meaning. The result is the distance by
-        words, plus f times the weight of the record's words, with f = ``apart / (2 * MEANING_LENGTH^2)``, at most
+        words, plus f times the weight of the record's words, with f = ``apart / (2 * LENGTH^2)``, at most
         ``most``. A text with too few words to be a sentence is ``1 + most`` times that weight further away.
         """
         wanted = [set(record) for record in records]
         weights = np.array([self._weigh_all(words) for words in wanted])[:, None]
-        distances = weights + self._by_words(wanted, numbers) + weights * apart // (2 * MEANING_LENGTH**2)
+        distances = weights + self._by_words(wanted, numbers) + weights * apart // (2 * LENGTH**2)
         counts = [len(set(record) - SILENT_MARKS) for record in records]  # "by by card" has two words
-        least = np.array([[min(count // 2, SCRAP_WORDS)] for count in counts])
+        least = np.array([[min(count // 2, policy.SCRAP_WORDS)] for count in counts])
         return np.where(self._lengths[numbers] < least, distances + (1 + most) * weights, distances)
 
     def _by_words(self, wanted: Sequence[set[str]], numbers: NDArray[np.int64]) -> NDArray[np.int64]:
@@ -168,7 +155,7 @@ class SentenceIndex:
         shared = np.zeros((len(self._weights), len(wanted)), dtype=np.float32)
         for row, words in enumerate(wanted):
             own = [self._columns[word] for word in words if word in self._columns]
-            shared[own, row] = (ADDED_COST + MISSING_COST) * self._weights[own]
+            shared[own, row] = (policy.ADDED_COST + policy.MISSING_COST) * self._weights[own]
         if len(numbers) == 1:
             return np.asarray(self._of_words[numbers] - self._table.take(numbers[0]).sum(shared).T.astype(np.int64))
         table = self._table.take(numbers.ravel())
@@ -203,7 +190,7 @@ class SentenceIndex:
 def group_meanings(meanings: Codes, *, seed: int = 0) -> Groups:
     """Divide meanings (N, d) into groups of similar meanings; return the group numbers (N,)."""
     table = torch.from_numpy(meanings)
-    count = min(MAX_GROUPS, math.ceil(len(table) / TEXTS_PER_GROUP))
+    count = min(policy.MAX_GROUPS, math.ceil(len(table) / policy.TEXTS_PER_GROUP))
     start = torch.randperm(len(table), generator=torch.Generator().manual_seed(seed))[:count]
     found = _nearest(table, table[start].float())
     for _ in range(KMEANS_ROUNDS):
@@ -236,12 +223,12 @@ def join_groups(meanings: Codes, groups: Groups) -> Groups:
 
 
 def _find_centres(table: Tensor, groups: Tensor, count: int) -> Tensor:
-    """Return the centres (C, d) of C groups, with norm MEANING_LENGTH, rounded to whole numbers."""
+    """Return the centres (C, d) of C groups, with norm LENGTH, rounded to whole numbers."""
     sums = torch.zeros(count, table.shape[1], dtype=torch.float64)
     for begin in range(0, len(table), CENTRE_BATCH):
         sums.index_add_(0, groups[begin : begin + CENTRE_BATCH], table[begin : begin + CENTRE_BATCH].double())
     lengths = sums.square().sum(dim=1, keepdim=True).sqrt().clamp_min(1.0)
-    return (MEANING_LENGTH * sums / lengths).round().float()
+    return (LENGTH * sums / lengths).round().float()
 
 
 def _nearest(table: Tensor, found: Tensor) -> Tensor:
@@ -260,7 +247,9 @@ class InvertedFile:
 
     def make_room(self, records: int) -> Tensor:
         """Return memory for the keys of so many records; to use it again saves a sixth of the time of a search."""
-        return torch.empty(records, min(PROBED_GROUPS, len(self.sizes)), int(self.sizes.max()), dtype=torch.float64)
+        return torch.empty(
+            records, min(policy.PROBED_GROUPS, len(self.sizes)), int(self.sizes.max()), dtype=torch.float64
+        )
 
     def nearest(self, meanings: Codes, count: int, room: Tensor) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """Return numbers (B, S) and products (B, S) of the S <= ``count`` nearest texts; the nearest fills up gaps."""

@@ -35,9 +35,8 @@ import numpy as np
 from adept.data.formats import STANDARD_STREAM, Record, file_format
 from adept.data.texts import cell_text
 from adept.data.writing import written_format
-from adept.errors import ConfigurationError, DataError
+from adept.errors import ConfigurationError, DataError, check_integer, refuse
 from adept.mechanisms.central_counts import Counts
-from adept.ranges import check_integer, refuse
 from adept.release.flow.cluster import draw_parts
 from adept.release.flow.journal import Entry, NoJournal
 from adept.release.flow.publication import Publication, open_output

@@ -30,8 +30,7 @@ from contextlib import contextmanager, redirect_stderr, redirect_stdout, suppres
 from typing import Any, TypeVar
 
 from adept.data.formats import Record, say_once
-from adept.errors import ConfigurationError, DataError
-from adept.ranges import refuse
+from adept.errors import ConfigurationError, DataError, refuse
 from adept.release.flow.journal import Entry
 from adept.release.options import PersonOptions
 from adept.release.statement.statement import drawing_versions

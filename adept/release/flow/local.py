@@ -24,12 +24,11 @@ from adept.data.corpus import read_label_descriptions
 from adept.data.formats import PlacedRecord, Record
 from adept.data.texts import label_set_of
 from adept.data.writing import written_format
-from adept.errors import ConfigurationError, DataError, ReleaseRefused
+from adept.errors import ConfigurationError, DataError, ReleaseRefused, refuse
 from adept.mechanisms import JointResponse, LocalRandomizer, RandomizedResponse
 from adept.mechanisms.base import MechanismChoice
 from adept.mechanisms.guarantee import share
 from adept.mechanisms.random_draws import shuffle
-from adept.ranges import refuse
 from adept.release.flow.cluster import draw_parts
 from adept.release.flow.journal import Entry, NoJournal
 from adept.release.flow.publication import Publication, open_output

@@ -55,9 +55,8 @@ from fractions import Fraction
 from typing import Any
 
 from adept.data.formats import Record
-from adept.errors import ConfigurationError, DataError, ReleaseRefused
+from adept.errors import ConfigurationError, DataError, ReleaseRefused, refuse
 from adept.mechanisms.guarantee import total, words
-from adept.ranges import refuse
 from adept.release.ledger.file import (
     EVERYWHERE,
     ROWS,

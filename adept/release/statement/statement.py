@@ -21,17 +21,15 @@ from typing import Any
 import torch
 
 from adept.data.formats import STANDARD_STREAM
-from adept.errors import AdeptError, plain_name
+from adept.errors import AdeptError, plain_name, refuse
 from adept.mechanisms import BY_NAME, Codebook, JointResponse, LocalRandomizer, RandomizedResponse
 from adept.mechanisms.central_counts import COUNTS_MOVED, Votes
 from adept.mechanisms.guarantee import ANY_TWO_RECORDS, Guarantee, Part, json_number, laplace_part, total
 from adept.mechanisms.shuffling import central_epsilon, draws_of
 from adept.models.saved_model import Autoencoder
-from adept.models.sentences.sentence_files import sentences_sha256
-from adept.models.sentences.sentence_list import SentenceList
+from adept.models.sentences.sentence_list import SentenceList, sentences_sha256
 from adept.models.tokenizer import Tokenizer
 from adept.models.untrusted_files import KINDS, WEIGHTS, is_packaged
-from adept.ranges import refuse
 from adept.release.records import ReleaseOptions, split_response
 from adept.release.statement import verify, wording
 from adept.release.statement.verify import Json

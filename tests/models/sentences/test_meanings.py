@@ -8,12 +8,11 @@ import pytest
 import travel
 
 from adept.errors import ModelError
-from adept.models.sentence_encoder import SentenceEncoder, at_length
+from adept.models.sentence_encoder import LENGTH, SentenceEncoder, at_length
 from adept.models.sentences import meanings
 from adept.models.sentences.meanings import (
     MAX_WORD_SUM,
     MAX_WORDS,
-    MEANING_LENGTH,
     ListedTexts,
     mean_meaning,
     meanings_of,
@@ -47,7 +46,7 @@ def as_listed(rows: Sequence[Words]) -> ListedTexts:
 def test_meanings_are_whole_numbers_of_one_length(rows: list[Words]) -> None:
     for found in (meanings_of(travel.texts(1500)).astype(int), of_words(rows).astype(int)):
         lengths = np.linalg.norm(found[found.any(axis=1)], axis=1)
-        assert np.allclose(lengths, MEANING_LENGTH, atol=9)  # each of 256 numbers is rounded
+        assert np.allclose(lengths, LENGTH, atol=9)  # each of 256 numbers is rounded
         assert np.square(found).sum(axis=1).max() < 2**24
 
 

@@ -4,8 +4,9 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from adept.mechanisms import policy
+from adept.models.sentence_encoder import LENGTH
 from adept.models.sentences import nearest_text
-from adept.models.sentences.meanings import MEANING_LENGTH
 from adept.models.sentences.nearest_text import InvertedFile, group_meanings, join_groups
 
 DIM, COUNT = 32, 4000
@@ -23,7 +24,7 @@ def meanings() -> NDArray[np.int8]:
     subjects = rng.normal(size=(50, DIM))
     table = subjects[rng.integers(50, size=COUNT)] + 0.4 * rng.normal(size=(COUNT, DIM))
     table[::10] = table[1::10]
-    return np.rint(MEANING_LENGTH * table / np.linalg.norm(table, axis=1, keepdims=True)).astype(np.int8)
+    return np.rint(LENGTH * table / np.linalg.norm(table, axis=1, keepdims=True)).astype(np.int8)
 
 
 @pytest.fixture
@@ -34,7 +35,7 @@ def groups(meanings: NDArray[np.int8]) -> NDArray[np.int16]:
 def test_like_meanings_share_a_group(meanings: NDArray[np.int8], groups: NDArray[np.int16]) -> None:
     table = meanings.astype(int)
     inside = [np.mean(table[groups == group] @ table[groups == group].T) for group in np.unique(groups)]
-    assert 50 < len(inside) <= COUNT // nearest_text.TEXTS_PER_GROUP + 1
+    assert 50 < len(inside) <= COUNT // policy.TEXTS_PER_GROUP + 1
     assert np.mean(inside) > 5 * np.mean(table[:1000] @ table[1000:2000].T)
 
 
@@ -55,7 +56,7 @@ def test_all_groups_together_hold_what_all_products_find(
     meanings: NDArray[np.int8], groups: NDArray[np.int16], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Places and products, the first of equals first, when every group is probed."""
-    monkeypatch.setattr(nearest_text, "PROBED_GROUPS", COUNT)
+    monkeypatch.setattr(policy, "PROBED_GROUPS", COUNT)
     numbers, products = search(InvertedFile(meanings.copy(), groups), meanings[:80], 20)
     every = meanings[:80].astype(int) @ meanings.astype(int).T
     expected = np.argsort(-every, axis=1, kind="stable")[:, :20]
@@ -66,7 +67,7 @@ def test_all_groups_together_hold_what_all_products_find(
 def test_a_few_groups_hold_most_of_what_all_hold(
     meanings: NDArray[np.int8], groups: NDArray[np.int16], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(nearest_text, "PROBED_GROUPS", 6)
+    monkeypatch.setattr(policy, "PROBED_GROUPS", 6)
     found, _ = search(InvertedFile(meanings.copy(), groups), meanings[:200], 1)
     every = meanings[:200].astype(int) @ meanings.astype(int).T
     assert np.mean(every[np.arange(200), found[:, 0]] == every.max(axis=1)) > 0.9
@@ -75,7 +76,7 @@ def test_a_few_groups_hold_most_of_what_all_hold(
 def test_what_a_record_finds_does_not_depend_on_the_others(
     meanings: NDArray[np.int8], groups: NDArray[np.int16], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(nearest_text, "PROBED_GROUPS", 3)
+    monkeypatch.setattr(policy, "PROBED_GROUPS", 3)
     file, asked = InvertedFile(meanings.copy(), groups), meanings[:60]
     numbers, products = search(file, asked, 40)
     for place in range(60):
@@ -87,7 +88,7 @@ def test_what_a_record_finds_does_not_depend_on_the_others(
 def test_a_record_that_finds_too_few_texts_has_its_nearest_one_again(
     meanings: NDArray[np.int8], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(nearest_text, "PROBED_GROUPS", 1)
+    monkeypatch.setattr(policy, "PROBED_GROUPS", 1)
     groups = np.array([0] * 30 + [1] * 2 + [2] * 30, dtype=np.int16)
     small = np.concatenate([np.repeat(meanings[:1], 30, axis=0), meanings[3:5], np.repeat(-meanings[:1], 30, axis=0)])
     numbers, products = search(InvertedFile(small.copy(), groups), small[[0, 30]], 8)
@@ -120,7 +121,7 @@ def test_few_texts_and_equal_ones_are_found(meanings: NDArray[np.int8], count: i
 
 def test_groups_without_texts_are_never_probed(meanings: NDArray[np.int8], monkeypatch: pytest.MonkeyPatch) -> None:
     """A record of no known word is as near to an empty group as to any: it finds a text even so."""
-    monkeypatch.setattr(nearest_text, "PROBED_GROUPS", 2)
+    monkeypatch.setattr(policy, "PROBED_GROUPS", 2)
     file = InvertedFile(meanings[:100].copy(), np.full(100, 4000, dtype=np.int16))
     assert search(file, np.zeros((1, DIM), dtype=np.int8), 3)[0].tolist() == [[0, 1, 2]]
 

@@ -10,10 +10,11 @@ import pytest
 import travel
 from broad import by_words, meaning_of_words
 
+from adept.mechanisms import policy
 from adept.mechanisms.policy import MISSING_COST, NEGATION_FACTOR
+from adept.models.sentence_encoder import LENGTH
 from adept.models.sentences import nearest_text
 from adept.models.sentences.meanings import (
-    MEANING_LENGTH,
     NEGATIONS,
     ListedTexts,
     WordWeights,
@@ -56,7 +57,7 @@ def length(words: Words) -> int:
 
 
 def least_words(record: Words) -> int:
-    return min(length(record) // 2, nearest_text.SCRAP_WORDS)
+    return min(length(record) // 2, policy.SCRAP_WORDS)
 
 
 def nearest(index: SentenceIndex, records: Sequence[str]) -> list[int]:
@@ -68,8 +69,8 @@ def by_definition(weigh: WordWeights, record: str, text: Words, *, many: bool = 
     weigh, words = WordWeights(weigh.holders, weigh.texts, dict.fromkeys(NEGATIONS, 3)), words_of(record)
     product = sum(map(mul, meaning_of(record), meaning_of_words(text)))
     weight = MISSING_COST * sum(map(weigh, set(words)))
-    apart = weight * (MEANING_LENGTH**2 - product)
-    return by_words(weigh, words, text) + (apart // (2 * MEANING_LENGTH**2) if many else 2 * apart // MEANING_LENGTH**2)
+    apart = weight * (LENGTH**2 - product)
+    return by_words(weigh, words, text) + (apart // (2 * LENGTH**2) if many else 2 * apart // LENGTH**2)
 
 
 @cache
@@ -83,7 +84,7 @@ def test_the_nearest_text_is_the_nearest_of_its_shortlist(weigh: WordWeights, ro
     index = SentenceIndex(held[:100], weigh, as_listed(held[100:]))
     products = meanings_of(records).astype(int) @ np.array([*map(meaning_of_words, held)]).T
     for record, row, number in zip(records, products, nearest(index, records), strict=True):
-        least_product = np.sort(row)[-nearest_text.SHORTLIST_TEXTS]
+        least_product = np.sort(row)[-policy.SHORTLIST_TEXTS]
         surely = [place for place, product in enumerate(row) if product > least_product]
         assert row[number] >= least_product
         distance = by_definition(weigh, record, held[number])
@@ -93,7 +94,7 @@ def test_the_nearest_text_is_the_nearest_of_its_shortlist(weigh: WordWeights, ro
 
 def test_several_texts_are_the_nearest_by_definition_and_different(weigh: WordWeights, rows: list[Words]) -> None:
     """Among as many texts as are compared, here all; an empty record, all of whose texts are equally near, has the first ones."""
-    held, records = rows[: nearest_text.SHORTLIST_TEXTS], [*as_records(rows[200:230]), ""]
+    held, records = rows[: policy.SHORTLIST_TEXTS], [*as_records(rows[200:230]), ""]
     index = SentenceIndex(held[:100], weigh, as_listed(held[100:]))
     several = {count: list(index.several(records, count)) for count in (2, 9, 60)}
     for number, record in enumerate(records):
@@ -171,7 +172,7 @@ def test_meaning_and_words_are_both_needed(
 def test_among_many_texts_words_count_more(
     weigh: WordWeights, rows: list[Words], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(nearest_text, "MANY_TEXTS", 500)
+    monkeypatch.setattr(policy, "MANY_TEXTS", 500)
     for held, are_many in ((rows[:499], False), (rows[:500], True)):
         index, record = SentenceIndex(held, weigh, compares_all=True), " ".join(rows[600])
         distances = [

@@ -12,13 +12,13 @@ from safetensors.torch import load_file, save_file
 from adept.errors import ModelError
 from adept.models.sentences import sentence_list
 from adept.models.sentences.meanings import MAX_WORD_SUM
-from adept.models.sentences.sentence_files import (
+from adept.models.sentences.sentence_list import (
+    SentenceList,
     load_sentences,
     save_sentences,
     sentence_content,
     sentences_sha256,
 )
-from adept.models.sentences.sentence_list import SentenceList
 from adept.models.untrusted_files import DESCRIPTION, TABLES, ModelFiles
 
 SPECIMENS = Path(__file__).parents[2] / "specimens"

@@ -13,7 +13,7 @@ from forked import standard_output
 
 from adept.errors import AdeptError, DataError, Interrupted
 from adept.mechanisms import SqrtNLaplace
-from adept.models.decoding_options import DecodingConfig
+from adept.models.config import DecodingConfig
 from adept.release.flow import journal as journals
 from adept.release.flow.journal import SIDE_FILES, Entry, Journal
 from adept.release.flow.local import release_file

@@ -18,7 +18,7 @@ import pytest
 
 from adept.errors import ConfigurationError, DataError, Interrupted
 from adept.mechanisms import Description, JointResponse, LearnedCodebook, RandomizedResponse, SqrtNLaplace
-from adept.models.decoding_options import DecodingConfig
+from adept.models.config import DecodingConfig
 from adept.models.sentences.sentence_list import SentenceList
 from adept.release.flow import journal as journals
 from adept.release.flow.journal import SIDE_FILES, Journal

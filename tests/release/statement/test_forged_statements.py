@@ -23,12 +23,11 @@ from adept.cli import verify
 from adept.cli.process import guard
 from adept.cli.verify import VerifyConfig, run
 from adept.data.reading import READING_EXCEPTIONS
-from adept.errors import DataError
+from adept.errors import BUDGETS, DataError
 from adept.mechanisms import Codebook, Description, JointResponse, LearnedCodebook, RandomizedResponse, codebook
 from adept.mechanisms.central_counts import REPLACE, Votes
 from adept.models import untrusted_files
 from adept.models.config import MAX_SIZES
-from adept.ranges import BUDGETS
 from adept.release.statement import statement as statements
 from adept.release.statement import verify as verify_statement
 from adept.release.statement.statement import CentralStatement, Shuffled, restate

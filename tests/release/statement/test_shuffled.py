@@ -19,7 +19,7 @@ from adept.data.formats import Record
 from adept.errors import ConfigurationError, DataError
 from adept.mechanisms import Description, JointResponse, LearnedCodebook, RandomizedResponse, SqrtNLaplace, random_draws
 from adept.mechanisms.shuffling import central_epsilon
-from adept.models.decoding_options import DecodingConfig
+from adept.models.config import DecodingConfig
 from adept.release.flow import local as local_release
 from adept.release.flow.journal import Entry
 from adept.release.flow.local import LocalPlan, prepare_file, release_file
