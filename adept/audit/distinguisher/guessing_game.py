@@ -184,14 +184,15 @@ class _Candidate:
 
     @property
     def is_without_noise(self) -> bool:
-        equal = np.where(self.own, self.values, -self.values) >= 0.5
-        return self.name == statistics.WITHOUT_NOISE and bool(equal.any())
+        return self.name == statistics.WITHOUT_NOISE and bool(
+            (np.where(self.own, self.values, -self.values) >= 0.5).any()
+        )
 
     @cached_property
     def fitted_hope(self) -> float:
         """The hope according to a fitted logistic curve, which also tells rules without wrong guesses apart."""
-        chance, options = chance_of_first(self.values, self.own), self.options | {"rounds": self.rounds}
-        return float(promising(self.values[None], chance, **options)[2][0])
+        values, rounds = self.values[None], self.rounds
+        return float(promising(values, chance_of_first(values, self.own), rounds=rounds, **self.options)[2][0])
 
 
 def _candidates(target: AnyTarget, samples: list[PairSample], certifying: int) -> list[_Candidate]:
