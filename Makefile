@@ -39,7 +39,7 @@ network: $(READY)
 
 # The Hugging Face Hub itself: its data sets and models. Where it does not answer, each test says NOT RUN.
 hub: $(READY)
-	$(BIN)/python -m pytest -m hub tests
+	$(BIN)/python -m pytest -m hub tests/data tests/rewriting
 
 browser: $(READY)
 	$(BIN)/python -m pytest -m browser tests/web

@@ -11,7 +11,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 import torch
-from audit.asking import shorten_games
+from audit.asking import make_cheap, shorten_games
 from hanging import PATIENCE_SECONDS
 from tiny import Run
 
@@ -285,6 +285,7 @@ def test_audits_of_the_model_and_of_a_comparison_judge_the_released_descriptions
         judged.append(mechanism)
         return found
 
+    make_cheap(monkeypatch)
     shorten_games(monkeypatch)
     found = audit.run(released, trials=400)
     assert not found.violated

@@ -41,6 +41,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, ClassVar
 
+import numpy as np
 import torch
 from torch import Tensor
 
@@ -179,9 +180,9 @@ def _integers(heavy: Any, selection: Selection) -> Tensor:
     listed = [[row] if type(row) is int else row for row in heavy]
     for number, row in enumerate(listed, start=1):
         several = isinstance(row, list | tuple) and len(row) == count
-        if not several or any(type(index) is not int or not 0 <= index < selection.size for index in row):
+        if not several or {*map(type, row)} != {int} or min(row) < 0 or max(row) >= selection.size:
             raise _refusal(number, selection)
-    return torch.tensor(listed, dtype=torch.int64).reshape(len(listed), count)
+    return torch.from_numpy(np.array(listed, dtype=np.int64)).reshape(len(listed), count)
 
 
 def _refusal(record: int, selection: Selection) -> ConfigurationError:
@@ -253,8 +254,7 @@ class Description(LocalRandomizer):
 
     def privatize(self, descriptions: Sequence[int | Sequence[int]]) -> list[int]:
         """Release one number for each record, given its description or its t descriptions."""
-        numbers: list[int] = self.selection.draw(descriptions).tolist()
-        return numbers
+        return list(self.selection.draw(descriptions).tolist())
 
     def heavy_symbols(self, number: int) -> set[int]:
         """Return ``number`` and the t - 1 numbers after it (0 follows K - 1), for an audit's record."""

@@ -14,6 +14,7 @@ import random
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
+from functools import reduce
 from itertools import chain
 from pathlib import Path
 
@@ -36,7 +37,7 @@ from adept.models.config import (
     TrainingData,
     TrainSpec,
 )
-from adept.models.label_names import sentences_about
+from adept.models.label_names import largest_first, sentences_about
 from adept.models.saved_model import Autoencoder
 from adept.models.sentence_encoder import Codes
 from adept.models.sentences.meanings import MAX_LISTED_WORDS, ListedTexts, Words, words_of
@@ -269,10 +270,8 @@ def nearest_first(
     of the other utterances (``adept.models.sentences.sentence_list``), and the third all others.
     """
     table = sentences.table()
-    nearness = np.full(len(table), -np.inf, dtype=np.float32)
-    for products in sentences.compare(texts, table):
-        np.maximum(nearness, products, out=nearness)
-    first = np.argsort(-nearness, kind="stable")[:most]
+    nearness = reduce(np.maximum, sentences.compare(texts, table), np.full(len(table), -np.inf, dtype=np.float32))
+    first = largest_first(nearness, most)
     second = np.setdiff1d(np.arange(len(sentences.utterances)), first)[:besides]
     near, others = ([sentences[place] for place in places.tolist()] for places in (first, second))
     return near, others, _list_without(sentences, table, np.concatenate([first, second]))

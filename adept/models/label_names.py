@@ -53,11 +53,20 @@ def sentences_about(sentences: SentenceList, terms: Iterable[str]) -> list[str]:
     """Return the sentences of broad text that are nearest in meaning to each term."""
     asked = list(dict.fromkeys(filter(None, map(spell_out, terms))))
     each = max(MIN_PER_TERM, MAX_SENTENCES // max(1, len(asked)))
-    rows = (
-        (row, np.argsort(-row, kind="stable")[:each].tolist()) for row in sentences.compare([*map(" ".join, asked)])
+    found = dict.fromkeys(
+        place
+        for products in sentences.compare([*map(" ".join, asked)])
+        for place in largest_first(products, each).tolist()
+        if products[place] > 0
     )
-    found = dict.fromkeys(place for row, places in rows for place in places if row[place] > 0)
     return [join_words(sentences[place]) for place in found]
+
+
+def largest_first(values: NDArray[np.float32] | NDArray[np.int32], most: int) -> NDArray[np.int64]:
+    """Return the places of the ``most`` largest values; the largest come first, and of equal ones the first."""
+    least = np.partition(values, -most)[-most] if 0 < most < len(values) else values.min(initial=0)
+    places = np.flatnonzero(values >= least)  # few are left to sort
+    return places[np.argsort(-values[places], kind="stable")[:most]]
 
 
 def label_by_names(

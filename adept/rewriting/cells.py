@@ -36,7 +36,7 @@ from adept.data.corpus import Corpus
 from adept.errors import ConfigurationError, ModelError
 from adept.mechanisms import Description, Selection, policy
 from adept.models.decoding import Pair
-from adept.models.label_names import spell_name
+from adept.models.label_names import largest_first, spell_name
 from adept.models.saved_model import Autoencoder
 from adept.models.sentence_encoder import LENGTH, Codes
 from adept.models.sentences.meanings import Words, mean_meaning, meanings_of, multiply_all, words_of
@@ -110,8 +110,10 @@ class LabelCells:
         """Pair each text with the label nearest to it in meaning; the nearest pairs come first."""
         said = self._say(labels)
         products = multiply_all(meanings_of(texts), np.stack([*map(mean_meaning, said.values())]))
-        order = np.argsort(-products.max(axis=1), kind="stable").tolist()
-        return [(texts[row], [*said][products[row].argmax()]) for row in order]
+        return [
+            (texts[row], [*said][products[row].argmax()])
+            for row in largest_first(products.max(axis=1), len(texts)).tolist()
+        ]
 
     def _say(self, labels: Iterable[str]) -> dict[str, Texts]:
         """Return, for each label, its name in words and the sentences about it."""
@@ -127,14 +129,13 @@ class LabelCells:
 
     def _make(self, said: list[Texts]) -> dict[Texts, Places]:
         made = {}
-        for start in range(0, len(said), BATCH_NAMES):
-            part = said[start : start + BATCH_NAMES]
+        for part in _batches(said, BATCH_NAMES):
             meanings = np.stack([*map(mean_meaning, part)])
             for texts, meaning, products in zip(part, meanings, self.index.compare_all(meanings), strict=True):
                 made[texts] = np.arange(self.size, dtype=np.int32)
                 if meaning.any():
                     products[self.spread] = np.iinfo(products.dtype).max
-                    near = np.argsort(-products[self.first :], kind="stable")[: self.size - self.first]
+                    near = largest_first(products[self.first :], self.size - self.first)
                     made[texts][self.first :] = self.first + np.sort(near)
         return made
 
@@ -177,7 +178,7 @@ class LabelCells:
         return np.asarray(policy.CELL_HALVES * (UNIT - products.long().numpy()))
 
 
-def _batches(rows: Sequence[int], size: int) -> Iterator[list[int]]:
+def _batches(rows: Sequence[Any], size: int) -> Iterator[list[Any]]:
     return (list(rows[start : start + size]) for start in range(0, len(rows), size))
 
 

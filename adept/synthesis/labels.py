@@ -36,7 +36,7 @@ from numpy.typing import NDArray
 
 from adept.evaluation.softmax_regression import Features, softmax_regression
 from adept.mechanisms import policy
-from adept.models.label_names import compare_names, words_of_name
+from adept.models.label_names import compare_names, largest_first, words_of_name
 from adept.models.sentence_encoder import LENGTH
 from adept.models.sentences.nearest_text import join_groups
 from adept.models.sentences.sentence_list import SentenceList
@@ -120,7 +120,7 @@ def draw_by_names(sentences: SentenceList, labels: Sequence[str], *, seed: int) 
     places = generator.integers(len(sentences), size=len(labels))
     for label, products in compare_names(sentences, [*map(words_of_name, names)]):
         own = np.flatnonzero(wanted == label)
-        places[own] = generator.choice(np.argsort(-products, kind="stable")[: policy.NAMED_SENTENCES], size=len(own))
+        places[own] = generator.choice(largest_first(products, policy.NAMED_SENTENCES), size=len(own))
     return [join_words(sentences[place]) for place in places.tolist()]
 
 

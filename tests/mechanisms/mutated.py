@@ -45,6 +45,9 @@ EQUIVALENT = {
     "mechanisms.random_draws:exact_ranks": {
         "draw < border -> draw <= border": "at the border the other branch gives the same rank, `near`",
     },
+    "mechanisms.selection:_integers": {
+        "max(row) >= selection.size -> max(row) > selection.size": "`check` refuses it as well, in the same words",
+    },
     "mechanisms.codebook:Block.nearest": {
         "max(1, MAX_SCORES // self.selection.size) -> max(2, MAX_SCORES // self.selection.size)": (
             "rows are ranked one by one, however many at a time"

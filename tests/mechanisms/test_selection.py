@@ -125,6 +125,7 @@ def test_a_field_out_of_range_or_of_another_kind_is_refused(fields: dict[str, ob
         [0, 1, True],
         [0, 1, 2.0],
         [0, 1, 2**70],
+        [0, 1, -(2**70)],
         "012",
         0,
         {0, 1, 2},

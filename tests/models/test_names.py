@@ -1,8 +1,19 @@
 """Claims about the words of names."""
 
+import numpy as np
 import pytest
 
-from adept.models.label_names import are_terms, spell_out, words_of_name
+from adept.models.label_names import are_terms, largest_first, spell_out, words_of_name
+
+
+@pytest.mark.parametrize("kind", [np.float32, np.int32])
+@pytest.mark.parametrize(("count", "most"), [(500, 40), (500, 1), (500, 499), (9, 9), (9, 20), (9, 0), (1, 1), (0, 3)])
+def test_the_largest_values_come_first_and_of_equal_ones_the_first(
+    kind: type[np.number], count: int, most: int
+) -> None:
+    """Seeded; half of the values stand there several times."""
+    values = np.random.default_rng(count + most).integers(-count, count + 1, count).astype(kind)
+    assert largest_first(values, most).tolist() == np.argsort(-values, kind="stable")[:most].tolist()
 
 
 @pytest.mark.parametrize(

@@ -185,14 +185,10 @@ class _Candidate:
                 yield Rule(high=high, low=float(np.nextafter(low, high)), flipped=flipped)
 
     @cached_property
-    def promise(self) -> float:
-        return float(promising(self.values[None], chance_of_first(self.values, self.own), **self.options)[0][0])
-
-    @cached_property
     def fitted_hope(self) -> float:
         """The hope according to a fitted logistic curve, which also tells rules without wrong guesses apart."""
-        chance, options = chance_of_first(self.values, self.own), self.options | {"rounds": self.rounds}
-        return float(promising(self.values[None], chance, **options)[2][0])
+        values, rounds = self.values[None], self.rounds
+        return float(promising(values, chance_of_first(values, self.own), rounds=rounds, **self.options)[2][0])
 
 
 def _candidates(target: AnyTarget, samples: list[PairSample], certifying: int) -> list[_Candidate]:
@@ -214,14 +210,16 @@ def _candidates(target: AnyTarget, samples: list[PairSample], certifying: int) -
 
 
 def _best(candidates: list[_Candidate]) -> _Candidate:
-    """Return the candidate with the largest ``promise`` among those with nearly the best score.
+    """Return the candidate with the largest promise among those with nearly the best score.
 
-    Both are cautious estimates of the epsilon that the best rule certifies: ``score`` is computed
-    from counted guesses, and ``promise`` from a fitted logistic curve.
+    Both are cautious estimates of the epsilon that the best rule certifies: ``score`` is computed from
+    counted guesses, and the promise from fitted logistic curves, of all these candidates at once.
     """
     best = max(candidates, key=lambda tried: tried.score)
     least = best.score - 3 / math.sqrt(best.wrong + 36)  # at most 0.5 below the best score
-    return max((tried for tried in candidates if tried.score >= least), key=lambda tried: tried.promise)
+    near = [tried for tried in candidates if tried.score >= least]
+    values = np.stack([tried.values for tried in near])
+    return near[int(promising(values, chance_of_first(values, best.own), **best.options)[0].argmax())]
 
 
 def best_rule(values: Floats, chance: Floats, *, rounds: int, gap: float, delta: float, alpha: float) -> Rule:
@@ -250,17 +248,18 @@ def best_rule(values: Floats, chance: Floats, *, rounds: int, gap: float, delta:
 
 
 def chance_of_first(values: Floats, own: Floats) -> Floats:
-    """Fit a logistic function of the values to ``own``, and return its value for each release."""
-    unit = (values - values.mean()) / max(float(values.std()), 1e-300)
-    design = np.stack([unit, np.ones_like(unit)])
-    ridge = 1e-6 * len(values) * np.eye(2)  # keeps the slope finite even if a threshold separates the inputs
-    weights = np.zeros(2)
+    """Fit a logistic function to ``own`` (N,) for each row of values (..., N); return its values (..., N)."""
+    unit = (values - values.mean(axis=-1, keepdims=True)) / np.maximum(values.std(axis=-1, keepdims=True), 1e-300)
+    ridge = 1e-6  # of each value; it keeps the slope finite even if a threshold separates the inputs
+    slope = level = np.zeros_like(unit[..., :1])
     for _ in range(12):  # Newton's method
-        chance = expit(weights @ design)
-        (a, b), (_, c) = (design * (chance * (1 - chance))) @ design.T + ridge
-        slope, level = design @ (own - chance) - ridge @ weights
-        weights = weights + np.array([c * slope - b * level, a * level - b * slope]) / (a * c - b * b)
-    return np.asarray(expit(weights @ design))
+        chance = expit(slope * unit + level)
+        curve, error = chance * (1 - chance), own - chance
+        hessian = curve * unit**2 + ridge, curve * unit, curve + ridge
+        gradient = error * unit - ridge * slope, error - ridge * level
+        a, b, c, tilt, lift = (each.sum(axis=-1, keepdims=True) for each in (*hessian, *gradient))
+        slope, level = slope + (c * tilt - b * lift) / (a * c - b * b), level + (a * lift - b * tilt) / (a * c - b * b)
+    return np.asarray(expit(slope * unit + level))
 
 
 def promising(
@@ -271,7 +270,8 @@ def promising(
     The score is a cautious estimate of the largest epsilon that a rule on the statistic certifies: the number of
     wrong guesses is first increased by `PROMISING_SDS` standard deviations. The returned number is that of the rule
     with this score, before the increase. The hope is an estimate of the epsilon that `_Candidate.rare_rule` would
-    certify in ``rounds`` rounds; it is minus infinity if ``rounds`` is 0. ``values`` (S, N) are those of S statistics.
+    certify in ``rounds`` rounds; it is minus infinity if ``rounds`` is 0. ``values`` (S, N) are those of S statistics,
+    ``chance`` (N,) or (S, N) is that of `best_rule`.
     """
     tried = statistics.try_rules(values, chance, gap=gap, most=SCREENING_THRESHOLDS)
     score, seen, hope = np.full(len(values), -math.inf), np.zeros(len(values)), np.full(len(values), -math.inf)

@@ -569,8 +569,8 @@ def try_rules(values: Floats, chance: Floats, *, gap: float, most: int) -> Tried
     ranks = _ranks(found[some].tolist(), most)
     begin, end = (np.cumsum(found) - found)[some, None], np.cumsum(found)[some, None]
     low, high = cuts[begin + ranks] + 1, cuts[end - 1 - ranks] + 1
-    below = np.pad(np.cumsum(chance[order[some]], axis=1), ((0, 0), (1, 0)))
-    under, over = np.take_along_axis(below, low, axis=1), below[:, -1:] - np.take_along_axis(below, high, axis=1)
+    sums = np.cumsum(np.broadcast_to(chance, values.shape)[some[:, None], order[some]], axis=1)
+    under, over = np.take_along_axis(sums, low - 1, axis=1), sums[:, -1:] - np.take_along_axis(sums, high - 1, axis=1)
     second = low - under, total - high - over
     right, wrong = [second[0], over, second[0] + over], [under, second[1], under + second[1]]
     either = (np.concatenate(kinds, axis=1) for kinds in (right + wrong, wrong + right))

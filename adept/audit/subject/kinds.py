@@ -226,7 +226,11 @@ def as_array(value: Any) -> Array:
 
 
 def fitted(rows: Floats, width: int) -> Floats:
-    return np.pad(rows, ((0, 0), (0, max(0, width - rows.shape[1]))), constant_values=np.nan)[:, :width]
+    return (
+        rows[:, :width]
+        if width <= rows.shape[1]
+        else np.pad(rows, ((0, 0), (0, width - rows.shape[1])), constant_values=np.nan)
+    )
 
 
 # --- Values

@@ -47,6 +47,15 @@ def test_the_fitted_chance_is_the_true_one_where_the_value_is_a_privacy_loss() -
     assert np.abs(chance_of_first(*pooled(first, second)) - true).max() < 0.02
 
 
+def test_curves_that_are_fitted_together_are_those_of_each_row_alone() -> None:
+    generator = np.random.default_rng(5)
+    own = np.repeat([1.0, 0.0], [60, 60])
+    rows = generator.normal(size=(40, 120)) * 10.0 ** generator.integers(-5, 5, (40, 1))
+    rows += own * np.linspace(-9, 9, 40)[:, None] * rows.std(axis=1, keepdims=True)  # some are apart
+    alone = np.stack([chance_of_first(row, own) for row in rows])
+    np.testing.assert_allclose(chance_of_first(rows, own), alone, rtol=0, atol=1e-12)
+
+
 def test_few_values_find_by_the_curve_what_counts_alone_do_not() -> None:
     """A normal tail: the rule chosen on 2,000 values certifies more by its curve, on average over 20 choices."""
     generator = np.random.default_rng(2)
