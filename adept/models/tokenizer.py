@@ -22,6 +22,7 @@ from adept.errors import ConfigurationError
 from adept.models.config import FIRST_LABEL, MAX_LABELS, MAX_VOCABULARY, SPECIAL_TOKENS, TokenizerConfig
 from adept.models.sentence_encoder import synonyms_of
 from adept.models.untrusted_files import SYNONYMS, TOKENIZER, ModelFiles
+from adept.ranges import refuse
 
 PAD, UNKNOWN, START, END = range(4)
 LABEL_TOKEN = "[LABEL={}]"
@@ -56,8 +57,9 @@ class Tokenizer:
     ) -> "Tokenizer":
         """Build a tokenizer from texts; each of the public ``labels`` becomes a token, too."""
         config = config or TokenizerConfig()
-        if not all(map(is_writable, labels)):
-            raise ConfigurationError("labels must hold no control characters, got one that does: rename it")
+        refuse(
+            (not all(map(is_writable, labels)), "labels must hold no control characters, got one that does: rename it")
+        )
         backend = build(config)
         options: dict[str, Any] = {
             "vocab_size": config.vocabulary_size + len(labels),

@@ -23,6 +23,7 @@ from adept.models.decoding_options import DecodingConfig
 from adept.models.saved_model import Autoencoder
 from adept.models.sentences.sentence_list import SentenceList
 from adept.models.tokenizer import Tokenizer
+from adept.ranges import refuse
 
 _ENCODED: WeakKeyDictionary[Autoencoder, PublicTexts] = WeakKeyDictionary()  # public texts of each model, encoded once
 
@@ -124,10 +125,12 @@ class Alphabet(ABC):
 
     def write_rows(self, released: Tensor, *, samples: int) -> list[Pair]:
         """Write from released rows (B, 1), as ``draw`` returns them."""
-        if released.dtype != torch.int64 or released.ndim != 2 or released.shape[1] != 1:
-            raise ConfigurationError(
-                f"released must be rows of one int64, got {tuple(released.shape)} of {released.dtype}"
+        refuse(
+            (
+                released.dtype != torch.int64 or released.ndim != 2 or released.shape[1] != 1,
+                f"released must be rows of one int64, got {tuple(released.shape)} of {released.dtype}",
             )
+        )
         return self.write(released[:, 0], samples=samples)
 
     def numbers(self, indices: Tensor, labels: Labels = None) -> Tensor:

@@ -32,6 +32,7 @@ from adept.models.sentences.meanings import (
 )
 from adept.models.sentences.nearest_text import SentenceIndex, group_meanings
 from adept.models.tokenizer import join_words
+from adept.ranges import refuse
 
 MAX_UTTERANCES = 1 << 14  # sentences of broad text that are utterances; the others are listed
 SPOKEN_WORDS = range(4, 17)  # numbers of words of a sentence that may be an utterance
@@ -88,10 +89,12 @@ class SentenceList(Learned):
     def nearest(self, texts: Sequence[str], *, size: int, count: int = 1) -> list[list[int]]:
         """Return, for each text alone, the ``count`` nearest of the first ``size`` sentences."""
         records = text_list(texts)
-        if not 1 <= count <= size <= len(self):
-            raise ConfigurationError(
-                f"size must be from {count} to {len(self)}, the number of public sentences, got {size}"
+        refuse(
+            (
+                not 1 <= count <= size <= len(self),
+                f"size must be from {count} to {len(self)}, the number of public sentences, got {size}",
             )
+        )
         return list(self.index(size).several(records, count))
 
     def index(self, size: int | None = None) -> SentenceIndex:

@@ -120,9 +120,8 @@ class _OwnOutput:
         self._stream = stream
 
     def write(self, text: str) -> int:
-        if threading.current_thread().name.startswith("ray_"):
-            return len(text)
-        return int(self._stream.write(text))
+        of_ray = threading.current_thread().name.startswith("ray_")
+        return len(text) if of_ray else int(self._stream.write(text))
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._stream, name)
