@@ -23,7 +23,6 @@ from adept.data.formats import (
     ending_of,
     find_splits,
     format_of_name,
-    say_once,
     say_unread,
 )
 from adept.data.reading import ReadingOptions, number_records, read_records
@@ -37,6 +36,7 @@ from adept.data.texts import (
     missing_column,
     plain_text,
     refuse_late_label,
+    say_once,
     text_list,
     text_of,
 )

@@ -27,7 +27,7 @@ from dataclasses import dataclass
 from datetime import date, time
 from decimal import Decimal
 from difflib import get_close_matches
-from functools import lru_cache
+from functools import cache, lru_cache
 from typing import Any
 
 from adept.errors import ConfigurationError, DataError, printable
@@ -76,6 +76,12 @@ USUAL_LABEL_COLUMN = "intent"  # the label column of files, if no option names a
 ODD_LABEL = re.compile(r"nan|NaN|None|NULL|null|<NA>|NA|N/A|n/a|#N/A|NaT|\[.*\]|\{.*\}", re.DOTALL)
 MANY_LABELS = 20  # so few records may well have labels of their own
 INTEGER = re.compile(r"0|-?[1-9][0-9]{0,19}")  # how whole numbers are spelled that a column of 64 bits can hold
+
+
+@cache
+def say_once(line: str) -> None:
+    """Log a line, once in a run."""
+    logging.getLogger("adept").warning("adept: %s", line)
 
 
 # --- Names of columns
@@ -421,7 +427,7 @@ def label_set_of(labels: Iterable[Any], *, file: str | None = None) -> tuple[str
                 f"label_set must hold labels that are all different, but {where} are both {text!r}: leave one out"
             )
     for note in note_labels(places):
-        logging.getLogger("adept").warning(f"adept: note: {note}")
+        say_once(f"note: {note}")
     return tuple(places)
 
 

@@ -14,8 +14,7 @@ from typing import Any, Self
 import torch
 from torch import Tensor
 
-from adept.data.formats import say_once
-from adept.data.texts import plain_text, text_list, value_list
+from adept.data.texts import plain_text, say_once, text_list, value_list
 from adept.errors import ConfigurationError, ModelError, ReleaseRefused
 from adept.mechanisms import BY_NAME, Description, JointResponse, LearnedCodebook, LocalRandomizer, policy
 from adept.mechanisms.base import Kind

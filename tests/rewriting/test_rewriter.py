@@ -13,7 +13,7 @@ import torch
 from tiny import tiny_config
 
 from adept.cli import train
-from adept.data.formats import say_once
+from adept.data.texts import say_once
 from adept.errors import ConfigurationError, DataError, ModelError
 from adept.mechanisms import (
     Codebook,

@@ -29,7 +29,8 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, redirect_stderr, redirect_stdout, suppress
 from typing import Any, TypeVar
 
-from adept.data.formats import Record, say_once
+from adept.data.formats import Record
+from adept.data.texts import say_once
 from adept.errors import ConfigurationError, DataError
 from adept.ranges import refuse
 from adept.release.flow.journal import Entry
