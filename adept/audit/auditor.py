@@ -166,13 +166,17 @@ def run(
         ConfigurationError: an argument is out of range, or the mechanism has no usable ``epsilon`` or ``privatize``.
         NotJudged: the audit obtained no release of the mechanism, and no check refutes the claim.
     """
-    _check_arguments(dim=dim, trials=trials, confidence=confidence, time_limit=time_limit)
+    _check_arguments(dim=dim, trials=trials, confidence=confidence, time_limit=time_limit, progress=progress)
     experiment: Experiment[Any]
     given = input_pairs.given_values(pairs)
     if callable(getattr(mechanism, "rewrite", None)) and not hasattr(mechanism, "privatize"):
         tried = given or []
-        if not tried or not all(isinstance(text, str) for text in _values_of(tried)):
-            raise ConfigurationError("pairs must hold the texts to try a rewriter on: add pairs=[(text, another)]")
+        refuse(
+            (
+                not tried or not all(isinstance(text, str) for text in _values_of(tried)),
+                "pairs must hold the texts to try a rewriter on: add pairs=[(text, another)]",
+            )
+        )
         target: ValueTarget | VectorTarget = ValueTarget(Rewriting(mechanism), _values_of(tried))
         experiment, table = Experiment(target, lambda _: tried, trials // 2), OF_TEXTS
     else:
@@ -290,9 +294,19 @@ def _check_mechanism(mechanism: Any) -> None:
     refuse((not callable(getattr(mechanism, "privatize", None)), method))
 
 
-def _check_arguments(*, dim: Any, trials: Any, confidence: float, time_limit: float) -> None:
+def _check_arguments(*, dim: Any, trials: Any, confidence: float, time_limit: float, progress: object) -> None:
     for name, value, least in (("dim", dim, 1), ("trials", trials, guessing_game.MIN_TRIALS)):
-        if isinstance(value, bool) or not isinstance(value, Integral) or value < least:
-            raise ConfigurationError(f"{name} must be at least {least}, and an integer, got {value!r}")
+        refuse(
+            (
+                isinstance(value, bool) or not isinstance(value, Integral) or value < least,
+                f"{name} must be at least {least}, and an integer, got {value!r}",
+            )
+        )
     check_positive(confidence=confidence, time_limit=time_limit)
-    refuse((confidence >= 1, f"confidence must be below 1, got {confidence!r}"))
+    refuse(
+        (confidence >= 1, f"confidence must be below 1, got {confidence!r}"),
+        (
+            progress is not None and not callable(progress),
+            f"progress must be a function of two numbers, got {type(progress).__name__}: leave it out, or give print",
+        ),
+    )

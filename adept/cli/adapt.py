@@ -9,9 +9,9 @@ from adept.cli.config import AdaptConfig, FineTuningConfig
 from adept.cli.console import show, warn, write_json
 from adept.data.corpus import Corpus, read_corpus, read_label_set
 from adept.data.formats import ending_of
+from adept.data.texts import list_few
 from adept.data.writing import new_directory
 from adept.errors import DataError, ModelError, refuse
-from adept.evaluation.classifiers import list_few
 from adept.models.adapt import MIN_EXAMPLES, adapt, fine_tune, read_page
 from adept.models.config import MODEL, OptimiserConfig
 from adept.models.label_names import MAX_TERM_WORDS, are_terms, sentences_about, spell_out

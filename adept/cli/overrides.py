@@ -41,7 +41,8 @@ from adept.cli.help import (
 )
 from adept.cli.process import interrupt_on_signals
 from adept.data.corpus import FROM_FILE
-from adept.data.formats import ADDRESS, say_once
+from adept.data.formats import ADDRESS
+from adept.data.texts import say_once
 from adept.errors import ConfigurationError, check_integer, flatten, printable, refuse, typed_as
 from adept.mechanisms import BY_NAME
 from adept.mechanisms.base import MechanismChoice

@@ -6,10 +6,9 @@ from shlex import quote
 from adept.cli.config import PlanConfig
 from adept.cli.console import show, show_lines, show_table, write_json
 from adept.data.corpus import read_corpora, read_label_descriptions, read_label_set
-from adept.data.texts import USUAL_LABEL_COLUMN
+from adept.data.texts import USUAL_LABEL_COLUMN, list_few
 from adept.data.writing import new_directory
 from adept.errors import ConfigurationError, typed_as
-from adept.evaluation.classifiers import list_few
 from adept.mechanisms.curves import REWRITE, SYNTHESIZE
 from adept.report.plan import HEADINGS, PUBLIC_ROWS, Plan, make_plan, write_page
 from adept.rewriting.loading import load_model

@@ -23,7 +23,6 @@ from adept.data.formats import (
     ending_of,
     find_splits,
     format_of_name,
-    say_once,
     say_unread,
 )
 from adept.data.reading import ReadingOptions, number_records, read_records
@@ -37,6 +36,7 @@ from adept.data.texts import (
     missing_column,
     plain_text,
     refuse_late_label,
+    say_once,
     text_list,
     text_of,
 )
@@ -44,6 +44,8 @@ from adept.errors import ConfigurationError, DataError, refuse
 
 TEXTS_ALONE = "a txt file holds texts alone, so give a csv, jsonl or parquet file with a column of labels"
 FROM_FILE = "@"  # before the name of a file with a label on each line
+# Lines of a list that a program or a person wrote, but for its last one, which may lack the comma
+LIST_MARKS = tuple(map(re.compile, (r"\s*(\".*\"|'.*'),?", r".*,", r"\s*[-*•] .*", r"\s*\d+[.)] .*", r" +\d+ .*")))
 HELD_OUT = 2_000  # texts of broad public text that nothing is learned from
 COMMON_IN = 60  # texts that hold a word which belongs to a template; rarer ones and numbers are what fills it
 MAX_OF_TEMPLATE = 3  # texts of one template that are kept, the first ones
@@ -180,10 +182,12 @@ def read_corpus(
 
     If ``named`` is True, or if there are several files, errors about a record name its file.
     """
-    if labelled and label_column == text_column:
-        raise ConfigurationError(
-            f"label_column must be another column than text_column, got {text_column} for both: name it"
+    refuse(
+        (
+            labelled and label_column == text_column,
+            f"label_column must be another column than text_column, got {text_column} for both: name it",
         )
+    )
     labelled = labelled and (label_column or USUAL_LABEL_COLUMN) != text_column
     label = [("label_column", label_column)] if labelled and label_column else []
     required = RequiredColumns((("text_column", text_column), *label))
@@ -465,17 +469,22 @@ def read_label_set(given: Sequence[str] | None) -> tuple[str, ...]:
     if len(labels) != 1 or not str(labels[0]).startswith(FROM_FILE):
         return label_set_of(labels)
     location = os.path.expanduser(str(labels[0]).removeprefix(FROM_FILE))  # noqa: PTH111 - Path raises without a home
-    if (kind := format_of_name(location) or "txt") != "txt":
-        raise ConfigurationError(f"label_set must name a file with a label on each line, got {kind}: save it as txt")
+    kind = format_of_name(location) or "txt"
+    refuse((kind != "txt", f"label_set must name a file with a label on each line, got {kind}: save it as txt"))
     lines = [record["text"] for record in read_records(location, options=ReadingOptions(format="txt"))]
+    written = [line.rstrip() for line in lines if line.strip()]
+    listed = written and any(all(map(mark.fullmatch, written[:-1] or written)) for mark in LIST_MARKS)
     noted = (
         number for number, line in enumerate(lines, start=1) if line.startswith(("# ", "[")) or "\t" in line.strip()
     )
-    if (number := next(noted, 1 if len(lines) == 1 and "," in lines[0] else None)) is not None:
-        raise ConfigurationError(
+    number = next(noted, 1 if listed or (len(lines) == 1 and "," in lines[0]) else None)
+    found = label_set_of(lines, file=location)
+    refuse(
+        (
+            number,
             f"label_set must hold labels alone, got a comment, a tab or a list in line {number} of {location}: write one label "
-            "on each line"
-        )
-    if not (found := label_set_of(lines, file=location)):
-        raise ConfigurationError(f"label_set must hold labels, got none in {location}: write one on each line")
+            "on each line, without quotes, commas, bullets or numbers around it",
+        ),
+        (not found, f"label_set must hold labels, got none in {location}: write one on each line"),
+    )
     return found

@@ -40,11 +40,10 @@ from adept.data.formats import (
     Write,
     check_columns,
     check_text,
-    say_once,
     say_unread,
 )
 from adept.data.json_files import to_json
-from adept.data.texts import ALL_USUAL_NAMES, COLUMN_NAME, USUAL_NAMES, folded, trimmed
+from adept.data.texts import ALL_USUAL_NAMES, COLUMN_NAME, USUAL_NAMES, folded, say_once, trimmed
 from adept.errors import DataError
 
 DELIMITERS = {"comma": ",", "semicolon": ";", "tab": "\t", "pipe": "|"}

@@ -9,18 +9,16 @@ determined the format, one record (the first row) could change how all other row
 
 import glob
 import io
-import logging
 import os
 import re
 import stat
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from functools import cache
 from itertools import islice, product
 from pathlib import Path
 from typing import IO, Any
 
-from adept.data.texts import list_names
+from adept.data.texts import list_names, say_once
 from adept.errors import DataError
 
 Record = dict[str, Any]
@@ -84,12 +82,6 @@ PARTITIONS = re.compile(r"((\A|/)[^/]*=[^/]*)+\Z")  # at the end of a directory'
 ADDRESS = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://")
 STATEMENT = ".privacy.json"  # follows the name of a release's output
 WORKING_FILE = re.compile(r"\.(partial|journal(-wal|-shm|-journal)?)\Z")  # of a release that is not complete
-
-
-@cache
-def say_once(line: str) -> None:
-    """Log a line, once in a run."""
-    logging.getLogger("adept").warning("adept: %s", line)
 
 
 def say_unread(place: str, names: Sequence[str]) -> None:

@@ -49,10 +49,9 @@ from adept.data.formats import (
     ending_of,
     file_format,
     read_txt,
-    say_once,
 )
 from adept.data.json_files import read_json, read_jsonl
-from adept.data.texts import RequiredColumns, folded
+from adept.data.texts import RequiredColumns, folded, say_once
 from adept.errors import ConfigurationError, DataError, check_choice
 
 # The first bytes of compressed files that are read: the groups have the names of their endings

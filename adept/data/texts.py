@@ -16,19 +16,21 @@ look like column names. The schema of a Parquet file holds no records, so messag
 release, which computes one result from all records, messages list only names from the fixed list USUAL_NAMES.
 """
 
+import logging
 import numbers
 import re
 import unicodedata
 import uuid
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, time
 from decimal import Decimal
 from difflib import get_close_matches
-from functools import lru_cache
+from functools import cache, lru_cache
 from typing import Any
 
-from adept.errors import ConfigurationError, DataError
+from adept.errors import ConfigurationError, DataError, printable, refuse
 
 COLUMN_NAME = re.compile(r"[A-Za-z0-9_.-]{1,40}")
 MAX_NAMES = 20  # names that one message lists
@@ -73,6 +75,12 @@ USUAL_LABEL_COLUMN = "intent"  # the label column of files, if no option names a
 ODD_LABEL = re.compile(r"nan|NaN|None|NULL|null|<NA>|NA|N/A|n/a|#N/A|NaT|\[.*\]|\{.*\}", re.DOTALL)
 MANY_LABELS = 20  # so few records may well have labels of their own
 INTEGER = re.compile(r"0|-?[1-9][0-9]{0,19}")  # how whole numbers are spelled that a column of 64 bits can hold
+
+
+@cache
+def say_once(line: str) -> None:
+    """Log a line, once in a run."""
+    logging.getLogger("adept").warning("adept: %s", line)
 
 
 # --- Names of columns
@@ -395,8 +403,12 @@ def label_set_of(labels: Iterable[Any], *, file: str | None = None) -> tuple[str
     ``file`` names the file whose lines the labels are; its blank lines are no labels.
     """
     places: dict[str, int] = {}
-    if isinstance(labels, str | bytes) or not isinstance(labels, Iterable):
-        raise ConfigurationError("label_set must be a list of labels, got a single one: add the others")
+    refuse(
+        (
+            isinstance(labels, str | bytes) or not isinstance(labels, Iterable),
+            "label_set must be a list of labels, got a single one: add the others",
+        )
+    )
     for number, label in enumerate(labels, start=1):
         if file and is_missing(label):
             continue
@@ -405,11 +417,31 @@ def label_set_of(labels: Iterable[Any], *, file: str | None = None) -> tuple[str
             raise ConfigurationError(
                 f"label_set must hold names, whole numbers or booleans, got {kind} in entry {number}: correct it or leave it out"
             )
-        if not is_writable(text):
-            raise ConfigurationError(f"label_set must hold names in UTF-8, got {text!r} in entry {number}: spell it so")
+        refuse(
+            (not is_writable(text), f"label_set must hold names in UTF-8, got {text!r} in entry {number}: spell it so")
+        )
         if places.setdefault(text, number) != number:
             where = f"lines {places[text]} and {number} of {file}" if file else f"entries {places[text]} and {number}"
             raise ConfigurationError(
                 f"label_set must hold labels that are all different, but {where} are both {text!r}: leave one out"
             )
+    for note in note_labels(places):
+        say_once(f"note: {note}")
     return tuple(places)
+
+
+def note_labels(labels: Iterable[str]) -> list[str]:
+    """Return notes that name labels which are spelled alike, or as a missing value or a list is; [] if none are."""
+    named = {*labels}
+    alike = Counter(map(folded, named))
+    found = {
+        "labels that differ in case or spaces alone count as different": {n for n in named if alike[folded(n)] > 1},
+        "labels that look like a missing value or a list count like any other": set(filter(ODD_LABEL.fullmatch, named)),
+    }
+    return [f"{note}: {list_few(those)}" for note, those in found.items() if those]
+
+
+def list_few(labels: Iterable[str], few: int = 5) -> str:
+    listed = sorted(labels)
+    shown = ", ".join(repr(printable(label, limit=40)) for label in listed[:few])
+    return shown + (f" and {len(listed) - few} more" if len(listed) > few else "")

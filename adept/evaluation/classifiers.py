@@ -6,18 +6,19 @@ The classifiers "text" and "tfidf" are in ``adept.evaluation.text_classifier``, 
 
 import math
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from adept.data.corpus import Corpus, join
-from adept.data.texts import MANY_LABELS, ODD_LABEL, folded, text_list
-from adept.errors import DataError, check_choice, printable
+from adept.data.texts import MANY_LABELS, folded, list_few, note_labels, text_list
+from adept.errors import DataError, check_choice
 from adept.evaluation.metrics import ConfidenceInterval, Hits, accuracy, bootstrap, codes, macro_f1
 from adept.evaluation.text_classifier import EncoderClassifier, TfidfClassifier
 from adept.torch_defaults import usual_torch
 
 TEXT = "text"  # the default
+MANY_COPIES = 0.2  # share of a test file; a smaller one narrows an interval by a tenth at most
 
 
 @dataclass(frozen=True)
@@ -59,9 +60,13 @@ def check_files_fit(train: Mapping[str, Corpus], test: Corpus, *, name: str = "t
         advice = "spell them alike" if alike else "use the same labels, or name their column with label_column="
         raise DataError(f"{names} and {name} have no label in common ({list_few(known)}; {list_few(unseen)}): {advice}")
     count, repeated = sum(unseen.values()), sum(folded(text) in texts for text in test.texts)
+    copies = len(test) - len({*map(folded, test.texts)})
     found: dict[str, object] = {
         f"{count} of {len(test)} records of {name} have labels that {names} lacks ({list_few(unseen)})": count,
         f"{repeated} of {len(test)} texts of {name} also occur in {names}, apart from case and spaces": repeated,
+        f"{copies} of {len(test)} texts of {name} are copies of others, but count as new ones: the intervals are too narrow": (
+            copies > MANY_COPIES * len(test)
+        ),
     }
     for place, corpus in corpora.items():
         own, wordless = set(corpus.labels or []), sum(not any(map(str.isalpha, text)) for text in corpus.texts)
@@ -69,23 +74,6 @@ def check_files_fit(train: Mapping[str, Corpus], test: Corpus, *, name: str = "t
         many = place in train and 2 * len(own) > max(len(corpus), MANY_LABELS)
         found[f"{len(corpus)} texts of {place} have {len(own)} labels: label_column= names labels"] = many
     return [note for note, holds in found.items() if holds] + note_labels([*known, *unseen])
-
-
-def note_labels(labels: Iterable[str]) -> list[str]:
-    """Return notes that name labels which are spelled alike, or as a missing value or a list is; [] if none are."""
-    named = {*labels}
-    alike = Counter(map(folded, named))
-    found = {
-        "labels that differ in case or spaces alone count as different": {n for n in named if alike[folded(n)] > 1},
-        "labels that look like a missing value or a list count like any other": set(filter(ODD_LABEL.fullmatch, named)),
-    }
-    return [f"{note}: {list_few(those)}" for note, those in found.items() if those]
-
-
-def list_few(labels: Iterable[str], few: int = 5) -> str:
-    listed = sorted(labels)
-    shown = ", ".join(repr(printable(label, limit=40)) for label in listed[:few])
-    return shown + (f" and {len(listed) - few} more" if len(listed) > few else "")
 
 
 def evaluate(train: Corpus, test: Corpus, **options: Any) -> Evaluation:

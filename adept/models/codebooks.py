@@ -3,6 +3,7 @@
 A *codeword* is a public vector that a mechanism can release instead of a record's latent.
 """
 
+import random
 import warnings
 from collections.abc import Sequence
 from typing import Any
@@ -54,8 +55,10 @@ def k_means(
     rows: NDArray[Any], size: int, *, weights: NDArray[Any] | None = None, in_batches: bool = False, **options: Any
 ) -> Any:
     """Return scikit-learn's k-means, fitted to rows (N, n); equal rows may have fewer centres than ``size``."""
-    from sklearn.cluster import KMeans, MiniBatchKMeans  # slow to import
+    state = random.getstate()
+    from sklearn.cluster import KMeans, MiniBatchKMeans  # slow to import, and takes one of the caller's random numbers
 
+    random.setstate(state)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # about equal rows
         return (MiniBatchKMeans if in_batches else KMeans)(size, **options).fit(rows, sample_weight=weights)

@@ -18,7 +18,7 @@ from tokenizers import Regex, decoders, models, normalizers, pre_tokenizers, tra
 
 from adept.data.corpus import Corpus
 from adept.data.texts import UNSPACED, plain_text, separate_characters, text_list
-from adept.errors import ConfigurationError
+from adept.errors import ConfigurationError, refuse
 from adept.models.config import FIRST_LABEL, MAX_LABELS, MAX_VOCABULARY, SPECIAL_TOKENS, TokenizerConfig
 from adept.models.sentence_encoder import synonyms_of
 from adept.models.untrusted_files import SYNONYMS, TOKENIZER, ModelFiles
@@ -54,8 +54,9 @@ class Tokenizer:
     ) -> "Tokenizer":
         """Build a tokenizer from texts; each of the public ``labels`` becomes a token, too."""
         config = config or TokenizerConfig()
-        if not all(map(is_writable, labels)):
-            raise ConfigurationError("labels must hold no control characters, got one that does: rename it")
+        refuse(
+            (not all(map(is_writable, labels)), "labels must hold no control characters, got one that does: rename it")
+        )
         backend = build(config)
         options: dict[str, Any] = {
             "vocab_size": config.vocabulary_size + len(labels),

@@ -61,10 +61,12 @@ class PersonOptions(Columns):
             refuse((not isinstance(value, kind), f"{one.name} must be {rule}, got {type(value).__name__}"))
         if self.about and not self.report:
             raise ConfigurationError(f"{self.about[0][0]} must be left out without report=true: add report=true")
-        if self.person_column == "" or (self.person_column is None) != (self.max_records_per_person is None):
-            raise ConfigurationError(
-                "person_column and max_records_per_person must be given together: add the other one"
+        refuse(
+            (
+                self.person_column == "" or (self.person_column is None) != (self.max_records_per_person is None),
+                "person_column and max_records_per_person must be given together: add the other one",
             )
+        )
 
     @property
     def about(self) -> list[tuple[str, str]]:

@@ -238,10 +238,12 @@ def find_label(first: Record, options: ReleaseOptions) -> str | None:
     """Return the name of the output's label column, or None if no labels are written."""
     if options.labels == "drop":
         kept = dict.fromkeys(options.keep_columns)  # whatever columns the first record has
-        if (options.label_column or find_label_column(kept, None) or "") in kept:
-            raise ConfigurationError(
-                "keep_columns must not hold the label column with labels=drop: use labels=copy, or drop it there too"
+        refuse(
+            (
+                (options.label_column or find_label_column(kept, None) or "") in kept,
+                "keep_columns must not hold the label column with labels=drop: use labels=copy, or drop it there too",
             )
+        )
         return None
     return find_label_column(first, options.label_column) or (USUAL_LABEL_COLUMN if options.labels == "joint" else None)
 

@@ -210,10 +210,14 @@ def _request(columns: Mapping[str, Any], options: dict[str, Any]) -> ReleaseRequ
         options["label_set"] = list(label_set_of(options["label_set"]))
     options["mechanism"] = _choice(options.get("mechanism"))
     treatment = options.setdefault("labels", "copy")
-    if columns["label_column"] is None and treatment in RANDOMISED_TREATMENTS:
-        raise ConfigurationError(f"label must name a column for labels={treatment}, got none: add label=NAME")
-    if columns["label_column"] is None and treatment == "copy":
-        options["labels"] = "drop"
+    if columns["label_column"] is None:
+        refuse(
+            (
+                treatment in RANDOMISED_TREATMENTS,
+                f"label must name a column for labels={treatment}, got none: add label=NAME",
+            )
+        )
+        options["labels"] = "drop" if treatment == "copy" else treatment
     return ReleaseRequest(**columns, **options)
 
 

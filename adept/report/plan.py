@@ -12,8 +12,9 @@ from statistics import NormalDist, fmean
 from scipy.optimize import isotonic_regression
 
 from adept.data.corpus import Corpus
+from adept.data.texts import note_labels
 from adept.evaluation import record_free
-from adept.evaluation.classifiers import check_files_fit, note_labels
+from adept.evaluation.classifiers import check_files_fit
 from adept.evaluation.record_free import COMMONEST_LABEL, FreeRow, PublicTexts, find_hits, measure_free_rows
 from adept.mechanisms import curves
 from adept.mechanisms.curves import REWRITE, SYNTHESIZE, Known, Range, Rehearsal, expect_accuracy, expected_names

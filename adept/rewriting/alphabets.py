@@ -15,7 +15,7 @@ from weakref import WeakKeyDictionary
 import torch
 from torch import Tensor
 
-from adept.errors import ConfigurationError, ModelError
+from adept.errors import ConfigurationError, ModelError, refuse
 from adept.mechanisms import JointResponse, LearnedCodebook, LocalRandomizer, Selection
 from adept.models.codebooks import encode_public
 from adept.models.config import DecodingConfig
@@ -120,10 +120,12 @@ class Alphabet(ABC):
 
     def write_rows(self, released: Tensor, *, samples: int) -> list[Pair]:
         """Write from released rows (B, 1), as ``draw`` returns them."""
-        if released.dtype != torch.int64 or released.ndim != 2 or released.shape[1] != 1:
-            raise ConfigurationError(
-                f"released must be rows of one int64, got {tuple(released.shape)} of {released.dtype}"
+        refuse(
+            (
+                released.dtype != torch.int64 or released.ndim != 2 or released.shape[1] != 1,
+                f"released must be rows of one int64, got {tuple(released.shape)} of {released.dtype}",
             )
+        )
         return self.write(released[:, 0], samples=samples)
 
     def numbers(self, indices: Tensor, labels: Labels = None) -> Tensor:

@@ -14,8 +14,7 @@ from typing import Any, Self
 import torch
 from torch import Tensor
 
-from adept.data.formats import say_once
-from adept.data.texts import plain_text, text_list, value_list
+from adept.data.texts import plain_text, say_once, text_list, value_list
 from adept.errors import ConfigurationError, ModelError, ReleaseRefused, check_integer, refuse
 from adept.mechanisms import BY_NAME, Description, JointResponse, LearnedCodebook, LocalRandomizer, policy
 from adept.mechanisms.base import Kind
@@ -31,7 +30,9 @@ from adept.rewriting.loading import fetch, load_model, publish
 from adept.torch_defaults import usual_torch
 
 THREADS = Path("/proc/self/task")  # threads of this process, on Linux
-FIXED = ("model", "tokenizer", "mechanism", "joint", "choice", "decoding", "alphabet")  # parts that belong together
+# Parts that belong together
+FIXED = ("model", "tokenizer", "mechanism", "joint", "choice", "decoding", "alphabet", "votes", "labels")
+UNREAD = ("epsilon", "samples", "label_set", "max_records_per_person")  # options of other calls, which no object holds
 HUB_OPTIONS = ("revision", "cache_dir", "force_download", "local_files_only", "token")
 
 
@@ -56,6 +57,17 @@ def _is_running(task: Path) -> bool:
 # A forked process has none of its parent's worker threads: with more than one PyTorch would wait
 # for them for ever.
 os.register_at_fork(before=_await_ended_threads, after_in_child=lambda: torch.set_num_threads(1))
+
+
+def set_unless_fixed(self: object, name: str, value: Any) -> None:
+    """Set an attribute, but neither exchange a part, as another one draws then, nor set an option, as none reads it."""
+    refuse(
+        (
+            name in UNREAD or (name in FIXED and name in vars(self)),
+            f"{name} of a {type(self).__name__} cannot be changed: make a new one",
+        )
+    )
+    object.__setattr__(self, name, value)
 
 
 class Rewriter:
@@ -117,15 +129,7 @@ class Rewriter:
             accept_unproved=accept_unproved,
         )
 
-    def __setattr__(self, name: str, value: Any) -> None:
-        """Set an attribute, but neither exchange a part, as another one draws then, nor set an epsilon, as none reads it."""
-        refuse(
-            (
-                name == "epsilon" or (name in FIXED and name in vars(self)),
-                f"{name} of a Rewriter cannot be changed: make a new Rewriter",
-            )
-        )
-        super().__setattr__(name, value)
+    __setattr__ = set_unless_fixed
 
     @classmethod
     def for_measurement(cls, model: Autoencoder, tokenizer: Tokenizer, **options: Any) -> "Rewriter":
@@ -331,10 +335,12 @@ def check_mechanism(mechanism: Any, model: Autoencoder) -> LocalRandomizer:
             f"the model was trained for clip {model.clip}, which mechanism {own.name} cannot use: "
             f"train one with mechanism={own.name}"
         )
-    if own.radius not in (None, model.config.clip_norm):
-        raise ConfigurationError(
-            f"clip_norm must be {model.config.clip_norm}, the radius that the model was trained for, got {own.radius}"
+    refuse(
+        (
+            own.radius not in (None, model.config.clip_norm),
+            f"clip_norm must be {model.config.clip_norm}, the radius that the model was trained for, got {own.radius}",
         )
+    )
     return own
 
 

@@ -126,10 +126,12 @@ class Unproved(Mechanism):
             raise ConfigurationError(
                 f"mechanism {self.name} failed on a record ({type(error).__name__}): adept audit finds such failures"
             ) from None
-        if len(released) != len(row):
-            raise ConfigurationError(
-                f"mechanism {self.name} must return as many numbers as it reads, {len(row)}, got {len(released)}"
+        refuse(
+            (
+                len(released) != len(row),
+                f"mechanism {self.name} must return as many numbers as it reads, {len(row)}, got {len(released)}",
             )
+        )
         return torch.where(released.isfinite(), released, 0.0).to(row)
 
     def _choose_array(self, dim: int) -> Callable[[Tensor], Any]:
@@ -191,8 +193,12 @@ def kind_of(found: Any, name: str) -> type[Unproved]:
     """
     _check_has(name, found, "privatize", callable(getattr(found, "privatize", None)))
     clip = getattr(found, "clip", "l2")
-    if not (isinstance(clip, str) and clip in NORM_ORDER):
-        raise ConfigurationError(f"clip of {name} must be one of {', '.join(NORM_ORDER)}, got {printable(clip)}")
+    refuse(
+        (
+            not (isinstance(clip, str) and clip in NORM_ORDER),
+            f"clip of {name} must be one of {', '.join(NORM_ORDER)}, got {printable(clip)}",
+        )
+    )
     serves = frozenset({"l1"} if clip == "l1" else {"l2", "sphere"})
     own = {"source": found, "origin": find_origin(found, name), "name": name, "clip": clip, "serves": serves}
     return type("Unproved", (Unproved,), {**own, "__module__": __name__})
@@ -201,8 +207,12 @@ def kind_of(found: Any, name: str) -> type[Unproved]:
 @cache
 def import_kind(name: str) -> type[Unproved]:
     """Import the mechanism MODULE:ATTRIBUTE that a user typed."""
-    if not NAME.fullmatch(name) or len(name) > MAX_NAME_LENGTH:
-        raise ConfigurationError(f"mechanism must be a name or MODULE:ATTRIBUTE, got {printable(name)}")
+    refuse(
+        (
+            not NAME.fullmatch(name) or len(name) > MAX_NAME_LENGTH,
+            f"mechanism must be a name or MODULE:ATTRIBUTE, got {printable(name)}",
+        )
+    )
     return kind_of(import_foreign("mechanism", name), name)
 
 

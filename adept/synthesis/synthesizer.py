@@ -29,7 +29,7 @@ from adept.models.decoding import Pair
 from adept.models.saved_model import Autoencoder
 from adept.models.tokenizer import Tokenizer
 from adept.rewriting.loading import load_model
-from adept.rewriting.rewriter import check_release
+from adept.rewriting.rewriter import check_release, set_unless_fixed
 from adept.synthesis.labels import Estimate, Scores, choose_texts, estimate, score_labels, spell_label_set
 from adept.synthesis.votes import (
     MAX_CELLS,
@@ -98,6 +98,8 @@ class Synthesizer:
             self.cells = self.cells.choose_codewords(cells)
         self._chosen: dict[int, PublicCells] = {}
         self._places = {label: place for place, label in enumerate(self.labels)}
+
+    __setattr__ = set_unless_fixed
 
     def _choose_texts(self, texts: Sequence[str] | None) -> WeightedTexts:
         if self.model.sentences and any(self._spelled):

@@ -41,7 +41,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from adept.data.texts import plain_text
+from adept.data.texts import UNSEEN_LETTERS, plain_text
 from adept.mechanisms import policy
 from adept.mechanisms.central_counts import Counts, Votes
 from adept.models.codebooks import k_means
@@ -225,4 +225,4 @@ def person_name(person: object) -> str | None:
     """Return a person's normalised name; None if ``person`` is neither text nor a whole number."""
     name = None if isinstance(person, bool | np.bool_) else plain_text(person)
     # Compatible letters can spell "1.0" too, so the rule is applied after they are normalised.
-    return plain_text(unicodedata.normalize("NFKC", name)) if name else None
+    return plain_text(UNSEEN_LETTERS.sub("", unicodedata.normalize("NFKC", name))) if name else None

@@ -61,6 +61,7 @@ HEADERS = {
 }
 CHOICES: dict[str, Any] = {"epsilon": int | float, "label_set": list, "max_records_per_person": int, "again": bool}
 CHOICES |= dict.fromkeys(("text_column", "label_column", "labels", "person_column"), str)
+IN_A_TERMINAL = " (an option that this page lacks: use adept rewrite in a terminal)"
 
 Answer = TypeVar("Answer")
 
@@ -256,7 +257,8 @@ def _refusal(request: Request, error: Exception) -> Response:
 def _reason(error: Exception) -> str:
     """Return what the page may say; write to stderr where an internal error occurred, whose message may quote text."""
     if isinstance(error, AdeptError):
-        return unquoted(error)
+        said = unquoted(error)
+        return said + IN_A_TERMINAL * any(name not in CHOICES for name in re.findall(r"\b([a-z]+(?:_[a-z]+)*)=", said))
     *_, place = traceback.extract_tb(error.__traceback__)
     sys.stderr.write(f"adept: an internal error: {type(error).__name__} in {place.name}, line {place.lineno}\n")
     return "an internal error: the terminal of adept play shows where"

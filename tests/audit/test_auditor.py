@@ -367,3 +367,9 @@ def test_more_trials_take_no_more_memory(monkeypatch: pytest.MonkeyPatch) -> Non
     failed_of({"event"}, defects.Bare(epsilon=4.0), dim=64, trials=200_000)
     # In KiB. Holding the further releases would take 90 MB for each of the two inputs.
     assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 60_000
+
+
+@pytest.mark.parametrize("progress", [1, True, "yes", []])
+def test_progress_that_is_no_function_is_refused_before_anything_is_asked(progress: Any) -> None:
+    with pytest.raises(ConfigurationError, match="progress must be a function of two numbers, got"):
+        audit.run(L1Laplace(epsilon=1.0), dim=2, trials=200, progress=progress)

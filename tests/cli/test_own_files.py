@@ -7,7 +7,7 @@ import pytest
 import yaml
 from tiny import TINY_MODEL, Run
 
-from adept.data.formats import say_once
+from adept.data.texts import say_once
 
 TINY = [
     "data.sizes=[200,40,40]",

@@ -20,9 +20,9 @@ from pyarrow import feather, ipc, parquet
 
 from adept.data.corpus import read_corpus
 from adept.data.csv_files import DELIMITERS
-from adept.data.formats import COMPRESSIONS, ENDINGS, FORMATS, data_files, file_format, say_once
+from adept.data.formats import COMPRESSIONS, ENDINGS, FORMATS, data_files, file_format
 from adept.data.reading import READING_EXCEPTIONS, ReadingOptions, declared_columns, mismatch, read_records
-from adept.data.texts import RequiredColumns, text_list
+from adept.data.texts import RequiredColumns, say_once, text_list
 from adept.data.writing import record_writer, written_format
 from adept.errors import ConfigurationError, DataError
 

@@ -10,8 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from adept.data.corpus import read_corpus, read_label_descriptions, read_label_set
-from adept.data.formats import say_once
-from adept.data.texts import label_of, label_set_of, plain_text
+from adept.data.texts import label_of, label_set_of, plain_text, say_once
 from adept.errors import AdeptError, ConfigurationError, DataError
 
 VALUES = st.one_of(
@@ -108,6 +107,13 @@ def test_twenty_thousand_labels_fit_into_a_file(tmp_path: Path) -> None:
         (b"fare,flight\n", "a comment, a tab or a list in line 1 .*: write one label on each line"),
         (b'["fare", "flight"]\n', "a comment, a tab or a list in line 1"),
         (b"fare\n0\tflight\n", "a comment, a tab or a list in line 2"),
+        (b'"fare"\n"flight"\n', "list in line 1 .*: write one label on each line, without quotes"),
+        (b'"fare",\n"flight"\n', "list in line 1"),
+        (b"'fare'\n'flight'\n", "list in line 1"),
+        (b"fare,\n\nflight\n", "list in line 1"),
+        (b"- fare\n- flight\n", "list in line 1"),
+        (b"1. fare\n2. flight\n", "list in line 1"),
+        (b"     12 fare\n      7 flight\n", "list in line 1"),  # as uniq -c counts them
     ],
 )
 def test_a_file_that_is_no_label_set_is_refused(tmp_path: Path, content: bytes, message: str) -> None:
@@ -153,3 +159,33 @@ def test_a_corpus_holds_labels_as_text_and_needs_none_where_they_are_not_read(tm
 def test_an_entry_without_a_text_is_named_for_what_it_is(label: object, kind: str) -> None:
     with pytest.raises(ConfigurationError, match=f"got .*{kind} in entry 2"):
         label_set_of(["play", label])
+
+
+def test_labels_that_resemble_a_line_of_a_list_are_read(tmp_path: Path) -> None:
+    file, labels = tmp_path / "labels.txt", ["- none", "Dallas, TX", "2 tickets", "1. FC", '"quoted"', "don't know"]
+    file.write_text("\n".join(labels))
+    assert read_label_set([f"@{file}"]) == tuple(labels)
+    file.write_text(" 1\n 2\n 3\n")
+    assert read_label_set([f"@{file}"]) == ("1", "2", "3")
+
+
+@pytest.mark.parametrize("labels", [["music", "Music"], ["music", "music\u200b"], ["music", "ｍusic"], ["a b", "a  b"]])
+def test_labels_of_a_set_that_differ_in_what_nobody_sees_are_named_once(
+    labels: list[str], caplog: pytest.LogCaptureFixture
+) -> None:
+    say_once.cache_clear()
+    assert (
+        label_set_of([*labels, "rain"]) == label_set_of([*labels, "rain"]) == (*labels, "rain")
+    )  # as a command reads it
+    [line] = caplog.messages
+    assert "differ in case or spaces alone count as different" in line
+    assert repr(labels[0]) in line
+    assert "rain" not in line
+
+
+def test_labels_of_a_set_that_look_missing_are_named_and_others_are_not(caplog: pytest.LogCaptureFixture) -> None:
+    say_once.cache_clear()
+    label_set_of(["yes", "no", "none"])
+    assert caplog.messages == []
+    label_set_of(["yes", "null"])
+    assert "missing value or a list count like any other: 'null'" in caplog.text

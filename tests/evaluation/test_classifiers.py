@@ -186,6 +186,14 @@ def test_test_texts_that_training_holds_are_counted_whatever_their_case_and_spac
     assert note == "4 of 5 texts of b also occur in a, apart from case and spaces"
 
 
+def test_copies_in_a_test_file_are_counted_as_they_narrow_the_interval() -> None:
+    train, test = corpus(play="music", rain="weather"), Corpus(["sing"] * 3 + ["Sing ", "snow"], [*"mmmm", "weather"])
+    notes = check_files_fit({"a": train}, test, name="b")
+    assert "3 of 5 texts of b are copies of others, but count as new ones: the intervals are too narrow" in notes
+    few = Corpus(["sing", "sing", "snow", "hail", "wind"], [*"mm", *["weather"] * 3])
+    assert not any("copies" in note for note in check_files_fit({"a": train}, few, name="b"))
+
+
 def test_files_without_a_common_label_or_without_labels_are_refused() -> None:
     train, test = corpus(play="music"), corpus(rain="weather")
     with pytest.raises(DataError, match=r"a and b have no label in common \('music'; 'weather'\)"):

@@ -1,5 +1,9 @@
 """Learned codebooks are near to the latents that they were learned from, and not too large for them."""
 
+import os
+import subprocess
+import sys
+
 import pytest
 import torch
 
@@ -37,3 +41,12 @@ def test_no_codebook_is_larger_than_half_of_the_latents(records: int, sizes: lis
 
 def test_equal_latents_give_no_codebook_and_do_not_fail() -> None:
     assert learn_codebooks(torch.ones(100, 4)) == {}
+
+
+def test_the_first_clusters_of_a_process_take_no_random_number_of_the_caller() -> None:
+    """Importing scikit-learn imports rich, which names its styles by a number of ``random``."""
+    code = (
+        "import random, sys, numpy; from adept.models.codebooks import k_means; random.seed(1); before = random.getstate()\n"
+        "assert 'rich.style' not in sys.modules; k_means(numpy.eye(4), 2, n_init=1); assert random.getstate() == before"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True, env=os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)})

@@ -13,7 +13,7 @@ import torch
 from tiny import tiny_config
 
 from adept.cli import train
-from adept.data.formats import say_once
+from adept.data.texts import say_once
 from adept.errors import ConfigurationError, DataError, ModelError
 from adept.mechanisms import (
     Codebook,
@@ -105,12 +105,12 @@ def test_samples_of_a_record_are_consecutive_and_come_from_one_release(tiny_run:
 
 
 @pytest.mark.parametrize(
-    "name", ["mechanism", "model", "tokenizer", "decoding", "alphabet", "joint", "choice", "epsilon"]
+    "name", ["mechanism", "model", "tokenizer", "decoding", "alphabet", "joint", "choice", "epsilon", "samples"]
 )
 def test_no_part_of_a_rewriter_can_be_exchanged(name: str, tiny_run: Path) -> None:
     """Another mechanism would state its own epsilon, while the first one went on to draw."""
     rewriter = Rewriter.from_pretrained(tiny_run, mechanism=Random())
-    with pytest.raises(ConfigurationError, match=f"{name} of a Rewriter cannot be changed: make a new Rewriter"):
+    with pytest.raises(ConfigurationError, match=f"{name} of a Rewriter cannot be changed: make a new one"):
         setattr(rewriter, name, None)
     rewriter.batch_size = 7
     assert pickle.loads(pickle.dumps(rewriter)).batch_size == deepcopy(rewriter).batch_size == 7

@@ -207,6 +207,15 @@ def test_a_label_set_may_be_an_array_or_a_column(loaded: Loaded, kind: Any) -> N
     assert Synthesizer(*loaded, votes=Votes(epsilon=1.0), label_set=kind(["a", "b"])).labels == ("a", "b")
 
 
+@pytest.mark.parametrize("name", ["epsilon", "votes", "labels", "label_set", "max_records_per_person", "model"])
+def test_no_part_of_a_synthesizer_can_be_exchanged(name: str, loaded: Loaded) -> None:
+    """The options of ``from_pretrained`` had no effect if they were set, and nothing said so."""
+    synthesizer = Synthesizer(*loaded, votes=Votes(epsilon=1.0), label_set=["a", "b"])
+    with pytest.raises(ConfigurationError, match=f"{name} of a Synthesizer cannot be changed: make a new one"):
+        setattr(synthesizer, name, 5.0)
+    assert synthesizer.guarantee.epsilon == synthesizer.choose_codewords(600).guarantee.epsilon == 1.0
+
+
 def test_labels_are_given_with_a_label_set_and_only_then(synthesizer: Synthesizer) -> None:
     with pytest.raises(ConfigurationError, match="labels must be given"):
         synthesizer.synthesize(["a text"])

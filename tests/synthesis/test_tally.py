@@ -47,9 +47,10 @@ def test_batches_change_nothing() -> None:
 @pytest.mark.mutants("synthesis.votes")
 def test_a_person_has_one_name_however_it_is_written() -> None:
     assert person_name(" Ann ") == person_name("Ann") == person_name("\uff21nn")
-    assert person_name(7) == person_name("7")
+    assert person_name("Ann") == person_name("\ufeffAnn") == person_name("An\u200bn") == person_name("\u202aAnn\u202c")
+    assert person_name(7) == person_name("7") == person_name("7\u200b")
     assert person_name(uuid.UUID(int=7)) == person_name(str(uuid.UUID(int=7)))
-    for nobody in (None, "", "  ", float("nan"), 1.5, True, ["a"]):
+    for nobody in (None, "", "  ", "\u200b", float("nan"), 1.5, True, ["a"]):
         assert person_name(nobody) is None
 
 

@@ -220,6 +220,16 @@ def test_a_row_is_not_released_again_unless_asked(client: TestClient) -> None:
     assert released(client, third["key"], choices | {"again": True})["finished"]
 
 
+def test_a_refusal_that_names_an_option_which_the_page_lacks_says_where_it_is(client: TestClient) -> None:
+    key = dropped(client, "mine.csv", b"text,who\nbook a taxi,ann\nplay some jazz,ann\n")["key"]
+    choices = {"epsilon": 8, "text_column": "text", "person_column": "who", "max_records_per_person": 1}
+    refused = str(released(client, key, choices)["error"])
+    assert "add excess=drop" in refused
+    assert refused.endswith("use adept rewrite in a terminal)")
+    missing = client.post(f"/api/files/{key}/explain", json={"epsilon": 8, "text_column": "texts"}).json()["error"]
+    assert missing.endswith("text_column=text")  # which the page has
+
+
 def test_an_internal_error_ends_one_release_and_nothing_else(
     client: TestClient, play: Play, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -30,7 +30,7 @@ from numpy.typing import NDArray
 from safetensors.torch import save_file
 
 from adept.data.texts import text_list
-from adept.errors import ConfigurationError, ModelError
+from adept.errors import ConfigurationError, ModelError, refuse
 from adept.models.config import MAX_LISTED_TEXTS, MAX_VOCABULARY
 from adept.models.sentence_encoder import Codes, SentenceEncoder
 from adept.models.sentences.meanings import (
@@ -112,10 +112,12 @@ class SentenceList(Learned):
     def nearest(self, texts: Sequence[str], *, size: int, count: int = 1) -> list[list[int]]:
         """Return, for each text alone, the ``count`` nearest of the first ``size`` sentences."""
         records = text_list(texts)
-        if not 1 <= count <= size <= len(self):
-            raise ConfigurationError(
-                f"size must be from {count} to {len(self)}, the number of public sentences, got {size}"
+        refuse(
+            (
+                not 1 <= count <= size <= len(self),
+                f"size must be from {count} to {len(self)}, the number of public sentences, got {size}",
             )
+        )
         return list(self.index(size).several(records, count))
 
     def index(self, size: int | None = None) -> SentenceIndex:

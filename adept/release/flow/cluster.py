@@ -29,7 +29,8 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, redirect_stderr, redirect_stdout, suppress
 from typing import Any, TypeVar
 
-from adept.data.formats import Record, say_once
+from adept.data.formats import Record
+from adept.data.texts import say_once
 from adept.errors import ConfigurationError, DataError, refuse
 from adept.release.flow.journal import Entry
 from adept.release.options import PersonOptions
@@ -119,9 +120,8 @@ class _OwnOutput:
         self._stream = stream
 
     def write(self, text: str) -> int:
-        if threading.current_thread().name.startswith("ray_"):
-            return len(text)
-        return int(self._stream.write(text))
+        of_ray = threading.current_thread().name.startswith("ray_")
+        return len(text) if of_ray else int(self._stream.write(text))
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._stream, name)

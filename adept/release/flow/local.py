@@ -516,10 +516,12 @@ def plan_local(rewriter: Rewriter, inputs: Inputs, publication: Publication, opt
     if options.drops_persons and not inputs.repeatable:
         begun = list(begun)  # read once for the ledger's choice, and once more to be drawn
     label_column = None if written == "txt" else find_label(first, options)
-    if label_column is None and written != "txt" and options.labels in RANDOMISED_TREATMENTS:
-        raise ConfigurationError(
-            f"labels={options.labels} needs labels in the input, got none: name their column with label_column="
+    refuse(
+        (
+            label_column is None and written != "txt" and options.labels in RANDOMISED_TREATMENTS,
+            f"labels={options.labels} needs labels in the input, got none: name their column with label_column=",
         )
+    )
     drawn = options.response.labels if options.response else ()
     labels = tuple(rewriter.tokenizer.labels) if options.labels == "joint" else drawn
     return LocalPlan(
@@ -547,10 +549,12 @@ def choose_writer(rewriter: Rewriter, options: ReleaseOptions, *, has_labels: bo
     by_label = has_labels and options.by_label
     writer = rewriter.by_label(options.label_descriptions, label_set=options.label_set) if by_label else rewriter
     if isinstance(writer.alphabet, Cells):
-        if not has_labels or options.labels != "copy":
-            raise ConfigurationError(
-                "mechanism must not be a description by label unless labels are copied: use labels=copy, with a column of labels"
+        refuse(
+            (
+                not has_labels or options.labels != "copy",
+                "mechanism must not be a description by label unless labels are copied: use labels=copy, with a column of labels",
             )
+        )
         writer.alphabet.cells.of(options.label_set)
     return writer
 

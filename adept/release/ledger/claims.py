@@ -246,11 +246,13 @@ class Ledger(LedgerFile):
         """Return the columns that identify records; the first run in a ledger chooses them."""
         asked = choose_roles(self.record_columns, text_column=text_column, person_column=person_column)
         kept = self._kept_roles()
-        if asked and kept and asked != kept:
-            raise ConfigurationError(
-                f"record_columns must be those of {self.path}, which identifies records by {describe_roles(kept)}: leave "
-                "the option out, or keep another ledger with ledger=FILE"
+        refuse(
+            (
+                asked and kept and asked != kept,
+                f"record_columns must be those of {self.path}, which identifies records by {describe_roles(kept or ())}: leave "
+                "the option out, or keep another ledger with ledger=FILE",
             )
+        )
         usual = (PERSON_ROLE, TEXT_ROLE) if person_column and self.identifies_persons else (TEXT_ROLE,)
         self._roles = kept or asked or usual
         key = self.key or throwaway_key()

@@ -32,7 +32,7 @@ from typing import Any
 from adept.data.formats import UnreadableValue
 from adept.data.texts import plain_text
 from adept.data.writing import make_directory, new_private_file, user_directory
-from adept.errors import ConfigurationError, DataError
+from adept.errors import DataError, refuse
 from adept.synthesis.votes import person_name
 
 KEY_BYTES = 32
@@ -97,11 +97,13 @@ class Identity:
 
         Raise ConfigurationError if the roles include the person, but no column names persons.
         """
-        if PERSON_ROLE in roles and person_column is None:
-            raise ConfigurationError(
+        refuse(
+            (
+                PERSON_ROLE in roles and person_column is None,
                 "person_column must be given, got none: the ledger identifies records by their person too; name the column, or "
-                "keep another ledger with ledger=FILE"
+                "keep another ledger with ledger=FILE",
             )
+        )
         plays = {TEXT_ROLE: text_column, PERSON_ROLE: person_column or ""}
         return cls(key, tuple((role, plays.get(role, role[1])) for role in sorted(roles)), person_column)
 
@@ -131,8 +133,12 @@ def choose_roles(
     """Return the roles of the given columns in sorted order, or None if no columns are given."""
     if columns is None:
         return None
-    if not columns or len(set(columns)) < len(columns):
-        raise ConfigurationError("record_columns must name each identifying column once: write record_columns=[id]")
+    refuse(
+        (
+            not columns or len(set(columns)) < len(columns),
+            "record_columns must name each identifying column once: write record_columns=[id]",
+        )
+    )
     known = {text_column: TEXT_ROLE, **({person_column: PERSON_ROLE} if person_column else {})}
     return tuple(sorted(known.get(column, ("column", column)) for column in columns))
 

@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 from hanging import PATIENCE_SECONDS, wait_until
 
-from adept.data.formats import say_once
+from adept.data.texts import say_once
 from adept.errors import ConfigurationError, DataError
 from adept.mechanisms import SqrtNLaplace
 from adept.release.flow import cluster
