@@ -74,7 +74,7 @@ def test_rows_that_were_released_are_refused_with_how_many_and_the_total(rewrite
     released(rewriter, tmp_path, range(10, 20), "third")  # what was refused claimed nothing
     released(rewriter, tmp_path, range(6, 20), "fourth", again=True)
     with pytest.raises(ReleaseRefused, match="with epsilon 16 in all; this release would make it 24"):
-        released(rewriter, tmp_path, range(6, 7), "fifth")
+        released(rewriter, tmp_path, range(5, 7), "fifth")  # of which record 5 was released once
     with closing(Ledger(str(tmp_path / "ledger.db"))) as ledger:
         summed, entries = ledger.sum(), ledger.entries()
     assert (summed.releases, summed.rows, summed.epsilon, summed.delta) == (3, 20, 16.0, 0.0)
