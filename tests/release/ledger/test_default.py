@@ -204,6 +204,20 @@ def test_columns_that_identify_a_record_are_fixed_by_the_first_release(path: str
         ledger.identity(text_column="text", person_column=None)
 
 
+def test_of_two_first_releases_at_once_with_other_columns_the_later_is_refused(path: str) -> None:
+    """Each began while the ledger had none, and would not know the other's records again."""
+    runs = [Ledger(path, key=KEY, record_columns=[column]) for column in ("text", "id")]
+    with closing(runs[0]), closing(runs[1]):
+        for ledger in runs:
+            found = ledger.identity(text_column="text", person_column=None)
+            ledger.begin(str(found.columns), local(1.0), "out")
+            ledger.collect(found.subjects({"text": "yes", "id": 1}, 1))
+        runs[0].claim()
+        with pytest.raises(ConfigurationError, match="another run has meanwhile given"):
+            runs[1].claim()
+        assert runs[1].sum().releases == 1
+
+
 def test_a_first_release_that_is_given_up_fixes_no_columns(path: str) -> None:
     """Let a later run ask for the same, wherever the first one failed."""
     with closing(Ledger(path, key=KEY, record_columns=["id"])) as ledger:
