@@ -396,6 +396,8 @@ def test_claims_on_what_may_have_been_read_are_never_given_back(tmp_path: Path) 
             ledger.show(run, shown)
             ledger.forget(run)
         assert (ledger.sum().releases, ledger.sum().rows) == (1, 1)
+        ledger.claim()  # what was given back is claimed as if for the first time
+        assert (ledger.sum().releases, ledger.sum().rows) == (2, 2)
         with pytest.raises(ReleaseRefused, match="the ledger holds 1 of the records"):
             claim(ledger, "another", [b"seen"])
 
