@@ -373,6 +373,25 @@ def test_what_no_release_writes_is_refused_before_it_is_computed(
         run(VerifyConfig(statement=written(signed(forged), tmp_path)))
 
 
+LATENT, CENTRAL = GENUINE["latent"], GENUINE["central"]
+TWICE = {name: 2 * LATENT[name] for name in ("epsilon", "claimed_epsilon", "text_epsilon", "person_epsilon")}
+PARTS = LATENT["certificate"]["parts"]
+AGREEING: dict[str, tuple[dict[str, Any], str]] = {
+    "no record of a person": (LATENT | {"max_records_per_person": 0, "person_epsilon": 0.0}, "max_records_per_person must"),
+    "half a record": (LATENT | {"max_records_per_person": 0.5, "person_epsilon": LATENT["epsilon"] / 2}, "max_records_per_person must"),
+    "two draws of noise": (LATENT | TWICE | {"certificate": {"parts": PARTS * 2}}, "several draws of noise"),
+    "another claim": (CENTRAL | {"claimed_epsilon": 2 * CENTRAL["epsilon"]}, "claimed_epsilon is"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("forged", "told"), AGREEING.values(), ids=AGREEING.keys())
+def test_fields_that_were_changed_together_are_refused_by_the_checker_alone(
+    forged: dict[str, Any], told: str, tmp_path: Path
+) -> None:
+    with pytest.raises(Refused, match=told):
+        check(written(signed(forged), tmp_path))
+
+
 def test_the_largest_model_and_budget_stay_below_the_bounds(tmp_path: Path) -> None:
     """Also ``inf``, and 600 times the square root of the dimension, a person's records and the samples."""
     assert MAX_SIZES["latent_dim"] == MAX_DIM
