@@ -373,13 +373,48 @@ def test_what_no_release_writes_is_refused_before_it_is_computed(
         run(VerifyConfig(statement=written(signed(forged), tmp_path)))
 
 
+def with_weights(said: dict[str, Any], **changes: Any) -> dict[str, Any]:
+    """Return a statement whose one draw has other weights, in a word of fitting bits."""
+    forged = copy.deepcopy(said)
+    part = forged["certificate"]["parts"][0]
+    part |= {name: part.get(value, value) for name, value in changes.items()}
+    size, top, heavy, light = (int(part[name]) for name in ("size", "top", "heavy", "light"))
+    part["bits"] = (top * heavy + (size - top) * light - 1).bit_length()
+    return forged | {"top": top}
+
+
 LATENT, CENTRAL = GENUINE["latent"], GENUINE["central"]
 TWICE = {name: 2 * LATENT[name] for name in ("epsilon", "claimed_epsilon", "text_epsilon", "person_epsilon")}
 PARTS = LATENT["certificate"]["parts"]
+WEIGHTS = "some symbols but not all must have the larger weight, and all weights must be positive"
+OF_LABELS = "the symbols are not those of the label set"
+MIXED, ALIKE = GENUINE["shuffled"], "any two records with the same label"
+CONTRADICTING: dict[str, dict[str, Any]] = {
+    "here is no bool": {"shuffled_here": 1},
+    "a number with a point": {"shuffled_smallest": 5.0},
+    "nobody": {"shuffled_smallest": 0},
+    "fewer in all than in the smallest group": {"shuffled_records": 4},
+    "more than there are": {"shuffled_records": 10},
+    "groups without copied labels": {"labels": "drop", "label_epsilon": None, "neighbours": "any two records"},
+    "a larger epsilon": {"central_epsilon": 8.5},
+    "a delta that promises nothing": {"central_delta": 1.0},
+    "kept columns": {"kept_columns": ["n"], "neighbours": f"{ALIKE} and n"},
+    "several records of a person": {"max_records_per_person": 2, "person_epsilon": 16.0, "person_delta": 0.0}
+                                   | dict.fromkeys(("excess", "over_limit"), "refuse"),
+    "noise": GENUINE["no labels"] | {name: MIXED[name] for name in ("trust", *SHUFFLED, "records")} | {"shuffled_smallest": 9},
+}  # fmt: skip
 AGREEING: dict[str, tuple[dict[str, Any], str]] = {
     "no record of a person": (LATENT | {"max_records_per_person": 0, "person_epsilon": 0.0}, "max_records_per_person must"),
     "half a record": (LATENT | {"max_records_per_person": 0.5, "person_epsilon": LATENT["epsilon"] / 2}, "max_records_per_person must"),
     "two draws of noise": (LATENT | TWICE | {"certificate": {"parts": PARTS * 2}}, "several draws of noise"),
+    "no heavy symbol": (with_weights(GENUINE["labels copied"], top="0"), WEIGHTS),
+    "heavy symbols alone": (with_weights(GENUINE["labels copied"], top="size"), WEIGHTS),
+    "weights that are swapped": (with_weights(GENUINE["labels copied"], heavy="light", light="heavy"), WEIGHTS),
+    "a weight of zero": (with_weights(GENUINE["labels copied"], light="0"), WEIGHTS),
+    "more heavy symbols than texts": (with_weights(GENUINE["one symbol"], top=str(GENUINE["one symbol"]["size"] + 1)), WEIGHTS),
+    "a symbol of no label": (with_weights(GENUINE["one symbol"], size=str(7 * GENUINE["one symbol"]["size"] + 1)), OF_LABELS),
+    "labels of a text": (with_weights(GENUINE["labels copied"], labels=1), OF_LABELS),
+    **{f"shuffled: {name}": (MIXED | changes, "numbers of shuffling contradict") for name, changes in CONTRADICTING.items()},
     "another claim": (CENTRAL | {"claimed_epsilon": 2 * CENTRAL["epsilon"]}, "claimed_epsilon is"),
 }  # fmt: skip
 
