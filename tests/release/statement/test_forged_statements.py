@@ -11,6 +11,7 @@ import subprocess
 import sys
 import threading
 from collections.abc import Iterator
+from fractions import Fraction
 from functools import cache, partial
 from pathlib import Path
 from typing import Any
@@ -383,9 +384,19 @@ def with_weights(said: dict[str, Any], **changes: Any) -> dict[str, Any]:
     return forged | {"top": top}
 
 
+def with_less_noise(said: dict[str, Any]) -> dict[str, Any]:
+    """Return a statement whose noise has one percent less of its scale."""
+    forged = copy.deepcopy(said)
+    (part,), scale = forged["certificate"]["parts"], said["scale"] * 0.99
+    part["scale"] = str(Fraction(scale) / (Fraction(said["scale"]) / Fraction(part["scale"])))
+    return forged | {"scale": scale}
+
+
 LATENT, CENTRAL = GENUINE["latent"], GENUINE["central"]
 TWICE = {name: 2 * LATENT[name] for name in ("epsilon", "claimed_epsilon", "text_epsilon", "person_epsilon")}
 PARTS = LATENT["certificate"]["parts"]
+RANDOMISED, COPIED = GENUINE["labels randomised"], GENUINE["labels copied"]
+LABEL_SET = "label_set must be a list of different labels"
 WEIGHTS = "some symbols but not all must have the larger weight, and all weights must be positive"
 OF_LABELS = "the symbols are not those of the label set"
 MIXED, ALIKE = GENUINE["shuffled"], "any two records with the same label"
@@ -405,15 +416,29 @@ CONTRADICTING: dict[str, dict[str, Any]] = {
 }  # fmt: skip
 AGREEING: dict[str, tuple[dict[str, Any], str]] = {
     "no record of a person": (LATENT | {"max_records_per_person": 0, "person_epsilon": 0.0}, "max_records_per_person must"),
-    "half a record": (LATENT | {"max_records_per_person": 0.5, "person_epsilon": LATENT["epsilon"] / 2}, "max_records_per_person must"),
+    "half a record": (LATENT | {"max_records_per_person": 0.5, "person_epsilon": LATENT["epsilon"] / 2}, "max_records_per_per"),
+    "labels without a draw": (RANDOMISED | {"certificate": {"parts": RANDOMISED["certificate"]["parts"][:1]}, "epsilon": 8.0,
+        "claimed_epsilon": 8.0, "text_epsilon": 0.0, "label_epsilon": 8.0, "person_epsilon": 24.0}, "is not of this release"),
+    "a central draw called local": (CENTRAL | {"trust": "local", "statement_version": 9}, "trust is not that of the certificate's"),
+    "counts by a draw of symbols": (CENTRAL | {name: COPIED[name] for name in ("epsilon", "claimed_epsilon", "text_epsilon",
+        "top", "sensitivity", "scale")} | {"label_epsilon": 8.0, "size": 7 * COPIED["size"], "certificate": {"parts": [
+        COPIED["certificate"]["parts"][0] | {"of": "counts", "size": str(7 * COPIED["size"])}]}}, "a draw is of another kind"),
+    "one label": (RANDOMISED | {"label_set": ["a"]}, LABEL_SET),
+    "equal labels": (RANDOMISED | {"label_set": ["a"] * 7}, LABEL_SET),
+    "labels that are numbers": (RANDOMISED | {"label_set": list(range(7))}, LABEL_SET),
+    "labels of none": (LATENT | {"label_set": ["a", "b"]}, LABEL_SET),
+    "columns of a central release": (CENTRAL | {"kept_columns": ["n"]}, "kept_columns must be a list of names"),
+    "an unknown excess": (LATENT | {"excess": "perhaps"}, "excess must be"),
     "two draws of noise": (LATENT | TWICE | {"certificate": {"parts": PARTS * 2}}, "several draws of noise"),
-    "no heavy symbol": (with_weights(GENUINE["labels copied"], top="0"), WEIGHTS),
-    "heavy symbols alone": (with_weights(GENUINE["labels copied"], top="size"), WEIGHTS),
-    "weights that are swapped": (with_weights(GENUINE["labels copied"], heavy="light", light="heavy"), WEIGHTS),
-    "a weight of zero": (with_weights(GENUINE["labels copied"], light="0"), WEIGHTS),
+    "too little noise": (with_less_noise(LATENT), "scale is too small for its epsilon"),
+    "too little noise of counts": (with_less_noise(CENTRAL), "scale is too small for its epsilon"),
+    "no heavy symbol": (with_weights(COPIED, top="0"), WEIGHTS),
+    "heavy symbols alone": (with_weights(COPIED, top="size"), WEIGHTS),
+    "weights that are swapped": (with_weights(COPIED, heavy="light", light="heavy"), WEIGHTS),
+    "a weight of zero": (with_weights(COPIED, light="0"), WEIGHTS),
     "more heavy symbols than texts": (with_weights(GENUINE["one symbol"], top=str(GENUINE["one symbol"]["size"] + 1)), WEIGHTS),
     "a symbol of no label": (with_weights(GENUINE["one symbol"], size=str(7 * GENUINE["one symbol"]["size"] + 1)), OF_LABELS),
-    "labels of a text": (with_weights(GENUINE["labels copied"], labels=1), OF_LABELS),
+    "labels of a text": (with_weights(COPIED, labels=1), OF_LABELS),
     **{f"shuffled: {name}": (MIXED | changes, "numbers of shuffling contradict") for name, changes in CONTRADICTING.items()},
     "another claim": (CENTRAL | {"claimed_epsilon": 2 * CENTRAL["epsilon"]}, "claimed_epsilon is"),
 }  # fmt: skip
