@@ -18,7 +18,7 @@ from adept.errors import ConfigurationError, DataError, Interrupted, ReleaseRefu
 from adept.mechanisms import SqrtNLaplace
 from adept.release.flow.journal import Journal
 from adept.release.flow.local import release_file
-from adept.release.ledger.claims import LEFT_OUT, Ledger, count_allowed
+from adept.release.ledger.claims import LEFT_OUT, Ledger, LeftOut, count_allowed
 from adept.release.options import ReleaseRequest
 from adept.release.records import CheckedRecords, ReleaseOptions
 from adept.release.rewrite_frame import rewrite_frame
@@ -95,6 +95,15 @@ def test_the_first_records_for_which_a_person_has_budget_are_released_and_claime
     assert spent(tmp_path) == (6, 3, 16.0)
     assert notes[0].lines == ["3 records of 2 persons are left out: earlier releases have used these persons' budget"]
     assert not list(tmp_path.glob("*.journal"))
+    assert LeftOut().lines == []
+
+
+def test_a_ledger_whose_trees_differ_is_damaged_and_leaves_nobody_out(
+    rewriter: Rewriter, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Ledger, "_allowed", lambda self, tree: {b"": len(tree)})
+    with pytest.raises(DataError, match="is damaged"):
+        released(rewriter, tmp_path, JULY, "july")
 
 
 def test_excess_is_dropped_first_and_does_not_change_who_is_left_out(rewriter: Rewriter, tmp_path: Path) -> None:

@@ -74,7 +74,7 @@ def test_rows_that_were_released_are_refused_with_how_many_and_the_total(rewrite
     released(rewriter, tmp_path, range(10, 20), "third")  # what was refused claimed nothing
     released(rewriter, tmp_path, range(6, 20), "fourth", again=True)
     with pytest.raises(ReleaseRefused, match="with epsilon 16 in all; this release would make it 24"):
-        released(rewriter, tmp_path, range(6, 7), "fifth")
+        released(rewriter, tmp_path, range(5, 7), "fifth")  # of which record 5 was released once
     with closing(Ledger(str(tmp_path / "ledger.db"))) as ledger:
         summed, entries = ledger.sum(), ledger.entries()
     assert (summed.releases, summed.rows, summed.epsilon, summed.delta) == (3, 20, 16.0, 0.0)
@@ -396,6 +396,8 @@ def test_claims_on_what_may_have_been_read_are_never_given_back(tmp_path: Path) 
             ledger.show(run, shown)
             ledger.forget(run)
         assert (ledger.sum().releases, ledger.sum().rows) == (1, 1)
+        ledger.claim()  # what was given back is claimed as if for the first time
+        assert (ledger.sum().releases, ledger.sum().rows) == (2, 2)
         with pytest.raises(ReleaseRefused, match="the ledger holds 1 of the records"):
             claim(ledger, "another", [b"seen"])
 

@@ -151,6 +151,9 @@ NOON = datetime.datetime(2026, 1, 2, 12, 0, 0, 500_000)
         ([datetime.date(2026, 1, 2), datetime.datetime(2026, 1, 2), "2026-01-02", "2026-01-02 00:00:00"], "2026-01-02"),
         ([NOON, NOON.isoformat(), "2026-01-02 12:00:00.5", "2026-01-02 12:00:00.500000"], "2026-01-02T12:00:00.5"),
         ([NOON.replace(tzinfo=datetime.UTC), "2026-01-02 12:00:00.5Z"], "2026-01-02T12:00:00.5+00:00"),
+        (["2026-01-02 10:00"], "2026-01-02T10:00:00"),
+        (["2026-01-02 00:00:05"], "2026-01-02T00:00:05"),
+        (["2026-01-02 00:00Z"], "2026-01-02T00:00:00+00:00"),
         (["on 2026-01-02"], "on 2026-01-02"),
         ([{"b": 1, "a": [2]}, {"a": [2], "b": 1}], '{"a": [2], "b": 1}'),
         ([b"abc", "abc"], "abc"),
@@ -202,6 +205,20 @@ def test_columns_that_identify_a_record_are_fixed_by_the_first_release(path: str
         pytest.raises(ConfigurationError, match="identifies records by column 'id', the text"),
     ):
         ledger.identity(text_column="text", person_column=None)
+
+
+def test_of_two_first_releases_at_once_with_other_columns_the_later_is_refused(path: str) -> None:
+    """Each began while the ledger had none, and would not know the other's records again."""
+    runs = [Ledger(path, key=KEY, record_columns=[column]) for column in ("text", "id")]
+    with closing(runs[0]), closing(runs[1]):
+        for ledger in runs:
+            found = ledger.identity(text_column="text", person_column=None)
+            ledger.begin(str(found.columns), local(1.0), "out")
+            ledger.collect(found.subjects({"text": "yes", "id": 1}, 1))
+        runs[0].claim()
+        with pytest.raises(ConfigurationError, match="another run has meanwhile given"):
+            runs[1].claim()
+        assert runs[1].sum().releases == 1
 
 
 def test_a_first_release_that_is_given_up_fixes_no_columns(path: str) -> None:

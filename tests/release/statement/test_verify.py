@@ -291,8 +291,12 @@ def test_another_output_and_another_model_are_refused(tmp_path: Path) -> None:
         "The output was not looked at: give output=FILE.",
         "The model was not looked at: give model_dir=DIR.",
     ]
+    assert {"output_sha256", "model_sha256", "model_files"} <= unchecked(check(name))
     with pytest.raises(OSError, match="No such file"):
         check(name, output=str(tmp_path / "out.txt"))
+    bare = written(statement(mechanism("l1"), model_files=None), tmp_path)  # of a version before 0.3
+    for model, named in ((None, {"model_sha256", "model_files"}), (str(tmp_path / "model"), {"model_files"})):
+        assert unchecked(check(bare, model_dir=model)) & {"output_sha256", "model_sha256", "model_files"} == named
 
 
 def test_the_packaged_model_is_named_by_the_word_that_finds_it(tmp_path: Path) -> None:
