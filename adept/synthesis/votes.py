@@ -23,9 +23,9 @@ this person's each add one to one count. QED. If no persons are given, each row 
 Checked proof: ``proofs/DrawProofs.v``, ``a_person_among_others_moves_m``.
 
 A *person* is a value in the column that names persons, read as text (``plain_text``), normalised (NFKC), and stripped
-of spaces: a function of the row alone. Persons are told apart by digests of 128 bits, which are assumed to differ. A
-vote of a row that names no person is not counted; otherwise one person could have any number of votes. The count never
-raises an error.
+of unseen letters and spaces: a function of the row alone. Persons are told apart by digests of 128 bits, which are
+assumed to differ. A vote of a row that names no person is not counted; otherwise one person could have any number of
+votes. The count never raises an error.
 """
 
 import hashlib
