@@ -38,7 +38,6 @@ MAX_UPLOAD_BYTES = 20 * 2**20
 MAX_FILES, HOUR_SECONDS = 8, 3600.0
 
 Choices = dict[str, Any]  # options of ``adept rewrite``, under their names
-Earlier = dict[str, Any]  # the result of an earlier command, as the page shows it
 PAGES = {"report.html": "comparison", "plan.html": "plan"}  # of a result, which then is shown alone
 MAX_RUNS = 50
 RESULT_TABLES = {
@@ -182,7 +181,22 @@ def _delimiter(file: Path) -> str | None:
 # --- Results of earlier commands, which are shown unchanged
 
 
-def earlier_results(directory: Path) -> list[Earlier]:
+@dataclass(frozen=True)
+class EarlierResult:
+    """The result of one earlier command, read from its output directory."""
+
+    name: str
+    kind: str
+    page: Path | None = None
+    picture: Path | None = None
+    sentence: str = ""
+    wrong: bool = False  # a claim was found to be false
+    rows: tuple[tuple[str, str], ...] = ()  # names and values
+    headings: tuple[str, ...] = ()
+    table: tuple[list[str], ...] = ()  # checks of an audit, those that failed first, or rows of an attack
+
+
+def earlier_results(directory: Path) -> list[EarlierResult]:
     """Return the newest results in a directory, at most ``MAX_RUNS``, with the newest one first."""
     found = {
         path.parent: path for name in ("result.json", *PAGES) for path in directory.glob(f"*/{name}") if path.is_file()
@@ -194,16 +208,16 @@ def earlier_results(directory: Path) -> list[Earlier]:
 def read_earlier(directory: Path, name: str, part: Literal["page", "picture"]) -> bytes:
     """Return the page or the figure of a result; raise DataError if no result has this name."""
     for run in earlier_results(directory):
-        if run["name"] == name and run[part] is not None:
-            return Path(run[part]).read_bytes()
+        path: Path | None = getattr(run, part)
+        if run.name == name and path is not None:
+            return path.read_bytes()
     raise DataError("there is no such result: reload the page")
 
 
-def _earlier(path: Path) -> Earlier | None:
-    found: Earlier = {"name": path.parent.name, "page": None, "picture": None, "sentence": "", "wrong": False}
-    found |= dict.fromkeys(("rows", "headings", "table"), ())
+def _earlier(path: Path) -> EarlierResult | None:
+    name = path.parent.name
     if kind := PAGES.get(path.name):
-        return found | {"kind": kind, "page": path}
+        return EarlierResult(name, kind, page=path)
     try:
         result = read_json(path)
     except ModelError:  # damaged, or no object
@@ -215,16 +229,12 @@ def _earlier(path: Path) -> Earlier | None:
     outcomes = tuple((name, str(outcome)) for name, outcome in kinds.items()) if isinstance(kinds, dict) else ()
     said = ("sentence", "violated", "judged", "outcome", "refutes_claim", "beyond_bound")  # in the sentence
     shown = [key for key, value in result.items() if isinstance(value, str | int | float) and key not in said]
-    pictures = sorted(path.parent.glob("*.svg"))
-    return found | {
-        "kind": kind,
-        "picture": pictures[0] if pictures else None,
-        "sentence": str(result.get("sentence", "")),
-        "wrong": any(result.get(field) is True for field in ("violated", "refutes_claim", "beyond_bound")),
-        "rows": (*outcomes, *((key, _short(result[key])) for key in shown)),
-        "headings": headings,
-        "table": sorted(_table(result.get(listed), headings), key=lambda row: "failed" not in row),  # failures first
-    }
+    return EarlierResult(
+        name, kind, picture=next(iter(sorted(path.parent.glob("*.svg"))), None), sentence=str(result.get("sentence", "")),
+        wrong=any(result.get(field) is True for field in ("violated", "refutes_claim", "beyond_bound")),
+        rows=(*outcomes, *((key, _short(result[key])) for key in shown)), headings=headings,
+        table=tuple(sorted(_table(result.get(listed), headings), key=lambda row: "failed" not in row)),
+    )  # fmt: skip
 
 
 def _table(rows: Any, headings: tuple[str, ...]) -> list[list[str]]:
