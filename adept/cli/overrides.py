@@ -55,6 +55,7 @@ FILES = {
 }  # fmt: skip
 SAVED = "# adept train --config-dir RUN --config-name config"  # the beginning of a saved configuration
 NUMBERS = {float: ("a number", "0.5"), int: ("a whole number", "8"), bool: ("true or false", "true")}  # for messages
+SAMPLES = {"figure.width": "3.4"}  # of options without a usual number, where those above are out of range
 BOOLEANS = dict.fromkeys(("true", "yes", "y", "on", "1"), True) | dict.fromkeys(("false", "no", "n", "off", "0"), False)
 DECIMAL_COMMA = re.compile(r"[+-]?\d+,\d+")
 QUOTED = r"""'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*\""""
@@ -350,11 +351,5 @@ def _advice(name: str, kind: Any, value: str, usual: Any) -> str:
     if "," in value:
         return f"{name} must be one value, got {len(value.split(','))} ({value}): give one of them"
     expected, sample = NUMBERS[kind]
-    sample = (
-        typed_as(usual)
-        if kind is not bool and isinstance(usual, int | float)
-        else "3.4"
-        if name == "figure.width"
-        else sample
-    )
+    sample = typed_as(usual) if kind is not bool and isinstance(usual, int | float) else SAMPLES.get(name, sample)
     return f"{name} must be {expected}, got {value or 'nothing'}: write {name}={sample}, for example"
