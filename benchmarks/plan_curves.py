@@ -127,7 +127,7 @@ class Releases:
         votes = Votes(epsilon=epsilon, neighbours=ADD_OR_REMOVE, votes_per_person=1)
         if self.counter is None or list(self.counter.labels) != labels:
             self.counter = Synthesizer(self.model, self.tokenizer, votes=votes, label_set=labels)
-        self.counter.votes = replace(votes, rounds=2)
+        object.__setattr__(self.counter, "votes", replace(votes, rounds=2))  # public texts are read once
         pairs = self.counter.synthesize(*given)
         return Corpus([text for text, _ in pairs], [str(label) for _, label in pairs])
 

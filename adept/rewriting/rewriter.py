@@ -60,10 +60,14 @@ os.register_at_fork(before=_await_ended_threads, after_in_child=lambda: torch.se
 
 
 def set_unless_fixed(self: object, name: str, value: Any) -> None:
-    """Set an attribute, but neither exchange a part, as another one draws then, nor set an option, as none reads it."""
+    """Set an attribute, but neither exchange a part, as another one draws then, nor set an option, as none reads it.
+
+    A class derived from ours may read such an option.
+    """
+    ours = type(self).__module__.startswith("adept.")
     refuse(
         (
-            name in UNREAD or (name in FIXED and name in vars(self)),
+            (name in UNREAD and ours) or (name in FIXED and name in vars(self)),
             f"{name} of a {type(self).__name__} cannot be changed: make a new one",
         )
     )

@@ -116,6 +116,17 @@ def test_no_part_of_a_rewriter_can_be_exchanged(name: str, tiny_run: Path) -> No
     assert pickle.loads(pickle.dumps(rewriter)).batch_size == deepcopy(rewriter).batch_size == 7
 
 
+def test_a_class_derived_from_a_rewriter_may_hold_options_of_its_own(tiny_run: Path) -> None:
+    class Own(Rewriter):
+        samples = 1
+
+    rewriter = Own.from_pretrained(tiny_run, mechanism=Random())
+    rewriter.samples = 2
+    assert rewriter.samples == 2
+    with pytest.raises(ConfigurationError, match="mechanism of a Own cannot be changed"):
+        rewriter.mechanism = Random()
+
+
 def test_no_record_is_released_without_a_text(tiny_run: Path) -> None:
     greedy = Rewriter.from_pretrained(tiny_run, mechanism=Random())
     for samples in (0, -1, 1.5):
