@@ -182,12 +182,10 @@ def read_corpus(
 
     If ``named`` is True, or if there are several files, errors about a record name its file.
     """
-    refuse(
-        (
-            labelled and label_column == text_column,
-            f"label_column must be another column than text_column, got {text_column} for both: name it",
+    if labelled and label_column == text_column:
+        raise ConfigurationError(
+            f"label_column must be another column than text_column, got {text_column} for both: name it"
         )
-    )
     labelled = labelled and (label_column or USUAL_LABEL_COLUMN) != text_column
     label = [("label_column", label_column)] if labelled and label_column else []
     required = RequiredColumns((("text_column", text_column), *label))

@@ -30,7 +30,7 @@ from difflib import get_close_matches
 from functools import cache, lru_cache
 from typing import Any
 
-from adept.errors import ConfigurationError, DataError, printable, refuse
+from adept.errors import ConfigurationError, DataError, printable
 
 COLUMN_NAME = re.compile(r"[A-Za-z0-9_.-]{1,40}")
 MAX_NAMES = 20  # names that one message lists
@@ -403,12 +403,8 @@ def label_set_of(labels: Iterable[Any], *, file: str | None = None) -> tuple[str
     ``file`` names the file whose lines the labels are; its blank lines are no labels.
     """
     places: dict[str, int] = {}
-    refuse(
-        (
-            isinstance(labels, str | bytes) or not isinstance(labels, Iterable),
-            "label_set must be a list of labels, got a single one: add the others",
-        )
-    )
+    if isinstance(labels, str | bytes) or not isinstance(labels, Iterable):
+        raise ConfigurationError("label_set must be a list of labels, got a single one: add the others")
     for number, label in enumerate(labels, start=1):
         if file and is_missing(label):
             continue
@@ -417,9 +413,8 @@ def label_set_of(labels: Iterable[Any], *, file: str | None = None) -> tuple[str
             raise ConfigurationError(
                 f"label_set must hold names, whole numbers or booleans, got {kind} in entry {number}: correct it or leave it out"
             )
-        refuse(
-            (not is_writable(text), f"label_set must hold names in UTF-8, got {text!r} in entry {number}: spell it so")
-        )
+        if not is_writable(text):
+            raise ConfigurationError(f"label_set must hold names in UTF-8, got {text!r} in entry {number}: spell it so")
         if places.setdefault(text, number) != number:
             where = f"lines {places[text]} and {number} of {file}" if file else f"entries {places[text]} and {number}"
             raise ConfigurationError(

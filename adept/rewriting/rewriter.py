@@ -339,12 +339,10 @@ def check_mechanism(mechanism: Any, model: Autoencoder) -> LocalRandomizer:
             f"the model was trained for clip {model.clip}, which mechanism {own.name} cannot use: "
             f"train one with mechanism={own.name}"
         )
-    refuse(
-        (
-            own.radius not in (None, model.config.clip_norm),
-            f"clip_norm must be {model.config.clip_norm}, the radius that the model was trained for, got {own.radius}",
+    if own.radius not in (None, model.config.clip_norm):
+        raise ConfigurationError(
+            f"clip_norm must be {model.config.clip_norm}, the radius that the model was trained for, got {own.radius}"
         )
-    )
     return own
 
 
