@@ -298,7 +298,7 @@ def _execute(command: str, run: Run) -> None:
         (run.directory / "output.txt").write_text(printed.getvalue(), "utf-8")
 
     if command == "train" and (run.directory / module.OVERRIDES).is_file():
-        from adept.models.training import UnusableCheckpointError  # slow to import
+        from adept.models.resumption import UnusableCheckpointError  # slow to import
 
         with contextlib.suppress(UnusableCheckpointError):
             call("resume_from")

@@ -65,6 +65,7 @@ UNCOUNTED = {
     NOBODY: "name no person",
     EXCESS: "exceed their person's bound",
 }
+DIGEST_BYTES = 16
 
 
 @dataclass(frozen=True)
@@ -214,7 +215,7 @@ class Tally:
         """Return a vote, or the reason why it is not counted; remember the votes of persons."""
         if vote < 0 or (name := person_name(person)) is None:
             return vote if vote < 0 else NOBODY
-        digest = hashlib.blake2b(name.encode("utf-8", "surrogatepass"), digest_size=16).digest()
+        digest = hashlib.blake2b(name.encode("utf-8", "surrogatepass"), digest_size=DIGEST_BYTES).digest()
         if self._had[digest] >= self._most:
             return EXCESS
         self._had[digest] += 1
