@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from tiny import Run
 
 from adept.errors import ConfigurationError, DataError, Interrupted
-from adept.mechanisms import LearnedCodebook, SqrtNLaplace
+from adept.mechanisms import JointResponse, LearnedCodebook, RandomizedResponse, SqrtNLaplace
 from adept.release import records
 from adept.release.flow.local import prepare_file, release_file
 from adept.release.flow.steps import preview
@@ -24,6 +24,8 @@ KEY = b"k" * 32
 PEOPLE = ["ann", "bob", "ann", "ann", 7, "7", "bob", 7.0, "eve", "ann"]
 KEPT = {2: [0, 1, 2, 4, 5, 6, 8], 1: [0, 1, 4, 8]}  # the places of everybody's first m records
 DROP = {"person_column": "who", "excess": "drop"}
+RESPONSE = RandomizedResponse(epsilon=2.0, labels=("x", "y"))
+JOINT = JointResponse.of(LearnedCodebook(epsilon=2.0), ("x", "y"))
 
 
 @pytest.fixture
@@ -103,6 +105,24 @@ def test_records_with_a_label_of_their_own_are_counted(labels: int, told: int) -
     assert passed.lines == [f"{told} {line}"] * (told > 0)
     few = CheckedRecords(rare[:10], "intent", ReleaseOptions())
     assert (len([*few]), few.lines) == (10, [])
+
+
+@pytest.mark.parametrize(
+    ("more", "given"),
+    [
+        ({}, {"intent": None}),
+        ({"labels": "joint", "label_column": "intent"}, {"intent": ""}),
+        ({"labels": "joint_response", "label_response": JOINT}, {"intent": None}),
+        ({"labels": "randomized_response", "label_response": RESPONSE}, {}),
+    ],
+)
+def test_only_a_model_that_writes_labels_takes_a_record_without_one(more: dict[str, Any], given: dict[str, Any]) -> None:
+    """An empty label would mark the record; nor may it be missing in a column that the user named."""
+    rows = [{"text": "a", "intent": "x"}, {"text": "b"} | given]
+    with pytest.raises(DataError, match="record 2 has no label in column 'intent'"):
+        list(CheckedRecords(rows, "intent", ReleaseOptions(**more)))
+    unnamed = CheckedRecords(rows, "intent", ReleaseOptions(labels="joint"))
+    assert [row["intent"] for row in unnamed] == ["x", None]
 
 
 def test_labels_as_programs_write_missing_values_or_lists_are_counted(rewriter: Rewriter, tmp_path: Path) -> None:
