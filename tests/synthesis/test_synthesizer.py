@@ -158,6 +158,14 @@ def test_one_codeword_and_few_texts_are_enough(loaded: Loaded) -> None:
     assert len(few.synthesize(["one"] * 3, ["a", "b", "a"], rows=4)) == 4
 
 
+def test_without_codewords_no_budget_is_spent_on_counts(
+    synthesizer: Synthesizer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Votes, "privatize", lambda *_: pytest.fail("counts were drawn"))
+    with pytest.raises(ConfigurationError, match="codewords must be chosen before counts are released"):
+        synthesizer.release(synthesizer.tally())
+
+
 def test_the_first_round_reads_no_text(synthesizer: Synthesizer, monkeypatch: pytest.MonkeyPatch) -> None:
     """Its votes say only that a record has a text and a known label: 0, or the reason why there is none."""
     monkeypatch.setattr(type(synthesizer.cells), "vote", None)

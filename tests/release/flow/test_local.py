@@ -40,6 +40,7 @@ def rewriter(tiny_run: Path) -> Rewriter:
 
 
 RESPONSE = RandomizedResponse(epsilon=1.0, labels=("intent_0", "intent_1"))
+UNREADABLE = RandomizedResponse(epsilon=1.0, labels=("cafe\u0301", "bar"))  # no record is read with the first: NFC
 
 
 def rows(path: Path) -> list[dict[str, object]]:
@@ -369,6 +370,7 @@ def test_the_card_repeats_the_statement(rewriter: Rewriter, labelled_file: Path,
     ("options", "field"),
     [
         ({"labels": "randomized_response"}, "label_response"),
+        ({"labels": "randomized_response", "label_response": UNREADABLE}, "label_response must have labels as they are"),
         ({"person_column": "who"}, "max_records_per_person"),
         ({"max_records_per_person": 2}, "person_column"),
         ({"person_column": "who", "max_records_per_person": 0}, "max_records_per_person"),

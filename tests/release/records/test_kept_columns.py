@@ -346,6 +346,22 @@ def test_a_schema_that_does_not_say_the_type_is_refused(tmp_path: Path, content:
         copied(tmp_path / "in.jsonl", tmp_path / "out.parquet", schema=str(tmp_path / "s.json"))
 
 
+def test_types_come_from_one_place_or_the_columns_are_refused(tmp_path: Path) -> None:
+    """Of parquet and text together, or of parquet and schema=, no one place says the types."""
+    parquet.write_table(pa.table({"text": ["t"], "c": [1]}), tmp_path / "a.parquet")
+    (tmp_path / "b.jsonl").write_text('{"text": "t", "c": 1}\n')
+    (tmp_path / "s.json").write_text('{"c": "int8"}')
+    schema = ReleaseOptions(keep_columns=["c"], schema=str(tmp_path / "s.json"))
+    for names, options, output, rule in (
+        ("ab", OPTIONS, "parquet", "input must not mix parquet"),
+        ("a", schema, "parquet", "schema= is for kept columns of text files"),
+        ("b", schema, "jsonl", "schema= is for kept columns of text files"),
+    ):
+        found = Inputs(tuple(str(next(tmp_path.glob(f"{name}.*"))) for name in names), sizes=[1] * len(names))
+        with pytest.raises(ConfigurationError, match=rule):
+            decide_kept(found, options, output, {"text": "t", "c": 1})
+
+
 def test_a_parquet_file_gives_a_schema_its_nested_types(tmp_path: Path) -> None:
     (tmp_path / "in.jsonl").write_text('{"text": "t", "c": [{"x": 1}]}\n')
     kind = pa.list_(pa.struct([("x", pa.int16()), ("y", pa.string())]))
