@@ -183,7 +183,9 @@ def test_records_of_the_ledger_are_refused_and_a_call_that_fails_leaves_it_as_it
     assert not (tmp_path / "s.privacy.json").exists()
     released(tmp_path, tiny_run, ledger=ledger, again=True)
     assert run(LedgerConfig(ledger))[1].epsilon == 16
-    assert {entry.output for entry in run(LedgerConfig(ledger))[0]} == {str(tmp_path / "s.privacy.json")}
+    entries = run(LedgerConfig(ledger))[0]
+    assert {entry.output for entry in entries} == {str(tmp_path / "s.privacy.json")}
+    assert all(entry.finished for entry in entries)  # or the list says that they were interrupted
     assert sorted(path.name for path in tmp_path.iterdir()) == ["ledger.db", "s.privacy.json"]
 
 
@@ -219,7 +221,7 @@ def test_records_of_the_ledger_are_refused_and_a_call_that_fails_leaves_it_as_it
         ({"frame": ["a fare to boston", None], "text": None}, "missing value at position 2"),
         ({"frame": ["a fare to boston"]}, "text must be left out"),
         ({"frame": ["a fare to boston"], "text": None, "label": "intent"}, "no column named 'intent'"),
-        ({"frame": ["a fare to boston"], "text": None, "labels": "joint"}, "labels must not be joint"),
+        ({"frame": ["a fare to boston"], "text": None, "labels": "joint"}, "labels must not be joint for texts without columns"),
         ({"frame": [], "text": None}, "no records"),
         ({"text": None}, "text must name the column with the texts, got none; the columns are 'utterance', "),
         ({"frame": pd.DataFrame([["a", "b"]], columns=["utterance", "utterance"])}, "2 columns named 'utterance'"),

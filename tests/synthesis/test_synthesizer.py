@@ -12,7 +12,7 @@ import pytest
 
 from adept import Synthesizer
 from adept.data.corpus import Corpus
-from adept.errors import ConfigurationError, DataError, ReleaseRefused
+from adept.errors import ConfigurationError, DataError, ModelError, ReleaseRefused
 from adept.evaluation.classifiers import evaluate
 from adept.mechanisms import Votes
 from adept.mechanisms.central_counts import Counts
@@ -195,6 +195,11 @@ def test_the_model_brings_its_own_public_texts(loaded: Loaded) -> None:
     synthesizer = Synthesizer(*loaded, votes=Votes(epsilon=1.0), label_set=["a", "b"])
     assert synthesizer.cells.texts
     assert synthesizer.neighbours == "add_or_remove"
+
+
+def test_without_public_texts_nothing_can_be_written(loaded: Loaded) -> None:
+    with pytest.raises(ModelError, match="holds no public texts to write: train one on public text, or give texts="):
+        Synthesizer(*loaded, votes=Votes(epsilon=1.0), texts=[])
 
 
 @pytest.mark.parametrize("labels", [["a"], ["a", "a"], "ab", ["a", 0.5], [3, "3"]])
