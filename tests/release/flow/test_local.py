@@ -370,7 +370,10 @@ def test_the_card_repeats_the_statement(rewriter: Rewriter, labelled_file: Path,
     ("options", "field"),
     [
         ({"labels": "randomized_response"}, "label_response"),
-        ({"labels": "randomized_response", "label_response": UNREADABLE}, "label_response must have labels as they are"),
+        (
+            {"labels": "randomized_response", "label_response": UNREADABLE},
+            "label_response must have labels as they are",
+        ),
         ({"person_column": "who"}, "max_records_per_person"),
         ({"max_records_per_person": 2}, "person_column"),
         ({"person_column": "who", "max_records_per_person": 0}, "max_records_per_person"),

@@ -116,7 +116,9 @@ def test_records_with_a_label_of_their_own_are_counted(labels: int, told: int) -
         ({"labels": "randomized_response", "label_response": RESPONSE}, {}),
     ],
 )
-def test_only_a_model_that_writes_labels_takes_a_record_without_one(more: dict[str, Any], given: dict[str, Any]) -> None:
+def test_only_a_model_that_writes_labels_takes_a_record_without_one(
+    more: dict[str, Any], given: dict[str, Any]
+) -> None:
     """An empty label would mark the record; nor may it be missing in a column that the user named."""
     rows = [{"text": "a", "intent": "x"}, {"text": "b"} | given]
     with pytest.raises(DataError, match="record 2 has no label in column 'intent'"):
