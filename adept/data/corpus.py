@@ -476,13 +476,13 @@ def read_label_set(given: Sequence[str] | None) -> tuple[str, ...]:
         number for number, line in enumerate(lines, start=1) if line.startswith(("# ", "[")) or "\t" in line.strip()
     )
     number = next(noted, 1 if listed or (len(lines) == 1 and "," in lines[0]) else None)
-    found = label_set_of(lines, file=location)
     refuse(
         (
             number,
             f"label_set must hold labels alone, got a comment, a tab or a list in line {number} of {location}: write one label "
-            "on each line, without quotes, commas, bullets or numbers around it",
-        ),
-        (not found, f"label_set must hold labels, got none in {location}: write one on each line"),
+            "on each line, without quotes, commas, bullets or numbers around it, or type the labels: label_set=[A,B]",
+        )
     )
+    found = label_set_of(lines, file=location)
+    refuse((not found, f"label_set must hold labels, got none in {location}: write one on each line"))
     return found

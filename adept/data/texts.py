@@ -430,7 +430,9 @@ def note_labels(labels: Iterable[str]) -> list[str]:
     named = {*labels}
     alike = Counter(map(folded, named))
     found = {
-        "labels that differ in case or spaces alone count as different": {n for n in named if alike[folded(n)] > 1},
+        "labels that differ in case, spaces or unseen letters alone count as different": {
+            n for n in named if alike[folded(n)] > 1
+        },
         "labels that look like a missing value or a list count like any other": set(filter(ODD_LABEL.fullmatch, named)),
     }
     return [f"{note}: {list_few(those)}" for note, those in found.items() if those]

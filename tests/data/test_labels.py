@@ -107,6 +107,10 @@ def test_twenty_thousand_labels_fit_into_a_file(tmp_path: Path) -> None:
         (b"fare,flight\n", "a comment, a tab or a list in line 1 .*: write one label on each line"),
         (b'["fare", "flight"]\n', "a comment, a tab or a list in line 1"),
         (b"fare\n0\tflight\n", "a comment, a tab or a list in line 2"),
+        (
+            b"fare\t1\nfare\t1\n",
+            "a comment, a tab or a list in line 1",
+        ),  # before a line is quoted as a label that stands twice
         (b'"fare"\n"flight"\n', "list in line 1 .*: write one label on each line, without quotes"),
         (b'"fare",\n"flight"\n', "list in line 1"),
         (b"'fare'\n'flight'\n", "list in line 1"),
@@ -178,7 +182,7 @@ def test_labels_of_a_set_that_differ_in_what_nobody_sees_are_named_once(
         label_set_of([*labels, "rain"]) == label_set_of([*labels, "rain"]) == (*labels, "rain")
     )  # as a command reads it
     [line] = caplog.messages
-    assert "differ in case or spaces alone count as different" in line
+    assert "differ in case, spaces or unseen letters alone count as different" in line
     assert repr(labels[0]) in line
     assert "rain" not in line
 

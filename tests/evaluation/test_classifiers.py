@@ -146,7 +146,7 @@ def test_labels_that_training_lacks_are_named_and_counted() -> None:
     train = corpus(play="music", wake_me="alarm")
     test = corpus(play_it="music", rain="weather", snow="weather", buy="Music")
     [note, spelled] = check_files_fit({"a.csv": train}, test, name="b.csv")
-    assert spelled == "labels that differ in case or spaces alone count as different: 'Music', 'music'"
+    assert spelled == "labels that differ in case, spaces or unseen letters alone count as different: 'Music', 'music'"
     assert note == "3 of 4 records of b.csv have labels that a.csv lacks ('Music', 'weather')"
     assert check_files_fit({"a.csv": train, "c.csv": corpus(rain_it="weather", buy_it="Music")}, test) == [spelled]
     with pytest.raises(DataError, match=r"no label in common \('alarm', 'music'; 'MUSIC'\): spell them alike$"):
